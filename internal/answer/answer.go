@@ -141,7 +141,7 @@ func Embedder(scorer *sft.Scorer) *Model {
 // Parser returns a parser of the model's requests, see [requests.NewParser].
 func (m *Model) Parser(dir, file string) *requests.Parser {
 	p := requests.NewParser(m.config, dir, file, m.Sequences...)
-	p.Places = m.places
+	p.RecordOffsets = m.places
 	return p
 }
 

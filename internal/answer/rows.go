@@ -206,7 +206,7 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 		tokens = slices.Clone(tokens)
 	}
 	if !r.Tokens {
-		r.parser.Locate(to, v.Text, len(tokens))
+		r.parser.RecordPositions(to, v.Text, len(tokens))
 	}
 	to.Sequences, to.Lengths = append(to.Sequences, tokens), append(to.Lengths, n)
 	return nil

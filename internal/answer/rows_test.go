@@ -21,7 +21,7 @@ func TestRowHead(t *testing.T) {
 		Head: config.Head{NumLabels: 1, LabelNames: []string{"X"}},
 	}
 	parser := requests.NewParser(c, "", "f", 1)
-	parser.Places = true
+	parser.RecordOffsets = true
 	r := newTableReader(&Table{Path: "f", Sources: []string{"text"}, Options: table.Options{Columns: []string{"text"}}},
 		parser, []string{"text"})
 	row := r.request(&table.Row{File: "f", Line: 1, Values: []table.Value{{Text: "éa" + strings.Repeat("b", 1<<16)}}})

@@ -37,8 +37,8 @@ func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) err
 	case !edged && fields["edges"] != nil:
 		return Fail(CodeRequest, "found edges, but the model does not use edges")
 	}
-	if place, err := p.ReadGraph(r, value, fields["edges"]); err != nil {
-		return Fail(CodeParams, "%s: %v", place, err)
+	if field, err := p.ReadGraph(r, value, fields["edges"]); err != nil {
+		return Fail(CodeParams, "%s: %v", field, err)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func NewFilling(c *sft.Config, tokenizer tokenizers.Tokenizer, r *Request, logit
 			continue
 		}
 		x := logits[len(f.Masks)]
-		if !finite(x) {
+		if !isFinite(x) {
 			return Filling{}, errNonFinite()
 		}
 		m := FilledMask{Position: i}

@@ -58,12 +58,12 @@ func (p *Parser) MemoryOf(name string, value json.RawMessage) int64 {
 
 // MemoryOfLine returns an upper bound for the memory to parse a line, without the line itself.
 func (p *Parser) MemoryOfLine(line []byte) int64 {
-	most := p.MemoryOf("tokens", line)
+	maxBytes := p.MemoryOf("tokens", line)
 	if p.Config.HasFeatures() {
-		most = p.MemoryOf("edges", line)
+		maxBytes = p.MemoryOf("edges", line)
 	}
 	if bytes.Contains(line, []byte("text")) || bytes.Contains(line, []byte(`\u`)) { // a field name may have escapes
-		most += p.MemoryOf("text", line)
+		maxBytes += p.MemoryOf("text", line)
 	}
-	return most
+	return maxBytes
 }

@@ -129,7 +129,7 @@ type Embedding struct {
 // cannot represent are a [*Failure].
 func NewEmbedding(c *sft.Config, r *Request, vectors [][]float32) (Embedding, error) {
 	for _, v := range vectors {
-		if !finite(v) {
+		if !isFinite(v) {
 			return Embedding{}, errNonFinite()
 		}
 	}
@@ -164,7 +164,7 @@ func newSizes(c *sft.Config, r *Request) Sizes {
 
 // CheckFinite returns a [*Failure] if JSON cannot represent the logits.
 func CheckFinite(o sft.Output) error {
-	if !finite(o.Logits) {
+	if !isFinite(o.Logits) {
 		return errNonFinite()
 	}
 	return nil
@@ -173,6 +173,6 @@ func CheckFinite(o sft.Output) error {
 // errNonFinite returns the error for numbers that JSON cannot represent.
 func errNonFinite() error { return Fail(CodeInternal, "the model's output is not finite") }
 
-func finite(x []float32) bool {
+func isFinite(x []float32) bool {
 	return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 })
 }

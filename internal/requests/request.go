@@ -48,8 +48,8 @@ type Request struct {
 	Label     json.RawMessage
 	Numbers   json.RawMessage
 	Labels    json.RawMessage     // labels of a multi-label row, or of tokens
-	places    []tokenizers.Offset // text positions of the tokens, for tagging
-	unit      string              // unit of places
+	offsets   []tokenizers.Offset // text positions of the tokens, for tagging
+	unit      string              // unit of offsets
 	Failure   *Failure            // nil if the line is valid
 }
 
@@ -73,11 +73,11 @@ func (r *Request) Example() seq.Example {
 
 // Parser parses requests for one model.
 type Parser struct {
-	Config    *sft.Config
-	File      string // name in errors
-	Mask      string // text that represents the model's mask token; "" for none
-	Places    bool   // record text positions of the tokens, for predictions of spans
-	sequences []int  // allowed numbers of sequences: 1, 2, or either
+	Config        *sft.Config
+	File          string // name in errors
+	Mask          string // text that represents the model's mask token; "" for none
+	RecordOffsets bool   // record text positions of the tokens, for predictions of spans
+	sequences     []int  // allowed numbers of sequences: 1, 2, or either
 
 	tokenizer   tokenizers.Tokenizer
 	noTokenizer error // reason for a missing tokenizer; tokens can still be read
@@ -99,7 +99,7 @@ func (p *Parser) With(file string, sequences ...int) *Parser {
 	return &q
 }
 
-func (p *Parser) takes(sequences int) bool { return slices.Contains(p.sequences, sequences) }
+func (p *Parser) allows(sequences int) bool { return slices.Contains(p.sequences, sequences) }
 
 // Parse parses a line. number is the line number. bad is the error of reading the line, or nil.
 func (p *Parser) Parse(line []byte, number int, bad error) *Request {
@@ -108,7 +108,7 @@ func (p *Parser) Parse(line []byte, number int, bad error) *Request {
 	if err != nil {
 		err = Fail(CodeParse, "%v", err)
 	} else {
-		err = p.fill(r, line)
+		err = p.fillRequest(r, line)
 	}
 	if err != nil {
 		// All errors below are Failures; another type would be a bug.
@@ -116,12 +116,12 @@ func (p *Parser) Parse(line []byte, number int, bad error) *Request {
 			r.Failure = &Failure{Code: CodeInternal, Message: err.Error()}
 		}
 		r.Failure.Message = fmt.Sprintf("%s:%d: %s", p.File, number, r.Failure.Message)
-		r.Sequences, r.Lengths, r.Features, r.Edges, r.places = nil, nil, nil, nil, nil
+		r.Sequences, r.Lengths, r.Features, r.Edges, r.offsets = nil, nil, nil, nil, nil
 	}
 	return r
 }
 
-func (p *Parser) fill(r *Request, line []byte) error {
+func (p *Parser) fillRequest(r *Request, line []byte) error {
 	fields, err := Fields(line, requestFields)
 	if err != nil {
 		return err
@@ -156,9 +156,9 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		if len(used) < len(tokens) { // without a copy, all tokens would be kept with the request
 			used = slices.Clone(used)
 		}
-		if p.Places && strings.HasPrefix(name, "text") {
+		if p.RecordOffsets && strings.HasPrefix(name, "text") {
 			if text, err := jsonlines.Text(fields[name]); err == nil {
-				p.Locate(r, text, len(used))
+				p.RecordPositions(r, text, len(used))
 			}
 		}
 		r.Sequences = append(r.Sequences, used)
@@ -207,22 +207,22 @@ func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]stri
 	switch {
 	case single != "" && a+b != "":
 		return nil, Fail(CodeRequest, "found both %s and %s, expected one sequence or a pair", single, a+b)
-	case single != "" && p.takes(1):
+	case single != "" && p.allows(1):
 		return []string{single}, nil
-	case a != "" && b != "" && p.takes(2):
+	case a != "" && b != "" && p.allows(2):
 		return []string{a, b}, nil
-	case p.takes(1) && p.takes(2):
+	case p.allows(1) && p.allows(2):
 		return nil, Fail(CodeRequest,
 			"expected tokens or text, or both of a pair (tokens_a or text_a, tokens_b or text_b)")
-	case p.takes(2):
+	case p.allows(2):
 		return nil, Fail(CodeRequest, "expected a pair (tokens_a or text_a, and tokens_b or text_b), found %s",
-			foundOf(line, single, a, b))
+			describeFound(line, single, a, b))
 	}
-	return nil, Fail(CodeRequest, "expected tokens or text, found %s", foundOf(line, a, b))
+	return nil, Fail(CodeRequest, "expected tokens or text, found %s", describeFound(line, a, b))
 }
 
-// foundOf describes, for an error, the fields that a line has instead of the expected ones.
-func foundOf(line []byte, names ...string) string {
+// describeFound describes, for an error, the fields that a line has instead of the expected ones.
+func describeFound(line []byte, names ...string) string {
 	for _, n := range names {
 		if n != "" {
 			return "only " + n

@@ -23,19 +23,21 @@ const (
 	UTF16      = "utf-16" // code units
 )
 
-// Locate records the text positions of the first used tokens of a request's sequence, in
+// RecordPositions records the text positions of the first used tokens of a request's sequence, in
 // characters. It does not keep the text.
-func (p *Parser) Locate(r *Request, text string, used int) { p.LocateIn(r, text, used, Characters) }
+func (p *Parser) RecordPositions(r *Request, text string, used int) {
+	p.RecordPositionsIn(r, text, used, Characters)
+}
 
-// LocateIn is like Locate, with positions in a unit: [Characters], [UTF8] or [UTF16].
-func (p *Parser) LocateIn(r *Request, text string, used int, unit string) {
-	if p.Places && p.noTokenizer == nil && tokenizers.HasOffsets(p.tokenizer) == nil {
-		r.places, r.unit = counted(text, offsets(p.tokenizer, text, used), unit), unit
+// RecordPositionsIn is like RecordPositions, with positions in a unit: [Characters], [UTF8] or [UTF16].
+func (p *Parser) RecordPositionsIn(r *Request, text string, used int, unit string) {
+	if p.RecordOffsets && p.noTokenizer == nil && tokenizers.HasOffsets(p.tokenizer) == nil {
+		r.offsets, r.unit = toUnit(text, offsets(p.tokenizer, text, used), unit), unit
 	}
 }
 
-// PlaceBytes is the memory that [Parser.Locate] keeps per token.
-const PlaceBytes = 16
+// OffsetBytes is the memory that [Parser.RecordPositions] keeps per token.
+const OffsetBytes = 16
 
 // chunkBytes is the size of the pieces of text whose offsets are computed at a time.
 const chunkBytes = 1 << 12
@@ -49,7 +51,7 @@ func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 	for at := 0; at < len(text) && (len(out) < n || cut); {
 		end := len(text)
 		if end-at > chunkBytes {
-			end = characterAt(text, at+chunkBytes)
+			end = characterStart(text, at+chunkBytes)
 		}
 		found, err := tokenizers.Offsets(t, text[at:end])
 		if err != nil {
@@ -68,14 +70,14 @@ func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 		}
 		cut, at = false, end
 		if len(found) > 0 && end < len(text) && out[len(out)-1].End == end {
-			cut, at = true, max(out[len(out)-1].Start, characterAt(text, end-1))
+			cut, at = true, max(out[len(out)-1].Start, characterStart(text, end-1))
 		}
 	}
 	return out
 }
 
-// counted converts byte offsets in a text to a unit. The results are extended to whole characters.
-func counted(text string, places []tokenizers.Offset, unit string) []tokenizers.Offset {
+// toUnit converts byte offsets in a text to a unit. The results are extended to whole characters.
+func toUnit(text string, offsets []tokenizers.Offset, unit string) []tokenizers.Offset {
 	at, n, last := 0, 0, 0 // bytes and units counted so far, and the units of the last character
 	before := func(end int) int {
 		for at < end && at < len(text) {
@@ -85,14 +87,14 @@ func counted(text string, places []tokenizers.Offset, unit string) []tokenizers.
 		}
 		return n
 	}
-	for i, x := range places {
+	for i, x := range offsets {
 		start := before(x.Start)
-		if characterAt(text, x.Start) < x.Start {
+		if characterStart(text, x.Start) < x.Start {
 			start -= last // x starts within this character
 		}
-		places[i] = tokenizers.Offset{Start: start, End: before(x.End)}
+		offsets[i] = tokenizers.Offset{Start: start, End: before(x.End)}
 	}
-	return places
+	return offsets
 }
 
 // Width returns the length in a unit of the character r, which has the given number of bytes.
@@ -106,9 +108,9 @@ func Width(r rune, bytes int, unit string) int {
 	return 1
 }
 
-// characterAt returns the start of the character that contains the byte at an offset. A byte that
+// characterStart returns the start of the character that contains the byte at an offset. A byte that
 // is not UTF-8 is a character of its own.
-func characterAt(text string, at int) int {
+func characterStart(text string, at int) int {
 	for from := at - 1; from >= 0 && from > at-utf8.UTFMax; from-- {
 		if utf8.RuneStart(text[from]) {
 			if _, size := utf8.DecodeRuneInString(text[from:]); from+size > at {
@@ -123,11 +125,11 @@ func characterAt(text string, at int) int {
 // NewSpans converts spans of tokens to text positions, if the request has recorded positions.
 func NewSpans(spans []config.Span, r *Request) (Spans, error) {
 	s := Spans{Spans: spans, Unit: Tokens}
-	if r.places != nil {
-		if len(r.places) != r.Tokens() {
+	if r.offsets != nil {
+		if len(r.offsets) != r.Tokens() {
 			return Spans{}, Fail(CodeInternal, "the text positions of %d tokens are unknown", r.Tokens())
 		}
-		s.Unit, s.Spans = r.unit, placed(s.Spans, r.places)
+		s.Unit, s.Spans = r.unit, toTextSpans(s.Spans, r.offsets)
 	}
 	if s.Spans == nil {
 		s.Spans = []config.Span{} // encoded as a list instead of null
@@ -135,13 +137,13 @@ func NewSpans(spans []config.Span, r *Request) (Spans, error) {
 	return s, nil
 }
 
-// placed converts spans of tokens to text positions. If a span starts within the last character of
+// toTextSpans converts spans of tokens to text positions. If a span starts within the last character of
 // the previous span, the character belongs to the previous span. A span without any other character
 // is dropped.
-func placed(spans []config.Span, places []tokenizers.Offset) []config.Span {
+func toTextSpans(spans []config.Span, offsets []tokenizers.Offset) []config.Span {
 	out, end := spans[:0], 0
 	for _, x := range spans {
-		x.Start, x.End = max(end, places[x.Start].Start), places[x.End-1].End
+		x.Start, x.End = max(end, offsets[x.Start].Start), offsets[x.End-1].End
 		if x.Start < x.End {
 			out, end = append(out, x), x.End
 		}

@@ -39,7 +39,7 @@ func byteTags() *sft.Config {
 func TestSpansOfBytes(t *testing.T) {
 	c := byteTags()
 	p := NewParser(c, "", "f", 1)
-	p.Places = true
+	p.RecordOffsets = true
 	for _, x := range []struct {
 		text string
 		tags []int
@@ -49,7 +49,7 @@ func TestSpansOfBytes(t *testing.T) {
 	} {
 		n := len(x.text)
 		r := &Request{Sequences: [][]int32{make([]int32, n)}, Lengths: []int{n}}
-		p.Locate(r, x.text, n)
+		p.RecordPositions(r, x.text, n)
 		s := must.Get(NewSpans(c.Spans(tag(x.tags...).Logits), r))(t)
 		at := 0
 		for i, tag := range x.tags {
@@ -103,18 +103,18 @@ func TestOffsetsOfHead(t *testing.T) {
 	}
 }
 
-// TestLocateLittle checks that Locate needs little memory for a long text if the model reads only
+// TestRecordPositionsMemory checks that RecordPositions needs little memory for a long text if the model reads only
 // few tokens of it.
-func TestLocateLittle(t *testing.T) {
+func TestRecordPositionsMemory(t *testing.T) {
 	const size = 8 << 20
 	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-",
 		size/2), strings.Repeat("-", size)} {
 		for _, x := range located(t) {
-			p := &Parser{Config: byteTags(), Places: true, tokenizer: x}
+			p := &Parser{Config: byteTags(), RecordOffsets: true, tokenizer: x}
 			r := &Request{Sequences: [][]int32{{1, 2, 3, 4}}, Lengths: []int{size}}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			p.Locate(r, text, 4)
+			p.RecordPositions(r, text, 4)
 			runtime.ReadMemStats(&after)
 			if took := after.TotalAlloc - before.TotalAlloc; x.Type() != "dna" && took > 1<<20 {
 				t.Errorf("%s, text %.10q: allocated %d bytes, want at most 1 MiB", x.Type(), text, took)
@@ -127,8 +127,8 @@ func TestLocateLittle(t *testing.T) {
 	}
 	c := byteTags()
 	p := NewParser(c, "", "f", 1)
-	p.Places = true
+	p.RecordOffsets = true
 	r := &Request{Sequences: [][]int32{{1, 2}}, Lengths: []int{2}}
-	p.Locate(r, "a", 2)
+	p.RecordPositions(r, "a", 2)
 	must.Fail(t, "the text positions of 2 tokens")(NewSpans(c.Spans(tag(1, 2).Logits), r))
 }

@@ -10,18 +10,18 @@ import (
 )
 
 // accept handles one message. It returns a call for a request that runs concurrently. All other
-// messages are complete, in the order of the stream, before accept returns. If the message is kept,
-// its memory (Room) is kept with it.
+// messages are complete, in the order of the stream, before accept returns. A call takes over the
+// message's memory, and m.Room is then 0.
 func (s *session) accept(m *message) *call {
 	switch {
 	case m.Err != nil && s.bareStream():
 		s.refuseBare(m)
 		return nil
 	case m.Err != nil:
-		s.unread(headOf(m.Head), s.whyUnread(m))
+		s.refuseUnparsed(headOf(m.Head), s.unparsedError(m))
 		return nil
 	case bytes.HasPrefix(bytes.TrimSpace(m.Body), []byte("[")) && !s.bareStream():
-		s.unread(envelope{}, fail(codeInvalidRequest, place{Line: m.Line},
+		s.refuseUnparsed(envelope{}, fail(codeInvalidRequest, errorLocation{Line: m.Line},
 			"expected one message, found a list: batches are not supported"))
 		return nil
 	case !bytes.Contains(m.Body, []byte(`"jsonrpc"`)) && s.acceptBare(m):
@@ -34,39 +34,39 @@ func (s *session) accept(m *message) *call {
 	}
 	if bad != nil {
 		if !e.other || !s.acceptBare(m) {
-			s.unread(e, bad)
+			s.refuseUnparsed(e, bad)
 		}
 		return nil
 	}
-	s.spoken = true
+	s.sawJSONRPC = true
 	switch {
 	case e.response:
 		s.log.Debug("received a response without a request")
 		return nil
 	case e.id == nil:
-		s.notified(e)
+		s.handleNotification(e)
 		return nil
 	}
-	return s.requested(e, m)
+	return s.handleRequest(e, m)
 }
 
-// whyUnread returns the error for a message without a body.
-func (s *session) whyUnread(m *message) *Error {
+// unparsedError returns the error for a message without a body.
+func (s *session) unparsedError(m *message) *Error {
 	if none, ok := errors.AsType[*jsonlines.NoRoom](m.Err); ok {
-		return s.server.noRoom(none.Bytes)
+		return s.server.noMemoryForMessage(none.Bytes)
 	}
-	return fail(codeParse, place{Line: m.Line}, "the message is longer than the %d bytes of --max-line",
+	return fail(codeParse, errorLocation{Line: m.Line}, "the message is longer than the %d bytes of --max-line",
 		s.server.options.MaxLine)
 }
 
-// unread refuses a message that could not be parsed, or only up to the envelope e. Without an id,
-// the message may have been a change of a document.
-func (s *session) unread(e envelope, why *Error) {
+// refuseUnparsed refuses a message of which at most the envelope e could be parsed. Without an id, the
+// message may have been a change of a document, so it also marks the documents as broken.
+func (s *session) refuseUnparsed(e envelope, reason *Error) {
 	if e.id == nil && (e.method == "" || strings.HasPrefix(e.method, changePrefix) ||
 		strings.HasPrefix(e.method, editorPrefix)) {
-		s.loseEdits(why)
+		s.breakDocuments(reason)
 	}
-	s.refuse(e.id, why)
+	s.refuse(e.id, reason)
 }
 
 // Prefixes of the notifications that change documents.
@@ -77,15 +77,15 @@ const (
 
 // bareStream reports whether the stream has had only bare lines so far. Errors then have the format
 // of bare lines.
-func (s *session) bareStream() bool { return s.bare.seen && !s.spoken }
+func (s *session) bareStream() bool { return s.bare.seen && !s.sawJSONRPC }
 
-// notified handles a notification.
-func (s *session) notified(e envelope) {
+// handleNotification handles a notification.
+func (s *session) handleNotification(e envelope) {
 	if e.method == "exit" {
 		s.exit()
 		return
 	}
-	if s.life == uninitialized || s.life == shutDown && e.method != cancelMethod {
+	if s.state == uninitialized || s.state == shutDown && e.method != cancelMethod {
 		return // LSP: unknown $/ notifications are ignored
 	}
 	f, ok := notifications[e.method]
@@ -100,40 +100,41 @@ func (s *session) notified(e envelope) {
 	}
 }
 
-// requested returns the call of a request, or nil if the request is refused.
-func (s *session) requested(e envelope, m *message) *call {
+// handleRequest runs a lifecycle request immediately and returns nil. For any other request it returns
+// a call, or nil if the request is refused.
+func (s *session) handleRequest(e envelope, m *message) *call {
 	if f, ok := ordered[e.method]; ok {
 		result, err := f(s, e.params)
 		if err != nil {
 			s.refuse(e.id, asError(err))
 		} else {
-			s.answered(e.method, e.id, 0, 0, m.received, 0)
+			s.recordResponse(e.method, e.id, 0, 0, m.received, 0)
 			s.result(e.id, result)
 		}
 		return nil
 	}
-	switch s.life {
+	switch s.state {
 	case uninitialized:
-		s.refuse(e.id, fail(codeNotInitialized, place{Found: e.method}, "%s: expected initialize first", e.method))
+		s.refuse(e.id, fail(codeNotInitialized, errorLocation{Found: e.method}, "%s: expected initialize first", e.method))
 		return nil
 	case shutDown:
-		s.refuse(e.id, fail(codeInvalidRequest, place{Found: e.method},
+		s.refuse(e.id, fail(codeInvalidRequest, errorLocation{Found: e.method},
 			"%s: after shutdown only exit is expected", e.method))
 		return nil
 	}
 	s.mu.Lock()
 	key := keyOf(e.id)
 	// An id is free again once its response is being written, because the client may already have
-	// read it.
+	// read the response.
 	inflight, used := len(s.ids), s.ids[key] != nil
 	s.mu.Unlock()
 	if used {
-		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: jsonlines.Kind(e.id)},
+		s.refuse(e.id, fail(codeInvalidRequest, errorLocation{Field: "id", Found: jsonlines.Kind(e.id)},
 			"id: a pending request has the same id"))
 		return nil
 	}
 	if limit := s.server.options.MaxInflight; inflight >= limit {
-		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()},
+		s.refuse(e.id, fail(codeBusy, retryDelay{s.server.retryAfter()},
 			"%d requests are pending, expected at most %d", inflight, limit))
 		return nil
 	}

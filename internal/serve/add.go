@@ -11,10 +11,10 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-var addFields = fieldsOf([]string{""}, append(manyFields, "items", "id")...)
+var addFields = fieldsOf([]string{""}, append(listFields, "items", "id")...)
 
-// added is the result of retrieval/add.
-type added struct {
+// addResult is the result of retrieval/add.
+type addResult struct {
 	ID     string `json:"id"`
 	Length int    `json:"length"`
 	origin
@@ -24,28 +24,28 @@ type added struct {
 // replaces items with the same ids. The response is sent when the items are on disk. After the
 // response, even an error, nothing more is added.
 func (c *call) add() (any, error) {
-	a := &adding{call: c, queue: make(chan *addition, maxAdditions), done: make(chan struct{})}
+	a := &addRequest{call: c, queue: make(chan *itemToAdd, maxAdditions), done: make(chan struct{})}
 	go a.store()
 	defer func() {
 		close(a.queue)
 		<-a.done
 	}()
-	return c.run("items", addFields, a.prepare)
+	return c.run("items", addFields, a.planItem)
 }
 
-// adding is a running retrieval/add request. Embedded items are queued for the index without waiting for the
+// addRequest is a running retrieval/add request. Embedded items are queued for the index without waiting for the
 // disk, so that many items share one fsync.
-type adding struct {
+type addRequest struct {
 	call  *call
-	queue chan *addition
+	queue chan *itemToAdd
 	done  chan struct{} // closed when the queue has been stored
 }
 
 // maxAdditions is the maximum number of items of a request that are being embedded or stored.
 const maxAdditions = 1024
 
-// addition is an item to be added to the index.
-type addition struct {
+// itemToAdd is an item to be added to the index.
+type itemToAdd struct {
 	id      string
 	request *requests.Request
 	ctx     context.Context // the job's context
@@ -53,7 +53,7 @@ type addition struct {
 	stored  chan func() error // receives a function that waits for the disk
 }
 
-func (a *adding) prepare(c *call, path string, fields map[string]json.RawMessage) *item {
+func (a *addRequest) planItem(c *call, path string, fields map[string]json.RawMessage) *item {
 	id, err := itemID(path+"id", fields["id"])
 	if err != nil {
 		return &item{err: err}
@@ -62,13 +62,13 @@ func (a *adding) prepare(c *call, path string, fields map[string]json.RawMessage
 	if err != nil {
 		return &item{err: err}
 	}
-	r, err := c.fit(q)
+	r, err := c.requestOf(q)
 	if err != nil {
 		return &item{err: err}
 	}
-	x := &addition{id: id, request: r, stored: make(chan func() error, 1)}
+	x := &itemToAdd{id: id, request: r, stored: make(chan func() error, 1)}
 	i := &item{work: batching.Embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}}
-	i.begun = func() {
+	i.onSubmit = func() {
 		x.ctx, x.job = i.ctx, i.jobs[0]
 		a.queue <- x
 	}
@@ -76,13 +76,13 @@ func (a *adding) prepare(c *call, path string, fields map[string]json.RawMessage
 		if err := (<-x.stored)(); err != nil {
 			return nil, err
 		}
-		return added{ID: id, Length: len(q.tokens), origin: q.origin()}, nil
+		return addResult{ID: id, Length: len(q.tokens), origin: q.origin()}, nil
 	}
 	return i
 }
 
 // store adds the items to the index in order and waits until the last item is on disk.
-func (a *adding) store() {
+func (a *addRequest) store() {
 	defer close(a.done)
 	last := func() error { return nil }
 	for x := range a.queue {
@@ -97,8 +97,9 @@ func (a *adding) store() {
 	last() // the index writes in order; each item reports its own error
 }
 
-// begin hands the item to the index when its embedding is computed.
-func (x *addition) begin(c *call) (wait func() error, err error) {
+// begin waits for the item's embedding and hands the item to the index. The returned function waits
+// until the item is on disk.
+func (x *itemToAdd) begin(c *call) (wait func() error, err error) {
 	out, err := x.job.Wait()
 	if err != nil {
 		return nil, err

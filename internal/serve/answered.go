@@ -12,8 +12,8 @@ import (
 // Task is the part of a task that the server uses. Package task has an implementation for each task.
 type Task interface {
 	requests.Task
-	// ResponseNumbers returns the memory of a response to a request of the given number of tokens,
-	// in numbers of 16 bytes.
+	// ResponseNumbers returns an estimate of the memory of a prediction for the given number of tokens, in
+	// units of 16 bytes (a number and its JSON text).
 	ResponseNumbers(tokens int) int
 	// HasPositions reports whether predictions have positions in the text.
 	HasPositions() bool
@@ -21,9 +21,9 @@ type Task interface {
 	// a document's prediction, or "" if the task has none.
 	Method() string
 	Notification() string
-	// Published returns the part of an answer that a notification contains.
+	// Published returns the part of a prediction that a notification contains.
 	Published(answer any) any
-	// Shape returns an empty answer, from which its JSON schema is generated.
+	// Shape returns an empty prediction, from whose type the JSON schema is generated.
 	Shape() any
 	// HasWindows reports whether the predictions of a sequence's windows can be combined.
 	HasWindows() bool
@@ -31,44 +31,44 @@ type Task interface {
 	Labels() []any
 }
 
-// answered is a method's result: a prediction, and the origin of its sequence.
-type answered struct {
+// prediction is the result of a prediction method: the reply, and the origin of its sequence.
+type prediction struct {
 	requests.Reply
 	extent
 }
 
 // MarshalJSON writes both parts as one object.
-func (a answered) MarshalJSON() ([]byte, error) {
+func (a prediction) MarshalJSON() ([]byte, error) {
 	return jsonlines.Join(append(a.Parts(), a.extent)...)
 }
 
 // extent is the origin of a sequence and the windows that the model read.
 type extent struct {
 	origin
-	Window  *windowed        `json:"window,omitempty"`
-	Windows []answeredWindow `json:"windows,omitempty"` // sliding windows
+	Window  *windowRead        `json:"window,omitempty"`
+	Windows []windowPrediction `json:"windows,omitempty"` // sliding windows
 }
 
-// answeredWindow is the prediction for one of several windows.
-type answeredWindow struct {
+// windowPrediction is the prediction for one of several windows.
+type windowPrediction struct {
 	start, end int
 	requests.Reply
 }
 
 // MarshalJSON omits the sizes, because start and end determine them.
-func (w answeredWindow) MarshalJSON() ([]byte, error) {
-	places := struct {
+func (w windowPrediction) MarshalJSON() ([]byte, error) {
+	position := struct {
 		Start int `json:"start"`
 		End   int `json:"end"`
 	}{w.start, w.end}
-	return jsonlines.Join(places, w.Answer, w.Explained)
+	return jsonlines.Join(position, w.Answer, w.Explained)
 }
 
-var answerFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window", "explain", idField)...)
+var predictFields = fieldsOf([]string{""}, append(listFields, "sequences", "window", "explain", idField)...)
 
-// answerOne implements sequence/classify, sequence/predict, sequence/labels and sequence/tag.
-func (c *call) answerOne(path string, fields map[string]json.RawMessage) *item {
-	q, w, err := c.wholeSequence(path, fields)
+// predictOne implements sequence/classify, sequence/predict, sequence/labels and sequence/tag.
+func (c *call) predictOne(path string, fields map[string]json.RawMessage) *item {
+	q, w, err := c.sequenceAndWindow(path, fields)
 	if err != nil {
 		return &item{err: err}
 	}
@@ -76,18 +76,18 @@ func (c *call) answerOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	return c.answerSequence(work, q, w)
+	return c.predictSequence(work, q, w)
 }
 
-// answerSequence returns the item for a sequence or its windows. The prediction of several windows
+// predictSequence returns the item for a sequence or its windows. The prediction of several windows
 // uses the mean of their logits; each sliding window also has its own prediction. work is Classify
 // or Explain.
-func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item {
-	i, cuts, err := c.wholeItem(work, q, w)
+func (c *call) predictSequence(work batching.Work, q *sequence, w *window) *item {
+	i, parts, err := c.sequenceItem(work, q, w)
 	if err != nil {
 		return &item{err: err}
 	}
-	first := q.request(cuts[0])
+	first := q.request(parts[0])
 	if q.text != nil {
 		if err := c.locate(first, q); err != nil {
 			return &item{err: err}
@@ -95,42 +95,42 @@ func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item 
 	}
 	model := c.model
 	i.result = func(outputs []sft.Output) (any, error) {
-		if shift(outputs, cuts); w == nil {
+		if shift(outputs, parts); w == nil {
 			first.InRow(model.config, outputs[0])
 		}
-		of, whole := extent{origin: q.origin()}, outputs[0]
+		ext, whole := extent{origin: q.origin()}, outputs[0]
 		if w != nil {
-			of.Window = w.read(cuts)
+			ext.Window = w.describeParts(parts)
 		}
 		if w != nil && w.Policy == "sliding" {
-			for n, cut := range cuts {
+			for n, cut := range parts {
 				reply, err := model.reply(cut.request(cut.First()), outputs[n])
 				if err != nil {
 					return nil, err
 				}
-				of.Windows = append(of.Windows, answeredWindow{cut.start, cut.end(), reply})
+				ext.Windows = append(ext.Windows, windowPrediction{cut.start, cut.end(), reply})
 			}
 			whole = sft.Output{Logits: meanLogits(outputs)}
 		}
 		reply, err := model.reply(first, whole)
-		if reply.Used != nil && of.Window != nil { // the tokens of all windows
-			reply.Used = new(of.Window.End - of.Window.Start)
+		if reply.Used != nil && ext.Window != nil { // the tokens of all windows
+			reply.Used = new(ext.Window.End - ext.Window.Start)
 		}
-		return answered{reply, of}, err
+		return prediction{reply, ext}, err
 	}
 	return i
 }
 
-// wholeSequence returns a request's sequence and its window: the requested window, or else the
+// sequenceAndWindow returns a request's sequence and its window: the requested window, or else the
 // window of the sequence's document. nil means no window.
-func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*sequence, *window, error) {
+func (c *call) sequenceAndWindow(path string, fields map[string]json.RawMessage) (*sequence, *window, error) {
 	q, err := c.sequence(path, fields, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	q.id = fields[idField]
 	if q.graph != nil && fields["window"] != nil {
-		return nil, nil, badParam(path+"window", featured+": expected no window")
+		return nil, nil, badParam(path+"window", featuresOnly+": expected no window")
 	}
 	if fields["window"] != nil && !c.model.task.HasWindows() {
 		return nil, nil, badParam(path+"window", "%s", c.model.noWindows())
@@ -154,21 +154,21 @@ func (c *call) documentWindow(q *sequence) *window {
 	return q.document.window
 }
 
-// wholeItem submits a sequence or its windows (the cuts) to the model. work is Classify or Explain.
-// The caller sets the item's result.
-func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []cut, error) {
+// sequenceItem returns the item for a sequence or its windows, which it also returns as parts. work is
+// Classify or Explain. The caller sets the item's result.
+func (c *call) sequenceItem(work batching.Work, q *sequence, w *window) (*item, []windowPart, error) {
 	config := c.model.config
 	if w == nil {
 		if err := c.reserveCut(q.length()); err != nil {
 			return nil, nil, err
 		}
 	}
-	cuts, err := w.cut(config, q)
+	parts, err := w.parts(config, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	i := &item{work: work, read: []*sequence{q}, numbers: c.model.task.ResponseNumbers(cuts[0].First()) + idNumbers(q.id)}
-	for _, cut := range cuts {
+	i := &item{work: work, read: []*sequence{q}, numbers: c.model.task.ResponseNumbers(parts[0].First()) + idNumbers(q.id)}
+	for _, cut := range parts {
 		i.examples = append(i.examples, cut.Example)
 		if w != nil {
 			i.numbers += c.model.task.ResponseNumbers(cut.First()) + windowNumbers
@@ -176,13 +176,13 @@ func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []c
 		if work == batching.Explain {
 			tokens := cut.First()
 			if w == nil {
-				tokens = c.explainedTokens(tokens, q.length())
+				tokens = c.explanationTokens(tokens, q.length())
 			}
 			i.numbers += c.model.Scorer.ExplanationNumbers(tokens)
 		}
 	}
-	return i, cuts, nil
+	return i, parts, nil
 }
 
-// windowNumbers is the memory of a window's fields besides its answer, in numbers.
+// windowNumbers is the memory of a window's fields besides its prediction, in units of numberBytes.
 const windowNumbers = 64

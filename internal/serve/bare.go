@@ -54,37 +54,37 @@ func (s *session) acceptBare(m *message) bool {
 	model := s.server.acquire()
 	parser := model.parser.With(s.name, model.config.Sequences())
 	var r *requests.Request
-	taken := true
-	var most int64
-	if s.share.Do(s.ctx, len(m.Body), func() { most = parser.MemoryOfLine(m.Body) }) != nil {
+	handled := true
+	var maxBytes int64
+	if s.share.Do(s.ctx, len(m.Body), func() { maxBytes = parser.MemoryOfLine(m.Body) }) != nil {
 		model.Done()
 		return true
 	}
-	why := s.borrow(most, m.Room)
+	memoryError := s.borrow(maxBytes, m.Room)
 	err := s.share.Do(s.ctx, len(m.Body), func() {
-		if why != nil {
-			r = parser.Parse(nil, m.Line, errors.New(why.Message))
-			r.Failure.Code = why.Code
+		if memoryError != nil {
+			r = parser.Parse(nil, m.Line, errors.New(memoryError.Message))
+			r.Failure.Code = memoryError.Code
 		} else {
 			r = parser.Parse(m.Body, m.Line, nil)
 		}
 		f := r.Failure
-		taken = f == nil || f.Code == requests.CodeParams || s.bareStream() || hasSequence(m.Body)
+		handled = f == nil || f.Code == requests.CodeParams || s.bareStream() || hasSequence(m.Body)
 	})
-	if why == nil {
-		s.release(most)
+	if memoryError == nil {
+		s.release(maxBytes)
 	}
-	if err != nil || !taken {
+	if err != nil || !handled {
 		model.Done()
 		return err != nil
 	}
 	s.bare.seen = true
 	switch {
 	case r.Failure != nil:
-	case s.life == shutDown:
+	case s.state == shutDown:
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
 	case model.task.Method() == embedMethod:
-		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: model.refuses(bareMethod)}
+		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: model.taskMismatch(bareMethod)}
 	}
 	size := int64(len(r.ID)+len(r.Label)) + r.Bytes() + jobBytes +
 		numberBytes*int64(model.task.ResponseNumbers(r.Tokens()))
@@ -109,7 +109,7 @@ func (s *session) borrow(n, has int64) *Error {
 			return errStopped
 		}
 		if time.Now().After(late) {
-			return s.server.full()
+			return s.server.noMemory()
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (s *session) refuseBare(m *message) {
 	model := s.server.acquire()
 	r := model.parser.With(s.name, 1, 2).Parse(nil, m.Line, m.Err)
 	if none, ok := errors.AsType[*jsonlines.NoRoom](m.Err); ok {
-		r.Failure.Code = s.server.noRoom(none.Bytes).Code
+		r.Failure.Code = s.server.noMemoryForMessage(none.Bytes).Code
 	}
 	s.queueBare(&bareLine{request: r, model: model, received: m.received})
 }
@@ -146,7 +146,7 @@ func (s *session) queueBare(l *bareLine) {
 		}
 		s.mu.Unlock()
 		select {
-		case <-s.oneAnswered:
+		case <-s.responseSent:
 		case <-s.ctx.Done():
 			l.model.Done()
 			return
@@ -171,7 +171,7 @@ func (s *session) writeBare() {
 		if l.job != nil {
 			// A cancelled job's batch may still run and write the job's time.
 			if result, err = l.job.Wait(); err == nil {
-				compute = l.job.Took()
+				compute = l.job.ComputeTime()
 			}
 		}
 		var reply any
@@ -179,13 +179,13 @@ func (s *session) writeBare() {
 		var bad error
 		if s.share.Do(s.ctx, 0, func() {
 			out.Reset()
-			reply, code = l.reply(result, err)
+			reply, code = l.response(result, err)
 			bad = encoder.Encode(reply)
 		}) == nil {
 			if bad == nil {
 				s.send(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
 			}
-			s.answered(bareMethod, l.request.ID, code, l.tokens(), l.received, compute)
+			s.recordResponse(bareMethod, l.request.ID, code, l.tokens(), l.received, compute)
 		}
 		l.model.Done()
 		s.release(l.bytes) // before pending falls, see Lend
@@ -197,8 +197,8 @@ func (s *session) writeBare() {
 	}
 }
 
-// reply returns the JSON value that predict would write; code is 0 for a result.
-func (l *bareLine) reply(out sft.Output, err error) (reply any, code int) {
+// response returns the JSON value that predict would write; code is 0 for a result.
+func (l *bareLine) response(out sft.Output, err error) (reply any, code int) {
 	f := l.request.Failure
 	if f == nil && err == nil {
 		if reply, err = l.model.reply(l.request, out); err == nil {

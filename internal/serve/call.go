@@ -30,23 +30,23 @@ type call struct {
 	tokens  int // tokens computed by the model
 }
 
-// begin starts a call after pending writes have been flushed (backpressure), so that the session
+// startCall starts a call after pending writes have been flushed (backpressure), so that the session
 // stops reading from a client that does not read.
-func (s *session) begin(c *call) {
+func (s *session) startCall(c *call) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	s.answering.Go(c.respond)
+	s.callGroup.Go(c.respond)
 }
 
 // respond runs the call and writes its response.
 func (c *call) respond() {
-	c.forget(c.response())
+	c.complete(c.response())
 	c.model.Done() // may close a device, so it runs after the response
 	c.session.wakeFinish()
 }
 
-// forget writes a call's response and removes the call.
-func (c *call) forget(body []byte) {
+// complete writes a call's response and removes the call.
+func (c *call) complete(body []byte) {
 	s := c.session
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -59,13 +59,13 @@ func (c *call) forget(body []byte) {
 	delete(s.calls, c)
 	s.mu.Unlock()
 	s.release(c.bytes)
-	s.answered(c.method, c.id, c.code, c.tokens, c.received, c.compute) // counted before the next call starts
+	s.recordResponse(c.method, c.id, c.code, c.tokens, c.received, c.compute) // counted before the next call starts
 }
 
 // response returns the encoded response, with the id as the client wrote it.
 func (c *call) response() []byte {
 	field := `,"result":`
-	value, err := c.answer()
+	value, err := c.encodedResult()
 	if err != nil {
 		e := asError(err)
 		c.code = e.Code
@@ -75,17 +75,17 @@ func (c *call) response() []byte {
 	return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), c.id, []byte(field), value, []byte("}"))
 }
 
-// answer runs the call's method and encodes its result as JSON.
-func (c *call) answer() ([]byte, error) { return c.encoded(c.result) }
+// encodedResult runs the call's method and encodes its result as JSON.
+func (c *call) encodedResult() ([]byte, error) { return c.encodeResult(c.result) }
 
 // result runs the call's method.
 func (c *call) result() (any, error) {
 	m, ok := methods[c.method]
 	if !ok {
-		return nil, fail(codeNoMethod, place{Found: c.method}, "no method %q", c.method)
+		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "no method %q", c.method)
 	}
-	if why := m.lacking(c); why != "" {
-		return nil, fail(codeNoMethod, place{Found: c.method}, "%s: %s", c.method, why)
+	if why := m.unsupported(c); why != "" {
+		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s: %s", c.method, why)
 	}
 	if c.params != nil && c.params[0] != '{' {
 		return nil, badParam("params", "expected an object, found %s", jsonlines.Kind(c.params))
@@ -93,9 +93,9 @@ func (c *call) result() (any, error) {
 	return m.run(c)
 }
 
-// encoded calls result and encodes its value as JSON.
-func (c *call) encoded(result func() (any, error)) (value []byte, err error) {
-	defer c.recovered(&err)
+// encodeResult calls result and encodes its value as JSON. It turns a panic into an error.
+func (c *call) encodeResult(result func() (any, error)) (value []byte, err error) {
+	defer c.recoverPanic(&err)
 	found, err := result()
 	if err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func (c *call) do(bytes int, f func()) error {
 	return c.session.share.Do(c.ctx, bytes, f)
 }
 
-// recovered turns a panic into this call's error; it must be deferred.
-func (c *call) recovered(err *error) {
+// recoverPanic turns a panic into this call's error; it must be deferred.
+func (c *call) recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		c.session.log.Error("a method failed", "method", c.method, "panic", p, "stack", string(debug.Stack()))
 		*err = fail(codeInternal, nil, "%s failed: %v", c.method, p)

@@ -8,14 +8,14 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-var changeFields = known("uri", "version", "changes")
+var changeFields = newFieldSet("uri", "version", "changes")
 
 // Fields of a change, which replaces a range of a document or all of it, and fields of a range.
 // Unknown fields are errors.
 var (
-	changeNames = []string{"range", "text"}
-	changeParts = map[string]bool{"range": true, "text": true}
-	rangeNames  = map[string]bool{"start": true, "end": true}
+	changeFieldNames = []string{"range", "text"}
+	changeFieldSet   = map[string]bool{"range": true, "text": true}
+	rangeFieldSet    = map[string]bool{"start": true, "end": true}
 )
 
 // didChange implements sequence/didChange. It applies the changes in order. If a change cannot be
@@ -23,18 +23,18 @@ var (
 // client is notified once, and edits are ignored until the client sends the whole text.
 func (s *session) didChange(params json.RawMessage) error {
 	fields, bad := s.object(params, changeFields)
-	return s.changeBy(fields, bad)
+	return s.changeDocument(fields, bad)
 }
 
-// changeBy changes a document by the fields of sequence/didChange. bad is the error of a refused
+// changeDocument changes a document by the fields of sequence/didChange. bad is the error of a refused
 // field.
-func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
+func (s *session) changeDocument(fields map[string]json.RawMessage, bad error) error {
 	uri, err := documentURI(fields)
 	if fields == nil {
 		err = bad
 	}
 	if err != nil {
-		s.loseEdits(err)
+		s.breakDocuments(err)
 		return err
 	}
 	d := s.documents.find(uri)
@@ -42,7 +42,7 @@ func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
 	case d == nil && bad != nil:
 		return bad
 	case d == nil:
-		return unknownDocument(uri)
+		return unknownDocumentError(uri)
 	}
 	s.edits++
 	d.mu.Lock()
@@ -55,14 +55,14 @@ func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
 	}
 	// Stopped in the middle of a change: the partial text must not be used.
 	if errors.Is(bad, errStopped) || s.ctx.Err() != nil {
-		d.end()
+		d.closeLocked()
 		return bad
 	}
-	if bad != nil && d.broken != nil && !s.bringsWhole(fields["changes"]) {
+	if bad != nil && d.broken != nil && !s.replacesWholeText(fields["changes"]) {
 		return nil // the client was notified before
 	}
 	if bad != nil {
-		return d.breaks(bad)
+		return d.markBroken(bad)
 	}
 	if d.broken == nil {
 		d.schedule(s.server.options.Debounce)
@@ -81,8 +81,8 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 	case fields["changes"] == nil:
 		return badParam("changes", "expected a list, found none")
 	}
-	d.renew(version)
-	return d.session.inTurns(len(fields["changes"]), func() error {
+	d.setVersion(version)
+	return d.session.runInTurns(len(fields["changes"]), func() error {
 		return elements("changes", fields["changes"], func(n int, text json.RawMessage) error {
 			if err := d.session.yield(changeWork); err != nil {
 				return err
@@ -92,12 +92,12 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 	})
 }
 
-// bringsWhole reports whether one of the changes is the whole text. A whole text repairs a broken
+// replacesWholeText reports whether one of the changes is the whole text. A whole text repairs a broken
 // document, even in a message with a bad field.
-func (s *session) bringsWhole(changes json.RawMessage) (found bool) {
-	s.inTurns(len(changes), func() error {
+func (s *session) replacesWholeText(changes json.RawMessage) (found bool) {
+	s.runInTurns(len(changes), func() error {
 		return elements("changes", changes, func(_ int, text json.RawMessage) error {
-			fields, err := parts("", text, changeParts)
+			fields, err := objectFields("", text, changeFieldSet)
 			found = found || err == nil && fields["text"] != nil && fields["range"] == nil
 			return s.yield(changeWork)
 		})
@@ -105,30 +105,30 @@ func (s *session) bringsWhole(changes json.RawMessage) (found bool) {
 	return found
 }
 
-// loseEdits marks all open documents as broken, because a message that could not be parsed may have
-// changed any of them.
-func (s *session) loseEdits(why error) {
+// breakDocuments marks all open documents as broken. It is called for a message that could not be
+// parsed, which may have changed any document.
+func (s *session) breakDocuments(reason error) {
 	s.documents.mu.Lock()
 	defer s.documents.mu.Unlock()
 	s.edits++
 	for _, d := range s.documents.open {
 		d.mu.Lock()
 		if d.broken == nil {
-			d.breaks(why)
+			d.markBroken(reason)
 		}
 		d.mu.Unlock()
 	}
 }
 
-// breaks marks the document as broken, pushes the error instead of a prediction, and returns it.
+// markBroken marks the document as broken, pushes the error instead of a prediction, and returns it.
 // The caller holds d.mu.
-func (d *document) breaks(why error) error {
-	d.renew(d.version)
-	d.quiet()
-	d.drop()
-	d.broken = fail(codeFailed, edited{"uri", d.uri, &d.version},
+func (d *document) markBroken(reason error) error {
+	d.setVersion(d.version)
+	d.cancelScheduled()
+	d.dropText()
+	d.broken = fail(codeFailed, changedDocument{"uri", d.uri, &d.version},
 		"%s at version %d: %s; send the whole text with a higher version", d.uri,
-		d.version, asError(why).Message)
+		d.version, asError(reason).Message)
 	if d.session.publishes() {
 		d.push(d.session.server.current(), publication{URI: d.uri, Version: d.version,
 			read: publishedRead{Error: asError(d.broken)}}, nil)
@@ -138,10 +138,10 @@ func (d *document) breaks(why error) error {
 
 // apply applies one change. path is its position in the params, for errors. The caller holds d.mu.
 func (d *document) apply(path string, params json.RawMessage) error {
-	if err := onlyKnown(path, params, changeNames); err != nil {
+	if err := onlyKnown(path, params, changeFieldNames); err != nil {
 		return err
 	}
-	fields, err := parts(path, params, changeParts)
+	fields, err := objectFields(path, params, changeFieldSet)
 	switch {
 	case err != nil:
 		return err
@@ -152,7 +152,7 @@ func (d *document) apply(path string, params json.RawMessage) error {
 	case fields["range"] != nil && d.broken != nil:
 		return nil
 	case fields["range"] == nil: // drop the old text first, so that memory never holds both
-		d.drop()
+		d.dropText()
 		err = d.insert(path+".text", fields["text"], 0, 0)
 	default:
 		var start, end int
@@ -168,7 +168,7 @@ func (d *document) apply(path string, params json.RawMessage) error {
 
 // offsets returns the range of a change in the client's unit.
 func (d *document) offsets(path string, value json.RawMessage) (start, end int, err error) {
-	fields, err := parts(path, value, rangeNames)
+	fields, err := objectFields(path, value, rangeFieldSet)
 	switch {
 	case err != nil:
 		return 0, 0, err
@@ -187,8 +187,8 @@ func (d *document) offsets(path string, value json.RawMessage) (start, end int, 
 	return start, end, nil
 }
 
-// parts returns the fields of an object at a path in the params. A null field counts as missing.
-func parts(path string, value json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
+// objectFields returns the fields of an object at a path in the params. A null field counts as missing.
+func objectFields(path string, value json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
 	fields, err := jsonlines.Object(value, known)
 	if err != nil {
 		return nil, badParam(path, "%v", err)

@@ -160,7 +160,7 @@ func TestWholeTextAgain(t *testing.T) {
 		taken := int64(0)
 		if x.full {
 			taken = s.memory.limit - s.memory.used.Load() - 4000
-			s.memory.take(taken)
+			s.memory.reserve(taken)
 		}
 		c.notify("sequence/didChange", map[string]any{"uri": "u", "version": x.version, "changes": []any{x.change}})
 		for n := 0; x.why != "" && n < 2; n++ {
@@ -169,7 +169,7 @@ func TestWholeTextAgain(t *testing.T) {
 				t.Errorf("version %d: got %s, want %s", x.version, m.Params, x.why)
 			}
 		}
-		s.memory.give(taken)
+		s.memory.release(taken)
 	}
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 8, "changes": []any{whole}})
 	var p published
@@ -196,7 +196,7 @@ func TestChangeBehindClose(t *testing.T) {
 	d.mu.Lock()
 	change(3)
 	time.Sleep(100 * time.Millisecond) // long enough for the change to wait for the lock
-	d.end()
+	d.closeLocked()
 	d.mu.Unlock()
 	change(4)
 	c.call(2, "model/info", struct{}{}, nil)

@@ -2,17 +2,17 @@ package serve
 
 import "encoding/json"
 
-var closeFields = known("uri")
+var closeFields = newFieldSet("uri")
 
 // didClose implements sequence/didClose.
 func (s *session) didClose(params json.RawMessage) error {
 	fields, bad := s.object(params, closeFields)
-	return s.closeBy(fields, bad)
+	return s.closeDocumentByURI(fields, bad)
 }
 
-// closeBy closes a document by the fields of sequence/didClose. bad is the error of a refused
+// closeDocumentByURI closes a document by the fields of sequence/didClose. bad is the error of a refused
 // field.
-func (s *session) closeBy(fields map[string]json.RawMessage, bad error) error {
+func (s *session) closeDocumentByURI(fields map[string]json.RawMessage, bad error) error {
 	if fields == nil {
 		return bad
 	}
@@ -21,7 +21,7 @@ func (s *session) closeBy(fields map[string]json.RawMessage, bad error) error {
 	case err != nil:
 		return err
 	case !s.closeDocument(uri):
-		return unknownDocument(uri)
+		return unknownDocumentError(uri)
 	}
 	return bad
 }
@@ -32,7 +32,7 @@ func (s *session) closeDocument(uri string) bool {
 	d := s.documents.open[uri]
 	if d != nil {
 		s.edits++
-		s.documents.closed = s.edits
+		s.documents.lastClose = s.edits
 		delete(s.documents.open, uri)
 	}
 	s.documents.mu.Unlock()

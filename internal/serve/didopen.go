@@ -8,23 +8,23 @@ import (
 	"github.com/sftseq/sftseq/internal/rope"
 )
 
-var openFields = known("uri", "version", "text", "window")
+var openFields = newFieldSet("uri", "version", "text", "window")
 
 // didOpen implements sequence/didOpen. It replaces a document that is already open.
 func (s *session) didOpen(params json.RawMessage) error {
 	fields, bad := s.object(params, openFields)
-	return s.openBy(fields, bad, false)
+	return s.openDocument(fields, bad, false)
 }
 
-// openBy opens a document by the fields of sequence/didOpen. editor is true for an editor, which
+// openDocument opens a document by the fields of sequence/didOpen. editor is true for an editor, which
 // gets diagnostics. bad is the error of a refused field.
-func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bool) error {
+func (s *session) openDocument(fields map[string]json.RawMessage, bad error, editor bool) error {
 	uri, err := documentURI(fields)
 	if fields == nil {
 		err = bad
 	}
 	if err != nil {
-		s.loseEdits(err) // the message may concern any document
+		s.breakDocuments(err) // the message may concern any document
 		return err
 	}
 	s.closeDocument(uri) // even if another field is bad, the old text is outdated
@@ -48,7 +48,7 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 	}
 	model := s.server.current()
 	if model.config.HasFeatures() {
-		return badParam("text", featured+": expected no document")
+		return badParam("text", featuresOnly+": expected no document")
 	}
 	if w != nil && !model.task.HasWindows() {
 		return badParam("window", "%s", model.noWindows())
@@ -60,8 +60,8 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 		return fail(codeBusy, nil, "%s: %d documents are open, expected at most %d", uri, count, limit)
 	}
 	d := &document{session: s, uri: uri, editor: editor, window: w, text: rope.Text{Unit: s.unit}}
-	if err := s.inTurns(len(text), func() error { return d.insert("text", text, 0, 0) }); err != nil {
-		d.drop()
+	if err := s.runInTurns(len(text), func() error { return d.insert("text", text, 0, 0) }); err != nil {
+		d.dropText()
 		if errors.Is(err, errMemory) {
 			return fail(codeBusy, nil, "%s: %s", uri, asError(err).Message)
 		}
@@ -72,7 +72,7 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 	if s.documents.open == nil {
 		s.documents.open = map[string]*document{}
 	}
-	d.renew(version) // must precede adding the document to the map
+	d.setVersion(version) // must precede adding the document to the map
 	s.documents.open[d.uri] = d
 	s.documents.mu.Unlock()
 	d.mu.Lock()
@@ -107,5 +107,5 @@ func documentVersion(fields map[string]json.RawMessage) (int64, error) {
 	return version, unmarshal("version", fields["version"], &version, "a whole number")
 }
 
-// unknownDocument is the error for a document that is not open.
-func unknownDocument(uri string) error { return badParam("uri", "no document %q is open", uri) }
+// unknownDocumentError is the error for a document that is not open.
+func unknownDocumentError(uri string) error { return badParam("uri", "no document %q is open", uri) }

@@ -12,10 +12,10 @@ import (
 
 // documents are the open documents of a session.
 type documents struct {
-	mu     sync.Mutex
-	open   map[string]*document
-	closed uint64 // the session's edits at the last close
-	ending bool   // the session ends: documents are classified without debouncing
+	mu        sync.Mutex
+	open      map[string]*document
+	lastClose uint64 // the session's edits at the last close
+	ending    bool   // the session ends: documents are classified without debouncing
 }
 
 // document is a text that the client edits and the server keeps. Only the goroutine that reads the stream
@@ -26,17 +26,17 @@ type document struct {
 	editor  bool    // opened by an editor, which gets diagnostics
 	window  *window // window for long texts, or nil
 
-	mu      sync.Mutex
-	text    rope.Text
-	held    int64 // memory reserved on the server
-	version int64
-	edited  uint64 // the session's edits at the last change
-	broken  error  // the error that broke the text, or nil
-	closed  bool
-	ctx     context.Context // ends at the next change
-	changed context.CancelFunc
-	timer   *time.Timer // debounce timer of the classification
-	timers  int         // number of timers so far; a timer that fired too late has a lower number
+	mu            sync.Mutex
+	text          rope.Text
+	reservedBytes int64 // memory reserved on the server
+	version       int64
+	lastEdit      uint64 // the session's edits at the last change
+	broken        error  // the error that broke the text, or nil
+	closed        bool
+	ctx           context.Context // ends at the next change
+	changed       context.CancelFunc
+	timer         *time.Timer // debounce timer of the classification
+	timerNumber   int         // number of timers so far; a timer that fired too late has a lower number
 }
 
 // find returns the open document with a URI, or nil.
@@ -50,16 +50,17 @@ func (d *documents) find(uri string) *document {
 func (d *documents) closedSince(edits uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.closed > edits
+	return d.lastClose > edits
 }
 
-// hasten starts pending classifications without their debounce delay.
-func (d *documents) hasten() {
+// publishNow starts all scheduled classifications without their debounce delay, also those scheduled
+// later.
+func (d *documents) publishNow() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ending = true
 	for _, doc := range d.open {
-		doc.hasten()
+		doc.publishNow()
 	}
 }
 
@@ -70,12 +71,12 @@ func (d *documents) isEnding() bool {
 	return d.ending
 }
 
-// again classifies all documents once more, after a reload of the model.
-func (d *documents) again() {
+// reschedule classifies all documents once more, after a reload of the model.
+func (d *documents) reschedule() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, doc := range d.open {
-		doc.again()
+		doc.reschedule()
 	}
 }
 
@@ -83,7 +84,7 @@ func (d *documents) again() {
 func (d *documents) close() {
 	d.mu.Lock()
 	open := d.open
-	d.open, d.closed = nil, math.MaxUint64
+	d.open, d.lastClose = nil, math.MaxUint64
 	d.mu.Unlock()
 	for _, doc := range open {
 		doc.close()
@@ -94,58 +95,58 @@ func (d *documents) close() {
 func (d *document) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.end()
+	d.closeLocked()
 }
 
-// end is like close, for a caller that holds d.mu.
-func (d *document) end() {
+// closeLocked is like close, for a caller that holds d.mu.
+func (d *document) closeLocked() {
 	d.closed = true
 	d.changed()
-	d.quiet()
-	d.drop()
+	d.cancelScheduled()
+	d.dropText()
 }
 
-// quiet cancels a classification that has not started. The caller holds d.mu.
-func (d *document) quiet() {
+// cancelScheduled cancels a classification that has not started. The caller holds d.mu.
+func (d *document) cancelScheduled() {
 	if d.timer != nil && d.timer.Stop() {
-		d.session.pushing(-1)
+		d.session.countPushes(-1)
 	}
 	d.timer = nil
-	d.timers++
+	d.timerNumber++
 }
 
-// modified returns the error of a request whose document has changed since the request arrived.
+// modifiedError returns the error of a request whose document has changed since the request arrived.
 // field is the document's field.
-func (d *document) modified(field string) error {
+func (d *document) modifiedError(field string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.modifiedNow(field)
+	return d.modifiedErrorLocked(field)
 }
 
-// modifiedNow is like modified, for a caller that holds d.mu.
-func (d *document) modifiedNow(field string) error {
+// modifiedErrorLocked is like modifiedError, for a caller that holds d.mu.
+func (d *document) modifiedErrorLocked(field string) error {
 	if d.closed {
-		return closedMeanwhile(field, d.uri)
+		return closedError(field, d.uri)
 	}
-	return fail(codeModified, edited{field, d.uri, &d.version}, "%s: %s changed meanwhile", field, d.uri)
+	return fail(codeModified, changedDocument{field, d.uri, &d.version}, "%s: %s changed meanwhile", field, d.uri)
 }
 
-// closedMeanwhile is like modified, for a closed document, which has no version.
-func closedMeanwhile(field, uri string) error {
-	return fail(codeModified, edited{field, uri, nil}, "%s: %s was closed meanwhile", field, uri)
+// closedError is like modifiedError, for a closed document, which has no version.
+func closedError(field, uri string) error {
+	return fail(codeModified, changedDocument{field, uri, nil}, "%s: %s was closed meanwhile", field, uri)
 }
 
-// renew sets a new version and cancels computations on the old one. The caller holds d.mu.
-func (d *document) renew(version int64) {
+// setVersion sets a new version and cancels computations on the old one. The caller holds d.mu.
+func (d *document) setVersion(version int64) {
 	if d.changed != nil {
 		d.changed()
 	}
 	d.ctx, d.changed = context.WithCancel(d.session.ctx)
-	d.version, d.edited = version, d.session.edits
+	d.version, d.lastEdit = version, d.session.edits
 }
 
-// openDocument returns the sequence of an open document. A later change of the document cancels it.
-func (c *call) openDocument(path string, value json.RawMessage) (*sequence, error) {
+// documentSequence returns the sequence of an open document. A later change of the document cancels it.
+func (c *call) documentSequence(path string, value json.RawMessage) (*sequence, error) {
 	var uri string
 	if err := unmarshal(path, value, &uri, "a string"); err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func (c *call) openDocument(path string, value json.RawMessage) (*sequence, erro
 	d := c.session.documents.find(uri)
 	switch {
 	case d == nil && c.session.documents.closedSince(c.edits):
-		return nil, closedMeanwhile(path, uri)
+		return nil, closedError(path, uri)
 	case d == nil:
 		return nil, badParam(path, "no document %q is open", uri)
 	}
@@ -177,10 +178,10 @@ func (c *call) textOf(q *sequence) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case d.closed || d.edited > c.edits:
-		return "", d.modifiedNow(q.field)
+	case d.closed || d.lastEdit > c.edits:
+		return "", d.modifiedErrorLocked(q.field)
 	case d.broken != nil:
-		return "", fail(codeFailed, edited{q.field, d.uri, &d.version}, "%s: %s", q.field, asError(d.broken).Message)
+		return "", fail(codeFailed, changedDocument{q.field, d.uri, &d.version}, "%s: %s", q.field, asError(d.broken).Message)
 	}
 	text, err := d.read(c, q.field)
 	if err == nil {
@@ -189,15 +190,15 @@ func (c *call) textOf(q *sequence) (string, error) {
 	return text, err
 }
 
-// expect returns an error unless the document has the version that a request requires. path is used
+// checkVersion returns an error unless the document has the version that a request requires. path is used
 // in the error.
-func (q *sequence) expect(path string, version json.RawMessage) error {
+func (q *sequence) checkVersion(path string, version json.RawMessage) error {
 	var wanted int64
 	if err := unmarshal(path, version, &wanted, "a whole number"); err != nil {
 		return err
 	}
 	if uri := q.document.uri; wanted != q.version {
-		return fail(codeModified, edited{q.field, uri, &q.version}, "%s: expected version %d of %s, found %d",
+		return fail(codeModified, changedDocument{q.field, uri, &q.version}, "%s: expected version %d of %s, found %d",
 			path, wanted, uri, q.version)
 	}
 	return nil

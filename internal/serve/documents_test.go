@@ -244,7 +244,7 @@ func TestVersionWanted(t *testing.T) {
 	c := dial(t, start(t, o)).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 3, "text": "1 2"})
 	c.call(1, "sequence/classify", map[string]any{"uri": "u", "version": 3}, nil)
-	var out added
+	var out addResult
 	if c.call(2, "retrieval/add", map[string]any{"id": "a", "uri": "u", "version": 3}, &out); out.Version == nil ||
 		*out.Version != 3 || out.URI != "u" {
 		t.Errorf("got %+v, want version 3 of u", out)
@@ -303,7 +303,7 @@ func TestLateTimer(t *testing.T) {
 func countedBytes(d *document) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.held
+	return d.reservedBytes
 }
 
 // TestClassWaitsForMemory checks that a class is pushed once memory is free. At the end of the
@@ -323,7 +323,7 @@ func TestClassWaitsForMemory(t *testing.T) {
 				return s.memory.used.Load() == countedBytes(d)
 			})
 		taken -= 1000
-		s.memory.take(taken)
+		s.memory.reserve(taken)
 		time.Sleep(4 * o.Debounce)
 		if n := len(c.in); n > 0 {
 			t.Errorf("got %d messages without memory, want none: %s", n, c.receive())
@@ -331,14 +331,14 @@ func TestClassWaitsForMemory(t *testing.T) {
 		if end {
 			c.closeWrite()
 		} else {
-			s.memory.give(taken)
+			s.memory.release(taken)
 		}
 		var p published
 		if decode(t, c.message().Params, &p); (p.Error != nil) != end || (p.Label == nil) != end {
 			t.Errorf("got pushed %+v, want exactly one of label and error", p)
 		}
 		if end {
-			s.memory.give(taken)
+			s.memory.release(taken)
 		} else {
 			c.closeWrite()
 		}
@@ -380,8 +380,8 @@ func TestDocumentGivesBack(t *testing.T) {
 	for x := range s.sessions {
 		d := x.documents.find("u")
 		d.mu.Lock()
-		if room := d.text.Allocated(); room > 1000 || d.held != int64(room) {
-			t.Errorf("the text takes %d bytes and %d are counted, want the same number below 1000", room, d.held)
+		if room := d.text.Allocated(); room > 1000 || d.reservedBytes != int64(room) {
+			t.Errorf("the text takes %d bytes and %d are counted, want the same number below 1000", room, d.reservedBytes)
 		}
 		d.mu.Unlock()
 	}

@@ -63,8 +63,8 @@ type linePosition struct {
 // hasDiagnostics reports whether the model predicts spans of texts.
 func (m *served) hasDiagnostics() bool { return m.task.HasPositions() && !m.config.HasFeatures() }
 
-// editorParts are the supported fields of textDocument/did… notifications.
-var editorParts = map[string]bool{"textDocument": true, "contentChanges": true}
+// editorFieldSet are the supported fields of textDocument/did… notifications.
+var editorFieldSet = map[string]bool{"textDocument": true, "contentChanges": true}
 
 // fromEditor converts the params of a textDocument/did… notification to the fields of
 // sequence/did….
@@ -72,7 +72,7 @@ func (s *session) fromEditor(params json.RawMessage, known map[string]bool) (map
 	var outer map[string]json.RawMessage
 	var err error
 	if stopped := s.share.Do(s.ctx, len(params),
-		func() { outer, err = parts(wholeParams, params, editorParts) }); stopped != nil {
+		func() { outer, err = objectFields(wholeParams, params, editorFieldSet) }); stopped != nil {
 		return nil, stopped
 	}
 	if err != nil {
@@ -91,19 +91,19 @@ func (s *session) fromEditor(params json.RawMessage, known map[string]bool) (map
 // editorDidOpen implements textDocument/didOpen.
 func (s *session) editorDidOpen(params json.RawMessage) error {
 	fields, err := s.fromEditor(params, openFields)
-	return s.openBy(fields, err, true)
+	return s.openDocument(fields, err, true)
 }
 
 // editorDidChange implements textDocument/didChange.
 func (s *session) editorDidChange(params json.RawMessage) error {
 	fields, err := s.fromEditor(params, changeFields)
-	return s.changeBy(fields, err)
+	return s.changeDocument(fields, err)
 }
 
 // editorDidClose implements textDocument/didClose and clears the document's diagnostics.
 func (s *session) editorDidClose(params json.RawMessage) error {
 	fields, err := s.fromEditor(params, closeFields)
-	err = s.closeBy(fields, err)
+	err = s.closeDocumentByURI(fields, err)
 	if uri, bad := documentURI(fields); bad == nil {
 		s.notify(publishDiagnostics, diagnostics{URI: uri, Diagnostics: []diagnostic{}})
 	}
@@ -126,18 +126,18 @@ func (c *call) diagnostics(text string, out publication) []diagnostic {
 		offsets = append(offsets, x.Start, x.End)
 	}
 	slices.Sort(offsets)
-	var places map[int]linePosition
-	if c.do(len(text), func() { places = linePositions(text, spans.Unit, slices.Compact(offsets)) }) != nil {
+	var positions map[int]linePosition
+	if c.do(len(text), func() { positions = linePositions(text, spans.Unit, slices.Compact(offsets)) }) != nil {
 		return shown
 	}
 	for _, x := range spans.Spans {
-		shown = append(shown, diagnosticOf(x, places))
+		shown = append(shown, diagnosticOf(x, positions))
 	}
 	return shown
 }
 
-func diagnosticOf(x config.Span, places map[int]linePosition) diagnostic {
-	return diagnostic{Range: lineRange{places[x.Start], places[x.End]}, Severity: severityInformation,
+func diagnosticOf(x config.Span, positions map[int]linePosition) diagnostic {
+	return diagnostic{Range: lineRange{positions[x.Start], positions[x.End]}, Severity: severityInformation,
 		Code: x.Label, Source: diagnosticSource, Message: fmt.Sprintf("%s %.2f", x.Label, x.Score)}
 }
 
@@ -145,24 +145,24 @@ func diagnosticOf(x config.Span, places map[int]linePosition) diagnostic {
 // with \n, \r or \r\n.
 func linePositions(text, unit string, offsets []int) map[int]linePosition {
 	out := make(map[int]linePosition, len(offsets))
-	place, n := linePosition{}, 0
-	note := func() {
+	position, n := linePosition{}, 0
+	record := func() {
 		for len(offsets) > 0 && offsets[0] <= n {
-			out[offsets[0]] = place
+			out[offsets[0]] = position
 			offsets = offsets[1:]
 		}
 	}
-	for at := 0; at < len(text); {
-		note()
-		r, size := utf8.DecodeRuneInString(text[at:])
-		at += size
+	for offset := 0; offset < len(text); {
+		record()
+		r, size := utf8.DecodeRuneInString(text[offset:])
+		offset += size
 		width := requests.Width(r, size, unit)
 		n += width
-		place.Character += width
-		if r == '\n' || r == '\r' && !(at < len(text) && text[at] == '\n') {
-			place = linePosition{Line: place.Line + 1}
+		position.Character += width
+		if r == '\n' || r == '\r' && !(offset < len(text) && text[offset] == '\n') {
+			position = linePosition{Line: position.Line + 1}
 		}
 	}
-	note()
+	record()
 	return out
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-var embedFields = fieldsOf([]string{""}, append(manyFields, "sequences", idField)...)
+var embedFields = fieldsOf([]string{""}, append(listFields, "sequences", idField)...)
 
-// embedded is the result of sequence/embed.
-type embedded struct {
+// embeddingResult is the result of sequence/embed.
+type embeddingResult struct {
 	requests.Embedding
 	origin
 }
@@ -24,13 +24,13 @@ func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
 		return &item{err: err}
 	}
 	q.id = fields[idField]
-	r, err := c.fit(q)
+	r, err := c.requestOf(q)
 	if err != nil {
 		return &item{err: err}
 	}
 	return &item{work: batching.Embed, examples: []seq.Example{r.Example()}, read: []*sequence{q},
 		numbers: c.model.config.HiddenSize + idNumbers(q.id), result: func(outputs []sft.Output) (any, error) {
-			out := embedded{origin: q.origin()}
+			out := embeddingResult{origin: q.origin()}
 			var err error
 			out.Embedding, err = requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings)
 			return out, err

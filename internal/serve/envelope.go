@@ -39,7 +39,7 @@ func keyOf(id json.RawMessage) string {
 func parseEnvelope(m transport.Message) (envelope, *Error) {
 	var e envelope
 	bad := func(code int, format string, args ...any) (envelope, *Error) {
-		return e, fail(code, place{Line: m.Line}, format, args...)
+		return e, fail(code, errorLocation{Line: m.Line}, format, args...)
 	}
 	fields, err := requests.Fields(m.Body, envelopeFields)
 	if err != nil {

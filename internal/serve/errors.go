@@ -47,20 +47,20 @@ var (
 // errSessionOver is the cause when a session ends before all responses are sent.
 var errSessionOver = errors.New("the session is over")
 
-// over wraps errSessionOver with a reason.
-func over(format string, args ...any) error {
+// sessionOver returns an error that wraps errSessionOver and gives a reason.
+func sessionOver(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errSessionOver, fmt.Sprintf(format, args...))
 }
 
-// place is the location of an error, the data of most errors.
-type place struct {
+// errorLocation is the location of an error, the data of most errors.
+type errorLocation struct {
 	Field string `json:"field,omitempty"` // a path in params, such as sequences[3].tokens
 	Line  int    `json:"line,omitempty"`  // line in the stream, from 1
 	Found string `json:"found,omitempty"`
 }
 
-// retry is the data of a temporary error.
-type retry struct {
+// retryDelay is the data of a temporary error.
+type retryDelay struct {
 	After int `json:"retryAfterMilliseconds"`
 }
 
@@ -72,8 +72,8 @@ func fail(code int, data any, format string, args ...any) *Error {
 	return e
 }
 
-// edited is the data of an error about a changed document.
-type edited struct {
+// changedDocument is the data of an error about a changed document.
+type changedDocument struct {
 	Field   string `json:"field"`
 	URI     string `json:"uri"`
 	Version *int64 `json:"version,omitempty"` // current version
@@ -81,7 +81,7 @@ type edited struct {
 
 // badParam returns the error for an invalid field of the params.
 func badParam(field, format string, args ...any) *Error {
-	return fail(codeParams, place{Field: field}, "%s: %s", field, fmt.Sprintf(format, args...))
+	return fail(codeParams, errorLocation{Field: field}, "%s: %s", field, fmt.Sprintf(format, args...))
 }
 
 // asError converts an error to the error object of a response.

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// allowances are the times for which a session is safe from eviction.
+// allowances are the times after which a session may be evicted.
 type allowances struct {
 	silent time.Duration // before the first message
 	unread time.Duration // while a write to the client blocks
 	idle   time.Duration // since the last request
 }
 
-var usualAllowances = allowances{silent: time.Second, unread: 10 * time.Second, idle: time.Minute}
+var defaultAllowances = allowances{silent: time.Second, unread: 10 * time.Second, idle: time.Minute}
 
 // activity is a client's recent activity.
 type activity struct {
@@ -29,35 +29,35 @@ func (a *activity) note() {
 	a.last.Store(&now)
 }
 
-// use is a session's rank for eviction. Lower ranks are evicted first.
-type use int
+// evictionRank is a session's rank for eviction. Lower ranks are evicted first.
+type evictionRank int
 
 const (
-	saysNothing use = iota
-	readsNothing
-	asksNothing
-	useful
+	silentClient evictionRank = iota
+	blockedClient
+	idleClient
+	keptClient
 )
 
-// useAt returns the session's rank and the time since which it has had this rank.
-func (s *session) useAt(now time.Time, a allowances) (use, time.Time) {
+// evictionRank returns the session's rank and the time since which it has had this rank.
+func (s *session) evictionRank(now time.Time, a allowances) (evictionRank, time.Time) {
 	last := *s.activity.last.Load()
-	blocked := s.out.Since()
+	blocked := s.out.BlockedSince()
 	switch {
 	case s.stdio:
 	case !s.activity.heard.Load() && now.Sub(last) >= a.silent:
-		return saysNothing, last
+		return silentClient, last
 	case !blocked.IsZero() && now.Sub(blocked) >= a.unread:
-		return readsNothing, blocked
-	case now.Sub(last) >= a.idle && s.hasNothing():
-		return asksNothing, last
+		return blockedClient, blocked
+	case now.Sub(last) >= a.idle && s.isUnused():
+		return idleClient, last
 	}
-	return useful, last
+	return keptClient, last
 }
 
-// hasNothing reports whether the session has neither open documents nor pending requests. It does
+// isUnused reports whether the session has neither open documents nor pending requests. It does
 // not block: if a lock is held, the documents are in use.
-func (s *session) hasNothing() bool {
+func (s *session) isUnused() bool {
 	if !s.documents.mu.TryLock() {
 		return false
 	}
@@ -72,9 +72,9 @@ func (s *session) hasNothing() bool {
 // dismisses the session and holds the server's lock.
 func (s *Server) evict() *session {
 	var least *session
-	rank, since, now := useful, time.Time{}, time.Now()
+	rank, since, now := keptClient, time.Time{}, time.Now()
 	for x := range s.sessions {
-		if u, t := x.useAt(now, s.allowances); u < rank || u == rank && u != useful && t.Before(since) {
+		if u, t := x.evictionRank(now, s.allowances); u < rank || u == rank && u != keptClient && t.Before(since) {
 			least, rank, since = x, u, t
 		}
 	}
@@ -93,21 +93,21 @@ func (s *Server) makeRoom() bool {
 	if x == nil {
 		return false
 	}
-	x.dismiss(fail(codeBusy, retry{s.retryAfter()},
+	x.dismiss(fail(codeBusy, retryDelay{s.retryAfter()},
 		"the server has reached its limit of open files: this connection was closed for a new one"))
-	<-x.gone
+	<-x.connectionClosed
 	return true
 }
 
 // dismiss ends the session. A client that reads gets the reason first.
-func (s *session) dismiss(why *Error) {
+func (s *session) dismiss(reason *Error) {
 	// Ending the session unblocks a write to a client that does not read.
-	late := time.AfterFunc(s.server.grace, func() { s.end(why) })
+	late := time.AfterFunc(s.server.grace, func() { s.end(reason) })
 	defer late.Stop()
 	if !s.out.Blocked() {
-		s.refuse(nil, why)
+		s.refuse(nil, reason)
 	}
-	s.end(why)
+	s.end(reason)
 }
 
 // endWhenIdle ends the session when it has been idle for the given time.
@@ -117,8 +117,8 @@ func (s *session) endWhenIdle(after time.Duration) {
 	for {
 		select {
 		case <-look.C:
-			if u, _ := s.useAt(time.Now(), allowances{silent: after, unread: forever, idle: after}); u != useful {
-				s.dismiss(fail(codeBusy, retry{s.server.retryAfter()},
+			if u, _ := s.evictionRank(time.Now(), allowances{silent: after, unread: forever, idle: after}); u != keptClient {
+				s.dismiss(fail(codeBusy, retryDelay{s.server.retryAfter()},
 					"no request arrived within the %v of --idle-timeout", after))
 				return
 			}

@@ -114,7 +114,7 @@ func TestSlowReaderReads(t *testing.T) {
 	piece := make([]byte, 1<<16)
 	for n := range 8 {
 		time.Sleep(60 * time.Millisecond)
-		if u, _ := x.useAt(time.Now(), allowances{time.Hour, 120 * time.Millisecond, time.Hour}); u != useful {
+		if u, _ := x.evictionRank(time.Now(), allowances{time.Hour, 120 * time.Millisecond, time.Hour}); u != keptClient {
 			t.Fatalf("got use %v after %d of 8 pieces, want useful", u, n)
 		}
 		must.Get(io.ReadFull(a, piece))(t)

@@ -17,16 +17,17 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	}
 	if yes {
 		if c.model.Scorer.CanExplain() != nil {
-			return batching.Classify, badParam(path, "%s", several)
+			return batching.Classify, badParam(path, "%s", noEnsemble)
 		}
 		return batching.Explain, nil
 	}
 	return batching.Classify, nil
 }
 
-// explainedTokens returns the number of tokens that an explanation has weights of, for a sequence of n tokens of which
-// the model reads a number by its own input window.
-func (c *call) explainedTokens(read, n int) int {
+// explanationTokens returns the number of tokens for which an explanation has weights. read is the number
+// of tokens that the model reads of a sequence of n tokens. A model that also reads the tail has
+// weights for the whole sequence.
+func (c *call) explanationTokens(read, n int) int {
 	if c.model.config.ReadWindow().Tail > 0 {
 		return n
 	}
@@ -34,7 +35,7 @@ func (c *call) explainedTokens(read, n int) int {
 }
 
 // shift converts positions in windows to positions in the whole sequence.
-func shift(outputs []sft.Output, cuts []cut) {
+func shift(outputs []sft.Output, cuts []windowPart) {
 	for i, o := range outputs {
 		for _, e := range o.Explanations {
 			for _, l := range e.Layers {
@@ -43,14 +44,15 @@ func shift(outputs []sft.Output, cuts []cut) {
 				}
 			}
 			if e.Linear != nil {
-				shiftPlaces(e.Linear.NGrams, int32(cuts[i].start))
+				shiftPositions(e.Linear.NGrams, int32(cuts[i].start))
 			}
 		}
 	}
 }
 
-func shiftPlaces(all []sft.NGramExplanation, by int32) {
-	for _, g := range all {
+// shiftPositions adds an offset to the positions of n-grams.
+func shiftPositions(ngrams []sft.NGramExplanation, by int32) {
+	for _, g := range ngrams {
 		for n := range g.Places {
 			g.Places[n][0] += by
 			g.Places[n][1] += by

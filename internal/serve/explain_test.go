@@ -35,7 +35,7 @@ type explainedAnswer struct {
 func explanations(t testing.TB, s *Server, start int, e seq.Example) []sft.Explanation {
 	t.Helper()
 	out := must.Get(s.model.Scorer.Explain(context.Background(), []seq.Example{e}))(t)
-	shift(out, []cut{{start: start}})
+	shift(out, []windowPart{{start: start}})
 	return out[0].Explanations
 }
 
@@ -206,7 +206,7 @@ func TestExplainOtherTasks(t *testing.T) {
 func TestShiftedPlaces(t *testing.T) {
 	o := []sft.Output{{Explanations: []sft.Explanation{{Linear: &sft.LinearExplanation{
 		NGrams: []sft.NGramExplanation{{Places: [][2]int32{{0, 2}, {5, 6}}}}}}}}}
-	shift(o, []cut{{start: 10}})
+	shift(o, []windowPart{{start: 10}})
 	if got := o[0].Explanations[0].Linear.NGrams[0].Places; !slices.Equal(got, [][2]int32{{10, 12}, {15, 16}}) {
 		t.Errorf("got places %v, want [[10 12] [15 16]]", got)
 	}

@@ -6,14 +6,14 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// featured is the reason why a model of features refuses text.
-const featured = "the model's tokens have features, not ids"
+// featuresOnly is the reason why a model of features refuses text.
+const featuresOnly = "the model's tokens have features, not ids"
 
 // graph parses the point cloud or graph in fields. path precedes the field names in errors.
 func (c *call) graph(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
 	for _, source := range append(sources, "version") {
 		if name := source + suffix; fields[name] != nil {
-			return nil, badParam(path+name, featured+": expected features")
+			return nil, badParam(path+name, featuresOnly+": expected features")
 		}
 	}
 	q := &sequence{field: path + featuresField, graph: &requests.Request{}}
@@ -26,18 +26,18 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 	case !edged && edges != nil:
 		return nil, badParam(path+edgesField, "the model does not use edges")
 	}
-	most := parser.MemoryOf(featuresField, features) + parser.MemoryOf(edgesField, edges)
-	if err := c.reserve(most); err != nil {
+	maxBytes := parser.MemoryOf(featuresField, features) + parser.MemoryOf(edgesField, edges)
+	if err := c.reserve(maxBytes); err != nil {
 		return nil, err
 	}
 	var field string
 	var bad error
 	if stopped := c.do(len(features)+len(edges),
 		func() { field, bad = parser.ReadGraph(q.graph, features, edges) }); stopped != nil {
-		c.free(most)
+		c.free(maxBytes)
 		return nil, stopped
 	}
-	c.free(most - q.graph.Bytes()) // give back the estimate beyond the graph's size
+	c.free(maxBytes - q.graph.Bytes()) // give back the estimate beyond the graph's size
 	if bad != nil {
 		return nil, badParam(path+field, "%v", bad)
 	}

@@ -25,7 +25,7 @@ func (s *Server) LimitHeap() (stop func()) {
 	h.percent = minPercent
 	runtime.GC() // measures the live heap
 	h.adjust()
-	h.watch()
+	h.watchCollections()
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -68,11 +68,11 @@ func (h *heapLimit) adjust() {
 	}
 	runtimemetrics.Read(h.samples)
 	value := func(i int) int64 { return int64(h.samples[i].Value.Uint64()) }
-	live, around := value(0), value(1)-value(2)-value(3)-value(4)
+	live, otherMemory := value(0), value(1)-value(2)-value(3)-value(4)
 	counted := min(h.memory.maxUsed(), live) // the peak: counted memory may be garbage now
 	heap := live - counted + h.memory.limit
 	garbage := h.memory.limit / 4
-	debug.SetMemoryLimit(around + heap + garbage)
+	debug.SetMemoryLimit(otherMemory + heap + garbage)
 	percent := min(max(minPercent, int(100*garbage/max(1, live))), maxPercent)
 	if 8*percent < 7*h.percent || 8*percent > 9*h.percent {
 		h.percent = percent
@@ -80,15 +80,15 @@ func (h *heapLimit) adjust() {
 	}
 }
 
-// watch calls adjust after every collection, through the finalizer of an unreachable object.
-func (h *heapLimit) watch() {
+// watchCollections calls adjust after every collection, through the finalizer of an unreachable object.
+func (h *heapLimit) watchCollections() {
 	runtime.SetFinalizer(&collected{h}, func(c *collected) {
 		h := c.limit
 		h.adjust()
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if !h.stopped {
-			h.watch()
+			h.watchCollections()
 		}
 	})
 }

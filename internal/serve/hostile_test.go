@@ -183,7 +183,7 @@ func FuzzStream(f *testing.F) {
 			text = append(head.Bytes(), text...)
 		}
 		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30},
-			reading: memory{limit: 1 << 29}, metrics: s.metrics, batcher: s.batcher, turns: s.turns, model: s.model,
+			readingMemory: memory{limit: 1 << 29}, metrics: s.metrics, batcher: s.batcher, turns: s.turns, model: s.model,
 			sessions: map[*session]struct{}{}, grace: time.Minute}
 		server.options.Framing = framing
 		var out bytes.Buffer
@@ -213,7 +213,7 @@ func FuzzStream(f *testing.F) {
 		if total < 0 || total > 0 && !exit {
 			t.Errorf("%d responses are missing", total)
 		}
-		if used, lent := server.memory.used.Load(), server.reading.used.Load(); used != 0 || lent != 0 {
+		if used, lent := server.memory.used.Load(), server.readingMemory.used.Load(); used != 0 || lent != 0 {
 			t.Fatalf("%d bytes are still counted and %d lent, want 0 and 0", used, lent)
 		}
 	})

@@ -17,17 +17,18 @@ import (
 
 // HTTPOptions configures HTTP.
 type HTTPOptions struct {
-	Tokens   *Tokens       // valid tokens for requests; nil disables authentication
-	Origins  []string      // origins whose pages may use the server from a browser; "*" for all
-	Raw      bool          // whether /v1/embeddings returns the model's vectors; otherwise they have length 1
-	Patience time.Duration // base time limit to send or read a message; 0 means usualPatience
-	Pace     int           // minimum bytes per second after Patience; 0 means usualPace
+	Tokens  *Tokens       // valid tokens for requests; nil disables authentication
+	Origins []string      // origins whose pages may use the server from a browser; "*" for all
+	Raw     bool          // whether /v1/embeddings returns the model's vectors; otherwise they have length 1
+	Timeout time.Duration // base time limit to send or read a message; 0 means defaultTimeout
+	MinRate int           // minimum bytes per second after Timeout; 0 means defaultMinRate
 }
 
-// The connection of a client that sends or reads more slowly than Pace, after Patience, is closed.
+// Defaults of HTTPOptions. After Timeout, the server closes the connection of a client that sends or
+// reads fewer than MinRate bytes per second.
 const (
-	usualPatience = 10 * time.Second
-	usualPace     = 1 << 16
+	defaultTimeout = 10 * time.Second
+	defaultMinRate = 1 << 16
 )
 
 // Limits of HTTP: bytes of a request's header, idle time unless --idle-timeout is set, and
@@ -50,10 +51,10 @@ type gateway struct {
 // ServeHTTP serves HTTP on l until ctx ends or l fails. It returns when accepted requests are
 // complete, or cancelled by Drain.
 func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) error {
-	o.Patience, o.Pace = cmp.Or(o.Patience, usualPatience), cmp.Or(o.Pace, usualPace)
+	o.Timeout, o.MinRate = cmp.Or(o.Timeout, defaultTimeout), cmp.Or(o.MinRate, defaultMinRate)
 	g := &gateway{server: s, options: o}
 	g.endpoint = g.endpoints()
-	h := &http.Server{Handler: g, ReadHeaderTimeout: o.Patience, ReadTimeout: o.Patience, WriteTimeout: o.Patience,
+	h := &http.Server{Handler: g, ReadHeaderTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
 		IdleTimeout: cmp.Or(s.options.IdleTimeout, httpIdle), MaxHeaderBytes: maxHTTPHeader,
 		DisableGeneralOptionsHandler: true,
 		ConnContext: func(ctx context.Context,
@@ -79,24 +80,24 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{gateway: g, conn: r.Context().Value(webConnKey{}).(*webConn), w: w, r: r,
 		control: http.NewResponseController(w), received: time.Now()}
-	x.conn.begin(w)
-	defer x.conn.end()
+	x.conn.beginRequest(w)
+	defer x.conn.endRequest()
 	x.identify()
 	defer x.log()
-	refused := x.misdirected()
+	refused := x.checkHost()
 	if refused == nil {
 		if x.allowOrigin() {
 			return
 		}
-		refused = g.refuses(r)
+		refused = g.checkToken(r)
 	}
 	if refused != nil {
 		w.Header().Set("Connection", "close")
 		x.refuse(refused)
 		return
 	}
-	if g.trusts(r) { // an unauthorised request must not keep a connection's slot
-		x.trusted = true
+	if g.hasValidToken(r) { // an unauthorised request must not keep a connection's slot
+		x.authorised = true
 		x.conn.session.activity.note()
 		defer x.conn.session.activity.note()
 	}
@@ -111,20 +112,20 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // exchangeKey is the context key of a request's exchange.
 type exchangeKey struct{}
 
-// of returns the http.Handler for a function of an exchange.
-func (g *gateway) of(answer func(*exchange)) http.HandlerFunc {
+// handler returns the http.Handler for a function of an exchange.
+func (g *gateway) handler(handle func(*exchange)) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
 		x := r.Context().Value(exchangeKey{}).(*exchange)
 		x.r = r // has the path values set by the mux
-		answer(x)
+		handle(x)
 	}
 }
 
-// misdirected refuses a request for another host if the server has no tokens. This prevents DNS
+// checkHost refuses a request for another host if the server has no tokens. This prevents DNS
 // rebinding: a page could name this machine's address and become its origin. No page can reach a
 // Unix socket.
-func (x *exchange) misdirected() *webError {
-	if x.gateway.options.Tokens != nil || ownName(x.r.Host) || x.conn.RemoteAddr().Network() == "unix" {
+func (x *exchange) checkHost() *webError {
+	if x.gateway.options.Tokens != nil || isLocalHost(x.r.Host) || x.conn.RemoteAddr().Network() == "unix" {
 		return nil
 	}
 	return webFailure(http.StatusMisdirectedRequest, "", "",
@@ -132,10 +133,10 @@ func (x *exchange) misdirected() *webError {
 			"or a proxy that sets Host: localhost", short(x.r.Host))
 }
 
-// refuses returns the error for a request without a valid token, or nil. Health probes need no
+// checkToken returns the error for a request without a valid token, or nil. Health probes need no
 // token.
-func (g *gateway) refuses(r *http.Request) *webError {
-	if g.trusts(r) || isHealth(r.URL.Path) {
+func (g *gateway) checkToken(r *http.Request) *webError {
+	if g.hasValidToken(r) || isHealth(r.URL.Path) {
 		return nil
 	}
 	e := webFailure(http.StatusUnauthorized, "", "invalid_api_key",
@@ -144,8 +145,8 @@ func (g *gateway) refuses(r *http.Request) *webError {
 	return e
 }
 
-// ownName reports whether a Host header is an IP address, localhost or empty.
-func ownName(host string) bool {
+// isLocalHost reports whether a Host header is an IP address, localhost or empty.
+func isLocalHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -178,12 +179,12 @@ func (l *webListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := newWebConn(s, conn)
-		switch admitted, crowded := s.admit(c.session); {
+		switch admitted, limitFlag := s.admit(c.session); {
 		case admitted:
-			c.admitted()
+			c.watchSession()
 			return c, nil
-		case crowded != "":
-			go c.turnAway(crowded)
+		case limitFlag != "":
+			go c.turnAway(limitFlag)
 		default:
 			conn.Close()
 		}
@@ -198,9 +199,9 @@ func (c *webConn) turnAway(flag string) {
 	s := c.session.server
 	defer c.Conn.Close()
 	defer c.session.end(errSessionOver)
-	s.metrics.refused(codeBusy)
-	refusing := s.refusing.Add(1)
-	defer s.refusing.Add(-1)
+	s.metrics.countRefusal(codeBusy)
+	refusing := s.refusals.Add(1)
+	defer s.refusals.Add(-1)
 	if tcp, ok := c.Conn.(*net.TCPConn); ok && refusing > maxRefusing {
 		tcp.SetLinger(0)
 		return

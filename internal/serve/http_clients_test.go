@@ -140,7 +140,7 @@ func TestHTTPMemory(t *testing.T) {
 // TestHTTPSlowClients checks that connections that send too slowly are closed in every phase of a
 // request.
 func TestHTTPSlowClients(t *testing.T) {
-	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond})
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Timeout: 300 * time.Millisecond})
 	for name, c := range map[string]struct{ first, drip, want string }{
 		"nothing":         {"", "", ""},
 		"the first line":  {"PO", "S", ""},
@@ -190,7 +190,7 @@ func TestHTTPSlowClients(t *testing.T) {
 // TestHTTPUnread checks that the server closes a connection whose client does not read a response,
 // and frees its memory.
 func TestHTTPUnread(t *testing.T) {
-	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond, Pace: 64 << 20})
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Timeout: 300 * time.Millisecond, MinRate: 64 << 20})
 	conn := w.dial()
 	conn.(*net.TCPConn).SetReadBuffer(4096)
 	fmt.Fprint(conn, rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],", 15999)+"[1]]}"))
@@ -204,7 +204,7 @@ func TestHTTPUnread(t *testing.T) {
 // TestHTTPUnreadSmall checks that the server also closes a connection whose client does not read
 // many small responses.
 func TestHTTPUnreadSmall(t *testing.T) {
-	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond})
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Timeout: 300 * time.Millisecond})
 	for _, line := range []string{"OPTIONS *", "GET //x", "GET /" + strings.Repeat("x", 60)} {
 		conn := w.dial()
 		conn.(*net.TCPConn).SetReadBuffer(1 << 16)
@@ -228,7 +228,7 @@ func TestHTTPUnreadSmall(t *testing.T) {
 func TestHTTPHostile(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.MaxLine = 16<<20, 4<<20
-	w := startHTTP(t, o, HTTPOptions{Patience: time.Second})
+	w := startHTTP(t, o, HTTPOptions{Timeout: time.Second})
 	ended, served := make(chan struct{}), make(chan time.Duration)
 	go func() {
 		var worst time.Duration
@@ -334,7 +334,7 @@ func TestHTTPFair(t *testing.T) {
 
 // TestHTTPPatience checks that Patience does not limit the time that a request is computed.
 func TestHTTPPatience(t *testing.T) {
-	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 100 * time.Millisecond})
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Timeout: 100 * time.Millisecond})
 	release := hold(w.server)
 	time.AfterFunc(500*time.Millisecond, func() { close(release) })
 	w.post("/classify", `{"tokens":[1]}`)
@@ -361,7 +361,7 @@ func TestHTTPCrowded(t *testing.T) {
 			t.Errorf("got %q, want header %s", answer, header)
 		}
 	}
-	time.Sleep(usualAllowances.silent)
+	time.Sleep(defaultAllowances.silent)
 	w.post("/classify", `{"tokens":[1]}`) // replaces a silent connection
 	if _, page := w.send("GET", "/metrics", ""); !strings.Contains(page,
 		`sftseq_http_responses_total{status="429"} 1`) {
@@ -387,9 +387,9 @@ func TestHTTPBusy(t *testing.T) {
 	long := `{"tokens":[1` + strings.Repeat(" ", 2*jsonlines.Free) + "]}"
 	for body, left := range map[string]int64{`{"tokens":[1]}`: 0, long: int64(len(long)) - jsonlines.Free} {
 		taken := m.limit - m.used.Load() - left
-		m.take(taken)
+		m.reserve(taken)
 		r, answer := w.send("POST", "/classify", body)
-		m.give(taken)
+		m.release(taken)
 		expectWebError(t, fmt.Sprintf("with memory for %d bytes", left), r, answer, 429,
 			"reached --max-memory", "", "rate_limit_exceeded")
 		if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") == "" {
@@ -397,7 +397,7 @@ func TestHTTPBusy(t *testing.T) {
 		}
 		eventually(t, "memory is still counted", func() bool {
 			return m.used.Load() == 0 &&
-				w.server.reading.used.Load() == 0
+				w.server.readingMemory.used.Load() == 0
 		})
 	}
 	w.post("/classify", `{"tokens":[1]}`)

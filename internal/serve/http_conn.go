@@ -29,17 +29,17 @@ type webConnKey struct{}
 type phase int
 
 const (
-	waits phase = iota // waits for a request
-	reads              // reads a request's body
-	works
+	awaitingRequest phase = iota // waits for a request
+	readingBody                  // reads a request's body
+	responding
 )
 
 func newWebConn(s *Server, conn net.Conn) *webConn {
 	c := &webConn{Conn: conn}
 	x := s.newSession("HTTP from "+c.client(), conn, false)
 	c.session = x
-	x.frames = silence{}
-	x.out = transport.NewOutlet(responses{c}, func(int, func()) {})
+	x.frames = noFrames{}
+	x.out = transport.NewOutlet(responseWriter{c}, func(int, func()) {})
 	return c
 }
 
@@ -51,9 +51,9 @@ func (c *webConn) client() string {
 	return "a Unix socket"
 }
 
-// admitted starts to watch an accepted connection. It closes the connection when its session ends
+// watchSession starts to watch an accepted connection. It closes the connection when its session ends
 // and stops it when the server drains.
-func (c *webConn) admitted() {
+func (c *webConn) watchSession() {
 	x := c.session
 	x.log.Debug("session begins")
 	context.AfterFunc(x.ctx, func() { c.Conn.Close() })
@@ -72,35 +72,35 @@ func (c *webConn) stop() {
 	defer c.mu.Unlock()
 	c.stopping = true
 	switch c.phase {
-	case waits:
+	case awaitingRequest:
 		c.session.end(errStopped)
-	case reads:
+	case readingBody:
 		c.SetReadDeadline(time.Now())
 	}
 }
 
-// begin marks the start of a request with the response writer w.
-func (c *webConn) begin(w http.ResponseWriter) {
+// beginRequest marks the start of a request with the response writer w.
+func (c *webConn) beginRequest(w http.ResponseWriter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.phase, c.response = reads, w
+	c.phase, c.response = readingBody, w
 }
 
-// read marks the end of a request's body. It returns false if the request is refused because the
+// endBody marks the end of a request's body. It returns false if the request is refused because the
 // server drains.
-func (c *webConn) read() bool {
+func (c *webConn) endBody() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopping {
 		return false
 	}
-	c.phase = works
+	c.phase = responding
 	c.SetReadDeadline(time.Time{}) // further reads only detect whether the client is there
 	return true
 }
 
-// extend sets the deadline for more of a body.
-func (c *webConn) extend(until time.Time) {
+// setBodyDeadline sets the deadline for more of a body.
+func (c *webConn) setBodyDeadline(until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.stopping {
@@ -108,22 +108,22 @@ func (c *webConn) extend(until time.Time) {
 	}
 }
 
-// stops reports whether the current response is the last one on the connection.
-func (c *webConn) stops() bool {
+// isLastResponse reports whether the current response is the last one on the connection.
+func (c *webConn) isLastResponse() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stopping
 }
 
-// end marks the end of a request. It ends the session if the server drains.
-func (c *webConn) end() {
+// endRequest marks the end of a request. It ends the session if the server drains.
+func (c *webConn) endRequest() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// With the header Connection: close, net/http closes after the client has read the response.
 	if c.stopping && c.response.Header().Get("Connection") != "close" {
 		c.session.end(errStopped)
 	}
-	c.phase, c.response = waits, nil
+	c.phase, c.response = awaitingRequest, nil
 }
 
 // Close ends the connection and its session. It is called between requests.
@@ -134,7 +134,7 @@ func (c *webConn) Close() error {
 		x.end(errSessionOver)
 		x.log.Debug("session ends")
 		x.server.leave(x)
-		close(x.gone)
+		close(x.connectionClosed)
 	})
 	return err
 }
@@ -147,13 +147,13 @@ func (c *webConn) CloseWrite() error {
 	return nil
 }
 
-// responses writes to the response of the current request.
-type responses struct{ conn *webConn }
+// responseWriter writes to the response of the current request.
+type responseWriter struct{ conn *webConn }
 
-func (r responses) Write(p []byte) (int, error) { return r.conn.response.Write(p) }
+func (r responseWriter) Write(p []byte) (int, error) { return r.conn.response.Write(p) }
 
-// silence discards messages that the server would push: HTTP has only responses.
-type silence struct{}
+// noFrames discards messages that the server would push: HTTP has only responses.
+type noFrames struct{}
 
-func (silence) Read() (transport.Message, error) { return transport.Message{}, net.ErrClosed }
-func (silence) Write([]byte) error               { return nil }
+func (noFrames) Read() (transport.Message, error) { return transport.Message{}, net.ErrClosed }
+func (noFrames) Write([]byte) error               { return nil }

@@ -73,11 +73,11 @@ func parseEmbeddings(body json.RawMessage) (r embeddingsRequest, err error) {
 			return r, badParam("dimensions", "expected a whole number, found %s", jsonlines.Kind(value))
 		}
 	}
-	return r, r.read("input", fields["input"])
+	return r, r.parseInput("input", fields["input"])
 }
 
-// read splits the input into sequences. name is the field of the input.
-func (r *embeddingsRequest) read(name string, input json.RawMessage) error {
+// parseInput splits the input into sequences. name is the field of the input.
+func (r *embeddingsRequest) parseInput(name string, input json.RawMessage) error {
 	const expected = "expected a string, a list of strings, a list of token ids or a list of such lists"
 	r.name = name
 	if input == nil {
@@ -114,8 +114,8 @@ func (r *embeddingsRequest) read(name string, input json.RawMessage) error {
 			return badParam(fmt.Sprintf("%s[%d]", name, n), "expected %s like the first element, found %s",
 				map[byte]string{'"': "a string", '[': "a list of token ids"}[want], jsonlines.Kind(element))
 		}
-		if n == maxMany {
-			return badParam(name, "expected at most %d sequences, found more", maxMany)
+		if n == maxElements {
+			return badParam(name, "expected at most %d sequences, found more", maxElements)
 		}
 		r.input = append(r.input, element)
 		n++
@@ -152,8 +152,8 @@ func (r *embeddingsRequest) bytes() int {
 	return n
 }
 
-// param returns this request's name for a field of params, such as input[3] for sequences[3].text.
-func (r *embeddingsRequest) param(field string) string {
+// paramName returns this request's name for a field of params, such as input[3] for sequences[3].text.
+func (r *embeddingsRequest) paramName(field string) string {
 	if r.single {
 		return r.name
 	}
@@ -164,21 +164,21 @@ func (r *embeddingsRequest) param(field string) string {
 // embeddings implements POST /v1/embeddings. An error in one sequence fails the request. unit
 // scales the vectors to length 1.
 func (c *call) embeddings(unit bool) (any, error) {
-	if why := needsOne(c); why != "" {
-		return nil, fail(codeNoMethod, place{Found: c.method}, "%s", why)
+	if why := needsSingleModel(c); why != "" {
+		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s", why)
 	}
 	var r embeddingsRequest
 	if err := c.parseList(func() (err error) { r, err = parseEmbeddings(c.params); return err }); err != nil {
 		return nil, err
 	}
-	if err := c.named("model", r.model); err != nil {
+	if err := c.checkModelName("model", r.model); err != nil {
 		return nil, err
 	}
 	vectors, tokens, err := c.vectors(&r, unit)
 	if err != nil {
 		return nil, err
 	}
-	out := embeddingList{Object: "list", Data: []embeddingObject{}, Model: c.model.about.Name}
+	out := embeddingList{Object: "list", Data: []embeddingObject{}, Model: c.model.loaded.Name}
 	for n, v := range vectors {
 		x := embeddingObject{Object: "embedding", Index: n, Embedding: v}
 		if r.format == base64Format {
@@ -193,7 +193,7 @@ func (c *call) embeddings(unit bool) (any, error) {
 // parseList runs parse, which reads a list of sequences from the call's params, in a turn. It
 // reserves memory for the list.
 func (c *call) parseList(parse func() error) error {
-	elements := min(maxMany, bytes.Count(c.params, []byte{','})+1)
+	elements := min(maxElements, bytes.Count(c.params, []byte{','})+1)
 	if err := c.reserve(elementBytes * int64(elements)); err != nil {
 		return err
 	}
@@ -218,15 +218,15 @@ func (c *call) vectors(r *embeddingsRequest, unit bool) (vectors [][]float32, to
 	}
 	result, err := c.result()
 	if err != nil {
-		return nil, 0, r.renamed(asError(err))
+		return nil, 0, r.renameField(asError(err))
 	}
 	for _, one := range result.(results).Results {
 		if one.Error != nil {
-			return nil, 0, r.renamed(one.Error)
+			return nil, 0, r.renameField(one.Error)
 		}
-		e := one.Result.(embedded)
+		e := one.Result.(embeddingResult)
 		if unit {
-			e.Embedding.Embedding = normalized(e.Embedding.Embedding)
+			e.Embedding.Embedding = normalize(e.Embedding.Embedding)
 		}
 		vectors = append(vectors, e.Embedding.Embedding)
 		read := e.Length
@@ -238,8 +238,8 @@ func (c *call) vectors(r *embeddingsRequest, unit bool) (vectors [][]float32, to
 	return vectors, tokens, nil
 }
 
-// normalized returns v scaled to length 1. A zero vector is returned unchanged.
-func normalized(v []float32) []float32 {
+// normalize returns v scaled to length 1. A zero vector is returned unchanged.
+func normalize(v []float32) []float32 {
 	var sum float64
 	for _, x := range v {
 		sum += float64(x) * float64(x)
@@ -254,8 +254,8 @@ func normalized(v []float32) []float32 {
 	return out
 }
 
-// renamed converts an error of sequence/embed: its field becomes a field of this request.
-func (r *embeddingsRequest) renamed(e *Error) *Error {
+// renameField converts an error of sequence/embed: its field becomes a field of this request.
+func (r *embeddingsRequest) renameField(e *Error) *Error {
 	var data map[string]any
 	if json.Unmarshal(e.Data, &data) != nil {
 		return e
@@ -264,7 +264,7 @@ func (r *embeddingsRequest) renamed(e *Error) *Error {
 	if !ok || !strings.HasPrefix(field, "sequences[") {
 		return e
 	}
-	param := r.param(field)
+	param := r.paramName(field)
 	data["field"] = param
 	return fail(e.Code, data, "%s%s", param, strings.TrimPrefix(e.Message, field))
 }

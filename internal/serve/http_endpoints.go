@@ -19,8 +19,8 @@ func isHealth(path string) bool { return path == healthPath || path == healthAli
 // embeddingsPath is the path of OpenAI's embeddings API.
 const embeddingsPath = "/v1/embeddings"
 
-// asking are the methods without params that describe the server. HTTP has them as GET.
-var asking = map[string]bool{"model/info": true, "server/stats": true}
+// describingMethods are the methods without params that describe the server. Over HTTP they use GET.
+var describingMethods = map[string]bool{"model/info": true, "server/stats": true}
 
 // endpoints returns the handlers of all paths. Each JSON-RPC method has a path, the last part of
 // its name, with the same request and result. Other paths implement the APIs of OpenAI and of
@@ -33,7 +33,7 @@ func (g *gateway) endpoints() *http.ServeMux {
 		if verb == http.MethodGet {
 			allow = "GET, HEAD"
 		}
-		mux.HandleFunc(pattern, g.of(func(x *exchange) { // all other methods
+		mux.HandleFunc(pattern, g.handler(func(x *exchange) { // all other methods
 			e := webFailure(http.StatusMethodNotAllowed, "", "method_not_allowed", "%s: expected %s, found %s",
 				short(x.r.URL.Path), verb, short(x.r.Method))
 			e.allow = allow
@@ -42,34 +42,34 @@ func (g *gateway) endpoints() *http.ServeMux {
 	}
 	for name := range methods {
 		verb := http.MethodPost
-		if asking[name] {
+		if describingMethods[name] {
 			verb = http.MethodGet
 		}
 		answer := (*call).result
 		if name == embedMethod {
 			answer = (*call).embedOrInputs
 		}
-		handle(verb, "/"+path.Base(name), g.of(func(x *exchange) { x.call(name, answer) }))
+		handle(verb, "/"+path.Base(name), g.handler(func(x *exchange) { x.call(name, answer) }))
 	}
-	handle(http.MethodPost, embeddingsPath, g.of(func(x *exchange) {
+	handle(http.MethodPost, embeddingsPath, g.handler(func(x *exchange) {
 		x.call(embedMethod, func(c *call) (any, error) { return c.embeddings(!g.options.Raw) })
 	}))
 	for _, pattern := range rerankPaths {
-		handle(http.MethodPost, pattern, g.of(func(x *exchange) {
+		handle(http.MethodPost, pattern, g.handler(func(x *exchange) {
 			x.call(rerankMethod, func(c *call) (any, error) { return c.rerank(x.id) })
 		}))
 	}
-	handle(http.MethodGet, "/v1/models", g.of(func(x *exchange) { x.call("model/info", (*call).models) }))
-	handle(http.MethodGet, "/v1/models/{id...}", g.of(func(x *exchange) {
+	handle(http.MethodGet, "/v1/models", g.handler(func(x *exchange) { x.call("model/info", (*call).models) }))
+	handle(http.MethodGet, "/v1/models/{id...}", g.handler(func(x *exchange) {
 		id := x.r.PathValue("id")
 		x.call("model/info", func(c *call) (any, error) { return c.namedModel(id) })
 	}))
-	handle(http.MethodGet, openAPIPath, g.of((*exchange).describe))
+	handle(http.MethodGet, openAPIPath, g.handler((*exchange).describe))
 	watched := g.server.Metrics()
 	for _, pattern := range []string{healthPath, healthAlias, "/metrics"} {
-		handle(http.MethodGet, pattern, g.of(func(x *exchange) { x.watch(watched) }))
+		handle(http.MethodGet, pattern, g.handler(func(x *exchange) { x.watch(watched) }))
 	}
-	mux.HandleFunc("/", g.of((*exchange).unknown))
+	mux.HandleFunc("/", g.handler((*exchange).unknown))
 	return mux
 }
 
@@ -96,19 +96,19 @@ func (x *exchange) watch(h http.Handler) {
 		x.refuse(refused)
 		return
 	}
-	var page recorded
+	var page responseRecorder
 	page.header = x.w.Header()
 	h.ServeHTTP(&page, x.r)
 	x.write(max(page.status, http.StatusOK), page.header.Get("Content-Type"), page.body.Bytes())
 }
 
-// recorded is a ResponseWriter that keeps the page in memory.
-type recorded struct {
+// responseRecorder is a ResponseWriter that keeps the page in memory.
+type responseRecorder struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (p *recorded) Header() http.Header         { return p.header }
-func (p *recorded) WriteHeader(status int)      { p.status = status }
-func (p *recorded) Write(b []byte) (int, error) { return p.body.Write(b) }
+func (p *responseRecorder) Header() http.Header         { return p.header }
+func (p *responseRecorder) WriteHeader(status int)      { p.status = status }
+func (p *responseRecorder) Write(b []byte) (int, error) { return p.body.Write(b) }

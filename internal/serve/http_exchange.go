@@ -19,13 +19,13 @@ import (
 
 // exchange is an HTTP request and its response.
 type exchange struct {
-	gateway  *gateway
-	conn     *webConn
-	w        http.ResponseWriter
-	r        *http.Request
-	control  *http.ResponseController
-	received time.Time
-	trusted  bool // has a valid token, or the server needs none
+	gateway    *gateway
+	conn       *webConn
+	w          http.ResponseWriter
+	r          *http.Request
+	control    *http.ResponseController
+	received   time.Time
+	authorised bool // has a valid token, or the server needs none
 
 	id     string // repeated in the response and in the access log
 	trace  trace
@@ -45,11 +45,11 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 	s.activity.reading.Add(1)
 	c := &call{session: s, method: method, params: m.Body, received: x.received, bytes: m.Room}
 	err := c.reserve(int64(cap(m.Body)) - m.Room)
-	s.server.reading.give(m.Room)
+	s.server.readingMemory.release(m.Room)
 	if err != nil {
 		s.activity.reading.Add(-1)
 		s.release(c.bytes)
-		s.server.metrics.refused(asError(err).Code)
+		s.server.metrics.countRefusal(asError(err).Code)
 		x.refuse(asWebError(asError(err)))
 		return
 	}
@@ -60,7 +60,7 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 	s.calls[c] = struct{}{}
 	s.mu.Unlock()
 	s.activity.reading.Add(-1)
-	value, err := c.encoded(func() (any, error) { return x.checked(c, result) })
+	value, err := c.encodeResult(func() (any, error) { return x.checkedResult(c, result) })
 	if err != nil {
 		e := asError(err)
 		c.code = e.Code
@@ -79,18 +79,18 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 	delete(s.calls, c)
 	s.mu.Unlock()
 	s.release(c.bytes)
-	s.server.metrics.answered(method, c.code, time.Since(c.received), c.compute)
+	s.server.metrics.countResponse(method, c.code, time.Since(c.received), c.compute)
 	c.model.Done()
 }
 
-// checked returns the result of a call after checking that its body is a JSON object.
-func (x *exchange) checked(c *call, result func(*call) (any, error)) (any, error) {
+// checkedResult returns the result of a call after checking that its body is a JSON object.
+func (x *exchange) checkedResult(c *call, result func(*call) (any, error)) (any, error) {
 	if c.params == nil {
 		return result(c)
 	}
 	c.params = bytes.TrimSpace(c.params)
 	var bad error
-	if stopped := c.do(len(c.params), func() { bad = wellFormed(c.params) }); stopped != nil {
+	if stopped := c.do(len(c.params), func() { bad = checkObject(c.params) }); stopped != nil {
 		bad = stopped
 	}
 	if bad != nil {
@@ -99,8 +99,8 @@ func (x *exchange) checked(c *call, result func(*call) (any, error)) (any, error
 	return result(c)
 }
 
-// wellFormed checks that a body is a JSON object. The methods rely on it when they split the body.
-func wellFormed(body json.RawMessage) error {
+// checkObject checks that a body is a JSON object. The methods rely on it when they split the body.
+func checkObject(body json.RawMessage) error {
 	_, err := jsonlines.Fields(body, nil)
 	var syntax *jsonlines.NotJSON
 	switch {
@@ -120,8 +120,8 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 		if x.r.ContentLength != 0 {
 			return m, webFailure(http.StatusBadRequest, "", "", "%s: expected no body", short(x.r.URL.Path))
 		}
-		x.heard()
-		return m, x.accepted(m)
+		x.markHeard()
+		return m, x.endOfBody(m)
 	case !isJSON(x.r.Header.Get("Content-Type")):
 		// A page of any site may send the other types without a preflight.
 		return m, webFailure(http.StatusUnsupportedMediaType, "", "",
@@ -132,8 +132,8 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 	case x.r.ContentLength > int64(limit) && x.r.Header.Get("Expect") != "":
 		return m, x.tooLong(limit) // the client waits for 100 Continue before it sends the body
 	}
-	x.heard()
-	m, whole, err := transport.ReadBody(&paced{exchange: x}, x.r.ContentLength, limit, maxDiscarded, x.conn.session)
+	x.markHeard()
+	m, whole, err := transport.ReadBody(&pacedBody{exchange: x}, x.r.ContentLength, limit, maxDiscarded, x.conn.session)
 	if !whole {
 		x.w.Header().Set("Connection", "close")
 	}
@@ -143,41 +143,41 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 	case errors.As(m.Err, &long):
 		return m, x.tooLong(limit)
 	case errors.As(m.Err, &none):
-		e := x.conn.session.server.noRoom(max(none.Bytes, x.r.ContentLength))
-		x.conn.session.server.metrics.refused(e.Code)
+		e := x.conn.session.server.noMemoryForMessage(max(none.Bytes, x.r.ContentLength))
+		x.conn.session.server.metrics.countRefusal(e.Code)
 		refused := asWebError(e)
 		if e.Code == codeParams {
 			refused.status = http.StatusRequestEntityTooLarge
 		}
 		return m, refused
-	case x.conn.stops():
+	case x.conn.isLastResponse():
 		x.conn.session.TakeBack(m.Room)
 		return m, asWebError(errStopped)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return m, webFailure(http.StatusRequestTimeout, "", "",
-			"the body arrived too slowly: expected at least %d bytes per second", x.gateway.options.Pace)
+			"the body arrived too slowly: expected at least %d bytes per second", x.gateway.options.MinRate)
 	case err != nil:
 		return m, webFailure(http.StatusBadRequest, "", "", "the body could not be read: %v", err)
 	case len(m.Body) == 0:
 		x.conn.session.TakeBack(m.Room)
 		return m, webFailure(http.StatusBadRequest, "", "", "expected a JSON object, found an empty body")
 	}
-	return m, x.accepted(m)
+	return m, x.endOfBody(m)
 }
 
 // identity is the name of no content encoding.
 const identity = "identity"
 
-// heard marks the connection as used by an authorised client.
-func (x *exchange) heard() {
-	if x.trusted {
+// markHeard marks the connection as used by an authorised client.
+func (x *exchange) markHeard() {
+	if x.authorised {
 		x.conn.session.activity.heard.Store(true)
 	}
 }
 
-// accepted marks the end of the body. It returns an error if the server drains.
-func (x *exchange) accepted(m transport.Message) *webError {
-	if x.conn.read() {
+// endOfBody marks the end of the body. It returns an error if the server drains.
+func (x *exchange) endOfBody(m transport.Message) *webError {
+	if x.conn.endBody() {
 		return nil
 	}
 	x.conn.session.TakeBack(m.Room)
@@ -195,22 +195,22 @@ func isJSON(kind string) bool {
 	return err == nil && t == "application/json" && (p["charset"] == "" || transport.IsUTF8(p["charset"]))
 }
 
-// pace returns the time limit to send or read a number of bytes.
-func (x *exchange) pace(bytes int) time.Duration {
-	return x.gateway.options.Patience + time.Duration(bytes)*time.Second/time.Duration(x.gateway.options.Pace)
+// timeLimit returns the maximum time to send or read a number of bytes.
+func (x *exchange) timeLimit(bytes int) time.Duration {
+	return x.gateway.options.Timeout + time.Duration(bytes)*time.Second/time.Duration(x.gateway.options.MinRate)
 }
 
-// paced reads a request's body. The deadline moves with the bytes received.
-type paced struct {
+// pacedBody reads a request's body. The deadline moves with the bytes received.
+type pacedBody struct {
 	exchange *exchange
 	n        int
 }
 
-func (p *paced) Read(b []byte) (int, error) {
-	p.exchange.conn.extend(p.exchange.received.Add(p.exchange.pace(p.n)))
+func (p *pacedBody) Read(b []byte) (int, error) {
+	p.exchange.conn.setBodyDeadline(p.exchange.received.Add(p.exchange.timeLimit(p.n)))
 	n, err := p.exchange.r.Body.Read(b)
 	p.n += n
-	if n > 0 && p.exchange.trusted { // a connection is not idle while a body arrives
+	if n > 0 && p.exchange.authorised { // a connection is not idle while a body arrives
 		p.exchange.conn.session.activity.note()
 	}
 	return n, err
@@ -230,11 +230,11 @@ func (x *exchange) write(status int, kind string, body []byte) {
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Cache-Control", "no-store")
-	if x.conn.stops() {
+	if x.conn.isLastResponse() {
 		h.Set("Connection", "close")
 	}
 	x.conn.session.server.metrics.responses.WithLabelValues(strconv.Itoa(status)).Inc()
-	x.conn.SetWriteDeadline(time.Now().Add(x.pace(len(body))))
+	x.conn.SetWriteDeadline(time.Now().Add(x.timeLimit(len(body))))
 	defer x.conn.SetWriteDeadline(time.Time{})
 	x.w.WriteHeader(status)
 	if x.r.Method != http.MethodHead {

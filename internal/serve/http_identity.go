@@ -14,13 +14,13 @@ const (
 	traceParentHeader = "Traceparent"
 )
 
-// usableID matches request ids that are safe to repeat: short, without characters that corrupt a
+// safeRequestID matches request ids that are safe to repeat: short, without characters that corrupt a
 // log.
-var usableID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
+var safeRequestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
 
 // requestID returns the client's request id, or a new one if it is missing or unusable.
 func requestID(h http.Header) string {
-	if id := h.Get(requestIDHeader); usableID.MatchString(id) {
+	if id := h.Get(requestIDHeader); safeRequestID.MatchString(id) {
 		return id
 	}
 	return rand.Text()

@@ -27,8 +27,8 @@ func (c *call) embedOrInputs() (any, error) {
 	if err == nil && fields["inputs"] == nil { // "inputs" occurs only inside a value
 		return c.result()
 	}
-	if why := needsOne(c); why != "" {
-		return nil, fail(codeNoMethod, place{Found: c.method}, "%s", why)
+	if why := needsSingleModel(c); why != "" {
+		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s", why)
 	}
 	var r embeddingsRequest
 	unit := true
@@ -59,7 +59,7 @@ func parseInputs(body json.RawMessage) (r embeddingsRequest, unit bool, err erro
 	if value := fields["prompt_name"]; value != nil {
 		return r, false, badParam("prompt_name", "the model has no prompts, found %s", jsonlines.Kind(value))
 	}
-	return r, unit, r.read("inputs", fields["inputs"])
+	return r, unit, r.parseInput("inputs", fields["inputs"])
 }
 
 // knownFields returns the known fields of a well-formed body, without null values.

@@ -59,7 +59,7 @@ func TestHTTPDrain(t *testing.T) {
 	drained := make(chan error, 1)
 	go func() { drained <- w.server.Drain(t.Context()) }()
 	for conn, want := range map[net.Conn]string{slow: "503", idle: ""} {
-		conn.SetReadDeadline(time.Now().Add(usualPatience / 2)) // the server must not wait for the slow client
+		conn.SetReadDeadline(time.Now().Add(defaultTimeout / 2)) // the server must not wait for the slow client
 		answer, err := io.ReadAll(conn)
 		_, status, _ := strings.Cut(string(answer), " ")
 		if err != nil || !strings.HasPrefix(status, want) || want == "" && len(answer) > 0 {

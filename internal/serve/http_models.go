@@ -20,24 +20,24 @@ func (c *call) models() (any, error) {
 }
 
 func (c *call) modelObject() modelObject {
-	return modelObject{c.model.about.Name, "model", c.session.server.metrics.started.Unix(), "sftseq"}
+	return modelObject{c.model.loaded.Name, "model", c.session.server.metrics.started.Unix(), "sftseq"}
 }
 
 // namedModel implements GET /v1/models/NAME.
 func (c *call) namedModel(name string) (any, error) {
-	if err := c.named("model", name); err != nil {
+	if err := c.checkModelName("model", name); err != nil {
 		return nil, err
 	}
 	return c.modelObject(), nil
 }
 
-// named returns an error unless name is the name of the served model.
-func (c *call) named(field, name string) error {
+// checkModelName returns an error unless name is the name of the served model.
+func (c *call) checkModelName(field, name string) error {
 	switch {
 	case name == "":
-		return badParam(field, "expected %q, found none", c.model.about.Name)
-	case name != c.model.about.Name:
-		return fail(codeNoModel, place{Field: field}, "no model %.80q: expected %q", name, c.model.about.Name)
+		return badParam(field, "expected %q, found none", c.model.loaded.Name)
+	case name != c.model.loaded.Name:
+		return fail(codeNoModel, errorLocation{Field: field}, "no model %.80q: expected %q", name, c.model.loaded.Name)
 	}
 	return nil
 }

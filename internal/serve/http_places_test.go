@@ -70,7 +70,7 @@ func TestHTTPPacedKeeps(t *testing.T) {
 	o.MaxClients = 1
 	s := start(t, o)
 	s.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: 100 * time.Millisecond}
-	w := overHTTP(t, s, HTTPOptions{Patience: time.Second})
+	w := overHTTP(t, s, HTTPOptions{Timeout: time.Second})
 	conn, rest := w.dial(), rawPost("/classify", `{"tokens":[1`+strings.Repeat(" ", 1<<17)+"]}")
 	for n := range 30 {
 		size := min(len(rest), 5000)
@@ -123,8 +123,8 @@ func TestHTTPStopsBehindAnswer(t *testing.T) {
 			t.Fatal("the connection is not admitted")
 		}
 		w := httptest.NewRecorder()
-		c.begin(w)
-		if !c.read() {
+		c.beginRequest(w)
+		if !c.endBody() {
 			t.Fatal("the request is not accepted")
 		}
 		if shown {
@@ -134,7 +134,7 @@ func TestHTTPStopsBehindAnswer(t *testing.T) {
 		if c.session.ctx.Err() != nil {
 			t.Error("the connection ended before its response")
 		}
-		if c.end(); (c.session.ctx.Err() == nil) != shown {
+		if c.endRequest(); (c.session.ctx.Err() == nil) != shown {
 			t.Errorf("Connection: close %v: session error %v", shown, c.session.ctx.Err())
 		}
 	}

@@ -157,13 +157,13 @@ func (c *call) rerank(id string) (any, error) {
 		return nil, err
 	}
 	if r.model != "" {
-		if err := c.named("model", r.model); err != nil {
+		if err := c.checkModelName("model", r.model); err != nil {
 			return nil, err
 		}
 	}
 	plan, err := c.relevancePlan(&r)
 	if err != nil {
-		return nil, r.renamed(asError(err))
+		return nil, r.renameField(asError(err))
 	}
 	report := &progress{call: c}
 	found, err := c.runEach(r.field, r.texts, report, untilError(plan))
@@ -173,12 +173,12 @@ func (c *call) rerank(id string) (any, error) {
 	var all []relevance
 	for n, one := range found.Results {
 		if one.Error != nil {
-			return nil, r.renamed(one.Error)
+			return nil, r.renameField(one.Error)
 		}
 		all = append(all, relevance{n, one.Result.(float32)})
 	}
 	slices.SortStableFunc(all, func(a, b relevance) int { return cmp.Compare(b.score, a.score) })
-	return r.response(all[:min(r.top, len(all))], c.model.about.Name, id), nil
+	return r.response(all[:min(r.top, len(all))], c.model.loaded.Name, id), nil
 }
 
 // untilError wraps plan: after an item with an error it plans no further items, because the error
@@ -215,10 +215,10 @@ func (c *call) relevancePlan(r *rerankRequest) (func(path string, text json.RawM
 			}, path+".", map[string]json.RawMessage{"text_b": text})
 		}, nil
 	}
-	if why := needsOne(c); why != "" {
-		return nil, fail(codeNoMethod, place{Found: c.method}, "%s", why)
+	if why := needsSingleModel(c); why != "" {
+		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s", why)
 	}
-	embed := func(read func([]float32) (any, error)) planner {
+	embed := func(read func([]float32) (any, error)) planFunc {
 		return func(c *call, path string, fields map[string]json.RawMessage) *item {
 			i := c.embedOne(path, fields)
 			i.result = func(outputs []sft.Output) (any, error) {
@@ -232,7 +232,7 @@ func (c *call) relevancePlan(r *rerankRequest) (func(path string, text json.RawM
 		}
 	}
 	var query []float32
-	i := c.plan(embed(func(v []float32) (any, error) { query = normalized(v); return nil, nil }), "query.",
+	i := c.plan(embed(func(v []float32) (any, error) { query = normalize(v); return nil, nil }), "query.",
 		map[string]json.RawMessage{"text": r.query})
 	c.start(i)
 	_, err := c.wait(i)
@@ -246,7 +246,7 @@ func (c *call) relevancePlan(r *rerankRequest) (func(path string, text json.RawM
 // cosine returns the cosine similarity of unit, a vector of length 1, and v.
 func cosine(unit, v []float32) float32 {
 	var sum float64
-	for i, x := range normalized(v) {
+	for i, x := range normalize(v) {
 		sum += float64(unit[i]) * float64(x)
 	}
 	return float32(sum)
@@ -291,8 +291,8 @@ func (r *rerankRequest) response(all []relevance, model, id string) any {
 	return out
 }
 
-// renamed converts an error of an item: its field becomes the query or a document of this request.
-func (r *rerankRequest) renamed(e *Error) *Error {
+// renameField converts an error of an item: its field becomes the query or a document of this request.
+func (r *rerankRequest) renameField(e *Error) *Error {
 	var data map[string]any
 	field, ok := "", false
 	if json.Unmarshal(e.Data, &data) == nil {

@@ -131,11 +131,11 @@ func TestUnitEmbeddings(t *testing.T) {
 			`{"model":"pre","input":[12,3,10,15],"encoding_format":"`+format+`"}`)),
 			&got)
 		v := vector(t, format, got.Data[0].Embedding)
-		if n := norm(v); math.Abs(n-1) > 1e-6 || !slices.Equal(v, normalized(model)) || math.Abs(norm(model)-1) < 0.1 {
+		if n := norm(v); math.Abs(n-1) > 1e-6 || !slices.Equal(v, normalize(model)) || math.Abs(norm(model)-1) < 0.1 {
 			t.Errorf("%s: got length %v, want 1; the model's vector has length %v", format, n, norm(model))
 		}
 	}
-	if got := normalized(make([]float32, 3)); !slices.Equal(got, []float32{0, 0, 0}) {
+	if got := normalize(make([]float32, 3)); !slices.Equal(got, []float32{0, 0, 0}) {
 		t.Errorf("normalized zeros: got %v, want zeros", got)
 	}
 }
@@ -155,7 +155,7 @@ func TestInputs(t *testing.T) {
 	m := w.server.acquire()
 	defer m.Done()
 	want := must.Get(m.Scorer.Embeddings(context.Background(), [][]int32{{12, 3, 10, 15}, {7}}))(t)
-	unit := [][]float32{normalized(want[0]), normalized(want[1])}
+	unit := [][]float32{normalize(want[0]), normalize(want[1])}
 	for body, want := range map[string][][]float32{
 		`{"inputs":[[12,3,10,15],[7]]}`:                        unit,
 		`{"inputs":[12,3,10,15]}`:                              unit[:1],
@@ -171,14 +171,14 @@ func TestInputs(t *testing.T) {
 		}
 	}
 	for body, message := range map[string]string{
-		`{"inputs":5}`:                                            "inputs: expected a string, a list of strings",
-		`{"inputs":["1",""]}`:                                     "inputs[1]: the sequence is empty",
-		`{"inputs":"1","normalize":1}`:                            "normalize: expected true or false, found 1",
-		`{"inputs":"1","prompt_name":"query"}`:                    "prompt_name: the model has no prompts",
-		`{"inputs":"1","dimensions":8}`:                           "dimensions: expected the model's 32 dimensions, found 8",
-		`{"inputs":["1"],"inputs":["2"]}`:                         "inputs occurs twice",
-		`{"text":"\"inputs\"","sequences":[]}`:                    "text",
-		`{"inputs":["1"` + strings.Repeat(`,"1"`, maxMany) + `]}`: "inputs: expected at most 16384 sequences",
+		`{"inputs":5}`:                                                "inputs: expected a string, a list of strings",
+		`{"inputs":["1",""]}`:                                         "inputs[1]: the sequence is empty",
+		`{"inputs":"1","normalize":1}`:                                "normalize: expected true or false, found 1",
+		`{"inputs":"1","prompt_name":"query"}`:                        "prompt_name: the model has no prompts",
+		`{"inputs":"1","dimensions":8}`:                               "dimensions: expected the model's 32 dimensions, found 8",
+		`{"inputs":["1"],"inputs":["2"]}`:                             "inputs occurs twice",
+		`{"text":"\"inputs\"","sequences":[]}`:                        "text",
+		`{"inputs":["1"` + strings.Repeat(`,"1"`, maxElements) + `]}`: "inputs: expected at most 16384 sequences",
 	} {
 		r, answer := w.send("POST", "/embed", body)
 		if r.StatusCode != 400 || !strings.Contains(answer, message) {

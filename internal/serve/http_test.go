@@ -130,7 +130,7 @@ func TestHTTPAsJSONRPC(t *testing.T) {
 func TestHTTPIndex(t *testing.T) {
 	w := startHTTP(t, withIndex(t, "pre"), HTTPOptions{})
 	w.post("/add", `{"items":[{"id":"a","tokens":[1,2,3]},{"id":"b","tokens":[9,9]}]}`)
-	var found found
+	var found searchResult
 	decode(t, []byte(w.post("/search", `{"tokens":[9,9],"k":1}`)), &found)
 	if len(found.Items) != 1 || found.Items[0].ID != "b" || found.Items[0].Cosine < 1-1e-9 {
 		t.Errorf("got %+v, want item b with cosine 1", found)
@@ -404,7 +404,7 @@ func FuzzEmbeddings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		defer testenv.FuzzLimits(t, 1<<20+1000*len(body))()
-		if wellFormed(body) != nil {
+		if checkObject(body) != nil {
 			return
 		}
 		r, err := parseEmbeddings(body)

@@ -29,9 +29,9 @@ func (t *Tokens) Set(tokens ...string) {
 	t.hashes.Store(&hashes)
 }
 
-// have reports whether a token is in the set. It compares SHA-256 hashes with all tokens in
+// contains reports whether a token is in the set. It compares SHA-256 hashes with all tokens in
 // constant time, so the time reveals neither the token's length nor which token matches.
-func (t *Tokens) have(token string) bool {
+func (t *Tokens) contains(token string) bool {
 	found, equal := sha256.Sum256([]byte(token)), 0
 	for _, hash := range *t.hashes.Load() {
 		equal |= subtle.ConstantTimeCompare(found[:], hash[:])
@@ -39,11 +39,11 @@ func (t *Tokens) have(token string) bool {
 	return equal == 1
 }
 
-// trusts reports whether a request has a valid token, or the server needs none.
-func (g *gateway) trusts(r *http.Request) bool {
+// hasValidToken reports whether a request has a valid token, or the server needs none.
+func (g *gateway) hasValidToken(r *http.Request) bool {
 	if g.options.Tokens == nil {
 		return true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer") && g.options.Tokens.have(strings.TrimSpace(token))
+	return strings.EqualFold(scheme, "Bearer") && g.options.Tokens.contains(strings.TrimSpace(token))
 }

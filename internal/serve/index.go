@@ -18,7 +18,7 @@ func (s *Server) openIndex(ctx context.Context) error {
 	if text := m.config.Tokenizer; text != nil {
 		tokenizer = string(compact(text))
 	}
-	o := index.Options{Model: m.about.Hash, Tokenizer: tokenizer, Size: m.config.HiddenSize}
+	o := index.Options{Model: m.loaded.Hash, Tokenizer: tokenizer, Size: m.config.HiddenSize}
 	if tokenizers.TypeOf(m.config.Tokenizer) == (tokenizers.Byte{}).Type() {
 		o.Units = ngram.Words
 	}

@@ -32,7 +32,7 @@ func TestAddInOrder(t *testing.T) {
 			items = append(items, map[string]any{"id": "a", "tokens": ones(1000 - 100*k)})
 		}
 		c.call(n, "retrieval/add", map[string]any{"items": items}, nil)
-		var found struct{ Items []foundItem }
+		var found struct{ Items []searchItem }
 		c.call("search", "retrieval/search", map[string]any{"tokens": ones(300)}, &found)
 		if len(found.Items) != 1 || found.Items[0].Cosine < 1-1e-9 {
 			t.Fatalf("round %d: got %+v, want the last item only", n, found)
@@ -143,7 +143,7 @@ func TestIndexOfAnotherModel(t *testing.T) {
 	s = start(t, o)
 	c = dial(t, s).initialize(struct{}{})
 	for n := range 5 {
-		var found struct{ Items []foundItem }
+		var found struct{ Items []searchItem }
 		c.call(n, "retrieval/search", map[string]any{"tokens": ones(10 + 7*n), "k": 1}, &found)
 		if len(found.Items) != 1 || found.Items[0].ID != fmt.Sprint("item ", n) || found.Items[0].Cosine < 1-1e-9 {
 			t.Errorf("search %d: got %+v, want the item itself", n, found)
@@ -180,7 +180,7 @@ func TestRescore(t *testing.T) {
 		c.call("add "+id, "retrieval/add", map[string]any{"id": id, "text": text}, nil)
 	}
 	const query = "what is asked for"
-	var found struct{ Items []foundItem }
+	var found struct{ Items []searchItem }
 	c.call("search", "retrieval/search", map[string]any{"text": query, "k": 3, "rescore": 3}, &found)
 	if len(found.Items) != 3 {
 		t.Fatalf("got %+v, want 3 items", found)
@@ -208,7 +208,7 @@ func TestHybridSearch(t *testing.T) {
 		"three": "the third one of the films"} {
 		c.call("add "+id, "retrieval/add", map[string]any{"id": id, "text": text}, nil)
 	}
-	search := func(params map[string]any) (found struct{ Items []foundItem }) {
+	search := func(params map[string]any) (found struct{ Items []searchItem }) {
 		params["text"], params["k"] = "the films of zebras", 3
 		c.call("search", "retrieval/search", params, &found)
 		return found

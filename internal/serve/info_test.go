@@ -25,7 +25,7 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 	}
 	info := func(spec json.RawMessage) *tokenizerInfo {
 		cfg := &sft.Config{Task: config.Classification, Inputs: config.Inputs{Tokenizer: spec}}
-		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, about: &Model{},
+		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, loaded: &Model{},
 			task: task.Of(cfg), config: cfg}))
 		if err != nil || len(reply) > 500 {
 			t.Fatalf("got %d bytes, error %v: %.600s", len(reply), err, reply)

@@ -17,15 +17,15 @@ type item struct {
 	work     batching.Work
 	examples []seq.Example
 	read     []*sequence // sequences whose documents must not change until the item completes
-	numbers  int         // approximate numbers in the result
-	begun    func()      // called when the jobs are submitted; may be nil
+	numbers  int         // approximate size of the result, in units of numberBytes
+	onSubmit func()      // called when the jobs are submitted; may be nil
 	result   func([]sft.Output) (any, error)
 	err      error // error of planning; the other fields are then unset
 
-	jobs []*batching.Job
-	ctx  context.Context // context of the jobs
-	done func()          // stops watching documents
-	held int64           // reserved bytes until close
+	jobs          []*batching.Job
+	ctx           context.Context // context of the jobs
+	release       func()          // stops watching documents
+	reservedBytes int64           // reserved bytes until close
 }
 
 // Approximate memory of an item, in bytes.
@@ -35,8 +35,8 @@ const (
 	numberBytes = 16  // per number, with its JSON text
 )
 
-// kept returns the memory of the item's result until the call's response is sent.
-func (i *item) kept() int64 { return resultBytes + numberBytes*int64(i.numbers) }
+// resultMemory returns the memory of the item's result until the call's response is sent.
+func (i *item) resultMemory() int64 { return resultBytes + numberBytes*int64(i.numbers) }
 
 // tokens returns the item's work in tokens.
 func (i *item) tokens() int {
@@ -47,16 +47,16 @@ func (i *item) tokens() int {
 	return n
 }
 
-// places returns the number of pending jobs that the item counts as. An item with an error counts
+// jobSlots returns the number of pending jobs that the item counts as. An item with an error counts
 // as 1, because finding the error may have taken as much work.
-func (i *item) places() int { return max(1, len(i.examples)) }
+func (i *item) jobSlots() int { return max(1, len(i.examples)) }
 
-// planner plans an item for the fields of an object. path precedes the field names in errors.
+// planFunc plans an item for the fields of an object. path precedes the field names in errors.
 // Planning submits no jobs; start does.
-type planner func(c *call, path string, fields map[string]json.RawMessage) *item
+type planFunc func(c *call, path string, fields map[string]json.RawMessage) *item
 
 // run returns the result of a request: of a single object, or of the list in the field many.
-func (c *call) run(many string, known map[string]bool, planned planner) (any, error) {
+func (c *call) run(many string, known map[string]bool, plan planFunc) (any, error) {
 	fields, err := c.object("", c.params, known)
 	if err != nil {
 		return nil, err
@@ -67,12 +67,12 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 	}
 	if list := fields[many]; list != nil {
 		for name := range fields {
-			if name != many && !slices.Contains(manyFields, name) {
+			if name != many && !slices.Contains(listFields, name) {
 				return nil, badParam(name, "expected inside each of %s, found beside them", many)
 			}
 		}
 		one := maps.Clone(known) // fields that an element may have
-		for _, name := range append(manyFields, many) {
+		for _, name := range append(listFields, many) {
 			delete(one, name)
 		}
 		return c.runMany(many, list, report, func(path string, text json.RawMessage) *item {
@@ -80,27 +80,27 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 			if err != nil {
 				return &item{err: err}
 			}
-			return c.plan(planned, path+".", fields)
+			return c.plan(plan, path+".", fields)
 		})
 	}
-	i := c.plan(planned, "", fields)
+	i := c.plan(plan, "", fields)
 	report.begin(1, i.tokens())
 	defer report.end()
 	c.start(i)
 	result, err := c.wait(i)
 	if err == nil {
 		report.add(i.tokens())
-		i.held -= i.kept()
+		i.reservedBytes -= i.resultMemory()
 	}
 	c.close(i)
 	return result, err
 }
 
-// plan calls planned and records the memory that planning reserves.
-func (c *call) plan(planned planner, path string, fields map[string]json.RawMessage) *item {
+// plan returns the item that plan makes, and records in the item the memory reserved for it.
+func (c *call) plan(plan planFunc, path string, fields map[string]json.RawMessage) *item {
 	before := c.bytes
-	i := planned(c, path, fields)
-	i.held = c.bytes - before
+	i := plan(c, path, fields)
+	i.reservedBytes = c.bytes - before
 	return i
 }
 
@@ -110,15 +110,15 @@ func (c *call) start(i *item) {
 	if i.err != nil {
 		return
 	}
-	n := i.kept() + jobBytes*int64(len(i.examples))
+	n := i.resultMemory() + jobBytes*int64(len(i.examples))
 	if i.err = c.reserve(n); i.err != nil {
 		return
 	}
-	i.held += n
-	i.ctx, i.done = during(c.ctx, i.read...)
+	i.reservedBytes += n
+	i.ctx, i.release = untilChanged(c.ctx, i.read...)
 	i.jobs = c.session.server.batcher.Submit(i.ctx, &c.session.account, &c.model.Model, i.work, i.examples...)
-	if i.begun != nil {
-		i.begun()
+	if i.onSubmit != nil {
+		i.onSubmit()
 	}
 }
 
@@ -133,7 +133,7 @@ func (c *call) wait(i *item) (any, error) {
 		if outputs[n], err = j.Wait(); err != nil {
 			return nil, err
 		}
-		c.compute += j.Took()
+		c.compute += j.ComputeTime()
 	}
 	c.tokens += i.tokens()
 	return i.result(outputs)
@@ -141,8 +141,8 @@ func (c *call) wait(i *item) (any, error) {
 
 // close releases the memory of an item, whether or not it has completed.
 func (c *call) close(i *item) {
-	if i.done != nil {
-		i.done()
+	if i.release != nil {
+		i.release()
 	}
-	c.free(i.held)
+	c.free(i.reservedBytes)
 }

@@ -40,31 +40,31 @@ func init() {
 
 // positionEncoding is a unit of offsets that a client may negotiate.
 type positionEncoding struct {
-	name   string    // name in the negotiation
-	unit   rope.Unit // unit of offsets in documents
-	places string    // name of the unit in results
+	name       string    // name in the negotiation
+	unit       rope.Unit // unit of offsets in documents
+	resultUnit string    // name of the unit in results
 }
 
 // positionEncodings are the encodings of LSP. The first is the default.
 var positionEncodings = []positionEncoding{{"utf-8", rope.Bytes, requests.UTF8},
 	{"utf-16", rope.UTF16, requests.UTF16}, {"utf-32", rope.Characters, requests.Characters}}
 
-// negotiate returns the first encoding of the client that the server supports, or usual if the
-// client names none.
-func negotiate(encodings []string, usual positionEncoding) (positionEncoding, error) {
+// negotiate returns the first encoding of the client's list that the server supports, or fallback if
+// the list is empty.
+func negotiate(encodings []string, fallback positionEncoding) (positionEncoding, error) {
 	var names []string
 	for _, e := range positionEncodings {
 		names = append(names, e.name)
 	}
 	for _, name := range encodings {
-		if at := slices.Index(names, name); at >= 0 {
-			return positionEncodings[at], nil
+		if index := slices.Index(names, name); index >= 0 {
+			return positionEncodings[index], nil
 		}
 	}
 	if len(encodings) > 0 {
-		return usual, badParam("capabilities.general.positionEncodings", "expected a list with at least one of %q", names)
+		return fallback, badParam("capabilities.general.positionEncodings", "expected a list with at least one of %q", names)
 	}
-	return usual, nil
+	return fallback, nil
 }
 
 type initializeParams struct {
@@ -104,8 +104,8 @@ type capabilities struct {
 }
 
 func (s *session) initialize(params json.RawMessage) (any, error) {
-	if s.life != uninitialized {
-		return nil, fail(codeInvalidRequest, place{Found: "initialize"}, "initialize: already called")
+	if s.state != uninitialized {
+		return nil, fail(codeInvalidRequest, errorLocation{Found: "initialize"}, "initialize: already called")
 	}
 	var p initializeParams
 	if params != nil {
@@ -116,18 +116,18 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	model := s.server.acquire()
 	defer model.Done()
 	editor := p.Capabilities.TextDocument.PublishDiagnostics != nil && model.hasDiagnostics()
-	usual := positionEncodings[0]
+	fallback := positionEncodings[0]
 	if editor {
-		usual = positionEncodings[1] // the default of LSP
+		fallback = positionEncodings[1] // the default of LSP
 	}
-	encoding, err := negotiate(p.Capabilities.General.PositionEncodings, usual)
+	encoding, err := negotiate(p.Capabilities.General.PositionEncodings, fallback)
 	if err != nil {
 		return nil, err
 	}
-	s.unit, s.places = encoding.unit, encoding.places
-	s.life = running
+	s.unit, s.positionUnit = encoding.unit, encoding.resultUnit
+	s.state = running
 	if s.stdio && p.ProcessID != nil && *p.ProcessID > 0 {
-		s.watch(*p.ProcessID)
+		s.endWithProcess(*p.ProcessID)
 	}
 	s.log.Info("initialize", "client", p.ClientInfo.Name, "version", p.ClientInfo.Version)
 	var r initializeResult
@@ -143,7 +143,7 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	c := &call{session: s, model: model}
 	for name, m := range methods {
 		c.method = name
-		if m.lacking(c) == "" {
+		if m.unsupported(c) == "" {
 			r.Capabilities.Methods = append(r.Capabilities.Methods, name)
 		}
 	}
@@ -153,36 +153,36 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 }
 
 func (s *session) shutdown(json.RawMessage) (any, error) {
-	switch s.life {
+	switch s.state {
 	case uninitialized:
-		return nil, fail(codeNotInitialized, place{Found: "shutdown"}, "shutdown: expected initialize first")
+		return nil, fail(codeNotInitialized, errorLocation{Found: "shutdown"}, "shutdown: expected initialize first")
 	case shutDown:
-		return nil, fail(codeInvalidRequest, place{Found: "shutdown"}, "shutdown: already called")
+		return nil, fail(codeInvalidRequest, errorLocation{Found: "shutdown"}, "shutdown: already called")
 	}
-	s.life = shutDown
+	s.state = shutDown
 	return nil, nil
 }
 
 // exit ends the session: after shutdown once all requests are complete, otherwise immediately.
 func (s *session) exit() {
 	s.exited = true
-	if s.life != shutDown {
-		s.end(over("the client sent exit without shutdown"))
+	if s.state != shutDown {
+		s.end(sessionOver("the client sent exit without shutdown"))
 	}
 	s.documents.close() // the client no longer needs their classes
 }
 
-// watch ends the session when the client's process dies. The pipe alone does not show this, because
+// endWithProcess ends the session when the client's process dies. The pipe alone does not show this, because
 // a child process may keep it open.
-func (s *session) watch(process int) {
-	s.work.Go(func() {
+func (s *session) endWithProcess(process int) {
+	s.workGroup.Go(func() {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
 				if !alive(process) {
-					s.end(over("the client's process %d has ended", process))
+					s.end(sessionOver("the client's process %d has ended", process))
 					return
 				}
 			case <-s.ctx.Done():

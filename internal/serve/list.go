@@ -15,8 +15,8 @@ func elements(field string, list json.RawMessage, f func(n int, element json.Raw
 	}
 	n := 0
 	for element := range jsonlines.Elements(list) {
-		if n == maxMany {
-			return badParam(field, "expected at most %d, found more", maxMany)
+		if n == maxElements {
+			return badParam(field, "expected at most %d, found more", maxElements)
 		}
 		if err := f(n, element); err != nil {
 			return err

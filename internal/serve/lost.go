@@ -8,14 +8,14 @@ import (
 // Failed returns a channel that receives the error after which the server cannot serve requests.
 func (s *Server) Failed() <-chan error { return s.failed }
 
-// lost returns a retryable error for the jobs of a batch whose device was lost, or nil if err has
+// deviceLost returns a retryable error for the jobs of a batch whose device was lost, or nil if err has
 // another cause. The first call for a model starts to reload it on a reopened device.
-func (s *Server) lost(m *served, err error) error {
+func (s *Server) deviceLost(m *served, err error) error {
 	if s.options.Lost == nil || !s.options.Lost(err) {
 		return nil
 	}
 	if m.failed.CompareAndSwap(false, true) {
-		s.log.Error("the device is lost: reopening it", "device", m.about.Device, "error", err)
+		s.log.Error("the device is lost: reopening it", "device", m.loaded.Device, "error", err)
 		s.recovering.Go(func() {
 			if err := s.reopen(); err != nil {
 				s.fail(fmt.Errorf("the device is lost and could not be reopened: %w", err))
@@ -24,7 +24,7 @@ func (s *Server) lost(m *served, err error) error {
 			}
 		})
 	}
-	return fail(codeBusy, retry{reopening}, "the device is lost and is being reopened")
+	return fail(codeBusy, retryDelay{reopening}, "the device is lost and is being reopened")
 }
 
 // reopening is the approximate time to open a device, in milliseconds.

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Limits of a request with a list. A list above maxMany is refused. Above the other limits the next
+// Limits of a request with a list. A list above maxElements is refused. Above the other limits the next
 // elements wait until earlier elements complete, so that a single request takes a bounded part of
 // the server.
 const (
-	maxMany        = 1 << 14 // elements in a list
+	maxElements    = 1 << 14 // elements in a list
 	maxAheadJobs   = 1 << 12 // pending jobs
 	maxAheadTokens = 1 << 20 // tokens of pending jobs
 )
 
-// indexed is the result of one element of a list.
-type indexed struct {
+// elementResult is the result of one element of a list.
+type elementResult struct {
 	Index  int    `json:"index"`
 	Result any    `json:"result,omitempty"`
 	Error  *Error `json:"error,omitempty"`
@@ -27,11 +27,11 @@ type indexed struct {
 // results is the response to a request with a list. It is empty if the results were sent as partial
 // results.
 type results struct {
-	Results []indexed `json:"results"`
+	Results []elementResult `json:"results"`
 }
 
-// manyFields are the additional fields of requests that may have a list.
-var manyFields = []string{"workDoneToken", "partialResultToken"}
+// listFields are the additional fields of requests that may have a list.
+var listFields = []string{"workDoneToken", "partialResultToken"}
 
 // runMany returns the results of a list's elements in order.
 func (c *call) runMany(name string, list json.RawMessage, report *progress,
@@ -63,7 +63,7 @@ func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 			c.close(i)
 		}
 	}()
-	out = results{Results: []indexed{}}
+	out = results{Results: []elementResult{}}
 	for n, next, jobs, tokens := 0, 0, 0, 0; n < len(texts); n++ {
 		for c.ctx.Err() == nil && next < len(texts) && (len(ahead) == 0 || jobs < maxAheadJobs &&
 			tokens < maxAheadTokens) {
@@ -74,8 +74,8 @@ func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 				break // retried when a pending item completes and frees memory
 			}
 			ahead, next = append(ahead, i), next+1
-			jobs, tokens = jobs+i.places(), tokens+i.tokens()
-			report.found(i.tokens())
+			jobs, tokens = jobs+i.jobSlots(), tokens+i.tokens()
+			report.addTotal(i.tokens())
 		}
 		if len(ahead) == 0 {
 			return out, context.Cause(c.ctx)
@@ -85,20 +85,20 @@ func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 		if c.ctx.Err() != nil {
 			return out, context.Cause(c.ctx)
 		}
-		x := indexed{Index: n, Result: result}
+		x := elementResult{Index: n, Result: result}
 		if err != nil {
-			x = indexed{Index: n, Error: asError(err)}
+			x = elementResult{Index: n, Error: asError(err)}
 		}
 		report.add(i.tokens())
-		if report.partial != nil {
-			report.send(report.partial, results{[]indexed{x}})
+		if report.partialToken != nil {
+			report.send(report.partialToken, results{[]elementResult{x}})
 		} else {
 			out.Results = append(out.Results, x)
 			if err == nil {
-				i.held -= i.kept()
+				i.reservedBytes -= i.resultMemory()
 			}
 		}
-		jobs, tokens = jobs-i.places(), tokens-i.tokens()
+		jobs, tokens = jobs-i.jobSlots(), tokens-i.tokens()
 		c.close(i)
 		ahead = ahead[1:]
 	}

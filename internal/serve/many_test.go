@@ -44,7 +44,7 @@ func TestErrorsAreAhead(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current(),
 		ctx: context.Background()}
-	list, planned := "[1"+strings.Repeat(",1", maxMany-1)+"]", 0
+	list, planned := "[1"+strings.Repeat(",1", maxElements-1)+"]", 0
 	out, err := c.runMany("sequences", json.RawMessage(list), &progress{call: c},
 		func(path string, _ json.RawMessage) *item {
 			planned++
@@ -59,8 +59,8 @@ func TestErrorsAreAhead(t *testing.T) {
 			}}
 		})
 	c.free(c.bytes)
-	if r, ok := out.(results); err != nil || !ok || len(r.Results) != maxMany ||
-		r.Results[maxMany-1].Error.Message != "sequences[16383]" {
+	if r, ok := out.(results); err != nil || !ok || len(r.Results) != maxElements ||
+		r.Results[maxElements-1].Error.Message != "sequences[16383]" {
 		t.Errorf("got error %v, output %v", err, out)
 	}
 }
@@ -93,7 +93,7 @@ func TestProgressOfMany(t *testing.T) {
 	}
 }
 
-// TestLongLists checks that every kind of list in a request has at most maxMany elements.
+// TestLongLists checks that every kind of list in a request has at most maxElements elements.
 func TestLongLists(t *testing.T) {
 	o := withIndex(t, "pre")
 	o.Debounce = time.Hour
@@ -104,20 +104,20 @@ func TestLongLists(t *testing.T) {
 	}
 	for n, x := range []struct{ method, field string }{{"sequence/classify", "sequences"}, {"retrieval/add", "items"},
 		{"retrieval/remove", "ids"}} {
-		c.refuse(n, x.method, map[string]any{x.field: list(maxMany+1, "1")}, -32602,
+		c.refuse(n, x.method, map[string]any{x.field: list(maxElements+1, "1")}, -32602,
 			x.field+": expected at most 16384, found more")
 	}
-	var out removed
-	c.call("all", "retrieval/remove", map[string]any{"ids": list(maxMany, "1")}, &out)
-	if len(out.Unknown) != maxMany {
+	var out removeResult
+	c.call("all", "retrieval/remove", map[string]any{"ids": list(maxElements, "1")}, &out)
+	if len(out.Unknown) != maxElements {
 		t.Errorf("got %d unknown ids, want all", len(out.Unknown))
 	}
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": ""})
 	change := `{"range":{"start":0,"end":0},"text":"1"}`
-	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": list(maxMany, change)})
+	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": list(maxElements, change)})
 	c.call("whole", "sequence/classify",
 		map[string]any{"uri": "u", "window": map[string]any{"policy": "head", "length": 1}}, nil)
-	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 3, "changes": list(maxMany+1, change)})
+	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 3, "changes": list(maxElements+1, change)})
 	c.refuse("broken", "sequence/classify", map[string]any{"uri": "u"}, -32803,
 		"changes: expected at most 16384, found more")
 }

@@ -18,8 +18,8 @@ type memory struct {
 	peak  atomic.Int64 // highest use since the last query
 }
 
-// take reserves n bytes, or returns false if they exceed the limit.
-func (m *memory) take(n int64) bool {
+// reserve reserves n bytes, or returns false if they exceed the limit.
+func (m *memory) reserve(n int64) bool {
 	used := m.used.Add(n)
 	if used > m.limit {
 		m.used.Add(-n)
@@ -36,7 +36,7 @@ func (m *memory) maxUsed() int64 {
 	return max(used, m.peak.Swap(used))
 }
 
-func (m *memory) give(n int64) { m.used.Add(-n) }
+func (m *memory) release(n int64) { m.used.Add(-n) }
 
 // sessionBytes is the memory of an idle session: its buffer and the bytes of a message that are
 // free to read.
@@ -45,15 +45,15 @@ const sessionBytes = 1<<16 + jsonlines.Free
 // MaxClients is the maximum number of connections that can be configured.
 const MaxClients = 1 << 30
 
-// crowded returns the name of the limit that another session would exceed, or "". Sessions together
+// sessionLimit returns the name of the limit that another session would exceed, or "". Sessions together
 // may take at most half of --max-memory, in addition to it. A first session is always allowed. The
 // caller holds the server's lock.
-func (s *Server) crowded() string {
+func (s *Server) sessionLimit() string {
 	n := len(s.sessions)
-	switch most := s.options.MaxClients; {
+	switch maxClients := s.options.MaxClients; {
 	case n == 0:
 		return ""
-	case most > 0 && n >= most:
+	case maxClients > 0 && n >= maxClients:
 		return "--max-clients"
 	case int64(n+1)*sessionBytes > s.memory.limit/2:
 		return "--max-memory"
@@ -66,9 +66,9 @@ func (s *Server) crowded() string {
 func (s *Server) tooMany(flag, outcome string) *Error {
 	needs := ""
 	if flag == "--max-memory" {
-		needs = fmt.Sprintf(" (one more needs at least %d bytes)", 2*(s.present.Load()+1)*sessionBytes)
+		needs = fmt.Sprintf(" (one more needs at least %d bytes)", 2*(s.sessionCount.Load()+1)*sessionBytes)
 	}
-	return fail(codeBusy, retry{s.retryAfter()}, "the server has reached the connection limit of %s%s%s", flag, needs, outcome)
+	return fail(codeBusy, retryDelay{s.retryAfter()}, "the server has reached the connection limit of %s%s%s", flag, needs, outcome)
 }
 
 // reserve reserves n bytes of the server's memory for the session, or returns false. If there are
@@ -77,11 +77,11 @@ func (s *Server) tooMany(flag, outcome string) *Error {
 // always gets some.
 func (s *session) reserve(n int64) bool {
 	m := &s.server.memory
-	if !m.take(n) {
+	if !m.reserve(n) {
 		return false
 	}
 	own := s.memory.Add(n)
-	if n > 0 && s.server.present.Load() > 1 && own > m.limit-m.used.Load() {
+	if n > 0 && s.server.sessionCount.Load() > 1 && own > m.limit-m.used.Load() {
 		s.release(n)
 		return false
 	}
@@ -90,7 +90,7 @@ func (s *session) reserve(n int64) bool {
 
 func (s *session) release(n int64) {
 	s.memory.Add(-n)
-	s.server.memory.give(n)
+	s.server.memory.release(n)
 }
 
 // Lend reserves memory for a message that is being read. All these messages share half of the
@@ -102,12 +102,12 @@ func (s *session) Lend(n int64) bool {
 		// Read this before the attempt. After a failed attempt all messages may be finished, but their
 		// memory would suffice for a second attempt.
 		s.mu.Lock()
-		waits := s.bare.pending > 0 || s.handed.Load() > 0
+		mayFree := s.bare.pending > 0 || s.lentBytes.Load() > 0
 		s.mu.Unlock()
 		if s.lendNow(n) {
 			return true
 		}
-		if !waits {
+		if !mayFree {
 			return false
 		}
 		select {
@@ -121,12 +121,12 @@ func (s *session) Lend(n int64) bool {
 }
 
 func (s *session) lendNow(n int64) bool {
-	reading := &s.server.reading
-	if !reading.take(n) {
+	reading := &s.server.readingMemory
+	if !reading.reserve(n) {
 		return false
 	}
 	if !s.reserve(n) {
-		reading.give(n)
+		reading.release(n)
 		return false
 	}
 	return true
@@ -134,23 +134,23 @@ func (s *session) lendNow(n int64) bool {
 
 // TakeBack releases the memory lent to a message that is not kept.
 func (s *session) TakeBack(n int64) {
-	s.server.reading.give(n)
+	s.server.readingMemory.release(n)
 	s.release(n)
 }
 
-// noRoom returns the error for a message that does not fit into memory: permanent if it can never
+// noMemoryForMessage returns the error for a message that does not fit into memory: permanent if it can never
 // fit, otherwise retryable.
-func (s *Server) noRoom(bytes int64) *Error {
-	if most := s.reading.limit; bytes > most {
+func (s *Server) noMemoryForMessage(bytes int64) *Error {
+	if limit := s.readingMemory.limit; bytes > limit {
 		return fail(codeParams, nil, "the message has %d bytes, expected at most %d, half of --max-memory "+
-			"(set it to at least %d)", bytes, most, 2*bytes)
+			"(set it to at least %d)", bytes, limit, 2*bytes)
 	}
-	return s.full()
+	return s.noMemory()
 }
 
-// full returns the retryable error for a request without memory.
-func (s *Server) full() *Error {
-	return fail(codeBusy, retry{s.retryAfter()}, "the server has reached --max-memory")
+// noMemory returns the retryable error for a request without memory.
+func (s *Server) noMemory() *Error {
+	return fail(codeBusy, retryDelay{s.retryAfter()}, "the server has reached --max-memory")
 }
 
 // errMemory marks errors about missing memory.
@@ -160,12 +160,12 @@ var errMemory = errors.New("out of memory")
 func (c *call) reserve(n int64) error {
 	s := c.session.server
 	if c.bytes+n > s.memory.limit {
-		return errors.Join(errMemory, fail(codeParams, place{Field: wholeParams},
+		return errors.Join(errMemory, fail(codeParams, errorLocation{Field: wholeParams},
 			"the request exceeds the %d bytes of --max-memory: it needs at least %d", s.memory.limit,
 			c.bytes+n))
 	}
 	if !c.session.reserve(n) {
-		return errors.Join(errMemory, s.full())
+		return errors.Join(errMemory, s.noMemory())
 	}
 	c.bytes += n
 	return nil
@@ -180,10 +180,10 @@ func (c *call) free(n int64) {
 // tokenBytes is the memory of a token id.
 const tokenBytes = 4
 
-// tokenize calls read, which tokenizes text of the given number of bytes and needs at most most
-// bytes of memory, tokens included. Afterwards only the memory of the tokens stays reserved.
-func (c *call) tokenize(bytes int, most int64, read func() ([]int32, error)) ([]int32, error) {
-	if err := c.reserve(most); err != nil {
+// tokenize calls read, which tokenizes text of the given number of bytes and needs at most maxBytes of
+// memory, tokens included. Afterwards only the memory of the tokens stays reserved.
+func (c *call) tokenize(bytes int, maxBytes int64, read func() ([]int32, error)) ([]int32, error) {
+	if err := c.reserve(maxBytes); err != nil {
 		return nil, err
 	}
 	var tokens []int32
@@ -191,6 +191,6 @@ func (c *call) tokenize(bytes int, most int64, read func() ([]int32, error)) ([]
 	if stopped := c.do(bytes, func() { tokens, err = read() }); stopped != nil {
 		err = stopped
 	}
-	c.free(most - tokenBytes*int64(cap(tokens)))
+	c.free(maxBytes - tokenBytes*int64(cap(tokens)))
 	return tokens, err
 }

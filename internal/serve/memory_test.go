@@ -166,8 +166,8 @@ func TestClosedDocument(t *testing.T) {
 	defer s.mu.Unlock()
 	for x := range s.sessions {
 		d := x.documents.find("u")
-		d.close() // closed after find and before openDocument
-		_, err := (&call{session: x, model: s.model, edits: 1}).openDocument("uri", []byte(`"u"`))
+		d.close() // closed after find and before documentSequence
+		_, err := (&call{session: x, model: s.model, edits: 1}).documentSequence("uri", []byte(`"u"`))
 		if err == nil || asError(err).Code != codeModified {
 			t.Error(err)
 		}

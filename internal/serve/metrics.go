@@ -45,8 +45,8 @@ func newMetrics() *metrics {
 	}
 }
 
-// answered counts a response; code is 0 for a result.
-func (m *metrics) answered(method string, code int, latency, compute time.Duration) {
+// countResponse counts a response; code is 0 for a result.
+func (m *metrics) countResponse(method string, code int, latency, compute time.Duration) {
 	if _, ok := methods[method]; !ok && ordered[method] == nil && method != bareMethod && method != rerankMethod {
 		method = "other" // bounds the number of labels, since clients choose method names
 	}
@@ -70,8 +70,8 @@ func (m *metrics) answered(method string, code int, latency, compute time.Durati
 	m.next = (m.next + 1) % maxRecent
 }
 
-// refused counts a message that was refused before it became a call.
-func (m *metrics) refused(code int) {
+// countRefusal counts a message that was refused before it became a call.
+func (m *metrics) countRefusal(code int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.errors[code]++

@@ -39,7 +39,7 @@ func Hash(models ...*sft.Model) string {
 // served is a model in use. After a reload it is kept until its last request completes.
 type served struct {
 	batching.Model
-	about  *Model
+	loaded *Model
 	task   Task
 	config *sft.Config
 	parser *requests.Parser // parses single sequences and pairs
@@ -48,10 +48,10 @@ type served struct {
 
 func (s *Server) newServed(m *Model) *served {
 	c := m.Scorer.Config()
-	x := &served{Model: batching.Model{Scorer: m.Scorer, Release: m.Release}, about: m, task: m.Task, config: c,
+	x := &served{Model: batching.Model{Scorer: m.Scorer, Release: m.Release}, loaded: m, task: m.Task, config: c,
 		parser: requests.NewParser(c, m.Dir, "", 1, 2)}
-	x.parser.Places = m.Task.HasPositions()
-	x.Lost = func(err error) error { return s.lost(x, err) }
+	x.parser.RecordOffsets = m.Task.HasPositions()
+	x.Lost = func(err error) error { return s.deviceLost(x, err) }
 	return x
 }
 

@@ -37,7 +37,7 @@ var fieldSchemas = map[string]func() schema{
 }
 
 // notOverHTTP are the fields for documents and progress, which only JSON-RPC has.
-var notOverHTTP = append([]string{"uri", "version"}, manyFields...)
+var notOverHTTP = append([]string{"uri", "version"}, listFields...)
 
 // requestSchema returns the schema of a request: an object of the known fields that the model
 // reads, or a list of these objects in the field many.
@@ -73,20 +73,20 @@ func responseSchema(one schema, many bool) schema {
 	if !many {
 		return one
 	}
-	element := schemaOf(reflect.TypeFor[indexed]())
+	element := schemaOf(reflect.TypeFor[elementResult]())
 	element["properties"].(schema)["result"] = one
 	return anyOf(one, schema{"type": "object", "properties": schema{"results": listOf(element)},
 		"required": []string{"results"}})
 }
 
-// answerSchema returns the schema of the task's prediction for a sequence or a pair.
-func (c *call) answerSchema() schema {
+// predictionSchema returns the schema of the task's prediction for a sequence or a pair.
+func (c *call) predictionSchema() schema {
 	var types []reflect.Type
 	for _, part := range append(requests.Reply{Answer: c.model.task.Shape()}.Parts(), extent{}) {
 		types = append(types, reflect.TypeOf(part))
 	}
 	s := objectOf(types...)
-	windows := objectOf(append(types[1:len(types):len(types)], reflect.TypeFor[windowed]())...)
+	windows := objectOf(append(types[1:len(types):len(types)], reflect.TypeFor[windowRead]())...)
 	properties := windows["properties"].(schema)
 	for _, name := range []string{"windows", "window", "policy", "count", "length", "used", "uri", "version"} {
 		delete(properties, name)
@@ -151,49 +151,49 @@ func (c *call) operations() map[string]operation {
 	}
 	for name, m := range methods {
 		probe := &call{session: c.session, model: c.model, method: name}
-		if m.lacking(probe) != "" {
+		if m.unsupported(probe) != "" {
 			continue
 		}
-		at := "/" + path.Base(name)
+		route := "/" + path.Base(name)
 		switch {
 		case slices.Contains(answers, name):
-			all[at] = operation{"predict for a sequence, or for each of a list",
-				c.requestSchema(answerFields, "sequences"),
-				responseSchema(c.answerSchema(), true)}
+			all[route] = operation{"predict for a sequence, or for each of a list",
+				c.requestSchema(predictFields, "sequences"),
+				responseSchema(c.predictionSchema(), true)}
 		case name == scoreMethod:
-			all[at] = operation{"predict for a pair, or for each of a list", c.requestSchema(scoreFields, "pairs"),
-				responseSchema(c.answerSchema(), true)}
+			all[route] = operation{"predict for a pair, or for each of a list", c.requestSchema(scoreFields, "pairs"),
+				responseSchema(c.predictionSchema(), true)}
 		case name == embedMethod:
 			inputs := nullable(schema{"inputs": sequencesSchema(), "normalize": ofType("boolean"),
 				"dimensions": ofType("integer")}, "inputs")
-			all[at] = operation{"embed a sequence, or each of a list",
+			all[route] = operation{"embed a sequence, or each of a list",
 				anyOf(c.requestSchema(embedFields, "sequences"), inputs),
-				anyOf(responseSchema(schemaOf(reflect.TypeFor[embedded]()), true), listOf(listOf(ofType("number"))))}
+				anyOf(responseSchema(schemaOf(reflect.TypeFor[embeddingResult]()), true), listOf(listOf(ofType("number"))))}
 		case name == "retrieval/add":
-			all[at] = operation{"add an item to the index, or many", c.requestSchema(addFields, "items"),
-				responseSchema(schemaOf(reflect.TypeFor[added]()), true)}
+			all[route] = operation{"add an item to the index, or many", c.requestSchema(addFields, "items"),
+				responseSchema(schemaOf(reflect.TypeFor[addResult]()), true)}
 		case name == "retrieval/remove":
-			all[at] = operation{"remove items from the index", c.requestSchema(removeFields, ""),
-				schemaOf(reflect.TypeFor[removed]())}
+			all[route] = operation{"remove items from the index", c.requestSchema(removeFields, ""),
+				schemaOf(reflect.TypeFor[removeResult]())}
 		case name == "retrieval/search":
-			all[at] = operation{"find the nearest items of the index", c.requestSchema(searchFields, ""),
-				schemaOf(reflect.TypeFor[found]())}
+			all[route] = operation{"find the nearest items of the index", c.requestSchema(searchFields, ""),
+				schemaOf(reflect.TypeFor[searchResult]())}
 		case name == "model/info":
-			all[at] = operation{"describe the model", nil, schemaOf(reflect.TypeFor[modelInfo]())}
+			all[route] = operation{"describe the model", nil, schemaOf(reflect.TypeFor[modelInfo]())}
 		case name == "server/stats":
-			all[at] = operation{"report statistics of the server", nil, schemaOf(reflect.TypeFor[stats]())}
+			all[route] = operation{"report statistics of the server", nil, schemaOf(reflect.TypeFor[stats]())}
 		}
 	}
-	one := needsOne(c) == ""
+	one := needsSingleModel(c) == ""
 	if text := textSchema(); one {
 		all[embeddingsPath] = operation{"embed sequences (OpenAI's format)", nullable(schema{"model": text,
 			"input": sequencesSchema(), "encoding_format": schema{"enum": []string{floatFormat, base64Format}},
 			"dimensions": ofType("integer")}, "model", "input"), schemaOf(reflect.TypeFor[embeddingList]())}
 	}
 	if one || c.model.task.Method() == scoreMethod {
-		for _, at := range rerankPaths {
+		for _, route := range rerankPaths {
 			request, response := rerankSchemas()
-			all[at] = operation{"order documents by their relevance to a query", request, response}
+			all[route] = operation{"order documents by their relevance to a query", request, response}
 		}
 	}
 	return all
@@ -205,9 +205,9 @@ func (c *call) openAPI(token bool) (any, error) {
 	json := func(s schema) schema { return schema{"application/json": schema{"schema": s}} }
 	failure := schema{"description": "an error", "content": json(schema{"$ref": "#/components/schemas/Error"})}
 	paths := schema{}
-	for at, o := range c.operations() {
+	for route, o := range c.operations() {
 		verb, content := "get", json(o.response)
-		out := schema{"summary": o.summary, "operationId": operationID(at)}
+		out := schema{"summary": o.summary, "operationId": operationID(route)}
 		if o.request != nil {
 			verb = "post"
 			out["requestBody"] = schema{"required": true, "content": json(o.request)}
@@ -216,17 +216,17 @@ func (c *call) openAPI(token bool) (any, error) {
 			content = schema{"text/plain": schema{"schema": o.response}}
 		}
 		out["responses"] = schema{"200": schema{"description": "the result", "content": content}, "default": failure}
-		if strings.Contains(at, "{id}") {
+		if strings.Contains(route, "{id}") {
 			out["parameters"] = []schema{{"name": "id", "in": "path", "required": true, "schema": textSchema()}}
 		}
-		if token && isHealth(at) {
+		if token && isHealth(route) {
 			out["security"] = []schema{}
 		}
-		paths[at] = schema{verb: out}
+		paths[route] = schema{verb: out}
 	}
 	components := schema{"schemas": schema{"Error": schemaOf(reflect.TypeFor[webErrorBody]())}}
 	document := schema{"openapi": "3.1.0", "paths": paths, "components": components,
-		"info": schema{"title": "sftseq serve, model " + c.model.about.Name,
+		"info": schema{"title": "sftseq serve, model " + c.model.loaded.Name,
 			"version": cmp.Or(c.session.server.options.Version, "unknown")}}
 	if token {
 		components["securitySchemes"] = schema{"token": schema{"type": "http", "scheme": "bearer"}}
@@ -236,8 +236,8 @@ func (c *call) openAPI(token bool) (any, error) {
 }
 
 // operationID returns the name of a path's function in generated clients, such as v1_embeddings.
-func operationID(at string) string {
-	return strings.Trim(strings.NewReplacer("/", "_", ".", "_", "{", "", "}", "").Replace(at), "_")
+func operationID(route string) string {
+	return strings.Trim(strings.NewReplacer("/", "_", ".", "_", "{", "", "}", "").Replace(route), "_")
 }
 
 // describe handles GET /openapi.json.

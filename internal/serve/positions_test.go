@@ -26,7 +26,7 @@ func editedDocument(t testing.TB, text string, unit rope.Unit) *document {
 	d := &document{session: x, text: rope.Text{Unit: unit}}
 	quoted := must.Get(json.Marshal(text))(t)
 	must.Succeed(t, d.insert("text", quoted, 0, 0))
-	t.Cleanup(d.drop)
+	t.Cleanup(d.dropText)
 	return d
 }
 
@@ -45,7 +45,7 @@ func edits(version, n int, with string, places ...int) map[string]json.RawMessag
 // TestManyChanges checks that a message with the maximum number of changes is applied within two
 // seconds, at any position of a large document and in every unit.
 func TestManyChanges(t *testing.T) {
-	const n, length = maxMany, 5 << 20
+	const n, length = maxElements, 5 << 20
 	for _, unit := range []rope.Unit{rope.Bytes, rope.UTF16, rope.Characters} {
 		text := "é"
 		if unit == rope.Bytes {
@@ -96,13 +96,13 @@ func TestUnwantedChanges(t *testing.T) {
 			d := editedDocument(t, strings.Repeat("e", 1<<20), rope.Bytes)
 			s := d.session
 			s.documents.open = map[string]*document{"u": d}
-			d.renew(0)
+			d.setVersion(0)
 			end.do(s)
 			s.edits++
 			fields := edits(1, 1000, "aa", 0)
 			params := fmt.Sprintf(`{"uri":"u","version":%s,"changes":%s}`, fields["version"], fields["changes"])
 			must.Fail(t, "", "didChange succeeded")(s.didChange(json.RawMessage(params)))
-			if !d.closed || d.text.Len() != 0 || d.held != 0 {
+			if !d.closed || d.text.Len() != 0 || d.reservedBytes != 0 {
 				t.Errorf("got %d bytes and closed %v, want 0 and true", d.text.Len(), d.closed)
 			}
 			open := fmt.Sprintf(`{"uri":"v","version":1,"text":"%s"}`, strings.Repeat("e", 1<<20))

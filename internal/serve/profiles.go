@@ -17,9 +17,9 @@ func ServeProfiles(l net.Listener) (stop func()) {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	h := &http.Server{ReadHeaderTimeout: usualPatience,
+	h := &http.Server{ReadHeaderTimeout: defaultTimeout,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if l.Addr().Network() != "unix" && !ownName(r.Host) {
+			if l.Addr().Network() != "unix" && !isLocalHost(r.Host) {
 				http.Error(w, fmt.Sprintf("Host %q: expected localhost or an address", short(r.Host)),
 					http.StatusMisdirectedRequest)
 				return

@@ -66,7 +66,7 @@ const maxWatchers = 16
 func (s *Server) ServeMetrics(l net.Listener) (stop func()) { return s.serveMetrics(l, 5*time.Second) }
 
 func (s *Server) serveMetrics(l net.Listener, patience time.Duration) (stop func()) {
-	h := &http.Server{Handler: answeringWatcher(s.Metrics()), ConnContext: withWatcher,
+	h := &http.Server{Handler: markResponding(s.Metrics()), ConnContext: withWatcher,
 		ReadTimeout: patience, WriteTimeout: 2 * patience, IdleTimeout: patience}
 	var served sync.WaitGroup
 	served.Go(func() { h.Serve(&watcherListener{Listener: l}) })
@@ -83,7 +83,7 @@ type collector struct{ server *Server }
 type value struct {
 	name, help string
 	kind       prometheus.ValueType
-	of         func(*stats) float64
+	read       func(*stats) float64
 }
 
 var values = []value{
@@ -148,7 +148,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	x := c.server.stats()
 	for _, v := range c.values() {
-		ch <- prometheus.MustNewConstMetric(describe(v.name, v.help), v.kind, v.of(&x))
+		ch <- prometheus.MustNewConstMetric(describe(v.name, v.help), v.kind, v.read(&x))
 	}
 	for code, n := range x.Errors {
 		ch <- prometheus.MustNewConstMetric(errorsDesc, prometheus.CounterValue, float64(n), code)

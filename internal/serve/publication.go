@@ -16,11 +16,11 @@ type publication struct {
 
 // publishedRead describes the part of a document that the model read.
 type publishedRead struct {
-	Length  int              `json:"length,omitempty"` // length of the text in tokens
-	Used    *int             `json:"used,omitempty"`   // tokens read, if the model has an input window
-	Window  *windowed        `json:"window,omitempty"`
-	Windows []answeredWindow `json:"windows,omitempty"`
-	Error   *Error           `json:"error,omitempty"` // set instead of a prediction
+	Length  int                `json:"length,omitempty"` // length of the text in tokens
+	Used    *int               `json:"used,omitempty"`   // tokens read, if the model has an input window
+	Window  *windowRead        `json:"window,omitempty"`
+	Windows []windowPrediction `json:"windows,omitempty"`
+	Error   *Error             `json:"error,omitempty"` // set instead of a prediction
 }
 
 // MarshalJSON writes the fields of URI and version, of the prediction, and of read as one object.
@@ -37,11 +37,11 @@ func (p publication) MarshalJSON() ([]byte, error) {
 // reading the text.
 func (c *call) publication(q *sequence, text string, err error) publication {
 	if err == nil && c.model.config.HasFeatures() { // possible after a reload
-		err = badParam("text", featured+": expected no document")
+		err = badParam("text", featuresOnly+": expected no document")
 	}
-	var a answered
+	var a prediction
 	if err == nil {
-		a, err = c.answerText(q, text)
+		a, err = c.predictText(q, text)
 	}
 	out := publication{URI: q.document.uri, Version: q.version, read: publishedRead{Length: len(q.tokens)}}
 	if err != nil {
@@ -53,21 +53,21 @@ func (c *call) publication(q *sequence, text string, err error) publication {
 	return out
 }
 
-// answerText returns the prediction for a text. It sets the tokens of q.
-func (c *call) answerText(q *sequence, text string) (a answered, err error) {
-	defer c.recovered(&err)
+// predictText returns the prediction for a text. It sets the tokens of q.
+func (c *call) predictText(q *sequence, text string) (a prediction, err error) {
+	defer c.recoverPanic(&err)
 	if q.tokens, err = c.encodeText(q.field, text); err != nil {
 		return a, err
 	}
 	if c.needsText() {
 		q.text = &text
 	}
-	i := c.answerSequence(batching.Classify, q, c.documentWindow(q))
+	i := c.predictSequence(batching.Classify, q, c.documentWindow(q))
 	c.start(i)
 	defer c.close(i)
 	result, err := c.wait(i)
 	if err != nil {
 		return a, err
 	}
-	return result.(answered), nil
+	return result.(prediction), nil
 }

@@ -8,15 +8,15 @@ import (
 // schedule starts the debounce timer that classifies the document after the given time without
 // edits. The caller holds d.mu.
 func (d *document) schedule(after time.Duration) {
-	d.quiet()
+	d.cancelScheduled()
 	s := d.session
 	if !s.publishes() {
 		return
 	}
-	s.pushing(1)
-	timer := d.timers
+	s.countPushes(1)
+	timer := d.timerNumber
 	d.timer = time.AfterFunc(after, func() {
-		defer s.pushing(-1)
+		defer s.countPushes(-1)
 		d.publish(timer)
 	})
 }
@@ -27,8 +27,8 @@ func (s *session) publishes() bool {
 	return s.server.current().task.Notification() != ""
 }
 
-// again schedules another classification of the document.
-func (d *document) again() {
+// reschedule schedules another classification of the document.
+func (d *document) reschedule() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed && d.broken == nil {
@@ -36,8 +36,8 @@ func (d *document) again() {
 	}
 }
 
-// hasten fires a pending debounce timer immediately.
-func (d *document) hasten() {
+// publishNow fires a pending debounce timer immediately.
+func (d *document) publishNow() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timer != nil && d.timer.Stop() {
@@ -45,12 +45,12 @@ func (d *document) hasten() {
 	}
 }
 
-// pushing adds n to the number of documents with a scheduled or running classification.
-func (s *session) pushing(n int) {
+// countPushes adds n to the number of documents with a scheduled or running classification.
+func (s *session) countPushes(n int) {
 	s.mu.Lock()
 	s.pushes += n
 	s.mu.Unlock()
-	s.work.Add(n)
+	s.workGroup.Add(n)
 	s.wakeFinish()
 }
 
@@ -63,7 +63,7 @@ func (d *document) publish(timer int) {
 	c := &call{session: s, model: model, method: model.task.Method()}
 	defer func() { c.free(c.bytes) }()
 	d.mu.Lock()
-	if d.closed || d.broken != nil || d.timers != timer {
+	if d.closed || d.broken != nil || d.timerNumber != timer {
 		d.mu.Unlock()
 		return
 	}

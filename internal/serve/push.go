@@ -11,9 +11,9 @@ func (s *session) refuse(id json.RawMessage, e *Error) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	s.server.metrics.refused(e.Code)
-	if _, web := s.frames.(silence); !web { // HTTP writes its own access log
-		s.logCode("", id, e.Code, 0, time.Now())
+	s.server.metrics.countRefusal(e.Code)
+	if _, web := s.frames.(noFrames); !web { // HTTP writes its own access log
+		s.logResponse("", id, e.Code, 0, time.Now())
 	}
 	s.write(response{"2.0", id, e})
 }
@@ -36,7 +36,7 @@ func (s *session) result(id json.RawMessage, result any) {
 func (s *session) write(v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		s.end(over("writing: %v", err))
+		s.end(sessionOver("writing: %v", err))
 		return
 	}
 	s.send(body)

@@ -6,10 +6,10 @@ import (
 )
 
 // A client may request progress for every method; retrieval/remove reports none.
-var removeFields = fieldsOf(nil, append(manyFields, "id", "ids")...)
+var removeFields = fieldsOf(nil, append(listFields, "id", "ids")...)
 
-// removed is the result of retrieval/remove.
-type removed struct {
+// removeResult is the result of retrieval/remove.
+type removeResult struct {
 	Removed int      `json:"removed"`
 	Unknown []string `json:"unknown"`
 }
@@ -51,5 +51,5 @@ func (c *call) remove() (any, error) {
 	if unknown == nil {
 		unknown = []string{}
 	}
-	return removed{len(ids) - len(unknown), unknown}, nil
+	return removeResult{len(ids) - len(unknown), unknown}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-var scoreFields = fieldsOf([]string{"_a", "_b"}, append(manyFields, "pairs", "explain", idField)...)
+var scoreFields = fieldsOf([]string{"_a", "_b"}, append(listFields, "pairs", "explain", idField)...)
 
 // scoreOne implements retrieval/score.
 func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
@@ -26,22 +26,22 @@ func (c *call) scorePair(a *sequence, path string, fields map[string]json.RawMes
 	if err != nil {
 		return &item{err: err}
 	}
-	r, err := c.fit(a, b)
+	r, err := c.requestOf(a, b)
 	if err != nil {
 		return &item{err: err}
 	}
-	what, err := c.parseExplain(path+"explain", fields["explain"])
+	work, err := c.parseExplain(path+"explain", fields["explain"])
 	if err != nil {
 		return &item{err: err}
 	}
 	model := c.model
 	numbers := c.model.task.ResponseNumbers(r.Tokens()) + idNumbers(a.id)
-	if what == batching.Explain {
+	if work == batching.Explain {
 		for i, tokens := range r.Sequences {
-			numbers += model.Scorer.ExplanationNumbers(c.explainedTokens(len(tokens), r.Lengths[i]))
+			numbers += model.Scorer.ExplanationNumbers(c.explanationTokens(len(tokens), r.Lengths[i]))
 		}
 	}
-	return &item{work: what, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers,
+	return &item{work: work, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers,
 		result: func(outputs []sft.Output) (any, error) {
 			r.InRow(model.config, outputs[0])
 			return model.reply(r, outputs[0])

@@ -13,18 +13,18 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-var searchFields = fieldsOf([]string{""}, append(manyFields, "k", "rescore", "lexical")...)
+var searchFields = fieldsOf([]string{""}, append(listFields, "k", "rescore", "lexical")...)
 
 // maxFound is the maximum number of results of a search.
 const maxFound = 10000
 
-// found is the result of retrieval/search.
-type found struct {
-	Items  []foundItem `json:"items"` // in descending order of score
-	Length int         `json:"length"`
+// searchResult is the result of retrieval/search.
+type searchResult struct {
+	Items  []searchItem `json:"items"` // in descending order of score
+	Length int          `json:"length"`
 }
 
-type foundItem struct {
+type searchItem struct {
 	ID      string   `json:"id"`
 	Cosine  float64  `json:"cosine"`
 	Lexical *float64 `json:"lexical,omitempty"` // set if the request has a lexical weight
@@ -35,15 +35,15 @@ type foundItem struct {
 // the weighted sum of cosine and lexical score. The first items may be rescored as pairs, with the
 // query as a and the item as b; they then come first, in descending order of this score.
 func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
-	k, err := count("k", fields["k"], 10)
+	k, err := parseCount("k", fields["k"], 10)
 	if err != nil {
 		return &item{err: err}
 	}
-	again, err := count("rescore", fields["rescore"], 0)
+	rescoreCount, err := parseCount("rescore", fields["rescore"], 0)
 	if err != nil {
 		return &item{err: err}
 	}
-	if again > 0 && c.model.config.Sequences() != 2 {
+	if rescoreCount > 0 && c.model.config.Sequences() != 2 {
 		return &item{err: badParam("rescore", "the model does not compare pairs")}
 	}
 	lexical := 0.0
@@ -56,45 +56,45 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	r, err := c.fit(q)
+	r, err := c.requestOf(q)
 	if err != nil {
 		return &item{err: err}
 	}
 	x := c.session.server.index
 	i := &item{work: batching.Embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q},
-		numbers: hitNumbers * min(max(k, again), x.Len())}
+		numbers: hitNumbers * min(max(k, rescoreCount), x.Len())}
 	i.result = func(outputs []sft.Output) (any, error) {
 		if _, err := requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings); err != nil {
 			return nil, err
 		}
 		hits, err := x.Search(index.Query{Vector: outputs[0].Embeddings[0], Tokens: r.Sequences[0], Lexical: lexical},
-			max(k, again), func(piece func()) error { return c.do(0, piece) })
+			max(k, rescoreCount), func(piece func()) error { return c.do(0, piece) })
 		if err != nil {
 			return nil, err
 		}
-		out := found{Items: make([]foundItem, len(hits)), Length: len(q.tokens)}
+		out := searchResult{Items: make([]searchItem, len(hits)), Length: len(q.tokens)}
 		for n, h := range hits {
-			if out.Items[n] = (foundItem{ID: h.ID, Cosine: h.Cosine}); lexical > 0 {
+			if out.Items[n] = (searchItem{ID: h.ID, Cosine: h.Cosine}); lexical > 0 {
 				out.Items[n].Lexical = &h.Lexical
 			}
 		}
-		first := hits[:min(again, len(hits))]
+		first := hits[:min(rescoreCount, len(hits))]
 		if err := c.rescore(out.Items, q, r.Sequences[0], first); err != nil {
 			return nil, err
 		}
 		slices.SortStableFunc(out.Items[:len(first)],
-			func(a, b foundItem) int { return cmp.Compare(*b.Score, *a.Score) })
+			func(a, b searchItem) int { return cmp.Compare(*b.Score, *a.Score) })
 		out.Items = out.Items[:min(k, len(out.Items))]
 		return out, nil
 	}
 	return i
 }
 
-// hitNumbers is the memory of a hit's id, cosine and score, in numbers.
+// hitNumbers is the memory of a hit's id, cosine and score, in units of numberBytes.
 const hitNumbers = 8
 
 // rescore scores each of the first hits as a pair with the query.
-func (c *call) rescore(items []foundItem, q *sequence, query []int32, hits []index.Hit) error {
+func (c *call) rescore(items []searchItem, q *sequence, query []int32, hits []index.Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
@@ -117,8 +117,8 @@ func (c *call) rescore(items []foundItem, q *sequence, query []int32, hits []ind
 	return err
 }
 
-// count parses a number of items; absent is the default.
-func count(field string, value json.RawMessage, absent int) (int, error) {
+// parseCount parses a number of items. It returns absent if the field is missing.
+func parseCount(field string, value json.RawMessage, absent int) (int, error) {
 	if value == nil {
 		return absent, nil
 	}

@@ -50,7 +50,7 @@ const (
 // idField is the field with a sequence's id, any JSON value, which the response repeats.
 const idField = "id"
 
-// idNumbers returns the memory of an id in numbers of numberBytes.
+// idNumbers returns the memory of an id in units of numberBytes.
 func idNumbers(id json.RawMessage) int { return (len(id) + numberBytes - 1) / numberBytes }
 
 // fieldsOf returns the known fields of params: sequences with each suffix, their document versions,
@@ -66,11 +66,11 @@ func fieldsOf(suffixes []string, others ...string) map[string]bool {
 			names = append(names, featuresField, edgesField)
 		}
 	}
-	return known(append(names, others...)...)
+	return newFieldSet(append(names, others...)...)
 }
 
-// known returns a set of field names and adds them to allFields.
-func known(names ...string) map[string]bool {
+// newFieldSet returns a set of field names and adds them to allFields.
+func newFieldSet(names ...string) map[string]bool {
 	fields := map[string]bool{}
 	for _, name := range names {
 		fields[name], allFields[name] = true, true
@@ -122,7 +122,7 @@ func (s *session) object(params json.RawMessage, known map[string]bool) (fields 
 }
 
 // sequence returns the sequence in the fields with a suffix. path precedes the field names in
-// errors. More or less than one sequence is an error.
+// errors. It returns an error if the fields have no sequence or several sequences.
 func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
 	if c.model.config.HasFeatures() {
 		return c.graph(path, fields, suffix)
@@ -151,13 +151,13 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 	version, versionPath := fields["version"+suffix], path+"version"+suffix
 	switch document := found == "uri"+suffix; {
 	case document && version != nil:
-		q, err := c.openDocument(q.field, value)
+		q, err := c.documentSequence(q.field, value)
 		if err == nil {
-			err = q.expect(versionPath, version)
+			err = q.checkVersion(versionPath, version)
 		}
 		return q, err
 	case document:
-		return c.openDocument(q.field, value)
+		return c.documentSequence(q.field, value)
 	case version != nil:
 		return nil, badParam(versionPath, "expected uri%s beside it, found %s", suffix, found)
 	}
@@ -200,9 +200,9 @@ func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 	return c.model.parser.Encode(string(raw))
 }
 
-// fit returns a request with the tokens that the model reads of the sequences, after its input
-// window.
-func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
+// requestOf returns a request with the tokens that the model reads of the sequences, as limited by its
+// input window.
+func (c *call) requestOf(sequences ...*sequence) (*requests.Request, error) {
 	r := &requests.Request{ID: sequences[0].id}
 	for _, q := range sequences {
 		if q.graph != nil { // the graph was truncated when it was parsed
@@ -212,7 +212,7 @@ func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
 		if err := c.reserveCut(len(q.tokens)); err != nil {
 			return nil, err
 		}
-		used, err := q.read(c.model.config)
+		used, err := q.tokensRead(c.model.config)
 		if err != nil {
 			return nil, err
 		}
@@ -230,8 +230,8 @@ func (q *sequence) length() int {
 	return len(q.tokens)
 }
 
-// read returns the tokens that the model reads without a requested window.
-func (q *sequence) read(c *sft.Config) ([]int32, error) {
+// tokensRead returns the tokens that the model reads without a requested window.
+func (q *sequence) tokensRead(c *sft.Config) ([]int32, error) {
 	used, err := c.Window(q.tokens)
 	if err != nil && len(q.tokens) > longest(c) {
 		return nil, fail(codeParams, tooLong{q.field, len(q.tokens), longest(c)}, "%s: %v", q.field, err)
@@ -259,14 +259,14 @@ type tooLong struct {
 	Longest int    `json:"longest"`
 }
 
-// during returns a context that ends with ctx or when one of the sequences' documents changes, and
+// untilChanged returns a context that ends with ctx or when one of the sequences' documents changes, and
 // a function that releases it.
-func during(ctx context.Context, sequences ...*sequence) (context.Context, func()) {
+func untilChanged(ctx context.Context, sequences ...*sequence) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var stops []func() bool
 	for _, q := range sequences {
 		if q.changed != nil {
-			stops = append(stops, context.AfterFunc(q.changed, func() { cancel(q.document.modified(q.field)) }))
+			stops = append(stops, context.AfterFunc(q.changed, func() { cancel(q.document.modifiedError(q.field)) }))
 		}
 	}
 	return ctx, func() {

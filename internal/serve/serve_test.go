@@ -84,7 +84,7 @@ func start(t testing.TB, o Options) *Server {
 		if used := s.memory.used.Load(); used != 0 {
 			t.Errorf("%d bytes of memory are still counted", used)
 		}
-		if lent := s.reading.used.Load(); lent != 0 {
+		if lent := s.readingMemory.used.Load(); lent != 0 {
 			t.Errorf("%d bytes of memory are still lent", lent)
 		}
 		must.Check(t, goleak.Find(before))
@@ -269,11 +269,11 @@ func (c *client) closeWrite() {
 }
 
 type anyClassification struct {
-	Label   any       `json:"label"`
-	Logits  []float32 `json:"logits"`
-	Length  int       `json:"length"`
-	Version *int64    `json:"version"`
-	Window  *windowed `json:"window"`
+	Label   any         `json:"label"`
+	Logits  []float32   `json:"logits"`
+	Length  int         `json:"length"`
+	Version *int64      `json:"version"`
+	Window  *windowRead `json:"window"`
 	Windows []struct {
 		Start, End int
 		Logits     []float32
@@ -343,7 +343,7 @@ type published struct {
 	Unit    string
 	Length  int
 	Used    *int
-	Window  *windowed
+	Window  *windowRead
 	Windows []any
 	Error   *Error
 }

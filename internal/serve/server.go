@@ -46,26 +46,26 @@ type Options struct {
 
 // Server serves any number of sessions with one model.
 type Server struct {
-	options    Options
-	log        *slog.Logger
-	memory     memory
-	reading    memory // limit for messages being read; also counted in memory
-	metrics    *metrics
-	batcher    *batching.Batcher
-	turns      *fair.Turns
-	reserving  atomic.Pointer[Model] // model whose device reserves cores for turns
-	index      *index.Index          // nil without an index
-	grace      time.Duration         // time to send the last responses when sessions must end
-	allowances allowances
-	refusing   atomic.Int64 // connections being refused
-	leaving    atomic.Bool  // see Leave
+	options        Options
+	log            *slog.Logger
+	memory         memory
+	readingMemory  memory // limit for messages being read; also counted in memory
+	metrics        *metrics
+	batcher        *batching.Batcher
+	turns          *fair.Turns
+	reservingModel atomic.Pointer[Model] // model whose device reserves cores for turns
+	index          *index.Index          // nil without an index
+	grace          time.Duration         // time to send the last responses when sessions must end
+	allowances     allowances
+	refusals       atomic.Int64 // connections being refused
+	leaving        atomic.Bool  // see Leave
 
-	mu       sync.Mutex
-	model    *served
-	sessions map[*session]struct{}
-	present  atomic.Int64 // number of sessions, readable without mu
-	draining bool
-	ended    sync.WaitGroup // counts sessions
+	mu           sync.Mutex
+	model        *served
+	sessions     map[*session]struct{}
+	sessionCount atomic.Int64 // number of sessions, readable without mu
+	draining     bool
+	ended        sync.WaitGroup // counts sessions
 
 	recovering sync.WaitGroup
 	failed     chan error
@@ -80,11 +80,11 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2},
-		metrics: newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances,
+	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, readingMemory: memory{limit: o.MaxMemory / 2},
+		metrics: newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: defaultAllowances,
 		failed: make(chan error, 1)}
-	s.turns = fair.New(cmp.Or(o.Cores, runtime.NumCPU()), func(n int) { s.reserving.Load().Scorer.Reserve(n) })
-	s.reserving.Store(m)
+	s.turns = fair.New(cmp.Or(o.Cores, runtime.NumCPU()), func(n int) { s.reservingModel.Load().Scorer.Reserve(n) })
+	s.reservingModel.Store(m)
 	s.batcher = batching.New(batching.Options{Tokens: o.MaxBatchTokens, MaxWait: o.MaxWait, Sizes: s.metrics.sizes})
 	s.model = s.newServed(m)
 	if o.Index != "" {
@@ -112,7 +112,7 @@ func (s *Server) acquire() *served {
 }
 
 // Hash returns the hash of the current model.
-func (s *Server) Hash() string { return s.current().about.Hash }
+func (s *Server) Hash() string { return s.current().loaded.Hash }
 
 // Reload loads the model again. Started requests complete with the old model. Open documents are
 // classified again.
@@ -121,19 +121,19 @@ func (s *Server) Reload() error {
 	if err != nil {
 		return err
 	}
-	if s.index != nil && m.Hash != s.current().about.Hash {
+	if s.index != nil && m.Hash != s.current().loaded.Hash {
 		m.Release()
 		return errors.New("the index belongs to the previous model: restart with --reembed")
 	}
 	s.mu.Lock()
 	old := s.model
 	s.model = s.newServed(m)
-	s.turns.Moved(func() {
-		s.reserving.Store(m)
+	s.turns.SwitchDevice(func() {
+		s.reservingModel.Store(m)
 		old.Scorer.Reserve(0)
 	})
 	for x := range s.sessions {
-		go x.documents.again() // blocks if a client does not read
+		go x.documents.reschedule() // blocks if a client does not read
 	}
 	s.mu.Unlock()
 	old.Retire()
@@ -143,7 +143,7 @@ func (s *Server) Reload() error {
 // retryAfter returns the time after which a refused client may retry, in milliseconds: an estimate
 // for the queue to complete.
 func (s *Server) retryAfter() int {
-	return max(10, int(s.batcher.Busy().Milliseconds()))
+	return max(10, int(s.batcher.Backlog().Milliseconds()))
 }
 
 // Serve reads messages from r and writes responses to w until the end of r, the client's exit, or
@@ -153,16 +153,16 @@ func (s *Server) retryAfter() int {
 // the process ends.
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
 	x := s.newSession(name, r, stdio)
-	defer close(x.gone)
+	defer close(x.connectionClosed)
 	x.out = transport.NewOutlet(w, func(bytes int, write func()) { x.share.Do(x.ctx, bytes, write) })
 	if c, ok := r.(io.Closer); ok && !stdio {
 		defer c.Close()
 	}
 	x.frames = transport.NewFrames(s.options.Framing, r, x.out, s.options.MaxLine, x)
-	admitted, crowded := s.admit(x)
+	admitted, limitFlag := s.admit(x)
 	switch {
-	case crowded != "":
-		return x.turnAway(crowded)
+	case limitFlag != "":
+		return x.turnAway(limitFlag)
 	case !admitted:
 		return nil
 	}
@@ -173,7 +173,7 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 	var err error
 	select {
 	case err = <-ended:
-	case <-x.overdue():
+	case <-x.afterGrace():
 		err = fmt.Errorf("%w; the client does not read responses", context.Cause(x.ctx))
 	}
 	x.log.Debug("session ends", "error", err)
@@ -184,8 +184,8 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 func (s *Server) newSession(name string, r io.Reader, stdio bool) *session {
 	x := &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, input: r, name: name,
 		stdio: stdio, log: s.log.With("session", name),
-		messages: make(chan message), stopRead: make(chan struct{}), oneAnswered: make(chan struct{}, 1),
-		calls: map[*call]struct{}{}, ids: map[string]*call{}, gone: make(chan struct{})}
+		messages: make(chan message), stopRead: make(chan struct{}), responseSent: make(chan struct{}, 1),
+		calls: map[*call]struct{}{}, ids: map[string]*call{}, connectionClosed: make(chan struct{})}
 	x.activity.note()
 	x.ctx, x.end = context.WithCancelCause(context.Background())
 	x.bare.ctx, x.bare.cancel = context.WithCancelCause(x.ctx)
@@ -193,19 +193,19 @@ func (s *Server) newSession(name string, r io.Reader, stdio bool) *session {
 }
 
 // admit adds a session to the server. At a limit it evicts another session if possible; otherwise
-// crowded is the flag of the limit. A draining server admits no sessions.
-func (s *Server) admit(x *session) (admitted bool, crowded string) {
+// limitFlag is the flag of the limit. A draining server admits no sessions.
+func (s *Server) admit(x *session) (admitted bool, limitFlag string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.draining {
 		return false, ""
 	}
-	if crowded = s.crowded(); crowded != "" {
+	if limitFlag = s.sessionLimit(); limitFlag != "" {
 		evicted := s.evict()
 		if evicted == nil {
-			return false, crowded
+			return false, limitFlag
 		}
-		go evicted.dismiss(s.tooMany(crowded, ": this connection was closed for a new one"))
+		go evicted.dismiss(s.tooMany(limitFlag, ": this connection was closed for a new one"))
 	}
 	s.add(x)
 	return true, ""
@@ -222,14 +222,14 @@ func (s *Server) leave(x *session) {
 // add adds a session to the server. The caller holds the server's lock.
 func (s *Server) add(x *session) {
 	s.sessions[x] = struct{}{}
-	s.present.Store(int64(len(s.sessions)))
+	s.sessionCount.Store(int64(len(s.sessions)))
 	s.ended.Add(1)
 }
 
 // remove removes a session from the server if it is present. The caller holds the server's lock.
 func (s *Server) remove(x *session) {
 	delete(s.sessions, x)
-	s.present.Store(int64(len(s.sessions)))
+	s.sessionCount.Store(int64(len(s.sessions)))
 }
 
 // Drain ends each session when its accepted requests are complete, and returns when all sessions
@@ -251,7 +251,7 @@ func (s *Server) Drain(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	left, blocked := s.cancelAll()
+	cancelled, blocked := s.cancelAll()
 	select {
 	case <-done:
 	case <-time.After(s.grace):
@@ -268,15 +268,15 @@ func (s *Server) Drain(ctx context.Context) error {
 	if blocked > 0 {
 		s.log.Warn("clients did not read responses", "sessions", blocked)
 	}
-	if left == 0 {
+	if cancelled == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d requests were cancelled: they did not finish within the drain timeout", left)
+	return fmt.Errorf("%d requests were cancelled: they did not finish within the drain timeout", cancelled)
 }
 
 // cancelAll cancels all requests and counts them. Requests of clients that do not read are not
 // counted, because they may have completed long ago.
-func (s *Server) cancelAll() (left, blocked int) {
+func (s *Server) cancelAll() (cancelled, blocked int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for x := range s.sessions {
@@ -284,7 +284,7 @@ func (s *Server) cancelAll() (left, blocked int) {
 		if x.out.Blocked() {
 			blocked++
 		} else {
-			left += len(x.calls) + x.bare.pending
+			cancelled += len(x.calls) + x.bare.pending
 		}
 		for c := range x.calls {
 			c.cancel(errStopped)
@@ -293,7 +293,7 @@ func (s *Server) cancelAll() (left, blocked int) {
 		x.bare.cancel(errStopped)
 		go x.documents.close() // blocks if a client does not read
 	}
-	return left, blocked
+	return cancelled, blocked
 }
 
 // Close releases the model and closes the index. All sessions must have ended.

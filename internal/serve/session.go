@@ -14,11 +14,11 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// life is the state of a session in LSP.
-type life int
+// lifecycleState is the state of a session in LSP.
+type lifecycleState int
 
 const (
-	uninitialized life = iota // before initialize
+	uninitialized lifecycleState = iota // before initialize
 	running
 	shutDown // after shutdown
 )
@@ -42,48 +42,48 @@ type session struct {
 	stdio   bool
 	log     *slog.Logger
 
-	ctx      context.Context // ends when the client disconnects or the session must end
-	end      context.CancelCauseFunc
-	messages chan message  // received messages; closed at the end of input
-	readErr  error         // error that ended the input; set before messages is closed
-	cut      error         // error that ended reading although the client is still connected
-	stopRead chan struct{} // closed when no further messages are accepted
-	stopOnce sync.Once
-	handed   atomic.Int64 // bytes lent to received messages that are not accepted yet
+	ctx        context.Context // ends when the client disconnects or the session must end
+	end        context.CancelCauseFunc
+	messages   chan message  // received messages; closed at the end of input
+	readErr    error         // error that ended the input; set before messages is closed
+	framingErr error         // malformed header that ended reading although the client is still connected
+	stopRead   chan struct{} // closed when no further messages are accepted
+	stopOnce   sync.Once
+	lentBytes  atomic.Int64 // bytes lent to received messages that are not accepted yet
 
 	// Fields used only by the reading goroutine.
-	life   life
-	spoken bool   // a JSON-RPC message was received
-	places string // unit of positions in results; "" means characters
-	bare   bareLines
-	unit   rope.Unit // unit of offsets in documents
-	edits  uint64
-	exited bool      // the client sent exit
-	turn   fair.Turn // current turn for a message, see inTurns
-	worked int       // work since the last check for a closed client
+	state         lifecycleState
+	sawJSONRPC    bool   // a JSON-RPC message was received
+	positionUnit  string // unit of positions in results; "" means characters
+	bare          bareLines
+	unit          rope.Unit // unit of offsets in documents
+	edits         uint64
+	exited        bool      // the client sent exit
+	turn          fair.Turn // current turn for a message, see runInTurns
+	unyieldedWork int       // work since the last check for a closed client
 
-	sending     sync.Mutex // held while a message is written
-	mu          sync.Mutex
-	calls       map[*call]struct{} // pending calls
-	ids         map[string]*call
-	pushes      int           // documents whose result is pending
-	oneAnswered chan struct{} // receives an element after each response
+	sending      sync.Mutex // held while a message is written
+	mu           sync.Mutex
+	calls        map[*call]struct{} // pending calls
+	ids          map[string]*call
+	pushes       int           // documents whose result is pending
+	responseSent chan struct{} // receives an element after each response
 
-	memory    atomic.Int64 // bytes of the server's memory in use
-	activity  activity
-	gone      chan struct{} // closed when the connection is closed
-	documents documents
-	answering sync.WaitGroup // counts calls
-	work      sync.WaitGroup // counts other goroutines
+	memory           atomic.Int64 // bytes of the server's memory in use
+	activity         activity
+	connectionClosed chan struct{} // closed when the connection is closed
+	documents        documents
+	callGroup        sync.WaitGroup // counts calls
+	workGroup        sync.WaitGroup // counts other goroutines
 }
 
 // run serves the session to its end. It returns an error if the session had to end before all
 // responses were sent.
 func (s *session) run() (err error) {
 	s.bare.queue = make(chan *bareLine, maxBareLines+1) // sessions of HTTP have no bare lines
-	s.work.Go(s.writeBare)
+	s.workGroup.Go(s.writeBare)
 	if after := s.server.options.IdleTimeout; after > 0 && !s.stdio {
-		s.work.Go(func() { s.endWhenIdle(after) })
+		s.workGroup.Go(func() { s.endWhenIdle(after) })
 	}
 	pumped := make(chan struct{})
 	go func() {
@@ -96,7 +96,7 @@ func (s *session) run() (err error) {
 		defer func() { <-pumped }()
 	}
 	s.receive()
-	s.answering.Wait()
+	s.callGroup.Wait()
 	s.stop() // later messages are not accepted
 	if conn, ok := s.input.(transport.HalfCloser); ok && !s.stdio && s.ctx.Err() == nil {
 		s.documents.close()
@@ -104,14 +104,14 @@ func (s *session) run() (err error) {
 		<-pumped
 		transport.Linger(s.ctx, conn, s.server.grace)
 	}
-	err = s.cut
+	err = s.framingErr
 	if s.ctx.Err() != nil {
 		err = context.Cause(s.ctx)
 	}
 	s.end(errSessionOver)
 	s.documents.close()
 	close(s.bare.queue)
-	s.work.Wait()
+	s.workGroup.Wait()
 	return err
 }
 
@@ -128,7 +128,7 @@ func (s *session) pump() {
 		s.activity.reading.Add(1)
 		s.activity.heard.Store(true)
 		s.activity.note()
-		s.handed.Add(m.Room)
+		s.lentBytes.Add(m.Room)
 		select {
 		case s.messages <- m:
 			continue
@@ -146,7 +146,7 @@ func (s *session) receive() {
 	for !s.exited {
 		select {
 		case <-s.stopRead:
-			s.finish()
+			s.waitForResponses()
 			return
 		default:
 		}
@@ -159,19 +159,19 @@ func (s *session) receive() {
 			lent := m.Room
 			c := s.accept(&m)
 			s.release(m.Room) // m.Room is 0 if the message is kept
-			s.server.reading.give(lent)
-			s.handed.Add(-lent)
+			s.server.readingMemory.release(lent)
+			s.lentBytes.Add(-lent)
 			s.activity.note()
 			s.activity.reading.Add(-1)
 			if c != nil {
-				s.begin(c)
+				s.startCall(c)
 			}
 		case <-s.stopRead:
 		case <-s.ctx.Done():
 			return
 		}
 	}
-	s.finish()
+	s.waitForResponses()
 }
 
 // send writes a message after all earlier messages.
@@ -184,17 +184,17 @@ func (s *session) send(body []byte) {
 // sendNow is like send, for a caller that holds s.sending.
 func (s *session) sendNow(body []byte) {
 	if err := s.frames.Write(body); err != nil {
-		s.end(over("writing: %v", err))
+		s.end(sessionOver("writing: %v", err))
 	}
 }
 
 // stop ends the session once its accepted requests are complete.
 func (s *session) stop() { s.stopOnce.Do(func() { close(s.stopRead) }) }
 
-// overdue returns a channel that is closed when a session takes longer than the grace time to end.
+// afterGrace returns a channel that is closed when the grace time has passed after the end of s.ctx.
 // Over standard input a session may be unable to end, because a write to a pipe cannot be
 // interrupted.
-func (s *session) overdue() <-chan struct{} {
+func (s *session) afterGrace() <-chan struct{} {
 	late := make(chan struct{})
 	context.AfterFunc(s.ctx, func() { time.AfterFunc(s.server.grace, func() { close(late) }) })
 	return late
@@ -203,22 +203,22 @@ func (s *session) overdue() <-chan struct{} {
 // endOfInput completes pending requests and records the error of reading.
 func (s *session) endOfInput() {
 	if s.readErr == nil || s.readErr == io.EOF {
-		s.finish()
+		s.waitForResponses()
 		return
 	}
 	if bad, ok := s.readErr.(transport.BadHeader); ok { // the client is still connected
 		s.refuse(nil, fail(codeParse, nil, "%v", bad))
-		s.finish()
-		s.cut = over("reading: %v", bad) // the client gets all responses before the end
+		s.waitForResponses()
+		s.framingErr = sessionOver("reading: %v", bad) // the client gets all responses before the end
 		return
 	}
-	s.end(over("reading: %v", s.readErr))
+	s.end(sessionOver("reading: %v", s.readErr))
 }
 
-// finish waits until all calls and bare lines have responses and all documents' predictions are
+// waitForResponses waits until all calls and bare lines have responses and all documents' predictions are
 // pushed. It stops waiting when the client disconnects.
-func (s *session) finish() {
-	s.documents.hasten()
+func (s *session) waitForResponses() {
+	s.documents.publishNow()
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
 	for {
@@ -229,10 +229,10 @@ func (s *session) finish() {
 			return
 		}
 		select {
-		case <-s.oneAnswered:
+		case <-s.responseSent:
 		case <-look.C:
 			if transport.Closed(s.input) {
-				s.end(over("the client has disconnected"))
+				s.end(sessionOver("the client has disconnected"))
 			}
 		case <-s.ctx.Done():
 			return
@@ -244,7 +244,7 @@ func (s *session) finish() {
 func (s *session) wakeFinish() {
 	s.activity.note()
 	select {
-	case s.oneAnswered <- struct{}{}:
+	case s.responseSent <- struct{}{}:
 	default:
 	}
 }

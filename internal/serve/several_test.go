@@ -38,8 +38,8 @@ func TestSeveral(t *testing.T) {
 	}
 	s := start(t, o)
 	c := dial(t, s).initialize(nil)
-	c.refuse(1, "sequence/embed", map[string]any{"text": "1"}, -32601, several)
-	c.refuse(2, "sequence/classify", map[string]any{"text": "1", "explain": true}, -32602, several)
+	c.refuse(1, "sequence/embed", map[string]any{"text": "1"}, -32601, noEnsemble)
+	c.refuse(2, "sequence/classify", map[string]any{"text": "1", "explain": true}, -32602, noEnsemble)
 	var info struct{ Models int }
 	if c.call(3, "model/info", map[string]any{}, &info); info.Models != 2 {
 		t.Errorf("got %d models, want 2", info.Models)
@@ -56,7 +56,7 @@ func TestSeveral(t *testing.T) {
 	must.Check(t, s.reopen())
 	w := startHTTP(t, o, HTTPOptions{})
 	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 ||
-		!strings.Contains(answer, several) {
+		!strings.Contains(answer, noEnsemble) {
 		t.Errorf("got status %d, %s, want 4xx", r.StatusCode, answer)
 	}
 }

@@ -28,7 +28,7 @@ type stats struct {
 
 // recentTimes has the times of the last results that needed computation.
 type recentTimes struct {
-	Answers   int     `json:"answers"`
+	Results   int     `json:"answers"`
 	Median    float64 `json:"medianMilliseconds"`
 	P99       float64 `json:"p99Milliseconds"`
 	OwnMedian float64 `json:"ownMedianMilliseconds"` // latency without the computation

@@ -12,49 +12,49 @@ import (
 // string's position in the params, for errors. After an error a part of the string may have been
 // inserted. The caller holds d.mu.
 func (d *document) insert(path string, value json.RawMessage, start, end int) error {
-	at := 0 // offset in the string
+	offset := 0 // offset in the string
 	for text := range jsonlines.Chunks(value, yieldWork) {
 		if err := d.session.yield(len(text)); err != nil {
 			return err
 		}
 		if lone := rope.LoneSurrogate(text); lone >= 0 && d.text.Unit != rope.UTF16 {
-			return badParam(path, "%v", jsonlines.Lone(text, lone, at))
+			return badParam(path, "%v", jsonlines.Lone(text, lone, offset))
 		}
-		at += len(text)
+		offset += len(text)
 		start = d.text.Edit(start, end, text)
 		end = start
-		if !d.hold() {
+		if !d.updateReservation() {
 			return errors.Join(errMemory, fail(codeBusy, nil, "the server has reached --max-memory"))
 		}
 	}
 	return nil
 }
 
-// hold adjusts the reserved memory to the size of the text, or returns false if memory is missing.
-func (d *document) hold() bool {
-	more := int64(d.text.Allocated()) - d.held
+// updateReservation adjusts the reserved memory to the size of the text, or returns false if memory is missing.
+func (d *document) updateReservation() bool {
+	more := int64(d.text.Allocated()) - d.reservedBytes
 	if more > 0 && !d.session.reserve(more) {
 		return false
 	}
 	if more < 0 {
 		d.session.release(-more)
 	}
-	d.held += more
+	d.reservedBytes += more
 	return true
 }
 
-// drop releases the text. The caller holds d.mu.
-func (d *document) drop() {
+// dropText releases the text. The caller holds d.mu.
+func (d *document) dropText() {
 	d.text.Rope = rope.Rope{}
-	d.hold()
+	d.updateReservation()
 }
 
 // read returns a copy of the text, or an error if the text has half of a surrogate pair. The caller
 // holds d.mu.
 func (d *document) read(c *call, field string) (text string, err error) {
-	if at := d.text.FirstLoneSurrogate(); at >= 0 {
+	if offset := d.text.FirstLoneSurrogate(); offset >= 0 {
 		return "", badParam(field,
-			"the UTF-16 code unit at offset %d is half of a surrogate pair without the other", at)
+			"the UTF-16 code unit at offset %d is half of a surrogate pair without the other", offset)
 	}
 	if err := c.reserve(int64(d.text.Len())); err != nil {
 		return "", err

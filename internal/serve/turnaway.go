@@ -9,18 +9,19 @@ import (
 // turnAway refuses a session above the limit of a flag. It waits for at most maxRefusing refused
 // clients to read the error, because these connections take open files.
 func (s *session) turnAway(flag string) error {
-	why := s.server.tooMany(flag, "")
-	s.refuse(nil, why)
+	reason := s.server.tooMany(flag, "")
+	s.refuse(nil, reason)
 	defer s.end(errSessionOver)
-	refusing := s.server.refusing.Add(1)
-	defer s.server.refusing.Add(-1)
+	refusing := s.server.refusals.Add(1)
+	defer s.server.refusals.Add(-1)
 	if conn, ok := s.input.(transport.HalfCloser); ok && !s.stdio && refusing <= maxRefusing {
 		ctx, cancel := context.WithTimeout(s.ctx, s.server.grace)
 		defer cancel()
 		transport.Linger(ctx, conn, s.server.grace)
 	}
-	return why
+	return reason
 }
 
-// maxRefusing is the maximum number of refused connections that are waited for.
+// maxRefusing is the maximum number of refused connections that the server keeps open until the client
+// has read the error.
 const maxRefusing = 256

@@ -18,7 +18,7 @@ import (
 func holdLarge(t testing.TB, s *Server) (end func()) {
 	t.Helper()
 	var held []fair.Turn
-	for range s.turns.Count(fair.Large).Most {
+	for range s.turns.Count(fair.Large).Limit {
 		x := must.Get(s.turns.Share().Begin(t.Context(), fair.Large))(t)
 		held = append(held, x)
 	}
@@ -64,13 +64,15 @@ func TestScansTakeTurns(t *testing.T) {
 	end := holdLarge(t, s)
 	c.send(`{"tokens":[1` + strings.Repeat(",1", fair.LargeBytes) + `]}`)
 	eventually(t, "the line does not wait for a turn", waitsForLarge(s, 1))
-	if reading, used := s.reading.used.Load(), s.memory.used.Load(); reading == 0 || used != reading {
+	if reading, used := s.readingMemory.used.Load(), s.memory.used.Load(); reading == 0 || used != reading {
 		t.Errorf("got %d counted bytes, want the %d bytes being read", used, reading)
 	}
 	found := make(chan bool, 1)
 	x := bareSession(s)
 	x.ctx = t.Context()
-	go func() { found <- x.bringsWhole([]byte(`[` + strings.Repeat(" ", fair.LargeBytes) + `{"text":""}]`)) }()
+	go func() {
+		found <- x.replacesWholeText([]byte(`[` + strings.Repeat(" ", fair.LargeBytes) + `{"text":""}]`))
+	}()
 	eventually(t, "the changes do not wait for a turn", waitsForLarge(s, 2))
 	end()
 	if !<-found {
@@ -116,9 +118,9 @@ func TestTurnsOfAMessage(t *testing.T) {
 	x := bareSession(s)
 	x.ctx, x.stopRead = t.Context(), make(chan struct{})
 	for kind, bytes := range map[fair.Kind]int{fair.Small: fair.LargeBytes, fair.Large: fair.LargeBytes + 1} {
-		must.Check(t, x.inTurns(bytes, func() error {
+		must.Check(t, x.runInTurns(bytes, func() error {
 			for range 3 {
-				if taken := s.turns.Count(kind).Taken; taken != 1 {
+				if taken := s.turns.Count(kind).Running; taken != 1 {
 					t.Errorf("message of %d bytes: got %d running turns of kind %d, want 1", bytes, taken, kind)
 				}
 				if err := x.yield(yieldWork); err != nil {

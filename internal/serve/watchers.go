@@ -21,8 +21,8 @@ type watcherListener struct {
 // watcher is a connection of a watcherListener.
 type watcher struct {
 	net.Conn
-	listener  *watcherListener
-	answering atomic.Bool // a response is being computed or written
+	listener   *watcherListener
+	responding atomic.Bool // a response is being computed or written
 }
 
 // Accept returns the next connection.
@@ -35,7 +35,7 @@ func (l *watcherListener) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	var evicted *watcher
 	if len(l.open) == maxWatchers {
-		at := slices.IndexFunc(l.open, func(w *watcher) bool { return !w.answering.Load() })
+		at := slices.IndexFunc(l.open, func(w *watcher) bool { return !w.responding.Load() })
 		evicted = l.open[max(at, 0)]
 		l.open = slices.Delete(l.open, max(at, 0), max(at, 0)+1)
 	}
@@ -62,12 +62,12 @@ func withWatcher(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, watcherKey{}, c)
 }
 
-// answeringWatcher wraps h and marks a request's connection while h runs.
-func answeringWatcher(h http.Handler) http.Handler {
+// markResponding wraps h and marks a request's connection while h runs.
+func markResponding(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn := r.Context().Value(watcherKey{}).(*watcher)
-		conn.answering.Store(true)
-		defer conn.answering.Store(false)
+		conn.responding.Store(true)
+		defer conn.responding.Store(false)
 		h.ServeHTTP(w, r)
 	})
 }

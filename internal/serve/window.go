@@ -71,27 +71,27 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 	return &w, nil
 }
 
-// cut is a contiguous part of a sequence.
-type cut struct {
+// windowPart is a contiguous part of a sequence.
+type windowPart struct {
 	start int
 	seq.Example
 }
 
-// tokensCut returns a part of a token sequence.
-func tokensCut(start int, tokens []int32) cut {
-	return cut{start, seq.Example{A: tokens, Label: seq.NoLabel}}
+// tokensPart returns a part of a token sequence.
+func tokensPart(start int, tokens []int32) windowPart {
+	return windowPart{start, seq.Example{A: tokens, Label: seq.NoLabel}}
 }
 
 // end returns the index after the last token.
-func (x cut) end() int { return x.start + x.First() }
+func (x windowPart) end() int { return x.start + x.First() }
 
 // request returns the request for this part of a sequence of length tokens.
-func (x cut) request(length int) *requests.Request {
+func (x windowPart) request(length int) *requests.Request {
 	return &requests.Request{Sequences: [][]int32{x.A}, Features: x.Features, Edges: x.Edges, Lengths: []int{length}}
 }
 
 // request returns the request for the first part of the sequence.
-func (q *sequence) request(first cut) *requests.Request {
+func (q *sequence) request(first windowPart) *requests.Request {
 	r := first.request(q.length())
 	r.ID = q.id
 	return r
@@ -105,15 +105,15 @@ func longest(c *sft.Config) int {
 	return c.MaxLength
 }
 
-// cut returns the parts of a sequence that the model reads. For a nil window they are the same as
-// in predict.
-func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
+// parts returns the parts of a sequence that the model reads. For a nil window the model reads the
+// same tokens as in the command predict.
+func (w *window) parts(c *sft.Config, q *sequence) ([]windowPart, error) {
 	switch {
 	case q.graph != nil:
-		return []cut{{0, q.graph.Example()}}, nil
+		return []windowPart{{0, q.graph.Example()}}, nil
 	case w == nil:
-		used, err := q.read(c)
-		return []cut{tokensCut(0, used)}, err
+		used, err := q.tokensRead(c)
+		return []windowPart{tokensPart(0, used)}, err
 	}
 	tokens := q.tokens
 	length := w.Length
@@ -133,23 +133,23 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 			"expected at most %d tokens, the length of a window, so that no token is skipped; found %d", length, stride)
 	}
 	n := len(tokens)
-	var cuts []cut
+	var cuts []windowPart
 	switch {
 	case n <= length:
-		cuts = []cut{tokensCut(0, tokens)}
+		cuts = []windowPart{tokensPart(0, tokens)}
 	case w.Policy == "head":
-		cuts = []cut{tokensCut(0, tokens[:length])}
+		cuts = []windowPart{tokensPart(0, tokens[:length])}
 	case w.Policy == "tail":
-		cuts = []cut{tokensCut(n-length, tokens[n-length:])}
+		cuts = []windowPart{tokensPart(n-length, tokens[n-length:])}
 	default:
 		if count := (n-length-1)/stride + 2; count > maxWindows {
 			return nil, badParam("window.stride", "expected at most %d windows, found %d for %d tokens", maxWindows,
 				count, n)
 		}
 		for at := 0; at+length < n; at += stride {
-			cuts = append(cuts, tokensCut(at, tokens[at:at+length]))
+			cuts = append(cuts, tokensPart(at, tokens[at:at+length]))
 		}
-		cuts = append(cuts, tokensCut(n-length, tokens[n-length:])) // the last window ends at the last token
+		cuts = append(cuts, tokensPart(n-length, tokens[n-length:])) // the last window ends at the last token
 	}
 	for _, x := range cuts {
 		if err := c.CheckTokens(x.A); err != nil {
@@ -159,18 +159,18 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 	return cuts, nil
 }
 
-// windowed describes the part of a sequence that a window selected.
-type windowed struct {
+// windowRead describes the part of a sequence that a window selected.
+type windowRead struct {
 	Policy string `json:"policy"`
 	Start  int    `json:"start"` // first token read
 	End    int    `json:"end"`
 	Count  int    `json:"count"`
 }
 
-// read returns the description of the cuts.
-func (w *window) read(cuts []cut) *windowed {
+// describeParts returns the description of the parts that the model read.
+func (w *window) describeParts(cuts []windowPart) *windowRead {
 	last := cuts[len(cuts)-1]
-	return &windowed{Policy: w.Policy, Start: cuts[0].start, End: last.end(), Count: len(cuts)}
+	return &windowRead{Policy: w.Policy, Start: cuts[0].start, End: last.end(), Count: len(cuts)}
 }
 
 // meanLogits returns the mean logits of the outputs.

@@ -27,7 +27,7 @@ func TestWindowCuts(t *testing.T) {
 		case 1:
 			w.Length = math.MaxInt - r.IntN(70)
 		}
-		cuts, err := w.cut(c, &sequence{field: "tokens", tokens: randomTokens(r, n)})
+		cuts, err := w.parts(c, &sequence{field: "tokens", tokens: randomTokens(r, n)})
 		if length := w.Length; length > longest(c) || length > 0 && w.Stride > length || w.Stride > longest(c) {
 			if err == nil {
 				t.Fatalf("%+v: got no error", w)
@@ -52,11 +52,11 @@ func TestTooManyWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	w := &window{Policy: "sliding", Length: 1, Stride: 1}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), maxWindows)}
-	if cuts, err := w.cut(s.current().config, q); err != nil || len(cuts) != maxWindows {
+	if cuts, err := w.parts(s.current().config, q); err != nil || len(cuts) != maxWindows {
 		t.Errorf("got %d windows, error %v, want maxWindows", len(cuts), err)
 	}
 	q.tokens = append(q.tokens, 1)
-	must.Fail(t, "expected at most 4096 windows, found 4097")(w.cut(s.current().config, q))
+	must.Fail(t, "expected at most 4096 windows, found 4097")(w.parts(s.current().config, q))
 }
 
 // TestBadWindows checks the errors for invalid windows, in requests and in sequence/didOpen.
@@ -99,11 +99,11 @@ func TestMemoryOfWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current()}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), 1000)}
-	i := c.answerSequence(batching.Classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
+	i := c.predictSequence(batching.Classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
 	outputs := must.Get(s.current().Scorer.Examples(t.Context(), i.examples))(t)
 	result := must.Get(i.result(outputs))(t)
 	text, err := json.Marshal(result)
-	if got := i.kept(); err != nil || got < 3*int64(len(text)) {
+	if got := i.resultMemory(); err != nil || got < 3*int64(len(text)) {
 		t.Errorf("got %d counted bytes for %d bytes of JSON, want at least three times", got, len(text))
 	}
 }
@@ -112,7 +112,7 @@ func TestMemoryOfWindows(t *testing.T) {
 func TestPushSurvives(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: &served{}, method: "a push"}
-	if _, err := c.answerText(&sequence{field: "text", document: &document{}}, "1"); err == nil ||
+	if _, err := c.predictText(&sequence{field: "text", document: &document{}}, "1"); err == nil ||
 		asError(err).Code != codeInternal {
 		t.Error(err)
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// yieldWork is the work between two checks for a closed client, in bytes: about the time to read 64
-// KiB of text. changeWork is the work of a document change besides its text.
+// yieldWork is the work between two checks for a closed client, in bytes of text read. changeWork is the
+// work of a document change besides its text, in the same unit.
 const (
 	yieldWork  = 1 << 16
 	changeWork = 1 << 8
 )
 
-// inTurns runs f in turns of the session. f processes a message of the given size and yields
+// runInTurns runs f in turns of the session. f processes a message of the given size and yields
 // between pieces. A piece may be large: many MiB of changes are scanned in one piece.
-func (s *session) inTurns(bytes int, f func() error) (err error) {
+func (s *session) runInTurns(bytes int, f func() error) (err error) {
 	if s.turn, err = s.share.Begin(s.ctx, fair.KindOf(bytes)); err != nil {
 		return err
 	}
@@ -32,17 +32,17 @@ func (s *session) inTurns(bytes int, f func() error) (err error) {
 // yield is called between pieces of work on a message, with the work done. It returns an error if
 // the rest is not needed, because the client disconnected or the server drains.
 func (s *session) yield(work int) error {
-	if s.worked += work; s.worked < yieldWork {
+	if s.unyieldedWork += work; s.unyieldedWork < yieldWork {
 		return nil
 	}
-	s.worked = 0
+	s.unyieldedWork = 0
 	held, kind := s.turn != (fair.Turn{}), s.turn.Kind
 	if held {
 		s.turn.End()
 		s.turn = fair.Turn{}
 	}
 	if s.ctx.Err() == nil && transport.Closed(s.input) {
-		s.end(over("the client has disconnected"))
+		s.end(sessionOver("the client has disconnected"))
 	}
 	if !s.ending() {
 		var err error

@@ -36,7 +36,7 @@ func byteTags() *sft.Config {
 func TestSpans(t *testing.T) {
 	c := byteTags()
 	p := requests.NewParser(c, "", "f", 1)
-	p.Places = true
+	p.RecordOffsets = true
 	for _, x := range []struct {
 		line string
 		tags []int

@@ -30,34 +30,34 @@ type Batcher struct {
 
 	options Options
 
-	mu      sync.Mutex
-	stats   Stats
-	queue   queue
-	running int       // running batches, except an urgent batch
-	long    int       // running batches with a sequence above the token budget
-	small   int       // running batches of urgent jobs within urgentTokens, which take little time
-	urgent  bool      // an urgent batch runs in addition to the slots
-	rest    time.Time // until this time batches are not preempted again
-	pace    pace
-	meter   fair.Meter // meter of computing time
-	timer   *time.Timer
-	batches sync.WaitGroup
+	mu                sync.Mutex
+	stats             Stats
+	queue             queue
+	running           int       // running batches, except an urgent batch
+	longBatches       int       // running batches with a sequence above the token budget
+	smallBatches      int       // running batches of urgent jobs within urgentTokens, which take little time
+	urgentRunning     bool      // an urgent batch runs in addition to the slots
+	noPreemptionUntil time.Time // until this time batches are not preempted again
+	rate              rate
+	meter             fair.Meter // meter of computing time
+	timer             *time.Timer
+	batches           sync.WaitGroup
 }
 
 // batch is the jobs computed in one pass.
 type batch struct {
-	jobs   []*Job
-	wanted int // incomplete jobs; guarded by the batcher's mutex
-	cancel context.CancelFunc
+	jobs       []*Job
+	incomplete int // incomplete jobs; guarded by the batcher's mutex
+	cancel     context.CancelFunc
 
 	// prioritized returns a context with the batch's priority on the device.
-	prioritized func(context.Context) context.Context
+	withPriority func(context.Context) context.Context
 }
 
 // New returns a batcher without jobs.
 func New(o Options) *Batcher { return &Batcher{options: o} }
 
-// budgetOf returns the number of tokens per batch of a model.
+// budgetOf returns the maximum number of tokens per batch of a model. A single longer job may exceed it.
 func (b *Batcher) budgetOf(m *Model) int {
 	if b.options.Tokens > 0 {
 		return b.options.Tokens
@@ -69,7 +69,7 @@ func (b *Batcher) budgetOf(m *Model) int {
 // with the context's cause.
 func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, examples ...seq.Example) []*Job {
 	g := &group{account: a, ctx: ctx}
-	g.left.Store(int64(len(examples)))
+	g.incomplete.Store(int64(len(examples)))
 	jobs, now, tokens := make([]*Job, len(examples)), time.Now(), 0
 	for i, e := range examples {
 		jobs[i] = &Job{model: m, work: w, example: e, group: g, arrived: now, done: make(chan struct{})}
@@ -86,7 +86,7 @@ func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, exam
 	}
 	b.meter.Join(&a.computed)
 	urgent := a.pending+tokens <= urgentTokens && m.Scorer.Preemptive() && b.meter.Light(&a.computed)
-	g.stop = context.AfterFunc(ctx, func() { b.drop(jobs) })
+	g.stop = context.AfterFunc(ctx, func() { b.cancelJobs(jobs) })
 	for _, j := range jobs {
 		if !m.Use() {
 			b.complete(j, sft.Output{}, ErrReleased)
@@ -96,13 +96,13 @@ func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, exam
 		j.urgent = urgent
 		b.queue.add(j, b.budgetOf(m))
 	}
-	b.start()
+	b.startBatches()
 	return jobs
 }
 
-// drop cancels jobs, and running batches in which all jobs are cancelled.
-func (b *Batcher) drop(jobs []*Job) {
-	var waited []*Job
+// cancelJobs cancels jobs, and running batches in which all jobs are cancelled.
+func (b *Batcher) cancelJobs(jobs []*Job) {
+	var waiting []*Job
 	b.mu.Lock()
 	for _, j := range jobs {
 		if !j.complete(sft.Output{}, context.Cause(j.group.ctx)) {
@@ -110,48 +110,48 @@ func (b *Batcher) drop(jobs []*Job) {
 		}
 		b.stats.Cancelled++
 		switch {
-		case j.line != nil:
+		case j.bucket != nil:
 			j.group.account.pending -= j.tokens()
-			b.queue.drop(j)
-			waited = append(waited, j)
+			b.queue.cancel(j)
+			waiting = append(waiting, j)
 		case j.batch != nil:
-			if j.batch.wanted--; j.batch.wanted == 0 {
+			if j.batch.incomplete--; j.batch.incomplete == 0 {
 				j.batch.cancel()
 			}
 		}
 	}
 	b.mu.Unlock()
-	leave(waited)
+	releaseModels(waiting)
 }
 
-// leave releases the jobs' models, which may close a device and take long. The caller must not hold b.mu.
-func leave(jobs []*Job) {
+// releaseModels releases the jobs' models, which may close a device and take long. The caller must not hold b.mu.
+func releaseModels(jobs []*Job) {
 	for _, j := range jobs {
 		j.model.Done()
 	}
 }
 
-// start runs batches while slots are free. The caller holds b.mu.
-func (b *Batcher) start() {
+// startBatches runs batches while slots are free. The caller holds b.mu.
+func (b *Batcher) startBatches() {
 	for b.queue.jobs > 0 {
-		places := b.queue.next(true).model.Scorer.Slots()
+		slots := b.queue.nextDue(true).model.Scorer.Slots()
 		first := b.queue.nextUrgent()
-		if b.running >= places {
+		if b.running >= slots {
 			// Urgent batches finish soon and are not preempted by others. A small batch of a session above
 			// its share is not urgent and may take long.
-			if first == nil || b.urgent || b.small > 0 {
+			if first == nil || b.urgentRunning || b.smallBatches > 0 {
 				return
 			}
-			if left := time.Until(b.rest); left > 0 {
-				b.wake(left)
+			if delay := time.Until(b.noPreemptionUntil); delay > 0 {
+				b.startLater(delay)
 				return
 			}
-			b.begin(b.queue.take(first, urgentTokens), urgentTokens, true)
+			b.startBatch(b.queue.takeBatch(first, urgentTokens), urgentTokens, true)
 			continue
 		}
 		if first == nil {
 			// One of several slots stays free of long sequences.
-			first = b.queue.next(b.long == 0 || b.long < places-1)
+			first = b.queue.nextDue(b.longBatches == 0 || b.longBatches < slots-1)
 		}
 		if first == nil {
 			return
@@ -160,24 +160,24 @@ func (b *Batcher) start() {
 		if first.urgent {
 			budget = min(budget, urgentTokens)
 		} else if b.running > 0 && b.queue.tokens < budget {
-			if left := b.options.MaxWait - time.Since(b.queue.oldest()); left > 0 {
-				b.wake(left)
+			if delay := b.options.MaxWait - time.Since(b.queue.oldest()); delay > 0 {
+				b.startLater(delay)
 				return
 			}
 		}
-		b.begin(b.queue.take(first, budget), budget, false)
+		b.startBatch(b.queue.takeBatch(first, budget), budget, false)
 	}
 }
 
-// wake calls start after a delay.
-func (b *Batcher) wake(after time.Duration) {
+// startLater calls startBatches after a delay. It replaces an earlier call that has not happened yet.
+func (b *Batcher) startLater(after time.Duration) {
 	if b.timer != nil {
 		b.timer.Stop()
 	}
 	b.timer = time.AfterFunc(after, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.start()
+		b.startBatches()
 	})
 }
 
@@ -185,16 +185,16 @@ func (b *Batcher) wake(after time.Duration) {
 // computation.
 const urgentTokens = 512
 
-// begin runs a batch in a slot or, if it is urgent, in addition to the slots. The caller holds b.mu.
-func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
+// startBatch runs a batch in a slot or, if it is urgent, in addition to the slots. The caller holds b.mu.
+func (b *Batcher) startBatch(jobs []*Job, budget int, urgent bool) {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &batch{jobs: jobs, wanted: len(jobs), cancel: cancel,
-		prioritized: func(ctx context.Context) context.Context { return ctx }}
+	r := &batch{jobs: jobs, incomplete: len(jobs), cancel: cancel,
+		withPriority: func(ctx context.Context) context.Context { return ctx }}
 	switch {
 	case urgent:
-		r.prioritized = sft.Urgent
+		r.withPriority = sft.Urgent
 	case !jobs[0].urgent:
-		r.prioritized = sft.Patient
+		r.withPriority = sft.Patient
 	}
 	tokens, read := 0, 0
 	for _, j := range jobs {
@@ -204,57 +204,57 @@ func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 	}
 	small, long := jobs[0].urgent && tokens <= urgentTokens, tokens > budget
 	if urgent {
-		b.urgent = true
+		b.urgentRunning = true
 	} else {
 		b.running++
 	}
 	if small {
-		b.small++
+		b.smallBatches++
 	}
 	if long {
-		b.long++
+		b.longBatches++
 	}
 	b.batches.Go(func() {
 		started := time.Now()
 		b.run(ctx, r)
-		took := time.Since(started)
+		elapsed := time.Since(started)
 		interrupted := ctx.Err() != nil
 		cancel()
 		b.mu.Lock()
 		if !interrupted {
-			b.stats.add(len(jobs), read, took)
+			b.stats.add(len(jobs), read, elapsed)
 			b.options.Sizes.Observe(float64(len(jobs)))
-			b.pace.add(took/time.Duration(max(1, b.running)), tokens, budget)
+			b.rate.add(elapsed/time.Duration(max(1, b.running)), tokens, budget)
 		}
 		for _, j := range jobs {
 			j.group.account.pending -= j.tokens()
 			if !interrupted {
-				b.meter.Charge(&j.group.account.computed, b.pace.of(j.tokens()))
+				b.meter.Charge(&j.group.account.computed, b.rate.timeFor(j.tokens()))
 			}
 		}
 		if urgent {
 			// A client that opens a new connection for each request always counts as light. To be
 			// fair, other batches then run without preemption for as long as the urgent batch took.
-			b.urgent, b.rest = false, time.Now().Add(took)
+			b.urgentRunning, b.noPreemptionUntil = false, time.Now().Add(elapsed)
 		} else {
 			b.running--
 		}
 		if small {
-			b.small--
+			b.smallBatches--
 		}
 		if long {
-			b.long--
+			b.longBatches--
 		}
-		b.start()
+		b.startBatches()
 		b.mu.Unlock()
-		leave(jobs)
+		releaseModels(jobs)
 	})
 }
 
 // run computes a batch and completes its jobs. After an error it computes each job alone, so that
 // one bad job does not fail the others. It stops if the device is lost.
 func (b *Batcher) run(ctx context.Context, r *batch) {
-	err := b.compute(r.prioritized(ctx), r.jobs)
+	err := b.compute(r.withPriority(ctx), r.jobs)
 	if err == nil {
 		return
 	}
@@ -266,7 +266,7 @@ func (b *Batcher) run(ctx context.Context, r *batch) {
 	alone := lost == nil && len(r.jobs) > 1 && ctx.Err() == nil
 	for _, j := range r.jobs {
 		if alone && lost == nil && !j.completed.Load() {
-			if err = b.compute(r.prioritized(j.group.ctx), []*Job{j}); err == nil {
+			if err = b.compute(r.withPriority(j.group.ctx), []*Job{j}); err == nil {
 				continue
 			}
 			if lost = model.lost(err); lost != nil {
@@ -310,9 +310,9 @@ func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 	if err != nil {
 		return err
 	}
-	took := time.Since(started)
+	elapsed := time.Since(started)
 	for i, j := range jobs {
-		j.took = took
+		j.computeTime = elapsed
 		b.complete(j, outputs[i], nil)
 	}
 	return nil
@@ -320,16 +320,16 @@ func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 
 // complete completes a job. The last job of a group also stops watching the group's context.
 func (b *Batcher) complete(j *Job, out sft.Output, err error) {
-	if j.complete(out, err) && j.group.left.Add(-1) == 0 {
+	if j.complete(out, err) && j.group.incomplete.Add(-1) == 0 {
 		j.group.stop()
 	}
 }
 
-// Busy estimates the time until the waiting jobs are computed.
-func (b *Batcher) Busy() time.Duration {
+// Backlog estimates the time until the waiting jobs are computed.
+func (b *Batcher) Backlog() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.pace.of(b.queue.tokens)
+	return b.rate.timeFor(b.queue.tokens)
 }
 
 // Close waits for running batches. Submit must not be called afterwards.

@@ -192,10 +192,10 @@ func TestInterruptedAlone(t *testing.T) {
 	jobs := make([]*Job, 2)
 	for i, token := range []int32{1, 99} { // token 99 is out of range
 		g := &group{account: &Account{}, ctx: ctx, stop: func() bool { return true }}
-		g.left.Store(1)
+		g.incomplete.Store(1)
 		jobs[i] = &Job{model: m, example: seq.Example{A: []int32{token}}, group: g, done: make(chan struct{})}
 	}
-	b.run(t.Context(), &batch{jobs: jobs, prioritized: func(ctx context.Context) context.Context { return ctx }})
+	b.run(t.Context(), &batch{jobs: jobs, withPriority: func(ctx context.Context) context.Context { return ctx }})
 	must.FailWith(t, errUnwanted)(jobs[0].Wait())
 }
 
@@ -204,8 +204,8 @@ func TestInterruptedAlone(t *testing.T) {
 func TestStats(t *testing.T) {
 	b, m := start(t, Options{})
 	for _, j := range b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: ones(3)}, seq.Example{A: ones(4)}) {
-		if _, err := j.Wait(); err != nil || j.Took() <= 0 {
-			t.Errorf("got error %v and time %v", err, j.Took())
+		if _, err := j.Wait(); err != nil || j.ComputeTime() <= 0 {
+			t.Errorf("got error %v and time %v", err, j.ComputeTime())
 		}
 	}
 	quiet := func() bool { return b.Stats().Running == 0 }

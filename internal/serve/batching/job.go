@@ -29,18 +29,18 @@ type Job struct {
 	arrived time.Time
 	urgent  bool // a short job of a session below its share
 
-	done      chan struct{} // closed when out and err are set
-	completed atomic.Bool   // set by the goroutine that closes done
-	out       sft.Output    // result; Embed sets Embeddings only
-	err       error
-	took      time.Duration // computing time of its batch
+	done        chan struct{} // closed when out and err are set
+	completed   atomic.Bool   // set by the goroutine that closes done
+	out         sft.Output    // result; Embed sets Embeddings only
+	err         error
+	computeTime time.Duration // computing time of its batch
 
 	// Guarded by the batcher's mutex.
-	batch  *batch // running batch, or nil
-	line   *line  // queue line of a waiting job
-	at     int    // index in its line
-	due    int64  // virtual time by which the job is to be computed
-	number int64  // order of arrival
+	batch  *batch  // running batch, or nil
+	bucket *bucket // queue bucket of a waiting job
+	index  int     // index in its bucket
+	due    int64   // virtual time by which the job is to be computed
+	number int64   // order of arrival
 }
 
 // Account is a client's usage of the batcher. The batcher's mutex guards it, except the log.
@@ -53,10 +53,10 @@ type Account struct {
 
 // group is the jobs submitted together, with one context.
 type group struct {
-	account *Account
-	ctx     context.Context // ends when the results are not needed
-	stop    func() bool     // stops watching ctx
-	left    atomic.Int64    // jobs without a result
+	account    *Account
+	ctx        context.Context // ends when the results are not needed
+	stop       func() bool     // stops watching ctx
+	incomplete atomic.Int64    // jobs without a result
 }
 
 // minTokens is the minimum cost of a sequence in tokens. Without it, a batch of 500 sequences of
@@ -84,5 +84,5 @@ func (j *Job) Wait() (sft.Output, error) {
 	return j.out, j.err
 }
 
-// Took returns the computing time of the job's batch. Call it only after Wait has returned no error.
-func (j *Job) Took() time.Duration { return j.took }
+// ComputeTime returns the computing time of the job's batch. Call it only after Wait has returned no error.
+func (j *Job) ComputeTime() time.Duration { return j.computeTime }

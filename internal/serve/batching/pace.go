@@ -2,22 +2,22 @@ package batching
 
 import "time"
 
-// pace is the rate of computation, from separate moving averages of time and tokens. A batch is
+// rate is the rate of computation, from separate moving averages of time and tokens. A batch is
 // weighted by the part of the budget that it fills, because small batches take longer per token and
 // do not occur under load.
-type pace struct{ took, tokens float64 }
+type rate struct{ time, tokens float64 }
 
 // add records a batch: its share of the device's time, and its tokens.
-func (p *pace) add(took time.Duration, tokens, budget int) {
+func (p *rate) add(took time.Duration, tokens, budget int) {
 	weight := min(1, float64(tokens)/float64(budget)) / 8
-	p.took += (float64(took) - p.took) * weight
+	p.time += (float64(took) - p.time) * weight
 	p.tokens += (float64(tokens) - p.tokens) * weight
 }
 
-// of estimates the time to compute a number of tokens; it is 0 before the first batch.
-func (p *pace) of(tokens int) time.Duration {
+// timeFor estimates the time to compute a number of tokens; it is 0 before the first batch.
+func (p *rate) timeFor(tokens int) time.Duration {
 	if p.tokens == 0 {
 		return 0
 	}
-	return time.Duration(p.took / p.tokens * float64(tokens))
+	return time.Duration(p.time / p.tokens * float64(tokens))
 }

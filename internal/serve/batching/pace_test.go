@@ -13,8 +13,8 @@ import (
 // TestPace checks that small batches, which take longer per token, have little weight even if most
 // batches are small.
 func TestPace(t *testing.T) {
-	var p pace
-	if p.of(1000) != 0 {
+	var p rate
+	if p.timeFor(1000) != 0 {
 		t.Error("the estimate before the first batch is not 0")
 	}
 	for range 100 {
@@ -23,7 +23,7 @@ func TestPace(t *testing.T) {
 			p.add(5*time.Millisecond, 1, 10000)
 		}
 	}
-	if got := p.of(10000); got < 10*time.Millisecond || got > 11*time.Millisecond {
+	if got := p.timeFor(10000); got < 10*time.Millisecond || got > 11*time.Millisecond {
 		t.Errorf("got %v for 10000 tokens, want about 10ms", got)
 	}
 }
@@ -40,7 +40,7 @@ func TestPaceOfSeveral(t *testing.T) {
 	slots := m.Scorer.Slots()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if got, want := b.pace.of(100), each/time.Duration(slots); got < want*9/10 || got > each*9/10 || slots < 2 {
+	if got, want := b.rate.timeFor(100), each/time.Duration(slots); got < want*9/10 || got > each*9/10 || slots < 2 {
 		t.Errorf("got %v per batch with %d concurrent batches, want about %v", got, slots, want)
 	}
 }

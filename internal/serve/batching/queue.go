@@ -16,13 +16,13 @@ import (
 // The first job of a new flow is thus delayed only by its own length. Short jobs overtake a long
 // job until they have received the same number of tokens.
 type queue struct {
-	lines  map[kind]*line
-	flows  map[flow]int64 // due time of each flow's last job
-	clock  int64          // due time of the job taken last
-	number int64
-	prune  int // number of flows at which flows behind the clock are deleted
-	jobs   int
-	tokens int
+	buckets map[kind]*bucket
+	flows   map[flow]int64 // due time of each flow's last job
+	clock   int64          // due time of the job taken last
+	number  int64
+	pruneAt int // number of flows at which flows behind the clock are deleted
+	jobs    int
+	tokens  int
 }
 
 // kind is the properties shared by all jobs of a batch.
@@ -42,49 +42,49 @@ type flow struct {
 	class   int
 }
 
-// class returns the length class of a number of tokens. Lengths of one class differ by less than a
+// lengthClass returns the length class of a number of tokens. Lengths of one class differ by less than a
 // factor of four.
-func class(tokens int) int { return bits.Len(uint(tokens)) / 2 }
+func lengthClass(tokens int) int { return bits.Len(uint(tokens)) / 2 }
 
 // minFlows is the minimum number of flows for pruning.
 const minFlows = 64
 
 func (q *queue) kind(j *Job, budget int) kind {
-	return kind{j.model, j.work, class(j.tokens()), j.tokens() > budget, j.urgent}
+	return kind{j.model, j.work, lengthClass(j.tokens()), j.tokens() > budget, j.urgent}
 }
 
 // add queues a job; budget is the number of tokens per batch of its model.
 func (q *queue) add(j *Job, budget int) {
-	if q.lines == nil {
-		q.lines, q.flows = map[kind]*line{}, map[flow]int64{}
+	if q.buckets == nil {
+		q.buckets, q.flows = map[kind]*bucket{}, map[flow]int64{}
 	}
-	if len(q.flows) >= max(minFlows, q.prune) {
+	if len(q.flows) >= max(minFlows, q.pruneAt) {
 		maps.DeleteFunc(q.flows, func(_ flow, due int64) bool { return due <= q.clock })
-		q.prune = 2 * len(q.flows)
+		q.pruneAt = 2 * len(q.flows)
 	}
 	k, f := q.kind(j, budget), j.flow()
 	q.number++
 	j.due, j.number = max(q.clock, q.flows[f])+int64(j.tokens()), q.number
 	q.flows[f] = j.due
-	if q.lines[k] == nil {
-		q.lines[k] = &line{kind: k}
+	if q.buckets[k] == nil {
+		q.buckets[k] = &bucket{kind: k}
 	}
-	j.line = q.lines[k]
-	heap.Push(j.line, j)
+	j.bucket = q.buckets[k]
+	heap.Push(j.bucket, j)
 	q.jobs++
 	q.tokens += j.tokens()
 }
 
 // flow returns the flow of a job.
-func (j *Job) flow() flow { return flow{j.group.account, class(j.tokens())} }
+func (j *Job) flow() flow { return flow{j.group.account, lengthClass(j.tokens())} }
 
 // remove removes a waiting job.
 func (q *queue) remove(j *Job) {
-	heap.Remove(j.line, j.at)
-	if len(j.line.jobs) == 0 {
-		delete(q.lines, j.line.kind)
+	heap.Remove(j.bucket, j.index)
+	if len(j.bucket.jobs) == 0 {
+		delete(q.buckets, j.bucket.kind)
 	}
-	j.line = nil
+	j.bucket = nil
 	q.jobs--
 	q.tokens -= j.tokens()
 	if q.jobs == 0 {
@@ -93,16 +93,16 @@ func (q *queue) remove(j *Job) {
 	}
 }
 
-// drop removes a cancelled job and returns its tokens to its flow.
-func (q *queue) drop(j *Job) {
+// cancel removes a cancelled job and returns its tokens to its flow.
+func (q *queue) cancel(j *Job) {
 	q.flows[j.flow()] -= int64(j.tokens())
 	q.remove(j)
 }
 
-// oldest returns the earliest arrival time among the first jobs of all lines.
+// oldest returns the earliest arrival time among the first jobs of all buckets.
 func (q *queue) oldest() time.Time {
 	var t time.Time
-	for _, l := range q.lines {
+	for _, l := range q.buckets {
 		if first := l.jobs[0]; t.IsZero() || first.arrived.Before(t) {
 			t = first.arrived
 		}
@@ -110,10 +110,10 @@ func (q *queue) oldest() time.Time {
 	return t
 }
 
-// next returns the job that is due first, or nil. Long jobs are skipped unless long is true.
-func (q *queue) next(long bool) *Job {
+// nextDue returns the job that is due first, or nil. Long jobs are skipped unless long is true.
+func (q *queue) nextDue(long bool) *Job {
 	var first *Job
-	for k, l := range q.lines {
+	for k, l := range q.buckets {
 		if (long || !k.long) && (first == nil || l.jobs[0].before(first)) {
 			first = l.jobs[0]
 		}
@@ -124,7 +124,7 @@ func (q *queue) next(long bool) *Job {
 // nextUrgent returns the urgent job that is due first, or nil.
 func (q *queue) nextUrgent() *Job {
 	var first *Job
-	for k, l := range q.lines {
+	for k, l := range q.buckets {
 		if k.urgent && (first == nil || l.jobs[0].before(first)) {
 			first = l.jobs[0]
 		}
@@ -132,15 +132,15 @@ func (q *queue) nextUrgent() *Job {
 	return first
 }
 
-// take removes a job and further jobs for the same batch, up to about budget tokens. The jobs have
+// takeBatch removes a job and further jobs for the same batch, up to about budget tokens. The jobs have
 // similar lengths, because a short job waits for the longest job of its batch.
-func (q *queue) take(first *Job, budget int) []*Job {
-	k := first.line.kind
+func (q *queue) takeBatch(first *Job, budget int) []*Job {
+	k := first.bucket.kind
 	q.clock = max(q.clock, first.due)
 	q.remove(first)
 	batch, room := []*Job{first}, budget-first.tokens()
 	for range 2 {
-		for l := q.lines[k]; l != nil && len(l.jobs) > 0 && l.jobs[0].tokens() <= room; {
+		for l := q.buckets[k]; l != nil && len(l.jobs) > 0 && l.jobs[0].tokens() <= room; {
 			j := l.jobs[0]
 			q.remove(j)
 			batch = append(batch, j)
@@ -151,8 +151,8 @@ func (q *queue) take(first *Job, budget int) []*Job {
 	return batch
 }
 
-// line is the jobs of a kind: a heap ordered by due time.
-type line struct {
+// bucket is the jobs of a kind: a heap ordered by due time.
+type bucket struct {
 	kind kind
 	jobs []*Job
 }
@@ -161,21 +161,21 @@ func (j *Job) before(k *Job) bool {
 	return cmp.Or(cmp.Compare(j.due, k.due), cmp.Compare(j.number, k.number)) < 0
 }
 
-func (l *line) Len() int           { return len(l.jobs) }
-func (l *line) Less(a, b int) bool { return l.jobs[a].before(l.jobs[b]) }
+func (l *bucket) Len() int           { return len(l.jobs) }
+func (l *bucket) Less(a, b int) bool { return l.jobs[a].before(l.jobs[b]) }
 
-func (l *line) Swap(a, b int) {
+func (l *bucket) Swap(a, b int) {
 	l.jobs[a], l.jobs[b] = l.jobs[b], l.jobs[a]
-	l.jobs[a].at, l.jobs[b].at = a, b
+	l.jobs[a].index, l.jobs[b].index = a, b
 }
 
-func (l *line) Push(x any) {
+func (l *bucket) Push(x any) {
 	j := x.(*Job)
-	j.at = len(l.jobs)
+	j.index = len(l.jobs)
 	l.jobs = append(l.jobs, j)
 }
 
-func (l *line) Pop() any {
+func (l *bucket) Pop() any {
 	last := len(l.jobs) - 1
 	j := l.jobs[last]
 	l.jobs[last] = nil

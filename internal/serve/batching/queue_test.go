@@ -31,11 +31,11 @@ func (q *queued) put(s *Account, lengths ...int) {
 }
 
 func (q *queued) batch(long bool) (lengths []int) {
-	first := q.next(long)
+	first := q.nextDue(long)
 	if first == nil {
 		return nil
 	}
-	for _, j := range q.take(first, q.budget) {
+	for _, j := range q.takeBatch(first, q.budget) {
 		lengths = append(lengths, j.tokens())
 	}
 	return lengths
@@ -58,7 +58,7 @@ func TestQueueOrder(t *testing.T) {
 	odd.model, odd.work = q.model, Embed
 	q.add(odd, q.budget)
 	q.expect(t, "first", true, 20, 30, 25)
-	if got := q.take(q.next(true), q.budget); len(got) != 1 || got[0] != odd {
+	if got := q.takeBatch(q.nextDue(true), q.budget); len(got) != 1 || got[0] != odd {
 		t.Errorf("got a batch of %d jobs, want the job with other work alone", len(got))
 	}
 	q.expect(t, "long jobs", true, 1000)
@@ -79,8 +79,8 @@ func TestQueueOrder(t *testing.T) {
 	}
 	for q.batch(true) != nil {
 	}
-	if q.jobs != 0 || q.tokens != 0 || len(q.lines) != 0 || len(q.flows) != 0 {
-		t.Errorf("got %d jobs, %d tokens, %d lines, %d flows in an empty queue", q.jobs, q.tokens, len(q.lines),
+	if q.jobs != 0 || q.tokens != 0 || len(q.buckets) != 0 || len(q.flows) != 0 {
+		t.Errorf("got %d jobs, %d tokens, %d lines, %d flows in an empty queue", q.jobs, q.tokens, len(q.buckets),
 			len(q.flows))
 	}
 }
@@ -90,7 +90,7 @@ func TestQueueOrder(t *testing.T) {
 func TestQueueLeavesLongOnes(t *testing.T) {
 	q := queued{model: &Model{}, budget: 100}
 	q.put(&Account{}, 120, 80)
-	if class(120) != class(80) {
+	if lengthClass(120) != lengthClass(80) {
 		t.Fatal("120 and 80 tokens are in different classes, want the same")
 	}
 	q.expect(t, "without long jobs", false, 80)
@@ -120,7 +120,7 @@ func TestNewcomer(t *testing.T) {
 		newest := q.number
 		var batch []*Job
 		for range (len(others) + 1) / 2 { // each other account may have one job before it
-			batch = append(batch, q.take(q.next(true), q.budget)...)
+			batch = append(batch, q.takeBatch(q.nextDue(true), q.budget)...)
 			if length < 2000 {
 				break
 			}
@@ -145,12 +145,12 @@ func TestShares(t *testing.T) {
 	}
 	q.put(a, slices.Repeat([]int{50}, 40)...)
 	for _, j := range dropped {
-		q.drop(j)
+		q.cancel(j)
 	}
 	q.put(b, slices.Repeat([]int{60}, 20)...)
 	got := map[*Account]int{}
 	for range 20 {
-		for _, j := range q.take(q.next(true), q.budget) {
+		for _, j := range q.takeBatch(q.nextDue(true), q.budget) {
 			got[j.group.account] += j.tokens()
 		}
 	}

@@ -116,11 +116,11 @@ func TestInterruptedIsFree(t *testing.T) {
 		return b.Submit(ctx, x, m, Classify, seq.Example{A: ones(10)})[0]
 	}
 	ended := func() bool { s := b.Stats(); return s.Waiting+s.Running == 0 }
-	state := func() (fair.Usage, pace) {
+	state := func() (fair.Usage, rate) {
 		eventually(t, "the batch did not end", ended)
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return x.computed, b.pace
+		return x.computed, b.rate
 	}
 	must.Get(run(t.Context()).Wait())(t)
 	before, pace := state()

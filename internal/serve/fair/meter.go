@@ -15,7 +15,7 @@ type Meter struct {
 // credit. The debt for service above the share is bounded as well; otherwise a session that once
 // had the server alone would wait for all later sessions.
 type Usage struct {
-	begun   bool // Join was called
+	joined  bool // Join was called
 	service time.Duration
 	period  int64 // last period in which the session was charged
 }
@@ -31,16 +31,16 @@ const (
 // Join starts to count a session. The session begins as light, with a credit of lightBelow. While
 // it waits, the clock advances, so it gets its turn.
 func (m *Meter) Join(u *Usage) {
-	if !u.begun {
-		*u = Usage{begun: true, service: m.clock - lightBelow, period: -1}
+	if !u.joined {
+		*u = Usage{joined: true, service: m.clock - lightBelow, period: -1}
 	}
 }
 
-// of returns a session's service on the clock's scale, with a bounded credit.
-func (m *Meter) of(u *Usage) time.Duration { return max(u.service, m.clock-maxCredit) }
+// serviceOf returns a session's service on the clock's scale, with a bounded credit.
+func (m *Meter) serviceOf(u *Usage) time.Duration { return max(u.service, m.clock-maxCredit) }
 
 // Light reports whether a session has recently received less than its fair share.
-func (m *Meter) Light(u *Usage) bool { return m.of(u)+lightBelow <= m.clock }
+func (m *Meter) Light(u *Usage) bool { return m.serviceOf(u)+lightBelow <= m.clock }
 
 // Charge adds d to a session's service and advances the clock.
 func (m *Meter) Charge(u *Usage, d time.Duration) {
@@ -52,7 +52,7 @@ func (m *Meter) Charge(u *Usage, d time.Duration) {
 		m.period, m.counts = now, [2]int{0, before}
 	}
 	m.Join(u)
-	usage := m.of(u)
+	usage := m.serviceOf(u)
 	if u.period != m.period {
 		u.period = m.period
 		m.counts[0]++

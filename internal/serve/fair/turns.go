@@ -20,10 +20,10 @@ import (
 type Turns struct {
 	reserve func(cores int) // sets the number of cores that the model's device leaves free
 
-	mu    sync.Mutex
-	meter Meter
-	pools [kinds]pool
-	light int // running light turns, in addition to the turns of the pools
+	mu         sync.Mutex
+	meter      Meter
+	pools      [kinds]pool
+	extraTurns int // running light turns, in addition to the turns of the pools
 }
 
 // Kind is the kind of a turn. Small turns do not wait for large turns, which may take long.
@@ -48,23 +48,23 @@ func KindOf(bytes int) Kind {
 
 // pool is the turns of one kind.
 type pool struct {
-	most    int // maximum of concurrent turns
-	taken   int
+	limit   int // maximum of concurrent turns
+	running int
 	waiting []*Share // shares with a waiting turn of this kind
 }
 
 // Share is one session's use of the turns.
 type Share struct {
-	turns  *Turns
-	took   Usage                  // guarded by turns.mu, like queues
-	queues [kinds][]chan struct{} // waiting turns; a channel is closed when its turn begins
+	turns   *Turns
+	usage   Usage                  // guarded by turns.mu, like waiting
+	waiting [kinds][]chan struct{} // waiting turns; a channel is closed when its turn begins
 }
 
 // New returns turns for half of the cores. The model uses the other half.
 func New(cores int, reserve func(cores int)) *Turns {
 	t := &Turns{reserve: reserve}
-	t.pools[Small].most = max(1, cores/2)
-	t.pools[Large].most = max(1, cores/4)
+	t.pools[Small].limit = max(1, cores/2)
+	t.pools[Large].limit = max(1, cores/4)
 	return t
 }
 
@@ -88,8 +88,8 @@ type Turn struct {
 	Kind Kind
 
 	share *Share
-	light bool          // in addition to the pools
-	began time.Duration // threadTime at the beginning
+	extra bool          // runs in addition to the turns of the pools
+	began time.Duration // CPU time of the thread at the beginning
 }
 
 // Begin waits for a turn of the session, unless ctx ends first. The goroutine must not wait for
@@ -98,21 +98,21 @@ func (s *Share) Begin(ctx context.Context, kind Kind) (Turn, error) {
 	t := s.turns
 	p := &t.pools[kind]
 	t.mu.Lock()
-	t.meter.Join(&s.took)
+	t.meter.Join(&s.usage)
 	light := false
 	switch {
-	case p.taken < p.most:
-		p.taken++
-		t.reserveNow()
-	case kind == Small && t.light < p.most && t.meter.Light(&s.took):
+	case p.running < p.limit:
+		p.running++
+		t.reserveCores()
+	case kind == Small && t.extraTurns < p.limit && t.meter.Light(&s.usage):
 		light = true
-		t.light++
+		t.extraTurns++
 	default:
 		begun := make(chan struct{})
-		if len(s.queues[kind]) == 0 {
+		if len(s.waiting[kind]) == 0 {
 			p.waiting = append(p.waiting, s)
 		}
-		s.queues[kind] = append(s.queues[kind], begun)
+		s.waiting[kind] = append(s.waiting[kind], begun)
 		t.mu.Unlock()
 		select {
 		case <-begun:
@@ -120,10 +120,10 @@ func (s *Share) Begin(ctx context.Context, kind Kind) (Turn, error) {
 		}
 		t.mu.Lock()
 		if ctx.Err() != nil {
-			if at := slices.Index(s.queues[kind], begun); at >= 0 {
-				s.leave(kind, at)
+			if index := slices.Index(s.waiting[kind], begun); index >= 0 {
+				s.dequeue(kind, index)
 			} else { // the turn has begun meanwhile
-				t.next(kind)
+				t.passOn(kind)
 			}
 			t.mu.Unlock()
 			return Turn{}, context.Cause(ctx)
@@ -136,47 +136,46 @@ func (s *Share) Begin(ctx context.Context, kind Kind) (Turn, error) {
 
 // End ends the turn, and charges the session for its time.
 func (x Turn) End() {
-	took := threadTime() - x.began
+	elapsed := threadTime() - x.began
 	runtime.UnlockOSThread()
 	t := x.share.turns
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.meter.Charge(&x.share.took, took)
-	if x.light {
-		t.light--
+	t.meter.Charge(&x.share.usage, elapsed)
+	if x.extra {
+		t.extraTurns--
 	} else {
-		t.next(x.Kind)
+		t.passOn(x.Kind)
 	}
 }
 
-// next gives an ended turn to the waiting session with the least service. The caller holds the
-// mutex, as for the methods below.
-func (t *Turns) next(kind Kind) {
+// passOn gives an ended turn to the waiting session with the least service. The caller holds t.mu.
+func (t *Turns) passOn(kind Kind) {
 	p := &t.pools[kind]
 	if len(p.waiting) == 0 {
-		p.taken--
-		t.reserveNow()
+		p.running--
+		t.reserveCores()
 		return
 	}
 	s := slices.MinFunc(p.waiting,
-		func(a, b *Share) int { return cmp.Compare(t.meter.of(&a.took), t.meter.of(&b.took)) })
-	begun := s.queues[kind][0]
-	s.leave(kind, 0)
+		func(a, b *Share) int { return cmp.Compare(t.meter.serviceOf(&a.usage), t.meter.serviceOf(&b.usage)) })
+	begun := s.waiting[kind][0]
+	s.dequeue(kind, 0)
 	close(begun)
 }
 
-// leave removes a waiting turn from its queue.
-func (s *Share) leave(kind Kind, at int) {
-	s.queues[kind] = slices.Delete(s.queues[kind], at, at+1)
-	if p := &s.turns.pools[kind]; len(s.queues[kind]) == 0 {
+// dequeue removes the waiting turn with an index from the session's queue. The caller holds turns.mu.
+func (s *Share) dequeue(kind Kind, index int) {
+	s.waiting[kind] = slices.Delete(s.waiting[kind], index, index+1)
+	if p := &s.turns.pools[kind]; len(s.waiting[kind]) == 0 {
 		p.waiting = slices.DeleteFunc(p.waiting, func(x *Share) bool { return x == s })
 	}
 }
 
 // Count is the numbers of turns of one kind.
 type Count struct {
-	Most    int // maximum of concurrent turns
-	Taken   int
+	Limit   int // maximum of concurrent turns
+	Running int
 	Waiting int // sessions with waiting turns
 }
 
@@ -185,16 +184,16 @@ func (t *Turns) Count(kind Kind) Count {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := &t.pools[kind]
-	return Count{p.most, p.taken, len(p.waiting)}
+	return Count{p.limit, p.running, len(p.waiting)}
 }
 
-// Moved calls set, which selects another device to reserve cores on, and reserves the cores there.
-func (t *Turns) Moved(set func()) {
+// SwitchDevice calls set, which selects another device to reserve cores on, and reserves the cores there.
+func (t *Turns) SwitchDevice(set func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	set()
-	t.reserveNow()
+	t.reserveCores()
 }
 
-// reserveNow reserves a core on the device for each running turn of the pools.
-func (t *Turns) reserveNow() { t.reserve(t.pools[Small].taken + t.pools[Large].taken) }
+// reserveCores reserves a core on the device for each running turn of the pools. The caller holds t.mu.
+func (t *Turns) reserveCores() { t.reserve(t.pools[Small].running + t.pools[Large].running) }

@@ -14,7 +14,7 @@ import (
 // oneTurn returns turns with one concurrent turn per kind.
 func oneTurn() *Turns {
 	t := New(2, func(int) {})
-	t.pools[Small].most, t.pools[Large].most = 1, 1
+	t.pools[Small].limit, t.pools[Large].limit = 1, 1
 	return t
 }
 
@@ -24,11 +24,11 @@ func TestNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := oneTurn()
 		greedy, modest, other := turns.Share(), turns.Share(), turns.Share()
-		turns.meter.Charge(&other.took, 0)
+		turns.meter.Charge(&other.usage, 0)
 		for range 200 {
-			turns.meter.Charge(&greedy.took, time.Millisecond)
+			turns.meter.Charge(&greedy.usage, time.Millisecond)
 		}
-		turns.meter.Charge(&modest.took, time.Millisecond) // not light, but with less service
+		turns.meter.Charge(&modest.usage, time.Millisecond) // not light, but with less service
 		held := must.Get(greedy.Begin(t.Context(), Small))(t)
 		light, err := other.Begin(t.Context(), Small) // occupies the only light turn
 		must.Succeed(t, err)
@@ -65,14 +65,14 @@ func TestNewSessionsTurn(t *testing.T) {
 		turns := oneTurn()
 		greedy, newcomer := turns.Share(), turns.Share()
 		held := must.Get(greedy.Begin(t.Context(), Small))(t)
-		turns.light = 1 // occupies the only light turn
+		turns.extraTurns = 1 // occupies the only light turn
 		var order []*Share
 		var all sync.WaitGroup
 		for _, s := range []*Share{greedy, greedy, newcomer} {
 			all.Go(func() { s.Do(t.Context(), 0, func() { order = append(order, s) }) })
 			synctest.Wait()
 		}
-		turns.meter.Charge(&greedy.took, time.Millisecond)
+		turns.meter.Charge(&greedy.usage, time.Millisecond)
 		held.End()
 		all.Wait()
 		if len(order) != 3 || order[0] != newcomer {
@@ -86,9 +86,9 @@ func TestNewSessionsTurn(t *testing.T) {
 func TestLightTurn(t *testing.T) {
 	turns := oneTurn()
 	greedy, modest := turns.Share(), turns.Share()
-	turns.meter.Charge(&modest.took, 0)
+	turns.meter.Charge(&modest.usage, 0)
 	for range 100 {
-		turns.meter.Charge(&greedy.took, time.Millisecond)
+		turns.meter.Charge(&greedy.usage, time.Millisecond)
 	}
 	for _, kind := range []Kind{Small, Large} {
 		held := must.Get(greedy.Begin(t.Context(), kind))(t)
@@ -129,12 +129,12 @@ func TestTurnsComeBack(t *testing.T) {
 	}
 	all.Wait()
 	for kind, p := range turns.pools {
-		if p.taken != 0 || len(p.waiting) != 0 {
-			t.Errorf("kind %d: got %d taken turns and %d waiting sessions, want 0 and 0", kind, p.taken, len(p.waiting))
+		if p.running != 0 || len(p.waiting) != 0 {
+			t.Errorf("kind %d: got %d taken turns and %d waiting sessions, want 0 and 0", kind, p.running, len(p.waiting))
 		}
 	}
-	if turns.light != 0 || reserved != 0 {
-		t.Errorf("got %d light turns and %d reserved cores, want 0 and 0", turns.light, reserved)
+	if turns.extraTurns != 0 || reserved != 0 {
+		t.Errorf("got %d light turns and %d reserved cores, want 0 and 0", turns.extraTurns, reserved)
 	}
 }
 
@@ -170,16 +170,16 @@ func TestMeter(t *testing.T) {
 // TestCount checks the limits of turns, and that a turn's kind depends on its bytes.
 func TestCount(t *testing.T) {
 	turns := New(8, func(int) {})
-	if s, l := turns.Count(Small), turns.Count(Large); s != (Count{Most: 4}) || l != (Count{Most: 2}) {
+	if s, l := turns.Count(Small), turns.Count(Large); s != (Count{Limit: 4}) || l != (Count{Limit: 2}) {
 		t.Errorf("got %+v small and %+v large turns, want limits 4 and 2", s, l)
 	}
 	share := turns.Share()
 	err := share.Do(t.Context(), LargeBytes+1, func() {
-		if s, l := turns.Count(Small), turns.Count(Large); s.Taken != 0 || l.Taken != 1 {
+		if s, l := turns.Count(Small), turns.Count(Large); s.Running != 0 || l.Running != 1 {
 			t.Errorf("got %+v small and %+v large turns, want one large turn", s, l)
 		}
 	})
-	if err != nil || turns.Count(Large).Taken != 0 {
+	if err != nil || turns.Count(Large).Running != 0 {
 		t.Errorf("got error %v and %+v large turns, want none taken", err, turns.Count(Large))
 	}
 }

@@ -11,10 +11,10 @@ import (
 // -1 if unknown; the buffer is not larger than length. The buffer of a long body grows with the
 // bytes received, because the length may be false, and ReadBody borrows its memory from the lender.
 // If m.Err is set, the body has been discarded. whole reports whether the body was read to its end,
-// so that the connection can be reused; it is false for bodies that exceed limit by more than most
-// bytes.
-func ReadBody(r io.Reader, length int64, limit, most int, from Lender) (m Message, whole bool, err error) {
-	l := loan{from: from}
+// so that the connection can be reused; it is false for bodies that exceed limit by more than
+// maxDiscard bytes.
+func ReadBody(r io.Reader, length int64, limit, maxDiscard int, lender Lender) (m Message, whole bool, err error) {
+	l := loan{lender: lender}
 	longest := limit + 1
 	if length >= 0 {
 		longest = int(min(int64(longest), length))
@@ -28,7 +28,7 @@ func ReadBody(r io.Reader, length int64, limit, most int, from Lender) (m Messag
 		if len(body) == cap(body) {
 			step := min(max(cap(body), 4096), longest-len(body))
 			if need := len(body) + step - room; need > 0 {
-				if !l.more(need) {
+				if !l.extend(need) {
 					m.Err = &jsonlines.NoRoom{Bytes: int64(len(body) + step)}
 					break
 				}
@@ -47,13 +47,13 @@ func ReadBody(r io.Reader, length int64, limit, most int, from Lender) (m Messag
 			return m, true, nil
 		}
 		if err != nil {
-			l.back()
+			l.giveBack()
 			return m, false, err
 		}
 	}
-	l.back()
+	l.giveBack()
 	body = nil
-	_, err = io.CopyN(io.Discard, r, int64(most))
+	_, err = io.CopyN(io.Discard, r, int64(maxDiscard))
 	if errors.Is(err, io.EOF) {
 		return m, true, nil
 	}

@@ -39,12 +39,12 @@ type Frames interface {
 
 // NewFrames returns the frames of a stream whose messages have at most limit bytes. Memory for long
 // messages is borrowed from the lender, which may be nil.
-func NewFrames(framing string, r io.Reader, w io.Writer, limit int, from Lender) Frames {
+func NewFrames(framing string, r io.Reader, w io.Writer, limit int, lender Lender) Frames {
 	if framing == LSP {
-		return &lspFrames{r: bufio.NewReaderSize(r, 1<<16), w: w, limit: limit, loan: loan{from: from}}
+		return &lspFrames{r: bufio.NewReaderSize(r, 1<<16), w: w, limit: limit, loan: loan{lender: lender}}
 	}
-	f := &lineFrames{r: jsonlines.NewReader(r, limit), w: w, loan: loan{from: from}}
-	f.r.Room = f.loan.more
+	f := &lineFrames{r: jsonlines.NewReader(r, limit), w: w, loan: loan{lender: lender}}
+	f.r.Room = f.loan.extend
 	return f
 }
 
@@ -58,7 +58,7 @@ func (f *lineFrames) Read() (Message, error) {
 	line, err := f.r.Next()
 	f.r.Detach()
 	if err != nil {
-		f.loan.back()
+		f.loan.giveBack()
 	}
 	head := line
 	var long *jsonlines.TooLong
@@ -72,7 +72,7 @@ func (f *lineFrames) Read() (Message, error) {
 		return Message{}, err
 	}
 	if f.r.Line() == 1 && (isHTTP(string(head)) || isHeader(string(head))) {
-		f.loan.back()
+		f.loan.giveBack()
 		if isHTTP(string(head)) {
 			return Message{}, errHTTP
 		}
@@ -136,30 +136,30 @@ func (f *lspFrames) Read() (Message, error) {
 	var body []byte
 	for n := 0; n < int(length); n = len(body) {
 		step := min(int(length)-n, max(n, jsonlines.Free)) // doubling keeps the number of copies small
-		if n > 0 && !f.loan.more(step) {
+		if n > 0 && !f.loan.extend(step) {
 			head := bytes.Clone(body[:jsonlines.HeadBytes])
 			return f.skip(length, int64(n), head, &jsonlines.NoRoom{Bytes: length, Head: head})
 		}
 		body = append(make([]byte, 0, n+step), body...)[:n+step]
 		if got, err := io.ReadFull(f.r, body[n:]); err != nil {
-			f.loan.back()
-			return Message{}, errEnded(length, int64(n+got))
+			f.loan.giveBack()
+			return Message{}, errTruncated(length, int64(n+got))
 		}
 	}
 	return Message{Body: body, Line: f.count, Room: f.loan.handOver()}, nil
 }
 
 // skip discards the rest of a message after its first n bytes.
-func (f *lspFrames) skip(length, n int64, head []byte, why error) (Message, error) {
-	f.loan.back()
+func (f *lspFrames) skip(length, n int64, head []byte, reason error) (Message, error) {
+	f.loan.giveBack()
 	if more, err := io.CopyN(io.Discard, f.r, length-n); err != nil {
-		return Message{}, errEnded(length, n+more)
+		return Message{}, errTruncated(length, n+more)
 	}
-	return Message{Line: f.count, Err: why, Head: head}, nil
+	return Message{Line: f.count, Err: reason, Head: head}, nil
 }
 
-// errEnded returns the error for a stream that ended after n bytes of a message.
-func errEnded(length, n int64) error {
+// errTruncated returns the error for a stream that ended after n bytes of a message.
+func errTruncated(length, n int64) error {
 	return BadHeader{fmt.Errorf("Content-Length %d: the stream ended after %d bytes", length, n)}
 }
 

@@ -22,11 +22,11 @@ func Linger(ctx context.Context, conn HalfCloser, silence time.Duration) {
 	if conn.CloseWrite() != nil {
 		return
 	}
-	waste := make([]byte, 4096)
+	discarded := make([]byte, 4096)
 	for ctx.Err() == nil {
 		conn.SetReadDeadline(time.Now().Add(silence))
-		_, err := conn.Read(waste)
-		if silent := errors.Is(err, os.ErrDeadlineExceeded); err != nil && !(silent && unreceived(conn)) {
+		_, err := conn.Read(discarded)
+		if silent := errors.Is(err, os.ErrDeadlineExceeded); err != nil && !(silent && hasUnreceivedData(conn)) {
 			return
 		}
 	}

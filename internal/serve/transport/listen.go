@@ -66,7 +66,7 @@ func Listen(a Address) (net.Listener, error) {
 		if len(a.Name) > maxPath {
 			return nil, fmt.Errorf("expected a path of at most %d bytes, found %d", maxPath, len(a.Name))
 		}
-		if err := removeDead(a.Name); err != nil {
+		if err := removeStaleSocket(a.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -87,8 +87,8 @@ func Public(a net.Addr) bool {
 	return ok && !tcp.IP.IsLoopback()
 }
 
-// removeDead removes a socket without a listener. Any other existing file is an error.
-func removeDead(path string) error {
+// removeStaleSocket removes a socket without a listener. Any other existing file is an error.
+func removeStaleSocket(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -10,15 +10,15 @@ type Lender interface {
 
 // loan is the memory borrowed for the current message.
 type loan struct {
-	from  Lender // nil if memory is not counted
-	bytes int64
+	lender Lender // nil if memory is not counted
+	bytes  int64
 }
 
-func (l *loan) more(bytes int) bool {
-	if l.from == nil {
+func (l *loan) extend(bytes int) bool {
+	if l.lender == nil {
 		return true
 	}
-	if !l.from.Lend(int64(bytes)) {
+	if !l.lender.Lend(int64(bytes)) {
 		return false
 	}
 	l.bytes += int64(bytes)
@@ -32,9 +32,9 @@ func (l *loan) handOver() int64 {
 	return bytes
 }
 
-// back returns the loan of a message that is not kept.
-func (l *loan) back() {
-	if l.from != nil {
-		l.from.TakeBack(l.handOver())
+// giveBack returns the loan of a message that is not kept.
+func (l *loan) giveBack() {
+	if l.lender != nil {
+		l.lender.TakeBack(l.handOver())
 	}
 }

@@ -9,26 +9,25 @@ import (
 // Outlet writes to a client and records how long the client has not read. Writes must not be
 // concurrent.
 type Outlet struct {
-	w     io.Writer
-	turn  func(bytes int, write func())
-	since atomic.Pointer[time.Time] // start of the write that is blocked by the client
+	w            io.Writer
+	runInTurn    func(bytes int, write func())
+	blockedSince atomic.Pointer[time.Time] // start of the write that is blocked by the client
 }
 
-// NewOutlet returns an outlet that writes to w. turn runs its function in a turn, which writes a
-// number of bytes without blocking. turn may skip the function; the bytes are then written by
-// blocking writes.
+// NewOutlet returns an outlet that writes to w. turn runs its function, which writes a number of bytes
+// without blocking, in a turn of the scheduler. If turn skips the function, blocking writes follow.
 func NewOutlet(w io.Writer, turn func(bytes int, write func())) *Outlet {
-	return &Outlet{w: w, turn: turn}
+	return &Outlet{w: w, runInTurn: turn}
 }
 
 // Write first writes, in a turn, as much as possible without blocking, and then the rest with
 // blocking writes.
 func (o *Outlet) Write(p []byte) (n int, err error) {
-	o.turn(len(p), func() { n = writeNow(o.w, p) })
-	defer o.since.Store(nil)
+	o.runInTurn(len(p), func() { n = writeNonBlocking(o.w, p) })
+	defer o.blockedSince.Store(nil)
 	for n < len(p) && err == nil {
 		now := time.Now()
-		o.since.Store(&now)
+		o.blockedSince.Store(&now)
 		var more int
 		more, err = o.w.Write(p[n:min(len(p), n+pieceBytes)])
 		n += more
@@ -40,9 +39,9 @@ func (o *Outlet) Write(p []byte) (n int, err error) {
 // counts as reading.
 const pieceBytes = 1 << 16
 
-// Since returns the start of the currently blocked write, or the zero time.
-func (o *Outlet) Since() time.Time {
-	if since := o.since.Load(); since != nil {
+// BlockedSince returns the start of the currently blocked write, or the zero time.
+func (o *Outlet) BlockedSince() time.Time {
+	if since := o.blockedSince.Load(); since != nil {
 		return *since
 	}
 	return time.Time{}
@@ -50,7 +49,7 @@ func (o *Outlet) Since() time.Time {
 
 // Blocked reports whether the current write has been blocked for more than blockedAfter.
 func (o *Outlet) Blocked() bool {
-	since := o.Since()
+	since := o.BlockedSince()
 	return !since.IsZero() && time.Since(since) > blockedAfter
 }
 

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unreceived reports whether the client's machine has not yet received all written data. For a Unix
+// hasUnreceivedData reports whether the client's machine has not yet received all written data. For a Unix
 // socket it returns false, since written data is already there.
-func unreceived(conn net.Conn) bool {
+func hasUnreceivedData(conn net.Conn) bool {
 	waiting := 0
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		control(tcp, func(fd int) { waiting, _ = unix.IoctlGetInt(fd, unix.SIOCOUTQ) })

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// writeNow writes as much to a connection as possible without blocking, and nothing to other
-// writers. It ignores errors: the write of the rest reports them.
-func writeNow(w io.Writer, p []byte) (n int) {
+// writeNonBlocking writes as much to a connection as possible without blocking, and nothing to other
+// writers. It ignores errors, because the caller's blocking write of the rest reports them.
+func writeNonBlocking(w io.Writer, p []byte) (n int) {
 	if _, ok := w.(net.Conn); !ok {
 		return 0
 	}

@@ -15,17 +15,17 @@ func (c *call) needsText() bool {
 	return c.model.task.HasPositions() && c.method == c.model.task.Method()
 }
 
-// placesUnit returns the unit of positions in the session's results.
-func (s *session) placesUnit() string { return cmp.Or(s.places, requests.Characters) }
+// unitOfPositions returns the unit of positions in the session's results.
+func (s *session) unitOfPositions() string { return cmp.Or(s.positionUnit, requests.Characters) }
 
 // locate computes the text positions of the tokens that the model reads, and releases the text.
 func (c *call) locate(r *requests.Request, q *sequence) error {
 	text, used := *q.text, len(r.Sequences[0])
-	if err := c.reserve(requests.PlaceBytes * int64(used)); err != nil {
+	if err := c.reserve(requests.OffsetBytes * int64(used)); err != nil {
 		return err
 	}
 	if stopped := c.do(len(text),
-		func() { c.model.parser.LocateIn(r, text, used, c.session.placesUnit()) }); stopped != nil {
+		func() { c.model.parser.RecordPositionsIn(r, text, used, c.session.unitOfPositions()) }); stopped != nil {
 		return stopped
 	}
 	q.text = nil
@@ -33,17 +33,17 @@ func (c *call) locate(r *requests.Request, q *sequence) error {
 	return nil
 }
 
-// keepText keeps a field's text in q.text until locate, if the call's result has positions.
+// keepText stores a field's text in q.text for locate, if the call's result has positions.
 func (c *call) keepText(q *sequence, found string, value json.RawMessage) error {
 	if !c.needsText() || strings.HasPrefix(found, "tokens") {
 		return nil
 	}
 	raw := strings.HasPrefix(found, "bytes")
-	most := int64(len(value))
+	maxBytes := int64(len(value))
 	if raw {
-		most += 2 * int64(base64.StdEncoding.DecodedLen(len(value)))
+		maxBytes += 2 * int64(base64.StdEncoding.DecodedLen(len(value)))
 	}
-	if err := c.reserve(most); err != nil {
+	if err := c.reserve(maxBytes); err != nil {
 		return err
 	}
 	var text string
@@ -60,7 +60,7 @@ func (c *call) keepText(q *sequence, found string, value json.RawMessage) error 
 	if err != nil {
 		return badParam(q.field, "%v", err)
 	}
-	c.free(most - int64(len(text)))
+	c.free(maxBytes - int64(len(text)))
 	q.text = &text
 	return nil
 }
