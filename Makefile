@@ -1,4 +1,4 @@
-# Everything a developer does. `make test` installs nothing; `make deps` installs what else the tests can use.
+# The tasks of a developer. `make test` installs nothing; `make deps` installs the optional dependencies of the tests.
 GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DOCKERFILE_UTILS := dockerfile-utils@0.16.3
@@ -6,10 +6,10 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
 .PHONY: build check test test-again test-race test-race-models test-subgroups test-calls test-go test-pure test-dist ci cross dist fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
 
-build: ## the program, in ./sftseq
+build: ## compile the program to ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
 
-dist: ## archives of a release, in dist; see docs/install.md
+dist: ## write the archives of a release to dist; see docs/install.md
 	rm -rf dist && CGO_ENABLED=0 $(GO) run -trimpath ./internal/dist -out dist
 
 # Checks a change within a minute: gofmt, go vet, and the tests of most packages with -short.
@@ -19,31 +19,30 @@ check:
 	$(GO) vet ./...
 	$(GO) test -short -vet=off $$($(GO) list ./... | grep -vE '/(cmd/.*|sft|sft/train|vk)$$')
 
-# The whole suite. It installs nothing and needs no root: its last lines name the tests that were
-# left out because the machine lacks something. With CI=true such a test fails (internal/testenv).
-# One package more is tested at a time than there are processors, because the longest ones wait a lot.
-PROCESSORS := $(shell nproc 2>/dev/null || echo 2)
+# Runs the whole suite. It installs nothing and does not need root. Its last lines name the skipped tests
+# and the missing dependencies. With CI=true a missing dependency is a failure (internal/testenv).
+# It tests one package more than there are CPUs concurrently, because the longest packages mostly wait.
+CPUS := $(shell nproc 2>/dev/null || echo 2)
 test:
 	@list=$$(mktemp) && trap 'rm -f "$$list"' EXIT && status=0; \
-	SFTSEQ_LEFT_OUT=$$list $(GO) test -p $$(($(PROCESSORS) + 1)) -vet=off -timeout 20m ./... || status=$$?; \
-	sort -u "$$list" | awk -F '\t' '$(LEFT_OUT)'; exit $$status
+	SFTSEQ_LEFT_OUT=$$list $(GO) test -p $$(($(CPUS) + 1)) -vet=off -timeout 20m ./... || status=$$?; \
+	sort -u "$$list" | awk -F '\t' '$(LIST_SKIPPED)'; exit $$status
 
-# Prints for each thing that is missing the tests that need it.
-LEFT_OUT = NR == 1 { print "\nLeft out, because this machine lacks what these tests need:" } \
-    $$1 != what { printf "%s  %s:", what == "" ? "" : "\n", $$1; what = $$1; package = "" } \
+# Prints each missing dependency, followed by the tests that need it.
+LIST_SKIPPED = NR == 1 { print "\nSkipped tests, by missing dependency:" } \
+    $$1 != dependency { printf "%s  %s:", dependency == "" ? "" : "\n", $$1; dependency = $$1; package = "" } \
     $$2 != package { printf " %s", $$2; package = $$2 } \
     { printf " %s", $$3 } \
     END { if (NR) print "\nmake deps installs programs, drivers and packages on Debian." }
 
-# Repeats the tests that find more under another condition; the tests decide which ones do. As
-# many run at once as there are processors: concurrent code under the race detector; shaders
-# with subgroups of 4, 16 and 32 beside the 8 of most processors; calls into Vulkan with their pointers checked,
-# and under the race detector; kernels of the processor without assembly; and the program
-# without cgo. The race detector's packages are in two parts, so that no processor waits for
-# the longest one at the end; the second comes after the shaders, when the first has compiled
-# what both import.
+# Repeats tests under other conditions; each test decides whether a condition applies to it. The
+# conditions run concurrently, one per CPU: the race detector for concurrent code; shaders with
+# subgroups of 4, 16 and 32 in addition to the usual 8; calls into Vulkan with checked pointers and
+# the race detector; CPU kernels without assembly; and the program without cgo. The packages for the
+# race detector are divided into two targets, so that no CPU waits for the longest package at the end.
+# The second target comes after the shaders, when the first has compiled the common imports.
 test-again:
-	@$(MAKE) --no-print-directory -j $(PROCESSORS) test-race test-subgroups test-race-models test-go test-calls test-pure
+	@$(MAKE) --no-print-directory -j $(CPUS) test-race test-subgroups test-race-models test-go test-calls test-pure
 
 AGAIN := $(GO) test -p 1 -vet=off -timeout 20m
 test-race:
@@ -59,18 +58,18 @@ test-go:
 test-pure:
 	CGO_ENABLED=0 $(AGAIN) ./vk ./device
 
-# All that a change must pass.
+# Runs all checks that a change must pass.
 ci: deps
 	$(MAKE) test test-again lint cross test-dist
 
-# The archives and images of a release, which take long because they compile the program for
-# other systems.
+# Tests the archives and images of a release. It is slow because it compiles the program for other
+# systems.
 test-dist:
 	SFTSEQ_DIST=1 $(GO) test -timeout 30m ./internal/dist
 
-# Without cgo the program compiles for other systems and processors; what computes is
-# tested on arm64, too, where an emulator is installed. -trimpath as for releases, whose test
-# has compiled the packages for Windows already.
+# Compiles the program without cgo for other systems and architectures. If an emulator is installed, it
+# also tests the numerical packages on arm64. -trimpath, which releases use as well, reuses the
+# packages for Windows that test-dist has compiled.
 EMULATOR := $(shell command -v qemu-aarch64-static)
 cross:
 	for target in linux/arm64 darwin/arm64 windows/amd64; do \
@@ -81,17 +80,17 @@ cross:
 	[ -z '$(EMULATOR)' ] || CGO_ENABLED=0 GOARCH=arm64 $(GO) test -timeout 15m -short -exec '$(EMULATOR)' \
 	    ./internal/fmath ./internal/philox ./internal/simd ./internal/tensor ./internal/cpu
 
-# Every fuzz target for a time, one after the other; FUZZ picks some by a regular
-# expression, such as seq or table.FuzzJSON. An input that fails is kept in the package's
+# Runs the fuzz targets one after the other, FUZZTIME each. FUZZ selects targets by a regular
+# expression, such as seq or table.FuzzJSON. A failing input is stored in the package's
 # testdata/fuzz, where go test finds it.
 FUZZTIME ?= 10s
 FUZZ ?= .
 fuzz:
 	$(GO) run ./internal/fuzz -time $(FUZZTIME) -match '$(FUZZ)'
 
-# The program is killed at random moments while it trains, pretrains, generates, converts and serves an
-# index: nothing is torn, nothing that was acknowledged is lost, a resumed run has the same
-# bits. The tests do it 20 times.
+# Kills the program at random moments while it trains, pretrains, generates, converts and serves an
+# index. It checks that no file is half-written, that no acknowledged change is lost, and that a
+# resumed run has the same bits. The ordinary tests kill it 20 times.
 KILLS ?= 1000
 kills:
 	$(GO) test ./cmd/sftseq -count 1 -timeout 0 -v -run '^TestKills' -kills $(KILLS)
@@ -106,10 +105,10 @@ lint: asm-check
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./sinusoid/... ./seq/...
 
-# What measures a graphics processor, in one folder to be taken to a machine with
-# nothing but a driver; see docs/performance.md. There ./run.sh. The libraries are
-# the loader, and what drivers ask for on a machine without a display; they are used
-# only where those of the machine find nothing.
+# Packs the GPU benchmarks into one folder for a machine that has only a driver; run.sh in the folder
+# starts them (see docs/performance.md). The packed libraries are the Vulkan loader and the libraries
+# that drivers need on a machine without a display. run.sh uses them only if the machine's own
+# libraries find no GPU.
 KIT := gpu-kit
 KIT_PACKAGES := libvulkan1 libglvnd0 libglx0 libegl1 libx11-6 libxext6 libxcb1 libxau6 libxdmcp6 libbsd0 libmd0
 PEER ?= $(wildcard ../shared/peer/sft_torch_gpu.py)
@@ -119,23 +118,30 @@ bench-gpu-kit:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(KIT)/report ./internal/bench/gpukit
 	cp -r internal/bench/gpukit/run.sh internal/bench/gpukit/configs sft/testdata/golden $(KIT)
 	@if [ -n '$(PEER)' ]; then cp '$(PEER)' $(KIT)/sft_torch_gpu.py && chmod u+w $(KIT)/sft_torch_gpu.py; \
-	    else echo 'without PyTorch to compare with: PEER=path/to/sft_torch_gpu.py takes its program along'; fi
+	    else echo 'no PyTorch program to compare with: set PEER=path/to/sft_torch_gpu.py to include it'; fi
 	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && cd $$d && if apt-get -o APT::Sandbox::User=root download -qq $(KIT_PACKAGES); then \
 	    for p in *.deb; do dpkg -x $$p . || exit 1; done && find usr/lib -type l -name 'lib*.so.*' -exec cp -L {} '$(CURDIR)/$(KIT)/lib' ';'; \
-	    else echo 'without a Vulkan loader: the machine must have one'; fi
+	    else echo 'the folder has no Vulkan loader: the other machine must have one'; fi
 	@size=$$(du -sm $(KIT) | cut -f 1); echo "$(KIT): $$size MiB"; [ $$size -lt 100 ]
 
 cover:
 	SFTSEQ_DIST=1 $(GO) test -coverprofile=cover.out -timeout 30m ./...
 	$(GO) tool cover -func=cover.out | tail -1
 
-# Debian's PyTorch checks docs/python.md; Mesa's processor driver runs the Vulkan
-# device, watched by the validation layer; the compilers check the shaders; jq and
-# Node.js, wherever it is from, run the clients in examples/, and ONNX Runtime in it exported
-# models; Chromium opens reports, whose text needs a font; QEMU runs tests for arm64; GNU parallel and the launchers of MPI
-# and Slurm start several processes; Neovim shows spans; nginx and Caddy stand in front of the server; Compose checks a
-# file; flit builds the client for Python; fish, zsh and man show completions and the manual page;
-# Buildah builds images, of a Debian that mmdebstrap makes. Without apt all that is left to the user.
+# Installs the optional dependencies of the tests. Without apt it installs only Go and npm packages.
+#   PyTorch                       checks docs/python.md
+#   Mesa's CPU driver             runs the Vulkan device under the validation layer
+#   glslang, SPIRV-Tools          check the shaders
+#   jq, Node.js, ONNX Runtime     run the clients in examples/ and exported models
+#   Chromium, a font              open reports
+#   QEMU                          runs tests for arm64
+#   GNU parallel, MPI, Slurm      start several processes
+#   Neovim                        shows spans
+#   nginx, Caddy                  are proxies in front of the server
+#   Compose                       checks a deployment file
+#   flit                          builds the client for Python
+#   fish, zsh, man                show completions and the manual page
+#   Buildah, mmdebstrap           build images
 PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static libpmix-dev
 COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 parallel:parallel \
     sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium \
@@ -157,32 +163,31 @@ deps:
 	[ -z "$$missing" ] || $(SUDO) apt-get update -qq; \
 	for p in $$missing; do \
 	    $(SUDO) apt-get install -y -qq --no-install-recommends $$p >/dev/null || \
-	    echo "$$p is not to be had: the tests that need it will be skipped"; \
+	    echo "could not install $$p: the tests that need it will be skipped"; \
 	done
 	@[ -x $(SHADER_TOOLS)/bin/spirv-val ] || shaders/newer-tools.sh $(SHADER_TOOLS) >/dev/null || \
-	    echo "newer compilers are not to be had: shaders with cooperative matrices will not be checked"
+	    echo "could not install newer shader compilers: shaders with cooperative matrices will not be checked"
 	@for d in $(NODE_PACKAGES); do \
 	    [ $$d/node_modules/.package-lock.json -nt $$d/package-lock.json ] || \
 	    (cd $$d && npm ci --silent --ignore-scripts && npm run --silent --if-present build) || \
-	    echo "npm's packages of $$d are not to be had: the tests that need them will be skipped"; \
+	    echo "could not install the npm packages of $$d: the tests that need them will be skipped"; \
 	done
 
-# The SPIR-V of shaders that have changed. Cooperative matrices need newer tools
-# than Debian 12 has.
+# Compiles changed shaders to SPIR-V. Cooperative matrices need newer tools than those of Debian 12.
 shaders: $(SHADER_TOOLS)/bin/spirv-val
 	$(GO) run ./shaders/internal/gen -glslang-coopmat $(SHADER_TOOLS)/bin/glslang -spirv-val-coopmat $(SHADER_TOOLS)/bin/spirv-val
 
 $(SHADER_TOOLS)/bin/spirv-val:
 	shaders/newer-tools.sh $(SHADER_TOOLS)
 
-# The assembly of internal/simd, from its generator.
+# Generates the assembly of internal/simd.
 SIMD ?= internal/simd
 asm:
 	cd $(SIMD)/gen && for f in gemm attention elementwise peak; do \
 	    $(GO) run . -family $$f -out ../$${f}_amd64.s || exit 1; \
 	done
 
-# What is committed is what the generator writes.
+# Checks that the committed assembly equals the generator's output.
 asm-check:
 	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && cp -r internal/simd/gen $$d && $(MAKE) -s asm SIMD=$$d && \
 	    for f in $$d/*amd64*; do cmp $$f internal/simd/$$(basename $$f) || { echo "run make asm"; exit 1; }; done

@@ -67,8 +67,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// auto reports whether Open chooses the device.
-func (o Options) auto() bool { return o.Name == "" || o.Name == "auto" }
+// isAuto reports whether Open chooses the device.
+func (o Options) isAuto() bool { return o.Name == "" || o.Name == "auto" }
 
 // index returns N if the name is vulkan:N.
 func (o Options) index() (n int, ok bool) {
@@ -104,15 +104,15 @@ func Open(o Options) (Device, error) {
 	mixed := o.Precision == Mixed || o.Precision == Fastest && info.Mixed
 	d, err := vk.Open(vk.Options{Index: info.Index, Mixed: mixed, Notice: o.Notice})
 	if err != nil {
-		return nil, o.refusal(err)
+		return nil, o.openError(err)
 	}
 	return d, nil
 }
 
-// refusal returns the error of a device that could not be opened. If the user did not name the
+// openError returns the error of a device that could not be opened. If the user did not name the
 // device, it adds a hint to use the CPU.
-func (o Options) refusal(err error) error {
-	if o.auto() {
+func (o Options) openError(err error) error {
+	if o.isAuto() {
 		return fmt.Errorf("%w; --device cpu does without it", err)
 	}
 	return err
@@ -145,13 +145,13 @@ func openCPU(o Options) (Device, error) {
 // choose returns the selected Vulkan device, or nil for the CPU. If Vulkan is needed but
 // unavailable, the error contains the reason.
 func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) {
-	usable := func(i vk.Info) bool { return i.Missing == "" }
-	graphics := selectDevices(offered, func(i vk.Info) bool {
-		return usable(i) &&
+	isUsable := func(i vk.Info) bool { return i.Missing == "" }
+	gpus := selectDevices(offered, func(i vk.Info) bool {
+		return isUsable(i) &&
 			(i.Kind == "discrete" || i.Kind == "integrated")
 	})
-	if o.auto() {
-		return o.turn(graphics), nil
+	if o.isAuto() {
+		return o.deviceForTurn(gpus), nil
 	}
 	if unavailable != nil {
 		return nil, fmt.Errorf("device %s: %w", o.Name, unavailable)
@@ -162,10 +162,10 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 		}
 		return &offered[n], nil
 	}
-	cpus := func(i vk.Info) bool { return usable(i) && i.Kind == "cpu" }
-	others := selectDevices(offered, func(i vk.Info) bool { return usable(i) && !cpus(i) })
-	for _, devices := range [][]vk.Info{others, selectDevices(offered, cpus)} {
-		if found := o.turn(devices); found != nil {
+	isCPU := func(i vk.Info) bool { return isUsable(i) && i.Kind == "cpu" }
+	nonCPUs := selectDevices(offered, func(i vk.Info) bool { return isUsable(i) && !isCPU(i) })
+	for _, devices := range [][]vk.Info{nonCPUs, selectDevices(offered, isCPU)} {
+		if found := o.deviceForTurn(devices); found != nil {
 			return found, nil
 		}
 	}
@@ -176,18 +176,18 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 	return nil, err
 }
 
-// turn returns the device for the process's turn, or nil if there are no devices.
-func (o Options) turn(devices []vk.Info) *vk.Info {
+// deviceForTurn returns the device for the process's turn, or nil if there are no devices.
+func (o Options) deviceForTurn(devices []vk.Info) *vk.Info {
 	if len(devices) == 0 {
 		return nil
 	}
 	return &devices[o.Turn%len(devices)]
 }
 
-// selectDevices returns the devices for which kind is true.
-func selectDevices(offered []vk.Info, kind func(vk.Info) bool) (out []vk.Info) {
-	for _, i := range offered {
-		if kind(i) {
+// selectDevices returns the devices for which include returns true.
+func selectDevices(devices []vk.Info, include func(vk.Info) bool) (out []vk.Info) {
+	for _, i := range devices {
+		if include(i) {
 			out = append(out, i)
 		}
 	}
@@ -214,11 +214,11 @@ func List() (devices []Info, unavailable error) {
 	for _, i := range offered {
 		devices = append(devices, Info{fmt.Sprint(vulkanPrefix, i.Index), i})
 	}
-	self := vk.Info{Name: cpuName, Kind: "cpu"}
+	cpuInfo := vk.Info{Name: cpuName, Kind: "cpu"}
 	if d, err := openCPU(Options{}); err != nil {
-		self.Missing = err.Error()
+		cpuInfo.Missing = err.Error()
 	} else {
-		self.Name = d.Name()
+		cpuInfo.Name = d.Name()
 	}
-	return append(devices, Info{cpuName, self}), unavailable
+	return append(devices, Info{cpuName, cpuInfo}), unavailable
 }

@@ -61,7 +61,7 @@ func TestRefusal(t *testing.T) {
 		name, want string
 	}{{"", "broken; --device cpu does without it"}, {"auto", "broken; --device cpu does without it"},
 		{"vulkan", "broken"}, {"vulkan:0", "broken"}} {
-		if err := (Options{Name: c.name}).refusal(broken); err.Error() != c.want || !errors.Is(err, broken) {
+		if err := (Options{Name: c.name}).openError(broken); err.Error() != c.want || !errors.Is(err, broken) {
 			t.Errorf("%q: error %v, want %s", c.name, err, c.want)
 		}
 	}

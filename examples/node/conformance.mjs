@@ -1,5 +1,5 @@
-// Tests `sftseq serve` with npm's vscode-jsonrpc as the client. It is run by
-// cmd/sftseq/clients_test.go, or by hand:
+// Tests `sftseq serve` with npm's vscode-jsonrpc as the client. cmd/sftseq/clients_test.go runs it. To
+// run it by hand:
 //
 //   (cd examples/node && npm ci)
 //   node examples/node/conformance.mjs lsp ./sftseq sft/testdata/golden/pre
@@ -17,7 +17,7 @@ import {
 
 const [framing, program, model] = process.argv.slice(2);
 
-// vscode-jsonrpc has LSP's framing; these two classes have one message per line.
+// vscode-jsonrpc implements only LSP's framing. LineReader and LineWriter use one message per line.
 class LineReader extends AbstractMessageReader {
   constructor(stream) {
     super();
@@ -45,7 +45,7 @@ class LineWriter extends AbstractMessageWriter {
 
 const [Reader, Writer] = { lsp: [StreamMessageReader, StreamMessageWriter], lines: [LineReader, LineWriter] }[framing];
 
-// predict returns the output of `sftseq predict`. Every answer must have the same bits.
+// predict returns the output of `sftseq predict`. The server's results must have the same bits.
 function predict(sequences) {
   const input = sequences.map((s) => JSON.stringify(s)).join('\n');
   const { status, stdout } = spawnSync(program, ['predict', '--model', model], { input, encoding: 'utf8' });
@@ -68,10 +68,10 @@ class Session {
     this.exited = once(this.server, 'exit').then(([status]) => status);
     this.connection = createMessageConnection(new Reader(this.server.stdout), new Writer(this.server.stdin), console);
     this.pushes = [];
-    this.waiting = () => {};
+    this.onPush = () => {};
     this.connection.onNotification('sequence/publishClassification', (p) => {
       this.pushes.push(p);
-      this.waiting(p);
+      this.onPush(p);
     });
     this.logged = new Promise((resolve) => this.connection.onNotification('window/logMessage', resolve));
     this.connection.listen();
@@ -90,14 +90,14 @@ class Session {
       capabilities: { general: { positionEncodings: ['utf-16'] } }, // the encoding of JavaScript strings
     });
   }
-  // pushed is the push of a version, which has come or is still to come.
-  pushed(version) {
+  // pushOf resolves to the pushed prediction of a document version, whether it has arrived already or not.
+  pushOf(version) {
     return new Promise((resolve) => {
-      this.waiting = (p) => p.version === version && resolve(p);
-      this.pushes.forEach(this.waiting);
+      this.onPush = (p) => p.version === version && resolve(p);
+      this.pushes.forEach(this.onPush);
     });
   }
-  // progress is the first that comes for a token.
+  // progress resolves to the first progress value for a token.
   progress(token) {
     return new Promise((resolve) => this.connection.onProgress(new ProgressType(), token, resolve));
   }
@@ -115,25 +115,25 @@ async function open(...flags) {
   return s;
 }
 
-// refused expects an answer that is an error, and returns it.
-async function refused(code, answer) {
+// expectError waits for a response, which must be an error with a code, and returns the error.
+async function expectError(code, response) {
   try {
-    assert.fail(`expected ${code}, got ${JSON.stringify(await answer).slice(0, 300)}`);
+    assert.fail(`expected ${code}, got ${JSON.stringify(await response).slice(0, 300)}`);
   } catch (e) {
     assert.equal(e.code, code, e.message);
     return e;
   }
 }
 
-// heavy is a small message that takes long: 2,049 windows. Later messages arrive
-// during its computation.
-const heavy = { tokens: Array(4096).fill(1), window: { policy: 'sliding', length: 2048, stride: 1 } };
+// slowRequest is a small message with 2,049 windows to compute, so that later messages arrive during
+// its computation.
+const slowRequest = { tokens: Array(4096).fill(1), window: { policy: 'sliding', length: 2048, stride: 1 } };
 
 test('a session lives from initialize to exit', async () => {
   const s = new Session();
-  await refused(-32002, s.request('sequence/classify', { text: '1' }));
-  await refused(-32002, s.request('no/method'));
-  await refused(-32002, s.request('shutdown'));
+  await expectError(-32002, s.request('sequence/classify', { text: '1' }));
+  await expectError(-32002, s.request('no/method'));
+  await expectError(-32002, s.request('shutdown'));
   const { serverInfo, capabilities, model } = await s.initialize();
   assert.equal(serverInfo.name, 'sftseq');
   assert.equal(capabilities.positionEncoding, 'utf-16');
@@ -141,12 +141,12 @@ test('a session lives from initialize to exit', async () => {
   assert.ok(capabilities.methods.includes('sequence/classify'));
   assert.equal(model.task, 'classification');
   assert.deepEqual(model, await s.request('model/info'));
-  await refused(-32600, s.initialize());
+  await expectError(-32600, s.initialize());
   await s.notify('initialized', {});
-  await s.notify('no/method', {}); // must be passed over
+  await s.notify('no/method', {}); // must be ignored
   assert.equal(await s.request('shutdown'), null);
-  await refused(-32600, s.request('sequence/classify', { text: '1' }));
-  await refused(-32600, s.request('shutdown'));
+  await expectError(-32600, s.request('sequence/classify', { text: '1' }));
+  await expectError(-32600, s.request('shutdown'));
   await s.notify('exit');
   assert.equal(await s.exited, 0);
 });
@@ -163,18 +163,18 @@ test('exit without initialize has status 1', async () => {
   assert.equal(await s.exited, 1);
 });
 
-test('the end of the input leaves nothing unanswered', async () => {
+test('the server completes pending requests after the end of the input', async () => {
   const s = await open();
   const begun = s.progress('work');
-  const sequences = Array(20).fill({ tokens: heavy.tokens });
-  const answer = s.request('sequence/classify', { sequences, workDoneToken: 'work' });
+  const sequences = Array(20).fill({ tokens: slowRequest.tokens });
+  const response = s.request('sequence/classify', { sequences, workDoneToken: 'work' });
   await begun;
   s.connection.end();
-  assert.equal((await answer).results.length, 20);
+  assert.equal((await response).results.length, 20);
   assert.equal(await s.exited, 0);
 });
 
-test('classify answers as predict does', async () => {
+test('classify returns the results of predict', async () => {
   const s = await open();
   const sequences = Array.from({ length: 60 }, (_, i) => ({ tokens: Array.from({ length: 1 + i * 7 }, (_, j) => 1 + ((i + j * j) % 15)) }));
   const want = predict(sequences);
@@ -188,14 +188,14 @@ test('classify answers as predict does', async () => {
   assert.equal(await s.shutdown(), 0);
 });
 
-test('an error says what was wrong, and where', async () => {
+test('an error names the invalid field', async () => {
   const s = await open();
-  const unknown = await refused(-32601, s.request('sequence/guess', { text: '1' }));
+  const unknown = await expectError(-32601, s.request('sequence/guess', { text: '1' }));
   assert.match(unknown.message, /sequence\/guess/);
   assert.equal(unknown.data.found, 'sequence/guess');
-  await refused(-32601, s.request('retrieval/score', { text_a: '1', text_b: '2' })); // the model reads no pairs
-  assert.equal((await refused(-32602, s.request('sequence/classify', { tokens: [99] }))).data.field, 'tokens');
-  assert.equal((await refused(-32602, s.request('sequence/classify', { uri: 'file:///closed' }))).data.field, 'uri');
+  await expectError(-32601, s.request('retrieval/score', { text_a: '1', text_b: '2' })); // the model reads no pairs
+  assert.equal((await expectError(-32602, s.request('sequence/classify', { tokens: [99] }))).data.field, 'tokens');
+  assert.equal((await expectError(-32602, s.request('sequence/classify', { uri: 'file:///closed' }))).data.field, 'uri');
   const { results } = await s.request('sequence/classify', { sequences: [{ tokens: [] }, { tokens: [7] }] });
   assert.equal(results[0].error.code, -32602);
   assert.equal(results[0].error.data.field, 'sequences[0].tokens');
@@ -203,7 +203,7 @@ test('an error says what was wrong, and where', async () => {
   assert.equal(await s.shutdown(), 0);
 });
 
-test('progress comes in order, and partial results one by one', async () => {
+test('progress and partial results arrive in order', async () => {
   const s = await open();
   const sequences = Array.from({ length: 100 }, (_, i) => ({ tokens: Array(40 * (i + 1)).fill(1 + (i % 15)) }));
   const total = sequences.reduce((n, q) => n + q.tokens.length, 0);
@@ -211,8 +211,8 @@ test('progress comes in order, and partial results one by one', async () => {
   const work = [], parts = [];
   s.connection.onProgress(type, 'work', (v) => work.push(v));
   s.connection.onProgress(type, 7, (v) => parts.push(...v.results)); // a token may be a number
-  const answer = await s.request('sequence/classify', { sequences, workDoneToken: 'work', partialResultToken: 7 });
-  assert.deepEqual(answer, { results: [] });
+  const response = await s.request('sequence/classify', { sequences, workDoneToken: 'work', partialResultToken: 7 });
+  assert.deepEqual(response, { results: [] });
   const [begin, ...reports] = work, end = reports.pop();
   assert.deepEqual([begin.kind, begin.done, begin.cancellable], ['begin', 0, true]);
   assert.ok(reports.length >= 1);
@@ -228,26 +228,26 @@ test('progress comes in order, and partial results one by one', async () => {
   assert.equal(await s.shutdown(), 0);
 });
 
-test('a cancelled request is answered by -32800, and gives its place to others', async () => {
+test('a cancelled request fails with -32800, and its slot serves other requests', async () => {
   const s = await open();
   const tokens = { tokens: [12, 3, 10, 15] };
   const [want] = predict([tokens]);
   const early = new CancellationTokenSource();
-  const first = s.request('sequence/classify', heavy, early.token);
+  const first = s.request('sequence/classify', slowRequest, early.token);
   early.cancel(); // before the server has read it
-  await refused(-32800, first);
+  await expectError(-32800, first);
 
   const late = new CancellationTokenSource();
   const begun = s.progress('work');
-  const second = s.request('sequence/classify', { ...heavy, workDoneToken: 'work' }, late.token);
-  await begun; // it is being computed
+  const second = s.request('sequence/classify', { ...slowRequest, workDoneToken: 'work' }, late.token);
+  await begun; // the request is being computed
   late.cancel();
-  await refused(-32800, second);
+  await expectError(-32800, second);
   assert.deepEqual(await s.request('sequence/classify', tokens), want);
 
-  // Among many, exactly the cancelled ones fail.
+  // Of 40 concurrent requests, exactly the cancelled ones fail.
   const sources = Array.from({ length: 40 }, () => new CancellationTokenSource());
-  const answers = sources.map((c, i) => s.request('sequence/classify', i % 2 ? tokens : heavy, c.token));
+  const answers = sources.map((c, i) => s.request('sequence/classify', i % 2 ? tokens : slowRequest, c.token));
   sources.forEach((c, i) => i % 2 || c.cancel());
   for (const [i, { value, reason }] of (await Promise.allSettled(answers)).entries()) {
     i % 2 ? assert.deepEqual(value, want) : assert.equal(reason?.code, -32800);
@@ -257,23 +257,23 @@ test('a cancelled request is answered by -32800, and gives its place to others',
   assert.equal(await s.shutdown(), 0);
 });
 
-test('documents are classified as they change, never backwards', async () => {
+test('a document is classified after changes, with ascending versions', async () => {
   const s = await open('--debounce', '20ms');
   const uri = 'file:///expression';
   let text = '[MAX 2 9 ]', version = 1;
   await s.notify('sequence/didOpen', { uri, version, text });
-  const { label, scores, logits, length } = await s.pushed(1);
+  const { label, scores, logits, length } = await s.pushOf(1);
   assert.deepEqual({ label, logits, probabilities: scores, length }, predict([{ text }])[0]);
 
-  // Edits at random, a burst at a time. Words beyond ListOps are tokens, too; of
-  // this one each character is two units, which an edit must not cut.
+  // Random edits, in bursts. Characters outside ListOps are tokens, too. 𝒳 has two UTF-16 code units,
+  // which an edit must not separate.
   let seed = 1;
   const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
   const words = ['[MIN 4 7 ]', ' 3 ', '', ' 𝒳 ', '[SM 5 ', ' ]'];
-  const whole = (at) => (/[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at);
+  const characterEnd = (at) => (/[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at);
   for (let burst = 0; burst < 20; burst++) {
     for (let edit = 0; edit < 10; edit++) {
-      const start = whole(random(text.length + 1)), end = whole(Math.min(text.length, start + random(8)));
+      const start = characterEnd(random(text.length + 1)), end = characterEnd(Math.min(text.length, start + random(8)));
       const word = words[random(words.length)];
       text = text.slice(0, start) + word + text.slice(end);
       await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ range: { start, end }, text: word }] });
@@ -284,7 +284,7 @@ test('documents are classified as they change, never backwards', async () => {
   const changes = [{ range: { start: at, end: at }, text: ' 8' }, { range: { start: at + 2, end: at + 2 }, text: ' ]' }];
   text += ' 8 ]';
   await s.notify('sequence/didChange', { uri, version: ++version, changes });
-  const last = await s.pushed(version);
+  const last = await s.pushOf(version);
   const [want] = predict([{ text }]);
   assert.deepEqual([last.label, last.logits, last.length], [want.label, want.logits, want.length]);
   assert.deepEqual(await s.request('sequence/classify', { uri }), { ...want, uri, version });
@@ -292,30 +292,30 @@ test('documents are classified as they change, never backwards', async () => {
   assert.ok(versions.every((v, i) => i === 0 || v > versions[i - 1]), `${versions}`);
   assert.ok(versions.length > 2, `${versions}`);
 
-  // A request for a text that then changes: of as many windows as the heavy one.
+  // A request for a document that changes during the computation.
   await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '1 '.repeat(4096) }] });
-  const stale = s.request('sequence/classify', { uri, window: heavy.window });
+  const stale = s.request('sequence/classify', { uri, window: slowRequest.window });
   await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '2' }] });
-  await refused(-32801, stale);
-  assert.equal((await s.pushed(version)).label, predict([{ text: '2' }])[0].label);
+  await expectError(-32801, stale);
+  assert.equal((await s.pushOf(version)).label, predict([{ text: '2' }])[0].label);
 
-  // A change that cannot be applied is logged, and a whole text repairs the document.
+  // A change that cannot be applied is logged, and a characterEnd text repairs the document.
   await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ range: { start: 5, end: 9 }, text: '' }] });
   assert.match((await s.logged).message, /range within 1 UTF-16 code units/);
-  await refused(-32803, s.request('sequence/classify', { uri }));
+  await expectError(-32803, s.request('sequence/classify', { uri }));
   await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '3' }] });
-  assert.equal((await s.pushed(version)).label, predict([{ text: '3' }])[0].label);
+  assert.equal((await s.pushOf(version)).label, predict([{ text: '3' }])[0].label);
 
   const count = s.pushes.length;
   await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '4' }] });
   await s.notify('sequence/didClose', { uri });
-  await refused(-32602, s.request('sequence/classify', { uri }));
+  await expectError(-32602, s.request('sequence/classify', { uri }));
   await new Promise((resolve) => setTimeout(resolve, 100)); // five times the debounce
   assert.equal(s.pushes.length, count);
   assert.equal(await s.shutdown(), 0);
 });
 
-test('a version is not pushed once it is superseded', async () => {
+test('the prediction of a replaced version is not pushed', async () => {
   const s = await open('--debounce', '1ms');
   const until = async (is) => {
     while (!is(await s.request('server/stats'))) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -324,7 +324,7 @@ test('a version is not pushed once it is superseded', async () => {
   await s.notify('sequence/didOpen', { uri, version: 1, text: '1 '.repeat(2048), window });
   await until(({ runningBatches }) => runningBatches > 0);
   await s.notify('sequence/didChange', { uri, version: 2, changes: [{ text: '2' }] });
-  await s.pushed(2);
+  await s.pushOf(2);
   await until(({ waiting, runningBatches }) => waiting + runningBatches === 0);
   await s.request('model/info'); // earlier notifications precede the response
   assert.deepEqual(s.pushes.map((p) => p.version), [2]);

@@ -37,19 +37,19 @@ function metadata(file) {
   return Object.fromEntries(entries);
 }
 
-// fetched returns the response to a request for a file.
-async function fetched(url) {
-  const answer = await fetch(url);
-  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${answer.statusText}`);
-  return answer;
+// fetchFile returns the response to a request for a file. An HTTP error status throws.
+async function fetchFile(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
+  return response;
 }
 
-// encoder returns the function from a text to its ids, for the tokenizer of a model at a URL.
-async function encoder(tokenizer, url) {
+// makeEncoder returns a function that converts text to token ids with the tokenizer of the model at url.
+async function makeEncoder(tokenizer, url) {
   if (tokenizer.type === "byte") return (text) => Array.from(new TextEncoder().encode(text), (byte) => byte + 1);
   const [{ Tokenizer }, file] = await Promise.all([
     import("./node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs"),
-    fetched(url.replace(/\.onnx$/, ".tokenizer.json")).then((answer) => answer.json()),
+    fetchFile(url.replace(/\.onnx$/, ".tokenizer.json")).then((response) => response.json()),
   ]);
   const words = new Tokenizer(file, { unk_token: "[UNK]" });
   return (text) => words.encode(text).ids;
@@ -57,22 +57,22 @@ async function encoder(tokenizer, url) {
 
 /** Reads a model and returns a function that classifies a text: [{label, probability}, …], the most probable first. */
 export async function load(url) {
-  const file = new Uint8Array(await (await fetched(url)).arrayBuffer());
-  const about = metadata(file);
-  const tokenizer = JSON.parse(about.tokenizer);
-  if (about.task !== "classification" || !["byte", "words"].includes(tokenizer.type))
-    throw new Error(`expected a classification of bytes or words, found the task ${about.task} and the tokenizer ${tokenizer.type}`);
-  const encode = await encoder(tokenizer, url);
+  const file = new Uint8Array(await (await fetchFile(url)).arrayBuffer());
+  const properties = metadata(file);
+  const tokenizer = JSON.parse(properties.tokenizer);
+  if (properties.task !== "classification" || !["byte", "words"].includes(tokenizer.type))
+    throw new Error(`expected a classification of bytes or words, found the task ${properties.task} and the tokenizer ${tokenizer.type}`);
+  const encode = await makeEncoder(tokenizer, url);
   const unit = tokenizer.type === "byte" ? "bytes" : "words";
-  const names = about.label_names && JSON.parse(about.label_names);
+  const names = properties.label_names && JSON.parse(properties.label_names);
   const session = await ort.InferenceSession.create(file, { executionProviders: ["wasm"] });
   if (session.inputNames.includes("word_hashes"))
     throw new Error("expected a model that reads ids alone, found one with n-grams of words: train it with --ngrams bytes:3-6:2^20, or on words");
   return async (text) => {
     const tokens = BigInt64Array.from(encode(text), BigInt);
     if (tokens.length === 0) throw new Error("the text is empty");
-    if (tokens.length > about.max_length && !about.input_window)
-      throw new Error(`the text has ${tokens.length} ${unit}, the model accepts at most ${about.max_length}`);
+    if (tokens.length > properties.max_length && !properties.input_window)
+      throw new Error(`the text has ${tokens.length} ${unit}, the model accepts at most ${properties.max_length}`);
     const { logits } = await session.run({ tokens: new ort.Tensor("int64", tokens, [tokens.length]) });
     const largest = Math.max(...logits.data);
     const odds = Array.from(logits.data, (v) => Math.exp(v - largest));
