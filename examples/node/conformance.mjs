@@ -299,7 +299,7 @@ test('a document is classified after changes, with ascending versions', async ()
   await expectError(-32801, stale);
   assert.equal((await s.pushOf(version)).label, predict([{ text: '2' }])[0].label);
 
-  // A change that cannot be applied is logged, and a characterEnd text repairs the document.
+  // A change that cannot be applied is logged, and a whole text repairs the document.
   await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ range: { start: 5, end: 9 }, text: '' }] });
   assert.match((await s.logged).message, /range within 1 UTF-16 code units/);
   await expectError(-32803, s.request('sequence/classify', { uri }));

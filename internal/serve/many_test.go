@@ -141,7 +141,7 @@ func TestMemoryOfLists(t *testing.T) {
 	taken := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
 			if err := elements("ids", list, func(int, json.RawMessage) error { return nil }); err == nil {
-				b.Fatal("a list of more than maxMany elements was accepted")
+				b.Fatal("a list of more than maxElements elements was accepted")
 			}
 		}
 	}).AllocedBytesPerOp()

@@ -76,7 +76,7 @@ func TestScansTakeTurns(t *testing.T) {
 	eventually(t, "the changes do not wait for a turn", waitsForLarge(s, 2))
 	end()
 	if !<-found {
-		t.Error("bringsWhole returned false, want true")
+		t.Error("replacesWholeText returned false, want true")
 	}
 	if m := c.message(); m.Error == nil || m.Error.Code != -32602 {
 		t.Errorf("got %+v, want error -32602", m)

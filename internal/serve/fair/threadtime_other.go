@@ -4,7 +4,7 @@ package fair
 
 import "time"
 
-var loaded = time.Now()
+var processStart = time.Now()
 
 // threadTime returns the elapsed time, because this system has no CPU time of threads.
-func threadTime() time.Duration { return time.Since(loaded) }
+func threadTime() time.Duration { return time.Since(processStart) }

@@ -4,8 +4,8 @@ package transport
 
 import "net"
 
-// Only Linux can detect unreceived data and closed sockets.
+// Only Linux can detect hasUnreceivedData data and closed sockets.
 
-func unreceived(net.Conn) bool { return false }
+func hasUnreceivedData(net.Conn) bool { return false }
 
 func Closed(any) bool { return false }

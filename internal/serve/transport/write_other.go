@@ -4,5 +4,5 @@ package transport
 
 import "io"
 
-// writeNow writes nothing, because non-blocking writes are not supported here.
-func writeNow(io.Writer, []byte) int { return 0 }
+// writeNonBlocking writes nothing, because non-blocking writes are not supported here.
+func writeNonBlocking(io.Writer, []byte) int { return 0 }
