@@ -4,7 +4,7 @@ package transport
 
 import "net"
 
-// Only Linux can detect hasUnreceivedData data and closed sockets.
+// Only Linux can detect data that was not received, and closed sockets.
 
 func hasUnreceivedData(net.Conn) bool { return false }
 
