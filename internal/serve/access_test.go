@@ -53,8 +53,8 @@ func (b *logBuffer) entries(t testing.TB) (all []accessEntry) {
 	return all
 }
 
-// logged returns options with an access log, and the buffer that receives the log.
-func logged(t testing.TB) (Options, *logBuffer) {
+// optionsWithAccessLog returns options with an access log, and the buffer that receives the log.
+func optionsWithAccessLog(t testing.TB) (Options, *logBuffer) {
 	o, b := testOptions(t, "pre"), &logBuffer{}
 	o.Log, o.AccessLog = slog.New(slog.NewJSONHandler(b, nil)), true
 	return o, b
@@ -63,7 +63,7 @@ func logged(t testing.TB) (Options, *logBuffer) {
 // TestAccessLog checks that the access log has one line per response: over HTTP, over JSON-RPC and
 // for a bare line.
 func TestAccessLog(t *testing.T) {
-	o, log := logged(t)
+	o, log := optionsWithAccessLog(t)
 	w := startHTTP(t, o, HTTPOptions{Tokens: NewTokens("0123456789abcdef")})
 	w.token = "0123456789abcdef"
 	sent := 0
@@ -106,7 +106,7 @@ func TestAccessLog(t *testing.T) {
 	await()
 	c.call(17, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3}}, nil)
 	await()
-	c.refuse("x", "sequence/classify", map[string]any{"tokens": []int{99}}, codeParams, "99")
+	c.expectError("x", "sequence/classify", map[string]any{"tokens": []int{99}}, codeParams, "99")
 	await()
 	bare := dial(t, w.server)
 	bare.send(`{"id":"line","tokens":[5,6]}`)
@@ -130,7 +130,7 @@ func TestAccessLog(t *testing.T) {
 // X-Forwarded-For, in the same header or in a second one. A forged or very long address from the
 // client must not hide it.
 func TestForwardedFor(t *testing.T) {
-	o, log := logged(t)
+	o, log := optionsWithAccessLog(t)
 	w := startHTTP(t, o, HTTPOptions{})
 	for n, sent := range []string{"X-Forwarded-For: " + strings.Repeat("6", 100) + ", 203.0.113.7",
 		"X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 203.0.113.7"} {
@@ -144,7 +144,7 @@ func TestForwardedFor(t *testing.T) {
 
 // TestNoAccessLog checks that requests are not logged unless the access log is on.
 func TestNoAccessLog(t *testing.T) {
-	o, log := logged(t)
+	o, log := optionsWithAccessLog(t)
 	o.AccessLog = false
 	w := startHTTP(t, o, HTTPOptions{})
 	w.post("/classify", `{"tokens":[1]}`)
@@ -156,7 +156,7 @@ func TestNoAccessLog(t *testing.T) {
 // TestRequestIdentity checks that a response repeats the client's request id and continues its
 // trace. The server replaces an id that could corrupt a log and ignores a malformed trace.
 func TestRequestIdentity(t *testing.T) {
-	o, log := logged(t)
+	o, log := optionsWithAccessLog(t)
 	w := startHTTP(t, o, HTTPOptions{})
 	const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 	for _, c := range []struct{ id, trace, wantID, wantTrace string }{

@@ -18,26 +18,26 @@ import (
 func TestWindowsOfNumbersAndLabels(t *testing.T) {
 	tokens := []int{12, 3, 10, 15, 7}
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
-		s := start(t, testOptions(t, folder))
+		s := startServer(t, testOptions(t, folder))
 		c := dial(t, s).initialize(nil)
-		ask := func(id int, params map[string]any) (out map[string]any) {
+		request := func(id int, params map[string]any) (out map[string]any) {
 			t.Helper()
 			c.call(id, method, params, &out)
 			return out
 		}
-		answer := func(of map[string]any) any {
-			if of["numbers"] != nil {
-				return of["numbers"]
+		values := func(result map[string]any) any {
+			if result["numbers"] != nil {
+				return result["numbers"]
 			}
-			return []any{of["labels"], of["probabilities"]}
+			return []any{result["labels"], result["probabilities"]}
 		}
-		tail := ask(1, map[string]any{"tokens": tokens, "window": map[string]any{"policy": "tail", "length": 4}})
-		if want := ask(2, map[string]any{"tokens": tokens[1:]}); !reflect.DeepEqual(answer(tail), answer(want)) ||
+		tail := request(1, map[string]any{"tokens": tokens, "window": map[string]any{"policy": "tail", "length": 4}})
+		if want := request(2, map[string]any{"tokens": tokens[1:]}); !reflect.DeepEqual(values(tail), values(want)) ||
 			tail["length"] != 5.0 || !reflect.DeepEqual(tail["window"], map[string]any{"policy": "tail", "start": 1.0,
 			"end": 5.0, "count": 1.0}) || tail["windows"] != nil {
 			t.Errorf("%s: tail window: got %v, want %v", folder, tail, want)
 		}
-		sliding := ask(3, map[string]any{"tokens": tokens, "window": map[string]any{"policy": "sliding",
+		sliding := request(3, map[string]any{"tokens": tokens, "window": map[string]any{"policy": "sliding",
 			"length": 4, "stride": 1}})
 		windows, _ := sliding["windows"].([]any)
 		if len(windows) != 2 {
@@ -46,8 +46,8 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 		logits := []float64{}
 		for i, w := range windows {
 			w := w.(map[string]any)
-			if want := ask(4+i, map[string]any{"tokens": tokens[i : i+4]}); !reflect.DeepEqual(answer(w),
-				answer(want)) || w["start"] != float64(i) || w["end"] != float64(i+4) {
+			if want := request(4+i, map[string]any{"tokens": tokens[i : i+4]}); !reflect.DeepEqual(values(w),
+				values(want)) || w["start"] != float64(i) || w["end"] != float64(i+4) {
 				t.Errorf("%s: window %d: %v, want %v", folder, i, w, want)
 			}
 			logits = append(logits, logitOf(s.current().config, w))
@@ -58,8 +58,8 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 		}
 		c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": "[MAX 2 9 1 0",
 			"window": json.RawMessage(`{"policy":"head","length":2}`)})
-		if of := ask(9, map[string]any{"uri": "a"}); of["window"].(map[string]any)["end"] != 2.0 || of["uri"] != "a" {
-			t.Errorf("%s: document: got %v, want a window that ends at 2", folder, of)
+		if result := request(9, map[string]any{"uri": "a"}); result["window"].(map[string]any)["end"] != 2.0 || result["uri"] != "a" {
+			t.Errorf("%s: document: got %v, want a window that ends at 2", folder, result)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 // TestUsedOfWindows checks the field "used" of a model that truncates: the tokens of all windows.
 func TestUsedOfWindows(t *testing.T) {
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
-		c := dial(t, start(t, truncating(t, folder))).initialize(nil)
+		c := dial(t, startServer(t, truncatingOptions(t, folder))).initialize(nil)
 		for window, used := range map[string]int{`{"policy":"tail","length":3}`: 3,
 			`{"policy":"sliding","length":3}`: 5, "null": 5} {
 			var got struct{ Length, Used int }
@@ -82,11 +82,11 @@ func TestUsedOfWindows(t *testing.T) {
 
 // logitOf returns the first logit of a response: the standardised number, or the log-odds of label
 // "0".
-func logitOf(c *sft.Config, of map[string]any) float64 {
-	if numbers, ok := of["numbers"].(map[string]any); ok {
+func logitOf(c *sft.Config, result map[string]any) float64 {
+	if numbers, ok := result["numbers"].(map[string]any); ok {
 		return (numbers[c.Numbers[0].Name].(float64) - c.Numbers[0].Mean) / c.Numbers[0].Deviation
 	}
-	p := of["probabilities"].(map[string]any)["0"].(float64)
+	p := result["probabilities"].(map[string]any)["0"].(float64)
 	return math.Log(p / (1 - p))
 }
 
@@ -95,17 +95,17 @@ func logitOf(c *sft.Config, of map[string]any) float64 {
 func TestWindowsThatDoNotApply(t *testing.T) {
 	w := json.RawMessage(`{"policy":"head"}`)
 	for _, folder := range []string{"tagging", "fill_mask", "retrieval"} {
-		c := dial(t, start(t, testOptions(t, folder))).initialize(nil)
+		c := dial(t, startServer(t, testOptions(t, folder))).initialize(nil)
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "a", "window": w})
 		m := c.message()
 		var logged struct{ Message string }
 		if decode(t, m.Params, &logged); m.Method != "window/logMessage" || logged.Message == "" {
 			t.Errorf("%s: got %s %+v, want a log message", folder, m.Method, logged)
 		}
-		c.refuse(1, "sequence/embed", map[string]any{"uri": "u"}, -32602, "no document")
+		c.expectError(1, "sequence/embed", map[string]any{"uri": "u"}, -32602, "no document")
 	}
-	c := dial(t, start(t, testOptions(t, "tagging"))).initialize(nil)
-	c.refuse(1, "sequence/tag", map[string]any{"text": "Ann", "window": w}, -32602,
+	c := dial(t, startServer(t, testOptions(t, "tagging"))).initialize(nil)
+	c.expectError(1, "sequence/tag", map[string]any{"text": "Ann", "window": w}, -32602,
 		"window: the task tagging does not support windows")
 }
 
@@ -119,7 +119,7 @@ func TestWindowAfterReload(t *testing.T) {
 		names = names[1:]
 		return m, err
 	}
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(nil)
 	text := "Ann Lee met Zoë in New York." // the first model cannot tokenize this text
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": text,

@@ -29,7 +29,7 @@ func TestBatchingIsBitExact(t *testing.T) {
 	for _, budget := range []int{0, 50, 700} {
 		o := testOptions(t, "pre")
 		o.MaxBatchTokens = budget
-		s := start(t, o)
+		s := startServer(t, o)
 		var clients sync.WaitGroup
 		for k := range 4 {
 			c := dial(t, s).initialize(struct{}{})
@@ -70,8 +70,8 @@ func TestBatchingIsBitExact(t *testing.T) {
 	}
 }
 
-// hold makes every batch wait until release is closed or the batch is cancelled.
-func hold(s *Server) (release chan struct{}) {
+// blockBatches makes every batch wait until the caller closes release or the batch is cancelled.
+func blockBatches(s *Server) (release chan struct{}) {
 	release = make(chan struct{})
 	s.batcher.Before = func(ctx context.Context) {
 		select {
@@ -82,18 +82,18 @@ func hold(s *Server) (release chan struct{}) {
 	return release
 }
 
-// waiting returns the number of queued jobs, their tokens and the number of running batches.
-func waiting(s *Server) (jobs, tokens, running int) {
+// queueState returns the number of queued jobs, their tokens and the number of running batches.
+func queueState(s *Server) (jobs, tokens, running int) {
 	b := s.batcher.Stats()
 	return b.Waiting, b.Tokens, b.Running
 }
 
-// eventually polls f until it returns true and fails the test with the message what after patience.
-func eventually(t testing.TB, what string, f func() bool) {
+// eventually polls f until it returns true. After waitLimit it fails the test with the message failure.
+func eventually(t testing.TB, failure string, f func() bool) {
 	t.Helper()
-	for late := time.Now().Add(patience); !f(); {
+	for late := time.Now().Add(waitLimit); !f(); {
 		if time.Now().After(late) {
-			t.Fatal(what)
+			t.Fatal(failure)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -102,27 +102,27 @@ func eventually(t testing.TB, what string, f func() bool) {
 // TestCancel checks that a cancelled request gets its error immediately and frees its slot. A batch
 // whose requests are all cancelled stops.
 func TestCancel(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	release := hold(s)
+	s := startServer(t, testOptions(t, "pre"))
+	release := blockBatches(s)
 	a, b := dial(t, s).initialize(struct{}{}), dial(t, s).initialize(struct{}{})
 	for i := range 20 {
 		a.request(i, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3}})
 	}
 	b.request("x", "sequence/classify", map[string]any{"tokens": []int{4}})
 	b.request("y", "sequence/classify", map[string]any{"tokens": []int{5}})
-	eventually(t, "fewer than two batches are running", func() bool { _, _, running := waiting(s); return running == 2 })
+	eventually(t, "fewer than two batches are running", func() bool { _, _, running := queueState(s); return running == 2 })
 	for i := range 20 {
 		a.notify("$/cancelRequest", map[string]any{"id": i})
-		if m := a.answer(i); m.Error == nil || m.Error.Code != -32800 {
+		if m := a.response(i); m.Error == nil || m.Error.Code != -32800 {
 			t.Fatalf("request %d: got %+v, want error -32800", i, m)
 		}
 	}
 	b.notify("$/cancelRequest", map[string]any{"id": "y"})
-	if m := b.answer("y"); m.Error == nil || m.Error.Code != -32800 {
+	if m := b.response("y"); m.Error == nil || m.Error.Code != -32800 {
 		t.Fatalf("request y: got %+v, want error -32800", m)
 	}
 	close(release)
-	if m := b.answer("x"); m.Error != nil {
+	if m := b.response("x"); m.Error != nil {
 		t.Errorf("request x: error %+v", m.Error)
 	}
 	b.notify("$/cancelRequest", map[string]any{"id": "x"}) // ignored: x is complete
@@ -134,17 +134,17 @@ func TestCancel(t *testing.T) {
 
 // TestCancelStopsBatch checks that a running batch ends when its last job is cancelled.
 func TestCancelStopsBatch(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	hold(s) // never released: only a cancelled context ends a batch
+	s := startServer(t, testOptions(t, "pre"))
+	blockBatches(s) // never released: only a cancelled context ends a batch
 	c := dial(t, s).initialize(struct{}{})
 	c.request(1, "sequence/classify",
 		map[string]any{"sequences": []any{map[string]any{"tokens": []int{1}}, map[string]any{"tokens": []int{2}}}})
-	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := queueState(s); return running > 0 })
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
-	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
+	if m := c.response(1); m.Error == nil || m.Error.Code != -32800 {
 		t.Fatalf("got %+v, want error -32800", m)
 	}
-	eventually(t, "the batch is still running", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
+	eventually(t, "the batch is still running", func() bool { jobs, _, running := queueState(s); return running+jobs == 0 })
 }
 
 // TestReload checks that started requests complete with the old model, later requests use the new
@@ -159,14 +159,14 @@ func TestReload(t *testing.T) {
 		m.Release = func() { released.Add(1); free() }
 		return m, err
 	}
-	s := start(t, o)
-	release := hold(s)
+	s := startServer(t, o)
+	release := blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
-	eventually(t, "the document is not classified", func() bool { _, _, running := waiting(s); return running > 0 })
+	eventually(t, "the document is not classified", func() bool { _, _, running := queueState(s); return running > 0 })
 	want := logits(t, s, []int32{1, 2})
 	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
-	eventually(t, "the request is not queued", func() bool { jobs, _, running := waiting(s); return jobs+running > 1 })
+	eventually(t, "the request is not queued", func() bool { jobs, _, running := queueState(s); return jobs+running > 1 })
 	must.Succeed(t, s.Reload())
 	if released.Load() != 0 {
 		t.Error("the old model was released while a request used it")

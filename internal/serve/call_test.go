@@ -22,7 +22,7 @@ func withMethod(t *testing.T, name string, run func(*call) (any, error)) {
 func TestAsManyAsAllowed(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxInflight = 1
-	c := dial(t, start(t, o)).initialize(struct{}{})
+	c := dial(t, startServer(t, o)).initialize(struct{}{})
 	for n := range 5000 {
 		c.call(n, "model/info", nil, nil)
 	}
@@ -37,7 +37,7 @@ func TestSessionWaitsForCalls(t *testing.T) {
 		<-release
 		return nil, nil
 	})
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	c.request(1, "test/wait", nil)
 	x := <-begun
@@ -53,14 +53,14 @@ func TestSessionWaitsForCalls(t *testing.T) {
 
 // TestErrorsCounted checks that server/stats counts failed calls by error code.
 func TestErrorsCounted(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	release := hold(s)
+	s := startServer(t, testOptions(t, "pre"))
+	release := blockBatches(s)
 	defer close(release)
 	c := dial(t, s).initialize(struct{}{})
-	c.refuse(1, "sequence/classify", map[string]any{"tokens": "1"}, -32602, "tokens")
+	c.expectError(1, "sequence/classify", map[string]any{"tokens": "1"}, -32602, "tokens")
 	c.request(2, "sequence/classify", map[string]any{"tokens": []int{1}})
 	c.notify("$/cancelRequest", map[string]any{"id": 2})
-	c.answer(2)
+	c.response(2)
 	var x stats
 	c.call(3, "server/stats", nil, &x)
 	if len(x.Errors) != 2 || x.Errors["-32602"] != 1 || x.Errors["-32800"] != 1 {
@@ -85,7 +85,7 @@ func TestSessionGoesOnBesideRelease(t *testing.T) {
 		m.Release = sync.OnceFunc(func() { close(closing); <-closed; free() })
 		return m, err
 	}
-	s := start(t, o)
+	s := startServer(t, o)
 	s.options.Load = load(t, "pre")
 	c := dial(t, s).initialize(struct{}{})
 	defer close(closed)
@@ -99,7 +99,7 @@ func TestSessionGoesOnBesideRelease(t *testing.T) {
 
 // TestCancelledCallTakesNoTurn checks that a cancelled call does not run, even if a turn is free.
 func TestCancelledCallTakesNoTurn(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, ctx: ctx}
 	cancel(errCancelled)

@@ -10,8 +10,8 @@ import (
 // TestClosedIsGone checks that the server drops the requests of a client that closed its Unix
 // socket. If the client closed only its sending half, the server completes the requests.
 func TestClosedIsGone(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	release := hold(s)
+	s := startServer(t, testOptions(t, "pre"))
+	release := blockBatches(s)
 	gone, half := dial(t, s).initialize(struct{}{}), dial(t, s).initialize(struct{}{})
 	for _, c := range []*client{gone, half} {
 		c.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
@@ -22,7 +22,7 @@ func TestClosedIsGone(t *testing.T) {
 	select {
 	case err := <-gone.ended:
 		must.Fail(t, "", "the session ended without an error")(err)
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("the session of the closed socket did not end")
 	}
 	time.Sleep(200 * time.Millisecond) // longer than the server's interval between checks for closed sockets

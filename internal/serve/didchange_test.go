@@ -59,7 +59,7 @@ func TestLostChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := testOptions(t, "pre")
 			o.MaxLine = 1000
-			s := start(t, o)
+			s := startServer(t, o)
 			x := dial(t, s).initialize(struct{}{})
 			x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
 			x.message() // the class of the opened document
@@ -109,14 +109,14 @@ func TestLostChanges(t *testing.T) {
 // TestOpenedBadly checks that a malformed sequence/didOpen closes the document of the same name,
 // and that a malformed sequence/didClose leaves it open.
 func TestOpenedBadly(t *testing.T) {
-	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
+	c := dial(t, startServer(t, testOptions(t, "pre"))).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
 	c.message() // the class of the opened document
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": "2", "text": "7"})
 	if m := c.message(); !strings.Contains(string(m.Params), `version: expected a whole number, found \"2\"`) {
 		t.Errorf("got %s, want an error about the version", m.Params)
 	}
-	c.refuse(1, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
+	c.expectError(1, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 	for _, field := range []string{"explain", "tokens", "bytes", "changes"} {
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "7", field: "x"})
 		if m := c.message(); !strings.Contains(string(m.Params), "didOpen: "+field+": unexpected field") {
@@ -133,13 +133,13 @@ func TestOpenedBadly(t *testing.T) {
 		c.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil) // the document is still open
 	}
 	c.notify("sequence/didClose", map[string]any{"uri": "u", "text": "7"}) // closes although text is refused
-	c.refuse(3, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
+	c.expectError(3, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 }
 
 // TestWholeTextAgain checks that the server reports every refused whole text after it has asked for
 // the whole text, and ignores edits silently.
 func TestWholeTextAgain(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 5, "text": "[MAX 2 9 ]"})
 	c.message() // the class of the opened document
@@ -183,8 +183,8 @@ func TestWholeTextAgain(t *testing.T) {
 func TestChangeBehindClose(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
-	s := start(t, o)
-	c := dial(t, s).initialize(counting("utf-16"))
+	s := startServer(t, o)
+	c := dial(t, s).initialize(encodingParams("utf-16"))
 	change := func(version int) {
 		c.notify("sequence/didChange", map[string]any{"uri": "u", "version": version,
 			"changes": []any{map[string]any{"range": map[string]int{"start": 8, "end": 8}, "text": " 1"}}})
@@ -192,7 +192,7 @@ func TestChangeBehindClose(t *testing.T) {
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
 	change(2)
 	c.call(1, "model/info", struct{}{}, nil)
-	d := scheduled(t, s, "u")
+	d := openScheduled(t, s, "u")
 	d.mu.Lock()
 	change(3)
 	time.Sleep(100 * time.Millisecond) // long enough for the change to wait for the lock

@@ -81,8 +81,8 @@ func TestEdits(t *testing.T) {
 			o := testOptions(t, "pre")
 			o.Load = longModel(t)
 			o.Debounce = 20 * time.Millisecond
-			s := start(t, o)
-			c := dial(t, s).initialize(counting(encoding))
+			s := startServer(t, o)
+			c := dial(t, s).initialize(encodingParams(encoding))
 			r := rand.New(rand.NewPCG(1, 2))
 			text := newMirror(encoding)
 			for n := 0; n < size; {
@@ -144,7 +144,7 @@ func TestEdits(t *testing.T) {
 				t.Errorf("got logits %v pushed and %v by uri, want %v", pushed.Logits, info.Logits, final.Logits)
 			}
 			c.notify("sequence/didClose", map[string]any{"uri": uri})
-			c.refuse("closed", "sequence/classify", map[string]any{"uri": uri}, -32602, "no document")
+			c.expectError("closed", "sequence/classify", map[string]any{"uri": uri}, -32602, "no document")
 		})
 	}
 }
@@ -168,12 +168,12 @@ func documentText(s *Server, uri string) string {
 func TestDocumentChangesMeanwhile(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
-	s := start(t, o)
-	release := hold(s)
+	s := startServer(t, o)
+	release := blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
 	c.request(1, "sequence/classify", map[string]any{"uri": "u"})
-	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := queueState(s); return running > 0 })
 	c.request(2, "sequence/classify", map[string]any{"uri": "u"}) // the server may not have started this request yet
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{}})
 	for range 2 {
@@ -182,14 +182,14 @@ func TestDocumentChangesMeanwhile(t *testing.T) {
 			t.Errorf("request %s: got %s, error %+v, want -32801", m.ID, m.Result, m.Error)
 		}
 	}
-	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
+	eventually(t, "the batch goes on", func() bool { jobs, _, running := queueState(s); return running+jobs == 0 })
 	close(release)
 }
 
 // TestLongDocument checks that a document above the maximum length gets an error, unless the client
 // opens it with a window.
 func TestLongDocument(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	text := strings.Repeat("1 ", 6000)
 	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": text})
@@ -214,7 +214,7 @@ func TestLongDocument(t *testing.T) {
 func TestClosedBehindRequest(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
-	c := dial(t, start(t, o)).initialize(struct{}{})
+	c := dial(t, startServer(t, o)).initialize(struct{}{})
 	missed := 0
 	for n := range 200 {
 		closing := `{"jsonrpc":"2.0","method":"sequence/didClose","params":{"uri":"u"}}`
@@ -224,7 +224,7 @@ func TestClosedBehindRequest(t *testing.T) {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"1 2"}}
 {"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"uri":"u"}}
 %s`, n, closing))
-		m := c.answer(n)
+		m := c.response(n)
 		if m.Error != nil && (m.Error.Code != -32801 || !strings.Contains(string(m.Error.Data), `"uri":"u"`)) {
 			t.Fatalf("round %d: got error %+v, want -32801", n, m.Error)
 		}
@@ -233,15 +233,15 @@ func TestClosedBehindRequest(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests started after their document was closed", missed)
-	c.refuse("later", "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
+	c.expectError("later", "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 }
 
 // TestVersionWanted checks that a request with a version fails unless the document has this
 // version.
 func TestVersionWanted(t *testing.T) {
-	o := withIndex(t, "pre")
+	o := optionsWithIndex(t, "pre")
 	o.Debounce = time.Hour
-	c := dial(t, start(t, o)).initialize(struct{}{})
+	c := dial(t, startServer(t, o)).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 3, "text": "1 2"})
 	c.call(1, "sequence/classify", map[string]any{"uri": "u", "version": 3}, nil)
 	var out addResult
@@ -250,17 +250,17 @@ func TestVersionWanted(t *testing.T) {
 		t.Errorf("got %+v, want version 3 of u", out)
 	}
 	for _, method := range []string{"sequence/classify", "sequence/embed", "retrieval/search"} {
-		c.refuse(3, method, map[string]any{"uri": "u", "version": 4}, -32801,
+		c.expectError(3, method, map[string]any{"uri": "u", "version": 4}, -32801,
 			"version: expected version 4 of u, found 3")
-		c.refuse(4, method, map[string]any{"text": "1", "version": 3}, -32602,
+		c.expectError(4, method, map[string]any{"text": "1", "version": 3}, -32602,
 			"version: expected uri beside it, found text")
-		c.refuse(5, method, map[string]any{"uri": "u", "version": "3"}, -32602,
+		c.expectError(5, method, map[string]any{"uri": "u", "version": "3"}, -32602,
 			`version: expected a whole number, found "3"`)
 	}
 }
 
-// scheduled returns the open document uri.
-func scheduled(t testing.TB, s *Server, uri string) *document {
+// openScheduled returns the open document uri.
+func openScheduled(t testing.TB, s *Server, uri string) *document {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,11 +276,11 @@ func scheduled(t testing.TB, s *Server, uri string) *document {
 // TestLateTimer checks that a debounce timer that fires during a change does not push the changed
 // text. The change's own timer pushes it.
 func TestLateTimer(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
 	c.call(1, "model/info", nil, nil)
-	d := scheduled(t, s, "u")
+	d := openScheduled(t, s, "u")
 	d.mu.Lock()
 	d.schedule(0)
 	time.Sleep(50 * time.Millisecond) // the timer has fired, and its function waits for the lock
@@ -311,12 +311,12 @@ func countedBytes(d *document) int64 {
 func TestClassWaitsForMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = 50 * time.Millisecond
-	s := start(t, o)
+	s := startServer(t, o)
 	for _, end := range []bool{false, true} {
 		c := dial(t, s).initialize(struct{}{})
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1000)})
 		c.call(1, "model/info", nil, nil)
-		d, taken := scheduled(t, s, "u"), int64(0)
+		d, taken := openScheduled(t, s, "u"), int64(0)
 		eventually(t, "the response still counts as memory",
 			func() bool {
 				taken = s.memory.limit - s.memory.used.Load()
@@ -349,7 +349,7 @@ func TestClassWaitsForMemory(t *testing.T) {
 // TestClassOfCutText checks the field "used" in the pushed class of a truncated document and in
 // responses.
 func TestClassOfCutText(t *testing.T) {
-	c := dial(t, start(t, truncating(t, "pre"))).initialize(struct{}{})
+	c := dial(t, startServer(t, truncatingOptions(t, "pre"))).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 5000)})
 	var p struct{ Length, Used int }
 	if decode(t, c.message().Params, &p); p.Length != 5000 || p.Used != 4096 {
@@ -368,7 +368,7 @@ func TestClassOfCutText(t *testing.T) {
 func TestDocumentGivesBack(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1", 1<<20)})
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2,
@@ -392,7 +392,7 @@ func TestDocumentGivesBack(t *testing.T) {
 func TestEndPushesClasses(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
-	s := start(t, o)
+	s := startServer(t, o)
 	for _, exit := range []bool{false, true} {
 		c := dial(t, s).initialize(struct{}{})
 		for _, uri := range []string{"a", "b"} {
@@ -415,13 +415,13 @@ func TestEndPushesClasses(t *testing.T) {
 
 // TestCancelAfterShutdown checks that a pending request can be cancelled after shutdown.
 func TestCancelAfterShutdown(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	hold(s)
+	s := startServer(t, testOptions(t, "pre"))
+	blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
 	c.call(2, "shutdown", nil, nil)
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
-	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
+	if m := c.response(1); m.Error == nil || m.Error.Code != -32800 {
 		t.Errorf("got %s, error %+v, want -32800", m.Result, m.Error)
 	}
 }
@@ -431,8 +431,8 @@ func TestCancelAfterShutdown(t *testing.T) {
 func TestTypedByHalves(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), 0
-	s := start(t, o)
-	c := dial(t, s).initialize(counting("utf-16"))
+	s := startServer(t, o)
+	c := dial(t, s).initialize(encodingParams("utf-16"))
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 0, "text": "ab"})
 	c.message()
 	for n, step := range []struct {
@@ -460,7 +460,7 @@ func TestTypedByHalves(t *testing.T) {
 				step.lone); p.Error == nil || p.Error.Message != want {
 				t.Fatalf("step %d: got error %+v, want %s", n, p.Error, want)
 			}
-			c.refuse(n, "sequence/classify", map[string]any{"uri": "u"}, -32602, "half of a surrogate pair")
+			c.expectError(n, "sequence/classify", map[string]any{"uri": "u"}, -32602, "half of a surrogate pair")
 		} else if got := documentText(s, "u"); got != step.want || p.Error != nil || p.Length != len(step.want) {
 			t.Fatalf("step %d: got text %q, pushed %+v; want text %q", n, got, p, step.want)
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// counting returns initialize params that offer position encodings of LSP.
-func counting(encodings ...string) map[string]any {
+// encodingParams returns initialize params that offer position encodings of LSP.
+func encodingParams(encodings ...string) map[string]any {
 	return map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": encodings}}}
 }
 
-// cutOf returns the part of text between two offsets in the given unit.
-func cutOf(text, unit string, start, end int) string {
+// sliceText returns the part of text between two offsets in the given unit.
+func sliceText(text, unit string, start, end int) string {
 	switch unit {
 	case requests.UTF8:
 		return text[start:end]
@@ -30,7 +30,7 @@ func cutOf(text, unit string, start, end int) string {
 // TestUnits checks the unit of span offsets. Spans and edits use the encoding negotiated in
 // initialize, for texts and documents. The default is bytes; bare lines use characters.
 func TestUnits(t *testing.T) {
-	s := start(t, testOptions(t, "tagging"))
+	s := startServer(t, testOptions(t, "tagging"))
 	const text = "😀 Ann Lée met Zoë in New York."
 	type reply struct {
 		Spans []struct{ Start, End int }
@@ -38,7 +38,7 @@ func TestUnits(t *testing.T) {
 	}
 	words := func(r reply, text string) (out []string) {
 		for _, x := range r.Spans {
-			out = append(out, cutOf(text, r.Unit, x.Start, x.End))
+			out = append(out, sliceText(text, r.Unit, x.Start, x.End))
 		}
 		return out
 	}
@@ -56,7 +56,7 @@ func TestUnits(t *testing.T) {
 		if encodings == "" {
 			c.initialize(nil)
 		} else {
-			c.initialize(counting(strings.Fields(encodings)...))
+			c.initialize(encodingParams(strings.Fields(encodings)...))
 		}
 		var of, bytes, document reply
 		c.call(1, "sequence/tag", map[string]any{"text": text}, &of)
@@ -81,9 +81,9 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// shownIn returns the parts of text that the diagnostics underline. Their positions are in UTF-16
+// formatDiagnostics returns the parts of text that the diagnostics underline. Their positions are in UTF-16
 // code units.
-func shownIn(t *testing.T, text string, shown []diagnostic) (out []string) {
+func formatDiagnostics(t *testing.T, text string, shown []diagnostic) (out []string) {
 	t.Helper()
 	var lines [][]uint16
 	for line := range strings.SplitSeq(text, "\n") {
@@ -103,7 +103,7 @@ func shownIn(t *testing.T, text string, shown []diagnostic) (out []string) {
 // TestEditor checks the LSP methods for editors. Spans of open documents appear as diagnostics, in
 // UTF-16 unless negotiated otherwise, and closing a document clears them.
 func TestEditor(t *testing.T) {
-	s := start(t, testOptions(t, "tagging"))
+	s := startServer(t, testOptions(t, "tagging"))
 	c := dial(t, s)
 	var hello initializeResult
 	c.call("initialize", "initialize", map[string]any{"processId": nil, "rootUri": nil, "trace": "off",
@@ -130,9 +130,9 @@ func TestEditor(t *testing.T) {
 		c.call("tag", "sequence/tag", map[string]any{"text": text}, &want)
 		var words []string
 		for _, x := range want.Spans {
-			words = append(words, cutOf(text, requests.UTF16, x.Start, x.End))
+			words = append(words, sliceText(text, requests.UTF16, x.Start, x.End))
 		}
-		if got := shownIn(t, text, d.Diagnostics); d.URI != "file:///a" || *d.Version != version || len(got) == 0 ||
+		if got := formatDiagnostics(t, text, d.Diagnostics); d.URI != "file:///a" || *d.Version != version || len(got) == 0 ||
 			!slices.Equal(got, words) {
 			t.Errorf("got words %q, want %q: %+v", got, words, d)
 		}
@@ -169,7 +169,7 @@ func TestEditor(t *testing.T) {
 		!strings.Contains(string(m.Params), "textDocument: expected an object, found none") {
 		t.Errorf("got %s, want a log message about textDocument", m.Params)
 	}
-	other := dial(t, start(t, testOptions(t, "pre")))
+	other := dial(t, startServer(t, testOptions(t, "pre")))
 	hello = initializeResult{}
 	other.call(1, "initialize", map[string]any{"capabilities": map[string]any{"textDocument": map[string]any{
 		"publishDiagnostics": map[string]any{}}}}, &hello)

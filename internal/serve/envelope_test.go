@@ -11,8 +11,8 @@ import (
 // TestIDs checks that request ids are compared after JSON unescaping, and that an id can be reused
 // once its response has been read.
 func TestIDs(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	release := hold(s)
+	s := startServer(t, testOptions(t, "pre"))
+	release := blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	c.send(`{"jsonrpc":"2.0","id":"a","method":"sequence/classify","params":{"tokens":[1]}}`)
 	c.send(`{"jsonrpc":"2.0","id":"\u0061","method":"sequence/classify","params":{"tokens":[1]}}`)
@@ -32,7 +32,7 @@ func TestIDs(t *testing.T) {
 // TestCancelWithoutID checks that a cancellation without an id is logged, and that the session
 // continues.
 func TestCancelWithoutID(t *testing.T) {
-	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
+	c := dial(t, startServer(t, testOptions(t, "pre"))).initialize(struct{}{})
 	for _, params := range []string{`{}`, `{"md":2}`} {
 		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":` + params + `}`)
 		if m := c.message(); m.Method != "window/logMessage" ||
@@ -43,7 +43,7 @@ func TestCancelWithoutID(t *testing.T) {
 	for _, params := range []string{`{"id":null}`, `{"id":[]}`, `null`, `[]`, `1`} {
 		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":` + params + `}`)
 	}
-	c.serves()
+	c.expectServed()
 }
 
 // TestIDOfBad checks that the error for a malformed message has the message's id if the id precedes
@@ -52,7 +52,7 @@ func TestCancelWithoutID(t *testing.T) {
 func TestIDOfBad(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
-	x := dial(t, start(t, o)).initialize(struct{}{})
+	x := dial(t, startServer(t, o)).initialize(struct{}{})
 	for _, c := range []struct {
 		message, id string
 		loses       bool
@@ -103,7 +103,7 @@ func TestIDOfLong(t *testing.T) {
 		for _, framing := range []string{transport.Lines, transport.LSP} {
 			o := testOptions(t, "pre")
 			o.MaxLine, o.Framing = 3000, framing
-			x := dial(t, start(t, o)).initialize(struct{}{})
+			x := dial(t, startServer(t, o)).initialize(struct{}{})
 			x.send(c.message)
 			if m := x.message(); string(m.ID) != c.id || m.Error == nil || m.Error.Code != -32700 {
 				t.Errorf("%s, %.60s: got id %s, error %+v", framing, c.message, m.ID, m.Error)

@@ -14,20 +14,20 @@ import (
 
 // expectDismissed reads to the end of a session that the server evicted. The last message must be a
 // retryable error that contains why.
-func (c *client) expectDismissed(why string) {
+func (c *client) expectDismissed(reason string) {
 	c.t.Helper()
 	rest, err := c.end()
-	if err == nil || !strings.Contains(err.Error(), why) {
-		c.t.Errorf("the session ended with %v, want %q", err, why)
+	if err == nil || !strings.Contains(err.Error(), reason) {
+		c.t.Errorf("the session ended with %v, want %q", err, reason)
 	}
-	if n := len(rest); n == 0 || !strings.Contains(rest[n-1], why) || !strings.Contains(rest[n-1], "-32000") ||
+	if n := len(rest); n == 0 || !strings.Contains(rest[n-1], reason) || !strings.Contains(rest[n-1], "-32000") ||
 		!strings.Contains(rest[n-1], "retryAfter") {
 		c.t.Errorf("got messages %q, want a last one with -32000, retryAfter and the reason", rest)
 	}
 }
 
-// serves checks that the session responds to a request.
-func (c *client) serves() {
+// expectServed checks that the session responds to a request.
+func (c *client) expectServed() {
 	c.t.Helper()
 	c.call("serves", "model/info", nil, nil)
 }
@@ -37,7 +37,7 @@ func (c *client) serves() {
 func TestEvictsSilent(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 3
-	s := start(t, o)
+	s := startServer(t, o)
 	s.allowances = allowances{silent: 50 * time.Millisecond, unread: time.Hour, idle: time.Hour}
 	speaks := dial(t, s).initialize(struct{}{})
 	present := func(n int) func() bool { return func() bool { return s.stats().Sessions == n } }
@@ -54,7 +54,7 @@ func TestEvictsSilent(t *testing.T) {
 	second.expectDismissed("--max-clients")
 	time.Sleep(2 * s.allowances.silent)
 	dial(t, s).expectDismissed("--max-clients") // refused: no session can be evicted
-	speaks.serves()
+	speaks.expectServed()
 }
 
 // TestEvictsUnread checks that a session whose client does not read is evicted before an idle
@@ -62,29 +62,29 @@ func TestEvictsSilent(t *testing.T) {
 func TestEvictsUnread(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 3
-	s := start(t, o)
+	s := startServer(t, o)
 	idle := dial(t, s).initialize(struct{}{})
 	conn, theirs := socketPair(t)
 	defer conn.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve("unread", theirs, theirs, false) }()
 	io.WriteString(conn, `{"jsonrpc":"2.0","id":"i","method":"initialize"}`+"\n")
-	go floods(conn)
+	go sendFlood(conn)
 	eventually(t, "no session is blocked", func() bool { return s.blocked() == 1 })
 	busy := dial(t, s).initialize(struct{}{})
 	s.allowances = allowances{silent: time.Hour, unread: 300 * time.Millisecond, idle: time.Millisecond}
 	time.Sleep(500 * time.Millisecond)
-	busy.serves()
+	busy.expectServed()
 	newcomer := dial(t, s).initialize(struct{}{})
 	select {
 	case err := <-ended:
 		must.Fail(t, "--max-clients")(err)
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		conn.Close()
 		t.Fatal("the blocked session was not evicted")
 	}
-	idle.serves()
-	newcomer.serves()
+	idle.expectServed()
+	newcomer.expectServed()
 }
 
 // blocked returns the number of sessions whose output is blocked because the client does not read.
@@ -128,7 +128,7 @@ func withDocument(t testing.TB, s *Server) *client {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
 	c.message()
-	eventually(t, "the batch has not ended", func() bool { jobs, _, running := waiting(s); return jobs+running == 0 })
+	eventually(t, "the batch has not ended", func() bool { jobs, _, running := queueState(s); return jobs+running == 0 })
 	return c
 }
 
@@ -137,17 +137,17 @@ func withDocument(t testing.TB, s *Server) *client {
 func TestEvictsIdle(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients, o.Debounce = 4, 0
-	s := start(t, o)
+	s := startServer(t, o)
 	s.allowances = allowances{silent: time.Hour, unread: time.Hour, idle: 100 * time.Millisecond}
 	edits := withDocument(t, s)
-	release := hold(s)
+	release := blockBatches(s)
 	waits := dial(t, s).initialize(struct{}{})
 	waits.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
 	second := dial(t, s).initialize(struct{}{})
 	first := dial(t, s).initialize(struct{}{})
-	first.serves()
+	first.expectServed()
 	time.Sleep(20 * time.Millisecond) // the server records activity after it has written the response
-	second.serves()
+	second.expectServed()
 	time.Sleep(2 * s.allowances.idle)
 	newcomer := dial(t, s).initialize(struct{}{})
 	newcomer.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
@@ -159,10 +159,10 @@ func TestEvictsIdle(t *testing.T) {
 	time.Sleep(2 * s.allowances.idle)
 	dial(t, s).expectDismissed("--max-clients") // refused: no session can be evicted
 	close(release)
-	if m := waits.answer(1); m.Error != nil {
+	if m := waits.response(1); m.Error != nil {
 		t.Error(m.Error)
 	}
-	edits.serves()
+	edits.expectServed()
 }
 
 // TestIdleTimeout checks that --idle-timeout ends exactly the sessions without pending requests and
@@ -170,9 +170,9 @@ func TestEvictsIdle(t *testing.T) {
 func TestIdleTimeout(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.IdleTimeout, o.Debounce = 200*time.Millisecond, 0
-	s := start(t, o)
+	s := startServer(t, o)
 	edits := withDocument(t, s)
-	release := hold(s)
+	release := blockBatches(s)
 	began := time.Now()
 	mute, idle, waits := dial(t, s), dial(t, s).initialize(struct{}{}), dial(t, s).initialize(struct{}{})
 	waits.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
@@ -185,10 +185,10 @@ func TestIdleTimeout(t *testing.T) {
 	}
 	time.Sleep(2 * o.IdleTimeout)
 	close(release)
-	if m := waits.answer(1); m.Error != nil {
+	if m := waits.response(1); m.Error != nil {
 		t.Error(m.Error)
 	}
-	edits.serves()
+	edits.expectServed()
 	waits.expectDismissed("--idle-timeout")
 	edits.notify("sequence/didClose", map[string]any{"uri": "u"})
 	edits.expectDismissed("--idle-timeout")
@@ -199,14 +199,14 @@ func TestIdleTimeout(t *testing.T) {
 func TestFairMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.Debounce = 8<<20, time.Hour
-	s := start(t, o)
+	s := startServer(t, o)
 	greedy := dial(t, s).initialize(struct{}{})
 	open := func(c *client, from, to int) {
 		for n := from; n < to; n++ {
 			c.notify("sequence/didOpen", map[string]any{"uri": fmt.Sprint(n), "version": 1,
 				"text": strings.Repeat("1 ", 1<<18)})
 		}
-		c.serves()
+		c.expectServed()
 	}
 	open(greedy, 0, 12)
 	if used := s.memory.used.Load(); used < o.MaxMemory*3/4 {
@@ -226,5 +226,5 @@ func TestFairMemory(t *testing.T) {
 	if used := s.memory.used.Load(); used < taken+o.MaxMemory/8 {
 		t.Errorf("the other session has %d bytes, want at least 1/8 of the memory", used-taken)
 	}
-	greedy.refuse(2, "sequence/classify", map[string]any{"text": strings.Repeat("1", 1<<18)}, -32000, "--max-memory")
+	greedy.expectError(2, "sequence/classify", map[string]any{"text": strings.Repeat("1", 1<<18)}, -32000, "--max-memory")
 }

@@ -39,10 +39,10 @@ func explanations(t testing.TB, s *Server, start int, e seq.Example) []sft.Expla
 	return out[0].Explanations
 }
 
-func expectExplanation(t *testing.T, what string, got *sft.Explanation, want sft.Explanation) {
+func expectExplanation(t *testing.T, name string, got *sft.Explanation, want sft.Explanation) {
 	t.Helper()
 	if got == nil || !reflect.DeepEqual(*got, want) {
-		t.Errorf("%s: got %+v, want %+v", what, got, want)
+		t.Errorf("%s: got %+v, want %+v", name, got, want)
 	}
 }
 
@@ -50,7 +50,7 @@ func expectExplanation(t *testing.T, what string, got *sft.Explanation, want sft
 // explanation equals the scorer's for tokens, documents and list elements.
 func TestExplain(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	random := rand.New(rand.NewPCG(1, 2))
 	const n = 40
@@ -103,7 +103,7 @@ func TestExplain(t *testing.T) {
 // TestExplainWindows checks that every window has its own explanation, with positions in the whole
 // sequence.
 func TestExplainWindows(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	tokens := randomTokens(rand.New(rand.NewPCG(3, 4)), 100)
 	for policy, from := range map[string]int{"head": 0, "tail": 70} {
@@ -132,7 +132,7 @@ func TestExplainWindows(t *testing.T) {
 
 // TestExplainPair checks the explanations of both sequences of a pair.
 func TestExplainPair(t *testing.T) {
-	s := start(t, testOptions(t, "retrieval"))
+	s := startServer(t, testOptions(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
 	pair := map[string]any{"tokens_a": []int32{1, 2, 3}, "tokens_b": []int32{4, 5, 6, 7, 8}}
 	var plain, x explainedAnswer
@@ -152,9 +152,9 @@ func TestExplainPair(t *testing.T) {
 func TestExplainRefused(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
-	c.refuse(1, "sequence/classify", map[string]any{"tokens": []int{1}, "explain": "yes"}, -32602,
+	c.expectError(1, "sequence/classify", map[string]any{"tokens": []int{1}, "explain": "yes"}, -32602,
 		`explain: expected true or false, found "yes"`)
 	var many struct {
 		Results []struct{ Error *struct{ Message string } }
@@ -165,19 +165,19 @@ func TestExplainRefused(t *testing.T) {
 		!strings.HasPrefix(e.Message, "sequences[0].explain: expected true or false") {
 		t.Errorf("got error %+v, want one about sequences[0].explain", e)
 	}
-	c.refuse(3, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000), "explain": true,
+	c.expectError(3, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000), "explain": true,
 		"window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1}}, -32602, "--max-memory")
-	release := hold(s)
+	release := blockBatches(s)
 	c.request(4, "sequence/classify", map[string]any{"tokens": []int{1, 2}, "explain": true})
-	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running == 1 })
+	eventually(t, "no batch runs", func() bool { _, _, running := queueState(s); return running == 1 })
 	c.notify("$/cancelRequest", map[string]any{"id": 4})
-	if m := c.answer(4); m.Error == nil || m.Error.Code != -32800 {
+	if m := c.response(4); m.Error == nil || m.Error.Code != -32800 {
 		t.Errorf("got %+v, want error -32800", m)
 	}
-	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
+	eventually(t, "the batch goes on", func() bool { jobs, _, running := queueState(s); return running+jobs == 0 })
 	close(release)
-	pairs := dial(t, start(t, testOptions(t, "retrieval"))).initialize(struct{}{})
-	pairs.refuse(1, "retrieval/score", map[string]any{"text_a": "a", "text_b": "b", "explain": []int{}}, -32602,
+	pairs := dial(t, startServer(t, testOptions(t, "retrieval"))).initialize(struct{}{})
+	pairs.expectError(1, "retrieval/score", map[string]any{"text_a": "a", "text_b": "b", "explain": []int{}}, -32602,
 		"explain: expected true or false, found a list")
 }
 
@@ -186,7 +186,7 @@ func TestExplainRefused(t *testing.T) {
 func TestExplainOtherTasks(t *testing.T) {
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels",
 		"tagging": "sequence/tag"} {
-		s := start(t, testOptions(t, folder))
+		s := startServer(t, testOptions(t, folder))
 		c := dial(t, s).initialize(nil)
 		tokens := []int32{12, 3, 10, 15}
 		var plain, with map[string]any

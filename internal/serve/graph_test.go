@@ -18,7 +18,7 @@ import (
 // refuses texts, windows and documents, and frees the memory of refused requests.
 func TestGraph(t *testing.T) {
 	cloud, row := map[string]any{"features": [][]float64{{1, 0, 0, 1, 2, 3, 4}}}, []float64{1, 0, 0, 1, 2, 3, 4}
-	s := start(t, testOptions(t, "clouds"))
+	s := startServer(t, testOptions(t, "clouds"))
 	c := dial(t, s).initialize(nil)
 	var out struct {
 		Label     any
@@ -48,21 +48,21 @@ func TestGraph(t *testing.T) {
 		{map[string]any{"features": [][]float64{row}, "version": 1}, "version: the model's tokens have features"},
 		{map[string]any{"uri": "a"}, "uri: the model's tokens have features"},
 	} {
-		c.refuse(10+id, "sequence/classify", x.params, codeParams, x.want)
+		c.expectError(10+id, "sequence/classify", x.params, codeParams, x.want)
 	}
 	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": "1"})
 	if m := c.message(); !strings.Contains(string(m.Params), "expected no document") {
 		t.Errorf("got %s %s, want an error", m.Method, m.Params)
 	}
-	tokens := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
-	tokens.refuse(1, "sequence/classify", cloud, codeParams, "features: found features or edges, but the model reads tokens")
-	tokens.refuse(2, "sequence/classify", map[string]any{"text": "1", "edges": []int{}}, codeParams,
+	tokens := dial(t, startServer(t, testOptions(t, "pre"))).initialize(nil)
+	tokens.expectError(1, "sequence/classify", cloud, codeParams, "features: found features or edges, but the model reads tokens")
+	tokens.expectError(2, "sequence/classify", map[string]any{"text": "1", "edges": []int{}}, codeParams,
 		"edges: found features or edges, but the model reads tokens")
 	s.memory.limit = 100_000
-	c.refuse(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)}, codeParams,
+	c.expectError(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)}, codeParams,
 		"the request exceeds the 100000 bytes of --max-memory: it needs at least 340106")
-	graphs := dial(t, start(t, testOptions(t, "graphs"))).initialize(nil)
-	graphs.refuse(1, "sequence/classify", map[string]any{"features": []int{}}, codeParams,
+	graphs := dial(t, startServer(t, testOptions(t, "graphs"))).initialize(nil)
+	graphs.expectError(1, "sequence/classify", map[string]any{"features": []int{}}, codeParams,
 		"edges: expected a list of source, target, ")
 	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 }
@@ -80,7 +80,7 @@ func TestTagsOfPoints(t *testing.T) {
 		c.Task, c.LabelNames, c.NumLabels = config.Tagging, []string{"mug/body", "mug/handle"}, 2
 		return onCPU(sft.NewModel(&c, 1), "parts")
 	}
-	c := dial(t, start(t, o)).initialize(nil)
+	c := dial(t, startServer(t, o)).initialize(nil)
 	var out struct {
 		Tags   []string
 		Scores []float64
@@ -117,7 +117,7 @@ func TestGraphInitialize(t *testing.T) {
 	}{"clouds": {false, 0}, "graphs": {false, 0}, "pre": {true, 3}, "regression": {true, 3}, "multilabel": {true, 3},
 		"tagging": {true, 0}, "retrieval": {true, 0}, "fill_mask": {true, 0}} {
 		var r initializeResult
-		dial(t, start(t, testOptions(t, model))).call(1, "initialize", struct{}{}, &r)
+		dial(t, startServer(t, testOptions(t, model))).call(1, "initialize", struct{}{}, &r)
 		if c := r.Capabilities; c.Documents != want.documents || len(c.WindowPolicies) != want.windows {
 			t.Errorf("%s: got capabilities %+v", model, c)
 		}
@@ -127,20 +127,20 @@ func TestGraphInitialize(t *testing.T) {
 // TestGraphMemory checks that the memory of a graph is counted until its response. It also checks a
 // graph as a bare line, and that edges count as work.
 func TestGraphMemory(t *testing.T) {
-	s := start(t, testOptions(t, "graphs"))
-	release := hold(s)
+	s := startServer(t, testOptions(t, "graphs"))
+	release := blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	const nodes = 2000
 	graph := map[string]any{"features": slices.Repeat([][]float64{{1, 2}}, nodes),
 		"edges": slices.Repeat([][]float64{{0, 1, 1, 0.5}}, nodes)}
 	c.request(1, "sequence/classify", graph)
-	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := queueState(s); return running > 0 })
 	kept := (&requests.Request{Features: make([][]float32, 1), Edges: make([]seq.Edge, 1)}).Bytes() * nodes
 	if used := s.memory.used.Load(); used < kept {
 		t.Errorf("got %d counted bytes, want at least %d", used, kept)
 	}
 	close(release)
-	if m := c.answer(1); m.Error != nil {
+	if m := c.response(1); m.Error != nil {
 		t.Errorf("got %+v, want a result", m)
 	}
 	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
@@ -168,7 +168,7 @@ func TestReloadToGraphs(t *testing.T) {
 		names = names[1:]
 		return m, err
 	}
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
 	for _, want := range []string{`"label":`,

@@ -27,7 +27,7 @@ func TestLimitHeap(t *testing.T) {
 	} {
 		o := testOptions(t, "pre")
 		o.MaxMemory = c.memory
-		s := start(t, o)
+		s := startServer(t, o)
 		stop := s.LimitHeap()
 		if p := percent(); p < c.least || p > c.most || debug.SetMemoryLimit(-1) == limit {
 			t.Errorf("--max-memory %d: GC percent %d, want %d to %d and a memory limit", c.memory, p, c.least, c.most)
@@ -38,7 +38,7 @@ func TestLimitHeap(t *testing.T) {
 	}
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		t.Setenv(name, "100")
-		stop := start(t, testOptions(t, "pre")).LimitHeap()
+		stop := startServer(t, testOptions(t, "pre")).LimitHeap()
 		if percent() != before || debug.SetMemoryLimit(-1) != limit {
 			t.Errorf("%s is set, but LimitHeap changed the GC percent to %d", name, percent())
 		}

@@ -79,7 +79,7 @@ func TestHostileStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := testOptions(t, "pre")
 			o.Framing = c.framing
-			s := start(t, o)
+			s := startServer(t, o)
 			other := dial(t, s).initialize(struct{}{})
 			ended, served := make(chan struct{}), make(chan int)
 			var before, after runtime.MemStats
@@ -98,17 +98,17 @@ func TestHostileStreams(t *testing.T) {
 			var out bytes.Buffer
 			began := time.Now()
 			s.Serve("standard input", c.in, &out, false)
-			took := time.Since(began)
+			elapsed := time.Since(began)
 			close(ended)
-			if n := <-served; time.Duration(n) < took/(200*time.Millisecond) {
-				t.Errorf("the other session got only %d responses in %v", n, took)
+			if n := <-served; time.Duration(n) < elapsed/(200*time.Millisecond) {
+				t.Errorf("the other session got only %d responses in %v", n, elapsed)
 			}
 			runtime.ReadMemStats(&after)
 			if !strings.Contains(out.String(), c.want) {
 				t.Errorf("got %.300s, want %s", out.String(), c.want)
 			}
-			if taken := after.TotalAlloc - before.TotalAlloc; taken > 200<<20 {
-				t.Errorf("allocated %d MiB, want at most 200", taken>>20)
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 200<<20 {
+				t.Errorf("allocated %d MiB, want at most 200", allocated>>20)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestHTTP(t *testing.T) {
 		o.Framing, o.MaxLine = c.framing, c.maxLine
 		text := "POST " + c.path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"tokens\":[1]}\n"
 		var out bytes.Buffer
-		err := start(t, o).Serve("browser", strings.NewReader(text), &out, false)
+		err := startServer(t, o).Serve("browser", strings.NewReader(text), &out, false)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(out.String(), c.want) ||
 			strings.Contains(out.String(), "label") || strings.Count(out.String(), "\n") > 3 {
 			t.Errorf("%s, %.20s, --max-line %d: got %v, %s", c.framing, c.path, c.maxLine, err, out.String())
@@ -147,7 +147,7 @@ func TestOtherFraming(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxLine = 10
 	var out bytes.Buffer
-	start(t, o).Serve("editor", strings.NewReader("Content-Length: 14\r\n\r\n{\"tokens\":[1]}"), &out, false)
+	startServer(t, o).Serve("editor", strings.NewReader("Content-Length: 14\r\n\r\n{\"tokens\":[1]}"), &out, false)
 	if !strings.Contains(out.String(), "--framing lsp") {
 		t.Error(out.String())
 	}
@@ -169,7 +169,7 @@ func FuzzStream(f *testing.F) {
 	}
 	o := testOptions(f, "pre")
 	o.MaxLine, o.Debounce = 1<<16, time.Millisecond
-	s := start(f, o)
+	s := startServer(f, o)
 	f.Fuzz(func(t *testing.T, text []byte, lsp, begun bool) {
 		defer testenv.FuzzLimits(t, 64<<20+1000*len(text))()
 		framing := transport.Lines
@@ -188,10 +188,10 @@ func FuzzStream(f *testing.F) {
 		server.options.Framing = framing
 		var out bytes.Buffer
 		server.Serve("f", bytes.NewReader(text), &out, false)
-		requests, total, exit := expected(framing, text, o.MaxLine)
-		answers := transport.NewFrames(framing, &out, nil, 1<<30, nil)
+		requests, total, exit := expectedResponses(framing, text, o.MaxLine)
+		responses := transport.NewFrames(framing, &out, nil, 1<<30, nil)
 		for {
-			m, err := answers.Read()
+			m, err := responses.Read()
 			if err == io.EOF {
 				break
 			}
@@ -219,9 +219,9 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// expected returns the responses that a stream must get up to exit: the maximum number per JSON-RPC
+// expectedResponses returns the responses that a stream must get up to exit: the maximum number per JSON-RPC
 // id, and the total. If exit is true the session may end before some responses.
-func expected(framing string, text []byte, limit int) (ids map[string]int, total int, exit bool) {
+func expectedResponses(framing string, text []byte, limit int) (ids map[string]int, total int, exit bool) {
 	ids = map[string]int{}
 	in := transport.NewFrames(framing, bytes.NewReader(text), nil, limit, nil)
 	for {
@@ -234,9 +234,9 @@ func expected(framing string, text []byte, limit int) (ids map[string]int, total
 		}
 		e, bad := headOf(m.Head), m.Err != nil
 		if !bad {
-			var why *Error
-			e, why = parseEnvelope(m)
-			bad = why != nil
+			var parseError *Error
+			e, parseError = parseEnvelope(m)
+			bad = parseError != nil
 		}
 		switch {
 		case bad || e.id != nil && !e.response:
@@ -253,7 +253,7 @@ func expected(framing string, text []byte, limit int) (ids map[string]int, total
 // TestEndsEarly checks the error of a session whose client process is gone or whose output is
 // closed.
 func TestEndsEarly(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	gone := exec.Command(os.Args[0], "-test.run=^$")
 	must.Succeed(t, gone.Run())
 	in, typed := io.Pipe()
@@ -273,13 +273,13 @@ func TestEndsEarly(t *testing.T) {
 // TestClientsVanish checks that no session is left when clients disconnect at random points of a
 // message.
 func TestClientsVanish(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	r := rand.New(rand.NewPCG(5, 6))
-	whole := "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"sequence/didOpen\",\"params\":{\"uri\":\"a\",\"version\":1,\"text\":\"1 2 3\"}}\n" +
+	text := "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"sequence/didOpen\",\"params\":{\"uri\":\"a\",\"version\":1,\"text\":\"1 2 3\"}}\n" +
 		strings.Repeat("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1,2,3]}}\n{\"tokens\":[1]}\n", 20)
 	for range 50 {
 		c := dial(t, s)
-		io.WriteString(c.conn, whole[:r.IntN(len(whole))])
+		io.WriteString(c.conn, text[:r.IntN(len(text))])
 		c.conn.Close()
 	}
 	eventually(t, "sessions are left", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.sessions) == 0 })
@@ -287,8 +287,8 @@ func TestClientsVanish(t *testing.T) {
 
 // TestDrain checks that Drain completes all accepted requests and then ends the sessions.
 func TestDrain(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	release := hold(s)
+	s := startServer(t, testOptions(t, "pre"))
+	release := blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	const n = 100
 	for i := range n {
@@ -297,22 +297,22 @@ func TestDrain(t *testing.T) {
 	c.call("last", "model/info", nil, nil) // its response proves that all earlier requests were accepted
 	drained := make(chan error)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()
 		drained <- s.Drain(ctx)
 	}()
 	time.Sleep(20 * time.Millisecond)
 	close(release)
-	answers, ended := c.end()
-	if err := <-drained; err != nil || len(answers) != n || ended != nil {
-		t.Errorf("got %d responses, session error %v, drain error %v", len(answers), ended, err)
+	responses, ended := c.end()
+	if err := <-drained; err != nil || len(responses) != n || ended != nil {
+		t.Errorf("got %d responses, session error %v, drain error %v", len(responses), ended, err)
 	}
 }
 
 // TestDrainDeadline checks that requests still pending at Drain's deadline fail with −32802.
 func TestDrainDeadline(t *testing.T) {
 	s := must.Get(New(context.Background(), testOptions(t, "pre")))(t)
-	hold(s)
+	blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	for i := range 5 {
 		c.request(i, "sequence/classify", map[string]any{"tokens": []int{1}})
@@ -323,21 +323,21 @@ func TestDrainDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	must.Fail(t, "6 requests were cancelled")(s.Drain(ctx))
-	answers, _ := c.end()
-	for _, a := range answers {
+	responses, _ := c.end()
+	for _, a := range responses {
 		if !strings.Contains(a, "-32802") {
 			t.Error(a)
 		}
 	}
-	if len(answers) != 6 {
-		t.Errorf("got %d responses, want 6", len(answers))
+	if len(responses) != 6 {
+		t.Errorf("got %d responses, want 6", len(responses))
 	}
 	must.Check(t, s.Close())
 }
 
 // TestListen checks that ServeListener serves several clients on Unix and TCP listeners.
 func TestListen(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	ctx, cancel := context.WithCancel(context.Background())
 	path := filepath.Join(t.TempDir(), "socket")
 	for _, address := range []transport.Address{{Network: "unix", Name: path}, {Network: "tcp", Name: "127.0.0.1:0"}} {
@@ -365,15 +365,15 @@ func TestListen(t *testing.T) {
 func TestMemoryLimit(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.Debounce = 10000, time.Hour
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": strings.Repeat("1", 8000)})
-	c.refuse(1, "sequence/classify", map[string]any{"text": strings.Repeat("1", 300)}, -32000, "--max-memory")
+	c.expectError(1, "sequence/classify", map[string]any{"text": strings.Repeat("1", 300)}, -32000, "--max-memory")
 	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 2,
 		"changes": []any{map[string]any{"text": strings.Repeat("1", 20000)}}})
-	c.refuse(2, "sequence/classify", map[string]any{"uri": "a"}, -32803, "--max-memory")
+	c.expectError(2, "sequence/classify", map[string]any{"uri": "a"}, -32803, "--max-memory")
 	c.notify("sequence/didClose", map[string]any{"uri": "a"})
 	c.call(3, "sequence/classify", map[string]any{"text": strings.Repeat("1", 300)}, nil)
 	// a request that can never fit gets an error that does not suggest to retry
-	c.refuse(4, "sequence/classify", map[string]any{"text": strings.Repeat("1", 20000)}, -32602, "--max-memory")
+	c.expectError(4, "sequence/classify", map[string]any{"text": strings.Repeat("1", 20000)}, -32602, "--max-memory")
 }

@@ -319,7 +319,7 @@ func TestHTTPFair(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the queue has at most 500 jobs", func() bool { jobs, _, _ := waiting(w.server); return jobs > 500 })
+	eventually(t, "the queue has at most 500 jobs", func() bool { jobs, _, _ := queueState(w.server); return jobs > 500 })
 	var times []time.Duration
 	for range 20 {
 		times = append(times, ask())
@@ -335,7 +335,7 @@ func TestHTTPFair(t *testing.T) {
 // TestHTTPPatience checks that Patience does not limit the time that a request is computed.
 func TestHTTPPatience(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Timeout: 100 * time.Millisecond})
-	release := hold(w.server)
+	release := blockBatches(w.server)
 	time.AfterFunc(500*time.Millisecond, func() { close(release) })
 	w.post("/classify", `{"tokens":[1]}`)
 }
@@ -428,14 +428,14 @@ func TestHTTPIdle(t *testing.T) {
 // TestHTTPLost checks that requests get status 503 with Retry-After while the device is lost.
 func TestHTTPLost(t *testing.T) {
 	o := testOptions(t, "pre")
-	var devices []*fragile
+	var devices []*failingDevice
 	o.Lost = func(err error) bool { return errors.Is(err, errLost) }
 	o.Load = func() (*Model, error) {
 		m, err := sft.Load(goldenDir + "/pre")
 		if err != nil {
 			return nil, err
 		}
-		out, d, err := onFragile(m)
+		out, d, err := onFailingDevice(m)
 		devices = append(devices, d)
 		return out, err
 	}

@@ -29,10 +29,10 @@ func listenLocally(t testing.TB) net.Listener {
 func TestHTTPCrowd(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 4
-	server := start(t, o)
+	server := startServer(t, o)
 	server.allowances = allowances{silent: time.Hour, unread: time.Hour, idle: time.Hour}
 	server.grace = 20 * time.Second // long enough for a slow machine
-	w := overHTTP(t, server, HTTPOptions{})
+	w := serveHTTP(t, server, HTTPOptions{})
 	const crowd = 3 * maxRefusing
 	ends := make(chan string, crowd)
 	var clients sync.WaitGroup
@@ -44,11 +44,11 @@ func TestHTTPCrowd(t *testing.T) {
 			continue
 		}
 		must.Succeed(t, err)
-		conn.SetDeadline(time.Now().Add(patience))
+		conn.SetDeadline(time.Now().Add(waitLimit))
 		clients.Go(func() {
 			defer conn.Close()
 			<-connected
-			ends <- endOf(conn)
+			ends <- readToEnd(conn)
 		})
 	}
 	eventually(t, "not all connections are accepted or refused", func() bool {
@@ -67,20 +67,20 @@ func TestHTTPCrowd(t *testing.T) {
 	}
 }
 
-// endOf sends a request and returns the status of its response, "reset" or the error.
-func endOf(conn net.Conn) string {
+// readToEnd sends a request and returns the status of its response, "reset" or the error.
+func readToEnd(conn net.Conn) string {
 	if _, err := fmt.Fprint(conn, rawPost("/classify", `{"tokens":[1]}`)); err != nil {
-		return endOfError(err)
+		return classifyEnd(err)
 	}
 	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		return endOfError(err)
+		return classifyEnd(err)
 	}
 	r.Body.Close()
 	return r.Status
 }
 
-func endOfError(err error) string {
+func classifyEnd(err error) string {
 	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 		return "reset"
 	}
@@ -90,7 +90,7 @@ func endOfError(err error) string {
 // TestHTTPOverSocket checks that a Unix socket accepts any Host header, because a browser's page
 // cannot connect to the socket.
 func TestHTTPOverSocket(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	path := filepath.Join(t.TempDir(), "http")
 	l := must.Get(net.Listen("unix", path))(t)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -16,13 +16,13 @@ import (
 func TestHTTPLeaves(t *testing.T) {
 	s := testOptions(t, "pre")
 	w := startHTTP(t, s, HTTPOptions{})
-	release := hold(w.server)
+	release := blockBatches(w.server)
 	conn := w.dial()
 	fmt.Fprint(conn, rawPost("/classify", `{"sequences":[`+strings.Repeat(`{"tokens":[1]},`, 99)+`{"tokens":[2]}]}`))
-	eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := queueState(w.server); return running > 0 })
 	conn.Close()
 	eventually(t, "the request is not cancelled", func() bool {
-		jobs, _, running := waiting(w.server)
+		jobs, _, running := queueState(w.server)
 		return jobs == 0 && running == 0 && w.server.memory.used.Load() == 0 && w.server.stats().Sessions == 0
 	})
 	close(release)
@@ -31,11 +31,11 @@ func TestHTTPLeaves(t *testing.T) {
 // TestHTTPLeavesByHalf checks that a client that closes its sending half gets status 499.
 func TestHTTPLeavesByHalf(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
-	release := hold(w.server)
+	release := blockBatches(w.server)
 	defer close(release)
 	conn := w.dial()
 	fmt.Fprint(conn, rawPost("/classify", `{"tokens":[1]}`))
-	eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := queueState(w.server); return running > 0 })
 	conn.(*net.TCPConn).CloseWrite()
 	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 499 ") {
 		t.Errorf("got %q, %v, want 499", answer, err)
@@ -46,13 +46,13 @@ func TestHTTPLeavesByHalf(t *testing.T) {
 // and closes idle connections.
 func TestHTTPDrain(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
-	release := hold(w.server)
+	release := blockBatches(w.server)
 	accepted, slow, idle := w.dial(), w.dial(), w.dial()
 	fmt.Fprint(accepted, rawPost("/classify", `{"tokens":[1]}`))
 	whole := rawPost("/classify", `{"tokens":[1]}`)
 	fmt.Fprint(slow, whole[:len(whole)-3])
 	eventually(t, "no batch runs", func() bool {
-		_, _, running := waiting(w.server)
+		_, _, running := queueState(w.server)
 		return running == 1 && w.server.stats().Sessions == 3
 	})
 	time.Sleep(50 * time.Millisecond) // the server has read the headers of the slow connection
@@ -86,10 +86,10 @@ func TestHTTPReload(t *testing.T) {
 	}
 	w := startHTTP(t, o, HTTPOptions{})
 	old, hash := w.post("/classify", `{"tokens":[1]}`), w.server.Hash()
-	release := hold(w.server)
+	release := blockBatches(w.server)
 	answers := make(chan string)
 	go func() { answers <- w.post("/classify", `{"tokens":[1]}`) }()
-	eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := queueState(w.server); return running > 0 })
 	must.Succeed(t, w.server.Reload())
 	close(release)
 	if got := <-answers; got != old {

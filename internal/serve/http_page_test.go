@@ -40,7 +40,7 @@ func TestHTTPPage(t *testing.T) {
 		}
 		w := startHTTP(t, o, HTTPOptions{})
 		var got []string
-		var checks []func(*described) // run last, because /stats counts the earlier requests
+		var checks []func(*apiDescription) // run last, because /stats counts the earlier requests
 		for _, line := range lines {
 			if line[0] == '<' {
 				continue
@@ -54,11 +54,11 @@ func TestHTTPPage(t *testing.T) {
 			for request[2] == "/stats" && !strings.Contains(answer, `"runningBatches":0`) { // batch still ends
 				r, answer = w.send(request[1], request[2], request[3], "X-Request-Id", "example")
 			}
-			checks = append(checks, func(api *described) { checkDescribed(t, api, request, r, answer) })
+			checks = append(checks, func(api *apiDescription) { checkAgainstDescription(t, api, request, r, answer) })
 			masked["embedding"] = strings.Contains(request[3], base64Format) // the last bits depend on the CPU
 			got = append(got, line, fmt.Sprintf("< %d %s", r.StatusCode, mask(t, answer, masked)))
 		}
-		api := descriptionOf(w)
+		api := fetchDescription(w)
 		for _, check := range checks {
 			check(api)
 		}
@@ -77,8 +77,8 @@ func TestHTTPPage(t *testing.T) {
 	}
 }
 
-// checkDescribed validates an example's request and response against /openapi.json.
-func checkDescribed(t *testing.T, api *described, request []string, r *http.Response, answer string) {
+// checkAgainstDescription validates an example's request and response against /openapi.json.
+func checkAgainstDescription(t *testing.T, api *apiDescription, request []string, r *http.Response, answer string) {
 	t.Helper()
 	at, verb, response := request[2], strings.ToLower(request[1]), "responses/200"
 	item, ok := api.paths()[at].(map[string]any)

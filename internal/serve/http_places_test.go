@@ -29,9 +29,9 @@ func TestHTTPStrangers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := testOptions(t, "pre")
 			o.MaxClients = 1
-			s := start(t, o)
+			s := startServer(t, o)
 			s.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: time.Hour}
-			w := overHTTP(t, s, HTTPOptions{Tokens: c.tokens})
+			w := serveHTTP(t, s, HTTPOptions{Tokens: c.tokens})
 			if c.tokens != nil {
 				w.token = "0123456789abcdef"
 			}
@@ -68,9 +68,9 @@ func TestHTTPStrangers(t *testing.T) {
 func TestHTTPPacedKeeps(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1
-	s := start(t, o)
+	s := startServer(t, o)
 	s.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: 100 * time.Millisecond}
-	w := overHTTP(t, s, HTTPOptions{Timeout: time.Second})
+	w := serveHTTP(t, s, HTTPOptions{Timeout: time.Second})
 	conn, rest := w.dial(), rawPost("/classify", `{"tokens":[1`+strings.Repeat(" ", 1<<17)+"]}")
 	for n := range 30 {
 		size := min(len(rest), 5000)
@@ -91,9 +91,9 @@ func TestHTTPPacedKeeps(t *testing.T) {
 func TestHTTPHeardKeeps(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1
-	s := start(t, o)
+	s := startServer(t, o)
 	s.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: time.Hour}
-	w := overHTTP(t, s, HTTPOptions{})
+	w := serveHTTP(t, s, HTTPOptions{})
 	conn := w.dial()
 	answers := bufio.NewReader(conn)
 	for range 2 {
@@ -114,7 +114,7 @@ func TestHTTPHeardKeeps(t *testing.T) {
 // while the response is written. The response need not have the header Connection: close.
 func TestHTTPStopsBehindAnswer(t *testing.T) {
 	for _, shown := range []bool{false, true} {
-		s := start(t, testOptions(t, "pre"))
+		s := startServer(t, testOptions(t, "pre"))
 		ours, theirs := socketPair(t)
 		defer ours.Close()
 		c := newWebConn(s, theirs)
@@ -144,13 +144,13 @@ func TestHTTPStopsBehindAnswer(t *testing.T) {
 // used part.
 func TestHTTPBodyCounts(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
-	release := hold(w.server)
+	release := blockBatches(w.server)
 	defer close(release)
 	const size = 1<<20 + 1<<12
 	conn, body := w.dial(), `{"tokens":[1`+strings.Repeat(" ", size)+"]}"
 	fmt.Fprintf(conn, "POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"+
 		"%x\r\n%s\r\n0\r\n\r\n", len(body), body)
-	eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := queueState(w.server); return running > 0 })
 	if used := w.server.memory.used.Load(); used < 2<<20 {
 		t.Errorf("got %d counted bytes, want at least %d of the buffer", used, 2<<20)
 	}
@@ -162,9 +162,9 @@ func TestEmbeddingsCount(t *testing.T) {
 	const n = 200
 	held := func(path, body string) func() int64 {
 		w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
-		hold(w.server) // never released: the connection ends before the server
+		blockBatches(w.server) // never released: the connection ends before the server
 		fmt.Fprint(w.dial(), rawPost(path, body))
-		eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+		eventually(t, "no batch runs", func() bool { _, _, running := queueState(w.server); return running > 0 })
 		return w.server.memory.used.Load
 	}
 	list := func(element string) string { return "[" + strings.Repeat(element+",", n-1) + element + "]" }

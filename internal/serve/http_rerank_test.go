@@ -190,7 +190,7 @@ func TestInputs(t *testing.T) {
 // TestRerankQueryOnce checks by allocated bytes that a truncating model tokenizes a long query
 // once, not once per document.
 func TestRerankQueryOnce(t *testing.T) {
-	w := startHTTP(t, truncating(t, "retrieval"), HTTPOptions{})
+	w := startHTTP(t, truncatingOptions(t, "retrieval"), HTTPOptions{})
 	const query, documents = 1 << 20, 64
 	body := `{"query":"` + strings.Repeat("q", query) + `","documents":["a"` + strings.Repeat(`,"a"`, documents-1) +
 		`]}`

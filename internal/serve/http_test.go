@@ -33,11 +33,11 @@ type web struct {
 // startHTTP starts a server and serves HTTP until the test ends.
 func startHTTP(t testing.TB, o Options, h HTTPOptions) *web {
 	t.Helper()
-	return overHTTP(t, start(t, o), h)
+	return serveHTTP(t, startServer(t, o), h)
 }
 
-// overHTTP serves HTTP with a started server until the test ends.
-func overHTTP(t testing.TB, s *Server, h HTTPOptions) *web {
+// serveHTTP serves HTTP with a started server until the test ends.
+func serveHTTP(t testing.TB, s *Server, h HTTPOptions) *web {
 	t.Helper()
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -128,7 +128,7 @@ func TestHTTPAsJSONRPC(t *testing.T) {
 
 // TestHTTPIndex checks /add, /search and /remove over HTTP.
 func TestHTTPIndex(t *testing.T) {
-	w := startHTTP(t, withIndex(t, "pre"), HTTPOptions{})
+	w := startHTTP(t, optionsWithIndex(t, "pre"), HTTPOptions{})
 	w.post("/add", `{"items":[{"id":"a","tokens":[1,2,3]},{"id":"b","tokens":[9,9]}]}`)
 	var found searchResult
 	decode(t, []byte(w.post("/search", `{"tokens":[9,9],"k":1}`)), &found)
@@ -214,8 +214,8 @@ func vector(t testing.TB, format string, value json.RawMessage) (v []float32) {
 
 // TestEmbeddingsOfAPart checks that usage counts only the tokens that a truncating model reads.
 func TestEmbeddingsOfAPart(t *testing.T) {
-	w := startHTTP(t, truncating(t, "pre"), HTTPOptions{})
-	body, _ := json.Marshal(map[string]any{"model": "pre", "input": ones(5000)})
+	w := startHTTP(t, truncatingOptions(t, "pre"), HTTPOptions{})
+	body, _ := json.Marshal(map[string]any{"model": "pre", "input": repeatedToken(5000)})
 	if got := w.post("/v1/embeddings", string(body)); !strings.HasSuffix(got,
 		`"usage":{"prompt_tokens":4096,"total_tokens":4096}}`) {
 		t.Errorf("got …%s, want a usage of 4096 tokens", got[max(0, len(got)-100):])
@@ -228,7 +228,7 @@ func TestHTTPErrors(t *testing.T) {
 	o.MaxLine = 1 << 16
 	w := startHTTP(t, o, HTTPOptions{})
 	const embeddings = "/v1/embeddings"
-	long, _ := json.Marshal(map[string]any{"model": "pre", "input": []any{[]int{1}, ones(5000)}})
+	long, _ := json.Marshal(map[string]any{"model": "pre", "input": []any{[]int{1}, repeatedToken(5000)}})
 	for _, c := range []struct {
 		verb, path, body string
 		status           int
@@ -311,7 +311,7 @@ func TestHTTPErrors(t *testing.T) {
 	}
 }
 
-func expectWebError(t testing.TB, what string, r *http.Response, answer string, status int,
+func expectWebError(t testing.TB, name string, r *http.Response, answer string, status int,
 	message, param, code string) {
 	t.Helper()
 	var e struct {
@@ -321,7 +321,7 @@ func expectWebError(t testing.TB, what string, r *http.Response, answer string, 
 		}
 	}
 	if json.Unmarshal([]byte(answer), &e) != nil || e.Error == nil {
-		t.Errorf("%s: got %s %.300s, want an error object", what, r.Status, answer)
+		t.Errorf("%s: got %s %.300s, want an error object", name, r.Status, answer)
 		return
 	}
 	text := func(s *string) string {
@@ -333,7 +333,7 @@ func expectWebError(t testing.TB, what string, r *http.Response, answer string, 
 	if r.StatusCode != status || !strings.Contains(e.Error.Message, message) || text(e.Error.Param) != param ||
 		text(e.Error.Code) != code ||
 		(e.Error.Type == kindRequest) != (status < 500 && status != 429) {
-		t.Errorf("%s: got %d %s; want %d, %q, param %q, code %q", what, r.StatusCode, answer,
+		t.Errorf("%s: got %d %s; want %d, %q, param %q, code %q", name, r.StatusCode, answer,
 			status, message, param, code)
 	}
 }

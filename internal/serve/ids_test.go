@@ -21,7 +21,7 @@ func TestIDsOfSequences(t *testing.T) {
 		{"clouds", "sequence/embed", "sequences", `"features":[[0.5,0,0,1,0.1,0.2,0.3]]`},
 		{"retrieval", "retrieval/score", "pairs", `"tokens_a":[7],"tokens_b":[8]`},
 	} {
-		c := dial(t, start(t, testOptions(t, x.folder))).initialize(nil)
+		c := dial(t, startServer(t, testOptions(t, x.folder))).initialize(nil)
 		for i, id := range []string{`"x"`, `12345678901234567890`, `[1,{"a":null}]`, ``} {
 			params := "{" + x.fields + "}"
 			if id != "" {
@@ -47,7 +47,7 @@ func TestIDsOfSequences(t *testing.T) {
 				}
 			}
 		}
-		c.refuse(9, x.method, json.RawMessage(fmt.Sprintf(`{"id":1,%q:[]}`, x.many)), codeParams,
+		c.expectError(9, x.method, json.RawMessage(fmt.Sprintf(`{"id":1,%q:[]}`, x.many)), codeParams,
 			"id: expected inside each of "+x.many)
 	}
 }
@@ -60,8 +60,8 @@ func TestMemoryOfIDs(t *testing.T) {
 	} {
 		o := testOptions(t, folder)
 		o.MaxMemory = 150_000
-		c := dial(t, start(t, o)).initialize(nil)
-		c.refuse(1, x[0], json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, strings.Repeat("x", 100_000), x[1])), codeParams,
+		c := dial(t, startServer(t, o)).initialize(nil)
+		c.expectError(1, x[0], json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, strings.Repeat("x", 100_000), x[1])), codeParams,
 			"the request exceeds the 150000 bytes of --max-memory")
 	}
 }

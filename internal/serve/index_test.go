@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// withIndex returns options with an index in a temporary directory.
-func withIndex(t testing.TB, model string) Options {
+// optionsWithIndex returns options with an index in a temporary directory.
+func optionsWithIndex(t testing.TB, model string) Options {
 	o := testOptions(t, model)
 	o.Index = filepath.Join(t.TempDir(), "index.arrow")
 	return o
@@ -24,23 +24,23 @@ func withIndex(t testing.TB, model string) Options {
 // TestAddInOrder checks that the last of several items with the same id in one request wins, even
 // if earlier items take longer to embed.
 func TestAddInOrder(t *testing.T) {
-	s := start(t, withIndex(t, "pre"))
+	s := startServer(t, optionsWithIndex(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	for n := range 10 {
 		var items []any
 		for k := range 8 {
-			items = append(items, map[string]any{"id": "a", "tokens": ones(1000 - 100*k)})
+			items = append(items, map[string]any{"id": "a", "tokens": repeatedToken(1000 - 100*k)})
 		}
 		c.call(n, "retrieval/add", map[string]any{"items": items}, nil)
 		var found struct{ Items []searchItem }
-		c.call("search", "retrieval/search", map[string]any{"tokens": ones(300)}, &found)
+		c.call("search", "retrieval/search", map[string]any{"tokens": repeatedToken(300)}, &found)
 		if len(found.Items) != 1 || found.Items[0].Cosine < 1-1e-9 {
 			t.Fatalf("round %d: got %+v, want the last item only", n, found)
 		}
 	}
 }
 
-func ones(n int) []int32 {
+func repeatedToken(n int) []int32 {
 	tokens := make([]int32, n)
 	for i := range tokens {
 		tokens[i] = int32(1 + i%7)
@@ -50,17 +50,17 @@ func ones(n int) []int32 {
 
 // TestAddCancelled checks that no items are added after the response to a cancelled request.
 func TestAddCancelled(t *testing.T) {
-	s := start(t, withIndex(t, "pre"))
-	release := hold(s)
+	s := startServer(t, optionsWithIndex(t, "pre"))
+	release := blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	var items []any
 	for k := range 50 {
 		items = append(items, map[string]any{"id": k, "tokens": []int{1, 2}})
 	}
 	c.request(1, "retrieval/add", map[string]any{"items": items})
-	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := queueState(s); return running > 0 })
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
-	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
+	if m := c.response(1); m.Error == nil || m.Error.Code != -32800 {
 		t.Errorf("got %+v, want error -32800", m)
 	}
 	n := s.index.Len()
@@ -74,9 +74,9 @@ func TestAddCancelled(t *testing.T) {
 // TestAddCancelledMidway cancels requests that have added part of their items. No items may be
 // added after the response, and the added items must be the first of the request.
 func TestAddCancelledMidway(t *testing.T) {
-	o := withIndex(t, "pre")
+	o := optionsWithIndex(t, "pre")
 	o.MaxBatchTokens = 100
-	s := start(t, o)
+	s := startServer(t, o)
 	// Slow batches: the ten batches of a round must not end before the cancellation.
 	s.batcher.Before = func(ctx context.Context) {
 		select {
@@ -96,7 +96,7 @@ func TestAddCancelledMidway(t *testing.T) {
 		c.request(round, "retrieval/add", map[string]any{"items": items})
 		eventually(t, "no item is added", func() bool { return s.index.Len() > before })
 		c.notify("$/cancelRequest", map[string]any{"id": round})
-		c.answer(round)
+		c.response(round)
 		added := s.index.Len() - before
 		if added < n {
 			some++
@@ -123,11 +123,11 @@ func TestAddCancelledMidway(t *testing.T) {
 // TestIndexOfAnotherModel checks that a new server and a reload refuse an index of another model,
 // and that the option Reembed recomputes the vectors with the new model.
 func TestIndexOfAnotherModel(t *testing.T) {
-	o := withIndex(t, "pre")
+	o := optionsWithIndex(t, "pre")
 	s := must.Get(New(context.Background(), o))(t)
 	c := dial(t, s).initialize(struct{}{})
 	for n := range 5 {
-		c.call(n, "retrieval/add", map[string]any{"id": fmt.Sprint("item ", n), "tokens": ones(10 + 7*n)}, nil)
+		c.call(n, "retrieval/add", map[string]any{"id": fmt.Sprint("item ", n), "tokens": repeatedToken(10 + 7*n)}, nil)
 	}
 	c.conn.Close()
 	<-c.ended
@@ -140,11 +140,11 @@ func TestIndexOfAnotherModel(t *testing.T) {
 		t.Fatalf("index of another model: got error %v", err)
 	}
 	o.Reembed = true
-	s = start(t, o)
+	s = startServer(t, o)
 	c = dial(t, s).initialize(struct{}{})
 	for n := range 5 {
 		var found struct{ Items []searchItem }
-		c.call(n, "retrieval/search", map[string]any{"tokens": ones(10 + 7*n), "k": 1}, &found)
+		c.call(n, "retrieval/search", map[string]any{"tokens": repeatedToken(10 + 7*n), "k": 1}, &found)
 		if len(found.Items) != 1 || found.Items[0].ID != fmt.Sprint("item ", n) || found.Items[0].Cosine < 1-1e-9 {
 			t.Errorf("search %d: got %+v, want the item itself", n, found)
 		}
@@ -173,7 +173,7 @@ func TestHash(t *testing.T) {
 // TestRescore checks that rescoring gives the scores of retrieval/score with the query as a and the
 // item as b.
 func TestRescore(t *testing.T) {
-	s := start(t, withIndex(t, "retrieval"))
+	s := startServer(t, optionsWithIndex(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
 	texts := map[string]string{"one": "the first document", "two": "another", "three": "a third one, which is longer"}
 	for id, text := range texts {
@@ -202,7 +202,7 @@ func TestRescore(t *testing.T) {
 // TestHybridSearch checks the lexical weight of a search. Weight 1 ranks by shared words and
 // reports the lexical score. Weight 0 does not change the response.
 func TestHybridSearch(t *testing.T) {
-	s := start(t, withIndex(t, "retrieval"))
+	s := startServer(t, optionsWithIndex(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
 	for id, text := range map[string]string{"one": "the first document of the films", "two": "Zebras, and the rest",
 		"three": "the third one of the films"} {
@@ -245,9 +245,9 @@ func TestHybridSearch(t *testing.T) {
 // TestHalfCharacters checks that half of a surrogate pair is refused in names and texts, since
 // distinct halves would become the same replacement character.
 func TestHalfCharacters(t *testing.T) {
-	o := withIndex(t, "pre")
+	o := optionsWithIndex(t, "pre")
 	o.Debounce = time.Hour
-	c := dial(t, start(t, o)).initialize(struct{}{})
+	c := dial(t, startServer(t, o)).initialize(struct{}{})
 	ask := func(id, method, params, want string) {
 		t.Helper()
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}`, id, method, params))

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// serveTCP serves JSON-RPC over TCP until the test ends and returns the address.
-func serveTCP(t *testing.T, s *Server) net.Addr {
+// startTCP serves JSON-RPC over TCP until the test ends and returns the address.
+func startTCP(t *testing.T, s *Server) net.Addr {
 	t.Helper()
 	l := must.Get(transport.Listen(transport.Address{Network: "tcp", Name: "127.0.0.1:0"}))(t)
 	ended := make(chan error, 1)
@@ -25,11 +25,11 @@ func serveTCP(t *testing.T, s *Server) net.Addr {
 	return l.Addr()
 }
 
-// unread connects over TCP and returns once the server has computed n responses. The client has not
+// openWithoutReading connects over TCP and returns once the server has computed n responses. The client has not
 // read any of them.
-func unread(t *testing.T, s *Server, n int) net.Conn {
+func openWithoutReading(t *testing.T, s *Server, n int) net.Conn {
 	t.Helper()
-	conn := must.Get(net.Dial("tcp", serveTCP(t, s).String()))(t)
+	conn := must.Get(net.Dial("tcp", startTCP(t, s).String()))(t)
 	t.Cleanup(func() { conn.Close() })
 	conn.(*net.TCPConn).SetReadBuffer(1 << 15)
 	fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":"i","method":"initialize"}`)
@@ -41,8 +41,8 @@ func unread(t *testing.T, s *Server, n int) net.Conn {
 	return conn
 }
 
-// floods writes requests until the connection ends.
-func floods(conn net.Conn) {
+// sendFlood writes requests until the connection ends.
+func sendFlood(conn net.Conn) {
 	late := strings.Repeat("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"model/info\"}\n", 100)
 	for {
 		if _, err := io.WriteString(conn, late); err != nil {
@@ -54,11 +54,11 @@ func floods(conn net.Conn) {
 // TestDrainLosesNothing checks that Drain delivers all computed responses over TCP to a client that
 // reads late and keeps writing.
 func TestDrainLosesNothing(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	s.grace = 200 * time.Millisecond
 	const n = 500
-	conn := unread(t, s, n)
-	go floods(conn)
+	conn := openWithoutReading(t, s, n)
+	go sendFlood(conn)
 	drained := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -88,20 +88,20 @@ func TestDrainWaitsForNobody(t *testing.T) {
 		deadline time.Duration
 		leave    func(net.Conn)
 	}{
-		{"reads and is silent", patience, func(conn net.Conn) { io.Copy(io.Discard, conn) }},
+		{"reads and is silent", waitLimit, func(conn net.Conn) { io.Copy(io.Discard, conn) }},
 		{"never reads", time.Second / 2, func(net.Conn) {}},
-		{"only writes", time.Second / 2, floods},
+		{"only writes", time.Second / 2, sendFlood},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := start(t, testOptions(t, "pre"))
+			s := startServer(t, testOptions(t, "pre"))
 			s.grace = 100 * time.Millisecond
-			go c.leave(unread(t, s, 500))
+			go c.leave(openWithoutReading(t, s, 500))
 			ctx, cancel := context.WithTimeout(context.Background(), c.deadline)
 			defer cancel()
 			began := time.Now()
 			must.Check(t, s.Drain(ctx))
 			if took := time.Since(began); took > c.deadline+5*time.Second ||
-				c.deadline == patience && ctx.Err() != nil {
+				c.deadline == waitLimit && ctx.Err() != nil {
 				t.Errorf("Drain took %v", took)
 			}
 		})
@@ -113,9 +113,9 @@ func TestDrainWaitsForNobody(t *testing.T) {
 func TestBadHeaderLosesNothing(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Framing = transport.LSP
-	s := start(t, o)
+	s := startServer(t, o)
 	s.grace = 200 * time.Millisecond
-	conn := must.Get(net.Dial("tcp", serveTCP(t, s).String()))(t)
+	conn := must.Get(net.Dial("tcp", startTCP(t, s).String()))(t)
 	defer conn.Close()
 	conn.(*net.TCPConn).SetReadBuffer(1 << 15)
 	send := func(m string) { fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(m), m) }

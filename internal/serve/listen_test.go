@@ -16,7 +16,7 @@ import (
 
 // TestDrainingAcceptsNobody checks that a draining server closes new connections immediately.
 func TestDrainingAcceptsNobody(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	must.Succeed(t, s.Drain(t.Context()))
 	l := must.Get(transport.Listen(transport.Address{Network: "unix", Name: filepath.Join(t.TempDir(), "s")}))(t)
 	ended := make(chan error, 1)
@@ -25,7 +25,7 @@ func TestDrainingAcceptsNobody(t *testing.T) {
 	defer func() { cancel(); <-ended }()
 	conn := must.Get(net.Dial("unix", l.Addr().String()))(t)
 	defer conn.Close()
-	conn.SetReadDeadline(time.Now().Add(patience))
+	conn.SetReadDeadline(time.Now().Add(waitLimit))
 	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
 		t.Error(err)
 	}

@@ -43,7 +43,7 @@ func TestLoad(t *testing.T) {
 	}
 	const clients = 16
 	total -= total % (5 * clients)
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	type loader struct {
 		*client
 		r    *rand.Rand
@@ -135,7 +135,7 @@ func TestLoneRequests(t *testing.T) {
 	if long {
 		n = 1000
 	}
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	r := rand.New(rand.NewPCG(1, 9))
 	for i := range n {

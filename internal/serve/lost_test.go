@@ -21,34 +21,34 @@ import (
 
 var errLost = errors.New("the card is gone")
 
-// fragile is a CPU device that fails with errLost once lost is set.
-type fragile struct {
+// failingDevice is a CPU device that fails with errLost once lost is set.
+type failingDevice struct {
 	tensor.Device
 	lost atomic.Bool
 }
 
-func (d *fragile) Unwrap() tensor.Device { return d.Device }
+func (d *failingDevice) Unwrap() tensor.Device { return d.Device }
 
-func (d *fragile) Prepare(p *tensor.Program) (tensor.Executable, error) {
+func (d *failingDevice) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	e, err := d.Device.Prepare(p)
-	return fragileExecutable{e, d}, err
+	return failingExecutable{e, d}, err
 }
 
-type fragileExecutable struct {
+type failingExecutable struct {
 	tensor.Executable
-	device *fragile
+	device *failingDevice
 }
 
-func (e fragileExecutable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+func (e failingExecutable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	if e.device.lost.Load() {
 		return errLost
 	}
 	return e.Executable.Run(ctx, mem, from, to)
 }
 
-// onFragile loads a model onto a fragile device.
-func onFragile(m *sft.Model) (*Model, *fragile, error) {
-	d := &fragile{Device: cpu.New(2)}
+// onFailingDevice loads a model onto a failing device.
+func onFailingDevice(m *sft.Model) (*Model, *failingDevice, error) {
+	d := &failingDevice{Device: cpu.New(2)}
 	s, err := sft.NewScorer(m, d)
 	return &Model{Scorer: s, Task: task.Of(s.Config()), Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }},
 		d, err
@@ -59,7 +59,7 @@ func onFragile(m *sft.Model) (*Model, *fragile, error) {
 // server fails.
 func TestLostDevice(t *testing.T) {
 	o := testOptions(t, "pre")
-	var devices []*fragile
+	var devices []*failingDevice
 	released := 0
 	var none error // error of the next load
 	o.Lost = func(err error) bool { return errors.Is(err, errLost) }
@@ -73,12 +73,12 @@ func TestLostDevice(t *testing.T) {
 		}
 		pad := int32(1) // the model skips padding tokens
 		m.Config.PadTokenID = &pad
-		out, d, err := onFragile(m)
+		out, d, err := onFailingDevice(m)
 		devices = append(devices, d)
 		out.Release = func() { released++; d.Close() }
 		return out, err
 	}
-	s := start(t, o)
+	s := startServer(t, o)
 	web := httptest.NewServer(s.Metrics())
 	defer web.Close()
 	defer http.DefaultClient.CloseIdleConnections()
@@ -97,7 +97,7 @@ func TestLostDevice(t *testing.T) {
 	old := s.current()
 	devices[0].lost.Store(true)
 	c.request(2, "sequence/classify", params)
-	if m := c.answer(2); strings.Count(string(m.Result), `"code":-32000`) != 2 ||
+	if m := c.response(2); strings.Count(string(m.Result), `"code":-32000`) != 2 ||
 		!strings.Contains(string(m.Result), "retryAfter") {
 		t.Errorf("got %s, error %+v, want two errors -32000 with retryAfter", m.Result, m.Error)
 	}
@@ -115,7 +115,7 @@ func TestLostDevice(t *testing.T) {
 	}
 	none = errors.New("no such device")
 	devices[1].lost.Store(true)
-	c.refuse(4, "sequence/classify", map[string]any{"tokens": []int{2}}, -32000, "lost")
+	c.expectError(4, "sequence/classify", map[string]any{"tokens": []int{2}}, -32000, "lost")
 	must.FailWith(t, none)(<-s.Failed())
 	if health() != 503 {
 		t.Errorf("got /healthz %d, want 503", health())
@@ -126,7 +126,7 @@ func TestLostDevice(t *testing.T) {
 // one by one. The remaining jobs must fail without a retry.
 func TestLostWhileTriedAlone(t *testing.T) {
 	o := testOptions(t, "pre")
-	d := &fragile{Device: cpu.New(2)}
+	d := &failingDevice{Device: cpu.New(2)}
 	o.Lost = func(err error) bool { return errors.Is(err, errLost) }
 	o.Load = func() (*Model, error) {
 		m, err := sft.Load(goldenDir + "/pre")
@@ -137,7 +137,7 @@ func TestLostWhileTriedAlone(t *testing.T) {
 		return &Model{Scorer: s, Task: task.Of(s.Config()), Device: d.Name(), Hash: Hash(m),
 			Release: func() { d.Close() }}, err
 	}
-	s := start(t, o)
+	s := startServer(t, o)
 	s.options.Load = load(t, "pre")
 	m := s.current()
 	slots, tried, release := int64(m.Scorer.Slots()), atomic.Int64{}, make(chan struct{})

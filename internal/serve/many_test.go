@@ -18,8 +18,8 @@ import (
 func TestCancelWhilePlanning(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
-	s := start(t, o)
-	release := hold(s)
+	s := startServer(t, o)
+	release := blockBatches(s)
 	defer close(release)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1<<19)})
@@ -27,13 +27,13 @@ func TestCancelWhilePlanning(t *testing.T) {
 	params := map[string]any{"sequences": slices.Repeat([]any{ask}, 5000)}
 	for n := range 2 {
 		c.request(n, "sequence/classify", params)
-		eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
+		eventually(t, "no batch runs", func() bool { _, _, running := queueState(s); return running > 0 })
 		c.notify("$/cancelRequest", map[string]any{"id": n})
 		asked := time.Now()
-		if m := c.answer(n); m.Error == nil || m.Error.Code != -32800 || time.Since(asked) > time.Second {
+		if m := c.response(n); m.Error == nil || m.Error.Code != -32800 || time.Since(asked) > time.Second {
 			t.Errorf("got error %+v after %v, want -32800 within 1s", m.Error, time.Since(asked))
 		}
-		eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return jobs+running == 0 })
+		eventually(t, "the batch goes on", func() bool { jobs, _, running := queueState(s); return jobs+running == 0 })
 		params["workDoneToken"] = "w"
 	}
 }
@@ -41,7 +41,7 @@ func TestCancelWhilePlanning(t *testing.T) {
 // TestErrorsAreAhead checks that elements with an error are planned at most maxAheadJobs ahead of
 // the first pending element.
 func TestErrorsAreAhead(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current(),
 		ctx: context.Background()}
 	list, planned := "[1"+strings.Repeat(",1", maxElements-1)+"]", 0
@@ -68,11 +68,11 @@ func TestErrorsAreAhead(t *testing.T) {
 // TestProgressOfMany checks that the reported percentage never decreases and that finally all found
 // tokens are done.
 func TestProgressOfMany(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	sequences := []any{map[string]any{"tokens": []int{}}}
 	for n := range 40 {
-		sequences = append(sequences, map[string]any{"tokens": ones(1 + 50*n)})
+		sequences = append(sequences, map[string]any{"tokens": repeatedToken(1 + 50*n)})
 	}
 	c.request(1, "sequence/classify", map[string]any{"sequences": sequences, "workDoneToken": 7})
 	var last workDone
@@ -95,16 +95,16 @@ func TestProgressOfMany(t *testing.T) {
 
 // TestLongLists checks that every kind of list in a request has at most maxElements elements.
 func TestLongLists(t *testing.T) {
-	o := withIndex(t, "pre")
+	o := optionsWithIndex(t, "pre")
 	o.Debounce = time.Hour
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	list := func(n int, of string) json.RawMessage {
 		return json.RawMessage("[" + strings.Repeat(of+",", n-1) + of + "]")
 	}
 	for n, x := range []struct{ method, field string }{{"sequence/classify", "sequences"}, {"retrieval/add", "items"},
 		{"retrieval/remove", "ids"}} {
-		c.refuse(n, x.method, map[string]any{x.field: list(maxElements+1, "1")}, -32602,
+		c.expectError(n, x.method, map[string]any{x.field: list(maxElements+1, "1")}, -32602,
 			x.field+": expected at most 16384, found more")
 	}
 	var out removeResult
@@ -118,22 +118,22 @@ func TestLongLists(t *testing.T) {
 	c.call("whole", "sequence/classify",
 		map[string]any{"uri": "u", "window": map[string]any{"policy": "head", "length": 1}}, nil)
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 3, "changes": list(maxElements+1, change)})
-	c.refuse("broken", "sequence/classify", map[string]any{"uri": "u"}, -32803,
+	c.expectError("broken", "sequence/classify", map[string]any{"uri": "u"}, -32803,
 		"changes: expected at most 16384, found more")
 }
 
 // TestMemoryOfLists checks that the elements of a list count as memory, and that splitting a list
 // that is too long allocates little.
 func TestMemoryOfLists(t *testing.T) {
-	o := withIndex(t, "pre")
+	o := optionsWithIndex(t, "pre")
 	o.MaxMemory = 1 << 20
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	ids := make([]string, 8000)
 	for n := range ids {
 		ids[n] = fmt.Sprint(n)
 	}
-	c.refuse(1, "retrieval/remove", map[string]any{"ids": ids}, -32602, "--max-memory")
+	c.expectError(1, "retrieval/remove", map[string]any{"ids": ids}, -32602, "--max-memory")
 	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 	c.call(2, "retrieval/remove", map[string]any{"ids": ids[:1000]}, nil)
 

@@ -28,8 +28,8 @@ type listAnswer struct {
 func TestMemoryOfDocuments(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.Debounce = 2<<20, time.Hour
-	s := start(t, o)
-	release := hold(s)
+	s := startServer(t, o)
+	release := blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1<<16)})
 	const n = 30
@@ -51,7 +51,7 @@ func TestMemoryOfDocuments(t *testing.T) {
 	c.call("again", "sequence/classify", ask, nil)
 	// The tokens alone would fit, but not together with the copy of the text.
 	c.notify("sequence/didOpen", map[string]any{"uri": "large", "version": 1, "text": strings.Repeat("1 ", 225000)})
-	c.refuse("large", "sequence/classify", map[string]any{"uri": "large"}, -32602, "--max-memory")
+	c.expectError("large", "sequence/classify", map[string]any{"uri": "large"}, -32602, "--max-memory")
 }
 
 // TestMemoryOfJobs checks that a request with many elements or windows queues a bounded number of
@@ -59,8 +59,8 @@ func TestMemoryOfDocuments(t *testing.T) {
 func TestMemoryOfJobs(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxBatchTokens, o.Debounce = 100, time.Hour // small batches, so jobs stay queued
-	s := start(t, o)
-	release := hold(s)
+	s := startServer(t, o)
+	release := blockBatches(s)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 4000)})
 	sliding := map[string]any{"uri": "u", "window": map[string]any{"policy": "sliding", "length": 1, "stride": 1}}
@@ -72,29 +72,29 @@ func TestMemoryOfJobs(t *testing.T) {
 	}
 	c.request("short", "sequence/embed", map[string]any{"sequences": short})
 	eventually(t, "too few jobs are queued", func() bool {
-		jobs, _, _ := waiting(s)
+		jobs, _, _ := queueState(s)
 		return jobs > maxAheadJobs+maxWindows
 	})
 	time.Sleep(20 * time.Millisecond)
-	if jobs, _, _ := waiting(s); jobs > 2*maxAheadJobs+maxWindows {
+	if jobs, _, _ := queueState(s); jobs > 2*maxAheadJobs+maxWindows {
 		t.Errorf("%d jobs are queued, want at most 2*maxAheadJobs+maxWindows", jobs)
 	}
 	if used := s.memory.used.Load(); used < (maxAheadJobs+maxWindows)*jobBytes/2 {
 		t.Errorf("only %d bytes are counted for the jobs", used)
 	}
 	c.notify("$/cancelRequest", map[string]any{"id": "windows"})
-	if m := c.answer("windows"); m.Error == nil || m.Error.Code != -32800 {
+	if m := c.response("windows"); m.Error == nil || m.Error.Code != -32800 {
 		t.Errorf("got error %+v, want -32800", m.Error)
 	}
 	if testing.Short() {
 		c.notify("$/cancelRequest", map[string]any{"id": "short"})
-		c.answer("short")
+		c.response("short")
 		close(release)
 		return
 	}
 	close(release)
 	var x listAnswer
-	decode(t, c.answer("short").Result, &x)
+	decode(t, c.response("short").Result, &x)
 	for i, r := range x.Results {
 		if r.Index != i || r.Result == nil || r.Result.Length != 1+i%3 {
 			t.Fatalf("result %d: got %+v", i, r)
@@ -110,7 +110,7 @@ func TestMemoryOfJobs(t *testing.T) {
 func TestMemoryOfResults(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	const n = 1200
 	ask := map[string]any{"sequences": slices.Repeat([]any{map[string]any{"tokens": []int{1}}}, n)}
@@ -158,7 +158,7 @@ func TestMemoryOfResults(t *testing.T) {
 func TestClosedDocument(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
 	c.call(1, "model/info", nil, nil)
@@ -182,33 +182,33 @@ func TestClosedDocument(t *testing.T) {
 func TestNewcomerAtServer(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxBatchTokens = 1000
-	s := start(t, o)
-	release := hold(s)
+	s := startServer(t, o)
+	release := blockBatches(s)
 	a, b := dial(t, s).initialize(struct{}{}), dial(t, s).initialize(struct{}{})
 	long := map[string]any{"tokens": slices.Repeat([]int{1}, 500)}
 	a.request("many", "sequence/classify", map[string]any{"sequences": slices.Repeat([]any{long}, 200)})
-	eventually(t, "the jobs are not queued", func() bool { jobs, _, _ := waiting(s); return jobs > 190 })
+	eventually(t, "the jobs are not queued", func() bool { jobs, _, _ := queueState(s); return jobs > 190 })
 	b.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3}})
 	eventually(t, "the second client's request is not pending", func() bool {
-		jobs, _, _ := waiting(s)
+		jobs, _, _ := queueState(s)
 		return jobs > 190 &&
 			s.inflight() == 2
 	})
 	// Release the batches that already hold jobs, and four more. All other batches stay blocked, so
 	// the test does not depend on timing.
-	_, _, running := waiting(s)
+	_, _, running := queueState(s)
 	for range running + 4 {
 		release <- struct{}{}
 	}
-	if m := b.answer(1); m.Error != nil {
+	if m := b.response(1); m.Error != nil {
 		t.Fatal(m.Error)
 	}
-	if jobs, _, _ := waiting(s); jobs < 100 {
+	if jobs, _, _ := queueState(s); jobs < 100 {
 		t.Errorf("only %d of 200 jobs are left at the response to the second client, want at least 100", jobs)
 	}
 	close(release)
 	a.notify("$/cancelRequest", map[string]any{"id": "many"})
-	if m := a.answer("many"); m.Error == nil {
+	if m := a.response("many"); m.Error == nil {
 		t.Error("the request was not cancelled")
 	}
 }

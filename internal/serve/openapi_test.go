@@ -16,24 +16,24 @@ import (
 // openAPISchema is the JSON Schema of OpenAPI 3.1 documents published by the OpenAPI Initiative.
 const openAPISchema = "testdata/openapi-3.1-schema.json"
 
-// described is a parsed /openapi.json with a compiler for its schemas.
-type described struct {
+// apiDescription is a parsed /openapi.json with a compiler for its schemas.
+type apiDescription struct {
 	t        testing.TB
 	document map[string]any
 	compiler *jsonschema.Compiler
 }
 
-// descriptionOf fetches and validates /openapi.json.
-func descriptionOf(w *web) *described {
+// fetchDescription fetches and validates /openapi.json.
+func fetchDescription(w *web) *apiDescription {
 	w.t.Helper()
 	r, text := w.send("GET", openAPIPath, "")
 	if r.StatusCode != 200 {
 		w.t.Fatalf("%s: got %s %s, want 200", openAPIPath, r.Status, text)
 	}
-	return describedBy(w.t, text)
+	return parseDescription(w.t, text)
 }
 
-func describedBy(t testing.TB, text string) *described {
+func parseDescription(t testing.TB, text string) *apiDescription {
 	t.Helper()
 	document := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(t)
 	c := jsonschema.NewCompiler()
@@ -44,7 +44,7 @@ func describedBy(t testing.TB, text string) *described {
 		t.Errorf("invalid OpenAPI document: %v\n%s", err, text)
 	}
 	must.Succeed(t, c.AddResource("document.json", document))
-	d := &described{t, document.(map[string]any), c}
+	d := &apiDescription{t, document.(map[string]any), c}
 	for at, item := range d.paths() {
 		for verb, operation := range item.(map[string]any) {
 			if operation.(map[string]any)["requestBody"] != nil {
@@ -58,10 +58,10 @@ func describedBy(t testing.TB, text string) *described {
 	return d
 }
 
-func (d *described) paths() map[string]any { return d.document["paths"].(map[string]any) }
+func (d *apiDescription) paths() map[string]any { return d.document["paths"].(map[string]any) }
 
 // schema compiles the JSON Schema of a request or response body.
-func (d *described) schema(at, verb, body string) *jsonschema.Schema {
+func (d *apiDescription) schema(at, verb, body string) *jsonschema.Schema {
 	d.t.Helper()
 	kind := "application~1json"
 	if body == "responses/200" && slices.Contains([]string{healthPath, healthAlias, "/metrics"}, at) {
@@ -74,7 +74,7 @@ func (d *described) schema(at, verb, body string) *jsonschema.Schema {
 }
 
 // validate returns an error if text does not match the schema of a request or response body.
-func (d *described) validate(at, verb, body, text string) error {
+func (d *apiDescription) validate(at, verb, body, text string) error {
 	d.t.Helper()
 	if strings.HasPrefix(at, "/v1/models/") {
 		at = "/v1/models/{id}"
@@ -91,8 +91,8 @@ func TestOpenAPI(t *testing.T) {
 		"retrieval":  "/score /rerank",
 		"regression": "/predict", "multilabel": "/labels", "tagging": "/tag", "clouds": "/classify /embed",
 		"graphs": "/classify", "fill_mask": "/embed /v1/embeddings"} {
-		w := startHTTP(t, withIndexIf(t, model, model == "pre"), HTTPOptions{})
-		d := descriptionOf(w)
+		w := startHTTP(t, optionsWithIndexIf(t, model, model == "pre"), HTTPOptions{})
+		d := fetchDescription(w)
 		for _, at := range append(strings.Fields(want), "/info", "/stats", "/healthz", "/openapi.json") {
 			if d.paths()[at] == nil {
 				t.Errorf("%s: path %s is not in /openapi.json", model, at)
@@ -111,8 +111,8 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// withIndexIf returns options for a model, with an index if yes is true.
-func withIndexIf(t testing.TB, model string, yes bool) Options {
+// optionsWithIndexIf returns options for a model, with an index if yes is true.
+func optionsWithIndexIf(t testing.TB, model string, yes bool) Options {
 	o := testOptions(t, model)
 	if yes {
 		o.Index = filepath.Join(t.TempDir(), "index.arrow")
@@ -134,7 +134,7 @@ func TestOpenAPIBodies(t *testing.T) {
 		{"pre", "/rerank", `{"query":"1","texts":["2"],"return_text":true,"truncate":null}`},
 	} {
 		w := startHTTP(t, testOptions(t, c.model), HTTPOptions{})
-		d := descriptionOf(w)
+		d := fetchDescription(w)
 		if err := d.validate(c.at, "post", "requestBody", c.body); err != nil {
 			t.Errorf("%s %s: request body: %v", c.at, c.body, err)
 		}
@@ -153,7 +153,7 @@ func TestOpenAPIBodies(t *testing.T) {
 	}
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Tokens: NewTokens("0123456789abcdef")})
 	w.token = "0123456789abcdef"
-	if d := descriptionOf(w); d.document["security"] == nil ||
+	if d := fetchDescription(w); d.document["security"] == nil ||
 		d.paths()["/healthz"].(map[string]any)["get"].(map[string]any)["security"] == nil {
 		t.Errorf("got no security for the token: %v", d.document)
 	}

@@ -20,7 +20,7 @@ func editedDocument(t testing.TB, text string, unit rope.Unit) *document {
 	t.Helper()
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour // the debounce time prevents a publication
-	s := start(t, o)
+	s := startServer(t, o)
 	x := &session{server: s, share: s.turns.Share(), stopRead: make(chan struct{})}
 	x.ctx, x.end = context.WithCancelCause(context.Background())
 	d := &document{session: x, text: rope.Text{Unit: unit}}

@@ -14,7 +14,7 @@ func TestPublishedNumbersAndLabels(t *testing.T) {
 		"multilabel": {"sequence/labels", "sequence/publishLabels"}} {
 		o := testOptions(t, folder)
 		o.Debounce = time.Millisecond
-		c := dial(t, start(t, o)).initialize(nil)
+		c := dial(t, startServer(t, o)).initialize(nil)
 		next := func() (out map[string]any) {
 			t.Helper()
 			m := c.message()

@@ -20,7 +20,7 @@ func TestMemoryOfReading(t *testing.T) {
 			o := testOptions(t, "pre")
 			const n = 8
 			o.Framing, o.MaxMemory = framing, 6<<20
-			s := start(t, o)
+			s := startServer(t, o)
 			text := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":"model/info","params":{"text":"%s"}}`,
 				strings.Repeat("a", 1<<20))
 			var clients []*client
@@ -47,7 +47,7 @@ func TestMemoryOfReading(t *testing.T) {
 					end = "\"}}"
 				}
 				io.WriteString(c.conn, end)
-				m := c.answer("x")
+				m := c.response("x")
 				if m.Error == nil {
 					continue
 				}
@@ -57,7 +57,7 @@ func TestMemoryOfReading(t *testing.T) {
 				}
 				defer func() {
 					c.send(text)
-					if m := c.answer("x"); m.Error != nil {
+					if m := c.response("x"); m.Error != nil {
 						t.Errorf("retry: got error %+v, want a result", m.Error)
 					}
 				}()
@@ -78,8 +78,8 @@ func TestMemoryOfReading(t *testing.T) {
 func TestBareLinesWaitForMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
-	s := start(t, o)
-	release := hold(s)
+	s := startServer(t, o)
+	release := blockBatches(s)
 	time.AfterFunc(50*time.Millisecond, func() { close(release) })
 	c := dial(t, s)
 	const n = 30
@@ -109,7 +109,7 @@ func TestBareLinesWaitForMemory(t *testing.T) {
 func TestBareLineOfAllMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s)
 	line := fmt.Sprintf(`{"tokens":[%s1]}`, strings.Repeat("1,", 225<<10)) // 450 KiB of text, 900 KiB of tokens
 	began := time.Now()
@@ -128,7 +128,7 @@ func TestBareLineOfAllMemory(t *testing.T) {
 func TestMemoryOfSessions(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 2 * 2 * sessionBytes
-	s := start(t, o)
+	s := startServer(t, o)
 	first := dial(t, s).initialize(struct{}{})
 	dial(t, s).initialize(struct{}{})
 	more := dial(t, s)

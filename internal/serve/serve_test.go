@@ -56,8 +56,8 @@ func testOptions(t testing.TB, model string) Options {
 		Log: slog.New(slog.NewTextHandler(log, nil))}
 }
 
-// truncating returns options for a model that truncates long sequences.
-func truncating(t testing.TB, model string) Options {
+// truncatingOptions returns options for a model that truncates long sequences.
+func truncatingOptions(t testing.TB, model string) Options {
 	o := testOptions(t, model)
 	o.Load = func() (*Model, error) {
 		m, err := sft.Load(filepath.Join(goldenDir, model))
@@ -70,9 +70,9 @@ func truncating(t testing.TB, model string) Options {
 	return o
 }
 
-// start starts a server. At the end of the test it drains and closes the server and checks that no
+// startServer starts a server. At the end of the test it drains and closes the server and checks that no
 // counted memory and no goroutine is left.
-func start(t testing.TB, o Options) *Server {
+func startServer(t testing.TB, o Options) *Server {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	s := must.Get(New(context.Background(), o))(t)
@@ -143,9 +143,9 @@ func (c *client) send(body string) {
 	}
 }
 
-// patience is the time limit for an expected event. It is long because other processes may use the
+// waitLimit is the time limit for an expected event. It is long because other processes may use the
 // cores.
-const patience = time.Minute
+const waitLimit = time.Minute
 
 // receive returns the next message of the server, or "" at the end.
 func (c *client) receive() string {
@@ -153,7 +153,7 @@ func (c *client) receive() string {
 	select {
 	case m := <-c.in:
 		return m
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		stacks := make([]byte, 1<<20)
 		c.t.Fatalf("no message within a minute\n%s", stacks[:runtime.Stack(stacks, true)])
 		return ""
@@ -205,8 +205,8 @@ func (c *client) notify(method string, params any) {
 	c.send(string(text))
 }
 
-// answer returns the response to the request id and skips all other messages.
-func (c *client) answer(id any) anyMessage {
+// response returns the response to the request id and skips all other messages.
+func (c *client) response(id any) anyMessage {
 	c.t.Helper()
 	want, _ := json.Marshal(id)
 	for {
@@ -220,7 +220,7 @@ func (c *client) answer(id any) anyMessage {
 func (c *client) call(id any, method string, params, result any) {
 	c.t.Helper()
 	c.request(id, method, params)
-	m := c.answer(id)
+	m := c.response(id)
 	if m.Error != nil {
 		c.t.Fatalf("%s: got error %+v", method, *m.Error)
 	}
@@ -231,11 +231,11 @@ func (c *client) call(id any, method string, params, result any) {
 	}
 }
 
-// refuse sends a request and expects an error with the code and a message that contains message.
-func (c *client) refuse(id any, method string, params any, code int, message string) {
+// expectError sends a request and expects an error with the code and a message that contains message.
+func (c *client) expectError(id any, method string, params any, code int, message string) {
 	c.t.Helper()
 	c.request(id, method, params)
-	m := c.answer(id)
+	m := c.response(id)
 	if m.Error == nil || m.Error.Code != code || !strings.Contains(m.Error.Message, message) {
 		c.t.Errorf("%s: got %s, error %+v; want %d, %q", method, m.Result, m.Error, code, message)
 	}
@@ -291,7 +291,7 @@ func logits(t testing.TB, s *Server, tokens []int32) []float32 {
 // TestBareLines checks that pipelined bare lines get responses in order, with errors in their
 // places.
 func TestBareLines(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s)
 	const n = 500
 	go func() {
@@ -309,11 +309,11 @@ func TestBareLines(t *testing.T) {
 		w.Flush()
 		c.closeWrite()
 	}()
-	replies, err := c.end()
-	if len(replies) != n || err != nil {
-		t.Fatalf("got %d responses, error %v", len(replies), err)
+	responses, err := c.end()
+	if len(responses) != n || err != nil {
+		t.Fatalf("got %d responses, error %v", len(responses), err)
 	}
-	for i, r := range replies {
+	for i, r := range responses {
 		var m anyMessage
 		var x anyClassification
 		json.Unmarshal([]byte(r), &m)

@@ -36,10 +36,10 @@ func TestSeveral(t *testing.T) {
 		return &Model{Scorer: s, Task: task.Of(s.Config()), Name: "several", Device: d.Name(), Hash: Hash(a, b),
 			Release: func() { d.Close() }}, err
 	}
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(nil)
-	c.refuse(1, "sequence/embed", map[string]any{"text": "1"}, -32601, noEnsemble)
-	c.refuse(2, "sequence/classify", map[string]any{"text": "1", "explain": true}, -32602, noEnsemble)
+	c.expectError(1, "sequence/embed", map[string]any{"text": "1"}, -32601, noEnsemble)
+	c.expectError(2, "sequence/classify", map[string]any{"text": "1", "explain": true}, -32602, noEnsemble)
 	var info struct{ Models int }
 	if c.call(3, "model/info", map[string]any{}, &info); info.Models != 2 {
 		t.Errorf("got %d models, want 2", info.Models)

@@ -24,7 +24,7 @@ import (
 // TestSearchHoldsNothingUp checks that a search does not block additions to the index or
 // server/stats.
 func TestSearchHoldsNothingUp(t *testing.T) {
-	s := start(t, withIndex(t, "pre"))
+	s := startServer(t, optionsWithIndex(t, "pre"))
 	vector := make([]float32, s.current().config.HiddenSize)
 	must.Succeed(t, s.index.Add(index.Item{ID: "a", Vector: vector})())
 	searching, release := make(chan struct{}), make(chan struct{})
@@ -47,7 +47,7 @@ func TestSearchHoldsNothingUp(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("the search blocks Add or stats")
 	}
 	close(release)
@@ -58,14 +58,14 @@ func TestSearchHoldsNothingUp(t *testing.T) {
 // TestIndexFails checks a failed index. The failure is logged once and appears in the stats,
 // metrics and health check. Changes get an error, while searches still work.
 func TestIndexFails(t *testing.T) {
-	o := withIndex(t, "pre")
+	o := optionsWithIndex(t, "pre")
 	dir := filepath.Join(t.TempDir(), "here")
 	must.Succeed(t, os.Mkdir(dir, 0o777))
 	o.Index = filepath.Join(dir, "index.arrow")
 	var mu sync.Mutex
 	var log bytes.Buffer
 	o.Log = slog.New(slog.NewTextHandler(&locked{mu: &mu, w: &log}, nil))
-	s := start(t, o)
+	s := startServer(t, o)
 	web := httptest.NewServer(s.Metrics())
 	defer web.Close()
 	defer http.DefaultClient.CloseIdleConnections()
@@ -90,7 +90,7 @@ func TestIndexFails(t *testing.T) {
 	}
 	eventually(t, "the index has not failed", func() bool { return s.index.Failure() != nil })
 	for n := range 3 {
-		c.refuse(n, "retrieval/add", map[string]any{"id": "c", "tokens": []int{1}}, -32803,
+		c.expectError(n, "retrieval/add", map[string]any{"id": "c", "tokens": []int{1}}, -32803,
 			"the index cannot be changed until a restart")
 	}
 	c.call(4, "retrieval/search", map[string]any{"tokens": []int{1, 2}}, nil)
@@ -127,7 +127,7 @@ func (l *locked) Write(p []byte) (int, error) {
 // TestWatchersAreBounded checks that the metrics server closes the oldest connections above
 // maxWatchers.
 func TestWatchersAreBounded(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer s.ServeMetrics(l)()
 	var conns []net.Conn
@@ -135,7 +135,7 @@ func TestWatchersAreBounded(t *testing.T) {
 		conn := must.Get(net.Dial("tcp", l.Addr().String()))(t)
 		t.Cleanup(func() { conn.Close() })
 		io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-		conn.SetReadDeadline(time.Now().Add(patience))
+		conn.SetReadDeadline(time.Now().Add(waitLimit))
 		must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t, n)
 		conns = append(conns, conn)
 	}
@@ -151,7 +151,7 @@ func TestWatchersAreBounded(t *testing.T) {
 // TestMetricsBesideSlowClients checks that metrics and health get responses within a second beside
 // 500 connections with incomplete requests.
 func TestMetricsBesideSlowClients(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer s.ServeMetrics(l)()
 	for n := range 500 {
@@ -172,7 +172,7 @@ func TestMetricsBesideSlowClients(t *testing.T) {
 // TestMetricsOfHalfARequest checks that clients that never send their request body block other
 // clients only briefly, even on all maxWatchers connections.
 func TestMetricsOfHalfARequest(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer s.serveMetrics(l, 200*time.Millisecond)()
 	ask := func(header string) net.Conn {
@@ -185,7 +185,7 @@ func TestMetricsOfHalfARequest(t *testing.T) {
 		ask("Content-Length: 100\r\n")
 	}
 	conn := ask("")
-	conn.SetReadDeadline(time.Now().Add(patience))
+	conn.SetReadDeadline(time.Now().Add(waitLimit))
 	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("another client got no response")
 	}

@@ -15,8 +15,8 @@ import (
 // TestTagged checks the spans of a tagging model. Text, bytes, document and bare line have the same
 // spans. A document's spans are pushed; a change that cannot be applied pushes an error.
 func TestTagged(t *testing.T) {
-	s := start(t, testOptions(t, "tagging"))
-	c := dial(t, s).initialize(counting("utf-32"))
+	s := startServer(t, testOptions(t, "tagging"))
+	c := dial(t, s).initialize(encodingParams("utf-32"))
 	const text = "Ann Lee met Zoë in New York."
 	type reply struct {
 		Spans []struct {
@@ -41,9 +41,9 @@ func TestTagged(t *testing.T) {
 		tokens.Unit != "tokens" {
 		t.Errorf("got %+v for text, %+v for the document, %+v for tokens", of, document, tokens)
 	}
-	c.refuse(5, "sequence/classify", map[string]any{"text": "sea"}, -32601,
+	c.expectError(5, "sequence/classify", map[string]any{"text": "sea"}, -32601,
 		"the task of the model is tagging: use sequence/tag")
-	c.refuse(6, "sequence/predict", map[string]any{"text": "sea"}, -32601, "use sequence/tag")
+	c.expectError(6, "sequence/predict", map[string]any{"text": "sea"}, -32601, "use sequence/tag")
 	bare := dial(t, s)
 	bare.send(`{"id":7,"text":"sea"}`)
 	var line reply
@@ -80,8 +80,8 @@ func TestTagged(t *testing.T) {
 			t.Fatalf("got %+v, want a publication with an error", m)
 		}
 	}
-	other := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
-	other.refuse(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601,
+	other := dial(t, startServer(t, testOptions(t, "pre"))).initialize(nil)
+	other.expectError(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601,
 		"the task of the model is classification: use sequence/classify")
 }
 
@@ -105,20 +105,20 @@ func TestMemoryOfTags(t *testing.T) {
 		value  any
 	}{{"sequence/tag", "text", text}, {"sequence/tag", "bytes", []byte(text)}, {"sequence/embed", "text", text}} {
 		t.Run(x.method+" "+x.field, func(t *testing.T) {
-			s := start(t, o)
-			release := hold(s)
+			s := startServer(t, o)
+			release := blockBatches(s)
 			c := dial(t, s).initialize(nil)
 			before := s.memory.used.Load()
 			c.request(1, x.method, map[string]any{x.field: x.value})
 			eventually(t, "the request is not queued", func() bool {
-				jobs, _, running := waiting(s)
+				jobs, _, running := queueState(s)
 				return jobs+running > 0
 			})
 			if took := s.memory.used.Load() - before; took > most {
 				t.Errorf("got %d counted bytes, want at most %d", took, most)
 			}
 			close(release)
-			if m := c.answer(1); m.Error != nil {
+			if m := c.response(1); m.Error != nil {
 				t.Error(m.Error)
 			}
 		})

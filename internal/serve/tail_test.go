@@ -13,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// tailed returns options for a model that reads the first 6 and the last 4 tokens of longer
+// tailOptions returns options for a model that reads the first 6 and the last 4 tokens of longer
 // sequences.
-func tailed(t testing.TB, model string) Options {
+func tailOptions(t testing.TB, model string) Options {
 	o := testOptions(t, model)
 	o.Load = func() (*Model, error) {
 		m, err := sft.Load(filepath.Join(goldenDir, model))
@@ -28,15 +28,15 @@ func tailed(t testing.TB, model string) Options {
 	return o
 }
 
-// ends returns the tokens that the model of [tailed] reads.
-func ends(tokens []int32) []int32 {
+// endTokens returns the tokens that the model of [tailOptions] reads.
+func endTokens(tokens []int32) []int32 {
 	return slices.Concat(tokens[:6], tokens[len(tokens)-4:])
 }
 
 // TestTail checks that the server answers for both ends of a long sequence as for a short sequence
 // of these tokens, and that explanations count the tokens of the whole sequence.
 func TestTail(t *testing.T) {
-	s := start(t, tailed(t, "pre"))
+	s := startServer(t, tailOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	tokens := randomTokens(rand.New(rand.NewPCG(1, 2)), 30)
 	var long, short struct {
@@ -44,7 +44,7 @@ func TestTail(t *testing.T) {
 		Length, Used int
 	}
 	c.call(1, "sequence/classify", map[string]any{"tokens": tokens, "explain": true}, &long)
-	c.call(2, "sequence/classify", map[string]any{"tokens": ends(tokens), "explain": true}, &short)
+	c.call(2, "sequence/classify", map[string]any{"tokens": endTokens(tokens), "explain": true}, &short)
 	if long.Length != 30 || long.Used != 10 || !slices.Equal(long.Logits, short.Logits) {
 		t.Errorf("got %+v, want the logits %v of 10 of 30 tokens", long, short.Logits)
 	}
@@ -68,12 +68,12 @@ func TestTail(t *testing.T) {
 // TestTailOfPairs checks that both sequences of a pair are cut, and that each has an explanation of
 // its own.
 func TestTailOfPairs(t *testing.T) {
-	s := start(t, tailed(t, "retrieval"))
+	s := startServer(t, tailOptions(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
 	a, b := slices.Repeat([]int32{65, 66, 67}, 5), slices.Repeat([]int32{70, 71}, 10)
 	var long, short explainedAnswer
 	c.call(1, "retrieval/score", map[string]any{"tokens_a": a, "tokens_b": b, "explain": true}, &long)
-	c.call(2, "retrieval/score", map[string]any{"tokens_a": ends(a), "tokens_b": ends(b), "explain": true}, &short)
+	c.call(2, "retrieval/score", map[string]any{"tokens_a": endTokens(a), "tokens_b": endTokens(b), "explain": true}, &short)
 	if !slices.Equal(long.Logits, short.Logits) {
 		t.Errorf("got the logits %v, want %v", long.Logits, short.Logits)
 	}
@@ -92,7 +92,7 @@ func TestTailOfPairs(t *testing.T) {
 // TestTailOfDocument checks the class of a document after edits at its head, in its middle, which
 // the model does not read, and at its tail.
 func TestTailOfDocument(t *testing.T) {
-	s := start(t, tailed(t, "pre"))
+	s := startServer(t, tailOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	text := "[MAX 2 9 [MIN 4 7 1 3 5 0 2 8 ] 0 1 6 ]"
 	logits := func(params map[string]any) (a explainedAnswer) {

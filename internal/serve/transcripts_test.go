@@ -90,7 +90,7 @@ func replay(t *testing.T, framing string, words, block []string, masked map[stri
 	if slices.Contains(words, "busy") {
 		o.MaxInflight, o.MaxDocuments, o.MaxLine = 2, 2, 300
 	}
-	s := start(t, o)
+	s := startServer(t, o)
 	release := make(chan struct{})
 	held := slices.Contains(words, "held") || slices.Contains(words, "busy")
 	if held {

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// holdLarge occupies all large turns of a server until end is called.
-func holdLarge(t testing.TB, s *Server) (end func()) {
+// occupyLargeTurns occupies all large turns of a server until end is called.
+func occupyLargeTurns(t testing.TB, s *Server) (end func()) {
 	t.Helper()
 	var held []fair.Turn
 	for range s.turns.Count(fair.Large).Limit {
@@ -37,21 +37,21 @@ var shortHead = map[string]any{"policy": "head", "length": 16}
 func TestShortTextIsSmall(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), time.Hour
-	s := start(t, o)
+	s := startServer(t, o)
 	text := strings.Repeat("1 ", fair.LargeBytes/4)
 	if most := s.current().parser.Memory(int64(len(text))); most <= fair.LargeBytes {
 		t.Fatalf("the tokens take at most %d bytes, want more than fair.LargeBytes", most)
 	}
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": text})
-	defer holdLarge(t, s)()
+	defer occupyLargeTurns(t, s)()
 	c.call(1, "sequence/classify", map[string]any{"text": text, "window": shortHead}, nil)
 	c.call(2, "sequence/classify", map[string]any{"uri": "u", "window": shortHead}, nil)
 }
 
-// waitsForLarge returns a function that reports whether the given number of sessions waits for a
+// waitingForLarge returns a function that reports whether the given number of sessions waits for a
 // large turn.
-func waitsForLarge(s *Server, sessions int) func() bool {
+func waitingForLarge(s *Server, sessions int) func() bool {
 	return func() bool { return s.turns.Count(fair.Large).Waiting == sessions }
 }
 
@@ -59,11 +59,11 @@ func waitsForLarge(s *Server, sessions int) func() bool {
 // changes that are searched for a whole text. Before its turn only the line's text counts as
 // memory.
 func TestScansTakeTurns(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s)
-	end := holdLarge(t, s)
+	end := occupyLargeTurns(t, s)
 	c.send(`{"tokens":[1` + strings.Repeat(",1", fair.LargeBytes) + `]}`)
-	eventually(t, "the line does not wait for a turn", waitsForLarge(s, 1))
+	eventually(t, "the line does not wait for a turn", waitingForLarge(s, 1))
 	if reading, used := s.readingMemory.used.Load(), s.memory.used.Load(); reading == 0 || used != reading {
 		t.Errorf("got %d counted bytes, want the %d bytes being read", used, reading)
 	}
@@ -73,7 +73,7 @@ func TestScansTakeTurns(t *testing.T) {
 	go func() {
 		found <- x.replacesWholeText([]byte(`[` + strings.Repeat(" ", fair.LargeBytes) + `{"text":""}]`))
 	}()
-	eventually(t, "the changes do not wait for a turn", waitsForLarge(s, 2))
+	eventually(t, "the changes do not wait for a turn", waitingForLarge(s, 2))
 	end()
 	if !<-found {
 		t.Error("replacesWholeText returned false, want true")
@@ -88,15 +88,15 @@ func TestScansTakeTurns(t *testing.T) {
 func TestEditBesideLargeTurns(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), time.Hour
-	s := start(t, o)
+	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1,
 		"text": strings.Repeat("1 ", fair.LargeBytes)})
-	c.serves() // the document is open
-	end := holdLarge(t, s)
+	c.expectServed() // the document is open
+	end := occupyLargeTurns(t, s)
 	defer end()
 	c.request(1, "sequence/classify", map[string]any{"uri": "u", "window": shortHead})
-	eventually(t, "the request does not wait for a turn", waitsForLarge(s, 1))
+	eventually(t, "the request does not wait for a turn", waitingForLarge(s, 1))
 	change := map[string]any{"range": map[string]int{"start": 0, "end": 1}, "text": "2"}
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{change}})
 	served := make(chan struct{})
@@ -114,7 +114,7 @@ func TestEditBesideLargeTurns(t *testing.T) {
 // TestTurnsOfAMessage checks that all parts of a large message run in large turns, and all parts of
 // a small message in small turns.
 func TestTurnsOfAMessage(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	x := bareSession(s)
 	x.ctx, x.stopRead = t.Context(), make(chan struct{})
 	for kind, bytes := range map[fair.Kind]int{fair.Small: fair.LargeBytes, fair.Large: fair.LargeBytes + 1} {
@@ -154,7 +154,7 @@ func TestReloadMovesTurns(t *testing.T) {
 		return &Model{Scorer: scorer, Task: task.Of(scorer.Config()), Name: "counted", Device: d.Name(),
 			Hash: Hash(m), Release: func() {}}, err
 	}
-	s := start(t, o)
+	s := startServer(t, o)
 	turn := must.Get(s.turns.Share().Begin(t.Context(), fair.Small))(t)
 	if n := devices[0].reserved.Load(); n != 1 {
 		t.Errorf("got %d reserved cores, want 1", n)

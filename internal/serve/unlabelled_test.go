@@ -8,11 +8,11 @@ import (
 // TestUnlabelled checks a masked-token model. It embeds sequences, refuses classification in
 // requests and bare lines, and pushes no class for documents.
 func TestUnlabelled(t *testing.T) {
-	s := start(t, testOptions(t, "fill_mask"))
+	s := startServer(t, testOptions(t, "fill_mask"))
 	c := dial(t, s).initialize(nil)
-	c.refuse(1, "sequence/classify", map[string]any{"text": "1"}, -32601,
+	c.expectError(1, "sequence/classify", map[string]any{"text": "1"}, -32601,
 		"the task of the model is fill-mask: use sequence/embed")
-	c.refuse(3, "retrieval/score", map[string]any{"text_a": "1", "text_b": "2"}, -32601,
+	c.expectError(3, "retrieval/score", map[string]any{"text_a": "1", "text_b": "2"}, -32601,
 		"the task of the model is fill-mask: use sequence/embed")
 	var info struct{ Labels []any }
 	if c.call(4, "model/info", map[string]any{}, &info); info.Labels == nil || len(info.Labels) != 0 {

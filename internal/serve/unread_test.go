@@ -16,7 +16,7 @@ import (
 // TestReceived checks that a request's latency starts when its message is read from the connection,
 // even if its processing waits.
 func TestReceived(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	ours, theirs := net.Pipe() // unbuffered
 	ended := make(chan struct{})
 	go func() {
@@ -49,7 +49,7 @@ func TestReceived(t *testing.T) {
 // TestSlowReader checks that a client that never reads does not block other sessions.
 func TestSlowReader(t *testing.T) {
 	o := testOptions(t, "pre")
-	s := start(t, o)
+	s := startServer(t, o)
 	ours, theirs := net.Pipe() // unbuffered
 	done := make(chan struct{})
 	go func() {
@@ -70,7 +70,7 @@ func TestSlowReader(t *testing.T) {
 	ours.Close() // disconnects
 	select {
 	case <-done:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("the session of the disconnected client did not end")
 	}
 	c.call("after", "model/info", nil, nil)
@@ -81,7 +81,7 @@ func TestSlowReader(t *testing.T) {
 func TestUnread(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxInflight = 8
-	s := start(t, o)
+	s := startServer(t, o)
 	ours, theirs := net.Pipe() // unbuffered
 	ended := make(chan struct{})
 	go func() {
@@ -125,9 +125,9 @@ func TestBlockedWrite(t *testing.T) {
 		{"drain of standard input", true, drainBlocked},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := start(t, testOptions(t, "pre"))
+			s := startServer(t, testOptions(t, "pre"))
 			s.grace = 100 * time.Millisecond
-			release := hold(s)
+			release := blockBatches(s)
 			ours, theirs := net.Pipe() // unbuffered
 			t.Cleanup(func() { ours.Close(); theirs.Close() })
 			ended := make(chan error, 1)
@@ -143,7 +143,7 @@ func TestBlockedWrite(t *testing.T) {
 			select {
 			case err := <-ended:
 				must.Fail(t, "", "the session ended without an error")(err)
-			case <-time.After(patience):
+			case <-time.After(waitLimit):
 				t.Error("the session did not end")
 			}
 			theirs.Close() // simulates the end of the process

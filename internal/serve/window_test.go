@@ -49,7 +49,7 @@ func TestWindowCuts(t *testing.T) {
 
 // TestTooManyWindows checks that exactly maxWindows windows are accepted and one more is refused.
 func TestTooManyWindows(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	w := &window{Policy: "sliding", Length: 1, Stride: 1}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), maxWindows)}
 	if cuts, err := w.parts(s.current().config, q); err != nil || len(cuts) != maxWindows {
@@ -61,7 +61,7 @@ func TestTooManyWindows(t *testing.T) {
 
 // TestBadWindows checks the errors for invalid windows, in requests and in sequence/didOpen.
 func TestBadWindows(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	for n, x := range []struct{ window, why string }{
 		{`{"policy":"sliding","length":4,"stride":9223372036854775807}`,
@@ -79,7 +79,7 @@ func TestBadWindows(t *testing.T) {
 		{`"head"`, `window: expected an object, found "head"`},
 	} {
 		w := json.RawMessage(x.window)
-		c.refuse(n, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w}, -32602,
+		c.expectError(n, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w}, -32602,
 			x.why)
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2 3 4 5 6 7 8", "window": w})
 		var sent struct {
@@ -96,7 +96,7 @@ func TestBadWindows(t *testing.T) {
 // TestMemoryOfWindows checks that the result of many windows counts as at least three times its
 // JSON text, because the server keeps it as values as well.
 func TestMemoryOfWindows(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current()}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), 1000)}
 	i := c.predictSequence(batching.Classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
@@ -110,7 +110,7 @@ func TestMemoryOfWindows(t *testing.T) {
 
 // TestPushSurvives checks that a panic in the classification of a document becomes an error.
 func TestPushSurvives(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
+	s := startServer(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: &served{}, method: "a push"}
 	if _, err := c.predictText(&sequence{field: "text", document: &document{}}, "1"); err == nil ||
 		asError(err).Code != codeInternal {
