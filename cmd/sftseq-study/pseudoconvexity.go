@@ -38,7 +38,7 @@ func (p *pseudoconvexity) report(ctx context.Context, r *report) error {
 	for n, point := range points {
 		r.add(point, point.Block, point.layer(), percent(point.Inside), percent(point.Anywhere))
 		x := float64(n + 1)
-		picture.X.Places = append(picture.X.Places, chart.Place{At: x, Label: strconv.Itoa(n + 1)})
+		picture.X.Ticks = append(picture.X.Ticks, chart.Tick{Value: x, Label: strconv.Itoa(n + 1)})
 		bar := func(from, violated float64, name string, pale bool) {
 			picture.Boxes = append(picture.Boxes, chart.Box{From: from, To: from + 0.35, Value: 100 * violated,
 				Ink: chart.StyleOf(0).Ink, Pale: pale,

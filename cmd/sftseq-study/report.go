@@ -151,7 +151,7 @@ func newChart(name string, x, y chart.Axis) chart.Chart {
 func sampledAxis(sampled []int) chart.Axis {
 	a := chart.Axis{Label: "sampled tokens", Logarithmic: true}
 	for _, k := range sampled {
-		a.Places = append(a.Places, chart.Place{At: float64(k), Label: strconv.Itoa(k)})
+		a.Ticks = append(a.Ticks, chart.Tick{Value: float64(k), Label: strconv.Itoa(k)})
 	}
 	return a
 }

@@ -8,46 +8,48 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// arranged returns the arguments in the order that package cli expects. The package reads flags
-// only before the first argument, so arranged moves flags there. It splits values attached to
-// single-letter flags, as in -n1. Arguments after -- are not flags.
-func arranged(app *cli.App, args []string) []string {
+// arrangeArguments returns the arguments in the order that package cli expects. The package reads
+// flags only before the first argument, so arrangeArguments moves flags there. It separates values
+// from single-letter flags: -n1 becomes -n 1. Arguments after -- are not flags.
+func arrangeArguments(app *cli.App, args []string) []string {
 	if len(args) == 0 || slices.Contains(args, "--generate-bash-completion") {
 		return args // the last argument is incomplete
 	}
 	out, rest := args[:1:1], args[1:]
 	flags, commands := app.Flags, app.Commands
 	for {
-		ahead, arguments, next := arrange(flags, commands, rest)
+		flagArgs, arguments, next := separateFlags(flags, commands, rest)
 		if next == nil {
-			for _, name := range givenAgain(flags, ahead) {
-				if !slices.Contains(onlyOnce, name) {
+			for _, name := range repeatedFlags(flags, flagArgs) {
+				if !slices.Contains(warnIfRepeated, name) {
 					continue
 				}
 				fmt.Fprintf(app.ErrWriter,
 					"warning: --%s is given several times: only its last value is used\n", name)
 			}
-			ahead, arguments = modelArgument(flags, ahead, arguments)
-			return slices.Concat(out, ahead, arguments)
+			flagArgs, arguments = modelArgument(flags, flagArgs, arguments)
+			return slices.Concat(out, flagArgs, arguments)
 		}
-		out = append(out, ahead...)
+		out = append(out, flagArgs...)
 		out = append(out, arguments[0])
 		rest, flags, commands = arguments[1:], next.Flags, next.Subcommands
 	}
 }
 
-// arrange separates the flags of a command and their values (ahead) from its arguments. If the
-// first argument is a subcommand, arrange returns it as next, and the arguments begin with it.
-func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, arguments []string, next *cli.Command) {
+// separateFlags separates the flags of a command and their values (flagArgs) from its arguments. If
+// the first argument is a subcommand, separateFlags returns the subcommand as next, and arguments
+// begins with its name.
+func separateFlags(flags []cli.Flag, commands []*cli.Command,
+	args []string) (flagArgs, arguments []string, next *cli.Command) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case arg == "--":
-			return ahead, slices.Concat([]string{"--"}, arguments, args[i+1:]), nil
+			return flagArgs, slices.Concat([]string{"--"}, arguments, args[i+1:]), nil
 		case len(arg) < 2 || arg[0] != '-': // - means standard input
 			if at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(arg) }); at >= 0 &&
 				arguments == nil {
-				return ahead, args[i:], commands[at]
+				return flagArgs, args[i:], commands[at]
 			}
 			if i == 0 && commands != nil { // an unknown command, whose flags are unknown, too
 				return nil, args, nil
@@ -56,41 +58,41 @@ func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, a
 			continue
 		}
 		name, _, attached := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
-		f := flagCalled(flags, name)
-		if f == nil && arg[1] != '-' && takesValue(flagCalled(flags, arg[1:2])) &&
+		f := findFlag(flags, name)
+		if f == nil && arg[1] != '-' && takesValue(findFlag(flags, arg[1:2])) &&
 			nearest(longNames(flags), name) == "" {
-			ahead = append(ahead, arg[:2], arg[2:])
+			flagArgs = append(flagArgs, arg[:2], arg[2:])
 			continue
 		}
-		if ahead = append(ahead, arg); attached || !takesValue(f) {
+		if flagArgs = append(flagArgs, arg); attached || !takesValue(f) {
 			continue
 		}
 		if i++; i == len(args) { // otherwise, an argument would become the missing value
-			return ahead, nil, nil
+			return flagArgs, nil, nil
 		}
-		ahead = append(ahead, args[i])
+		flagArgs = append(flagArgs, args[i])
 	}
-	return ahead, arguments, nil
+	return flagArgs, arguments, nil
 }
 
 // modelArgument makes the first argument of a command with --model the value of that flag, unless
 // the flag is set. With --verify, which needs no model, the arguments stay files.
-func modelArgument(flags []cli.Flag, ahead, arguments []string) (_, _ []string) {
-	if _, ok := flagCalled(flags, "model").(*cli.StringFlag); !ok || len(arguments) == 0 ||
+func modelArgument(flags []cli.Flag, flagArgs, arguments []string) (_, _ []string) {
+	if _, ok := findFlag(flags, "model").(*cli.StringFlag); !ok || len(arguments) == 0 ||
 		strings.HasPrefix(arguments[0], "-") {
-		return ahead, arguments
+		return flagArgs, arguments
 	}
-	for _, arg := range ahead {
+	for _, arg := range flagArgs {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if strings.HasPrefix(arg, "-") && (name == "model" || name == "verify") {
-			return ahead, arguments
+			return flagArgs, arguments
 		}
 	}
-	return append(ahead, "--model", arguments[0]), arguments[1:]
+	return append(flagArgs, "--model", arguments[0]), arguments[1:]
 }
 
-// flagCalled returns the flag with a name, or nil.
-func flagCalled(flags []cli.Flag, name string) cli.Flag {
+// findFlag returns the flag with a name, or nil.
+func findFlag(flags []cli.Flag, name string) cli.Flag {
 	for _, f := range flags {
 		if slices.Contains(f.Names(), name) {
 			return f
@@ -113,32 +115,32 @@ func takesValue(f cli.Flag) bool {
 	return ok && valued.TakesValue()
 }
 
-// onlyOnce lists the flags whose repetition is an error, because silently using the last value
-// could read an unintended input. Scripts may override other flags, such as numbers, by a later
-// value.
-var onlyOnce = []string{"model", "data", "input", "text", "tokens", "features", "pair", "label", "tags", "spans",
+// warnIfRepeated lists the flags whose repetition with another value causes a warning, because
+// silently using the last value could read an unintended input. Scripts may override other flags,
+// such as numbers, by a later value.
+var warnIfRepeated = []string{"model", "data", "input", "text", "tokens", "features", "pair", "label", "tags", "spans",
 	"intervals", "split-column"}
 
-// givenAgain returns the single-value flags that are set several times to different values.
-func givenAgain(flags []cli.Flag, ahead []string) (names []string) {
+// repeatedFlags returns the single-value flags that are set several times to different values.
+func repeatedFlags(flags []cli.Flag, flagArgs []string) (names []string) {
 	values := map[string]string{}
-	for i := 0; i < len(ahead); i++ {
-		name, value, attached := strings.Cut(strings.TrimLeft(ahead[i], "-"), "=")
-		f := flagCalled(flags, name)
+	for i := 0; i < len(flagArgs); i++ {
+		name, value, attached := strings.Cut(strings.TrimLeft(flagArgs[i], "-"), "=")
+		f := findFlag(flags, name)
 		if !takesValue(f) {
 			continue
 		}
 		if !attached {
-			if i++; i == len(ahead) {
+			if i++; i == len(flagArgs) {
 				break
 			}
-			value = ahead[i]
+			value = flagArgs[i]
 		}
-		if many, ok := f.(cli.DocGenerationSliceFlag); ok && many.IsSliceFlag() {
+		if slice, ok := f.(cli.DocGenerationSliceFlag); ok && slice.IsSliceFlag() {
 			continue
 		}
 		name = f.Names()[0]
-		if before, ok := values[name]; ok && before != value && !slices.Contains(names, name) {
+		if previous, ok := values[name]; ok && previous != value && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 		values[name] = value

@@ -48,10 +48,10 @@ func TestArranged(t *testing.T) {
 		"data info x --help":                           "data info --help x",
 		"predict x --model --generate-bash-completion": "predict x --model --generate-bash-completion",
 	} {
-		got := arranged(newApp(), append([]string{"sftseq"}, strings.Fields(typed)...))
+		got := arrangeArguments(newApp(), append([]string{"sftseq"}, strings.Fields(typed)...))
 		equal(t, got, append([]string{"sftseq"}, strings.Fields(want)...), typed, want)
 	}
-	equal(t, arranged(newApp(), nil), nil)
+	equal(t, arrangeArguments(newApp(), nil), nil)
 }
 
 // TestFlagsAfterArguments checks that several commands accept flags after their arguments.
@@ -103,7 +103,7 @@ func TestModelForms(t *testing.T) {
 		for _, c := range commands {
 			name := append(slices.Clone(path), c.Name)
 			check(name, c.Subcommands)
-			if flagCalled(c.Flags, "model") == nil {
+			if findFlag(c.Flags, "model") == nil {
 				continue
 			}
 			rest, ok := forms[strings.Join(name, " ")]

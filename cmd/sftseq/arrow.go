@@ -32,7 +32,7 @@ func predictArrow(c *cli.Context, config *sft.Config, predict recordFunc) error 
 	// unwritable output before any work is done.
 	empty, err := predictRecord(c.Context, withoutRows(in.Schema()), predict)
 	if err == nil {
-		err = sameTokens(config, in.Spec())
+		err = checkTokens(config, in.Spec())
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -57,7 +57,7 @@ func predictArrow(c *cli.Context, config *sft.Config, predict recordFunc) error 
 		}
 		record, err := predictRecord(c.Context, rows.Record(), predict)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, atRow(err, rows.First()))
+			return fmt.Errorf("%s: %w", name, withFileRow(err, rows.First()))
 		}
 		if err := out.Write(record); err != nil {
 			return err
@@ -87,17 +87,17 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// liesIn reports whether a file is, or would be, in a directory or a directory below.
-func liesIn(dir, path string) bool {
+// isInside reports whether path is, or would be, a file below a directory.
+func isInside(dir, path string) bool {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	for at, err := filepath.Abs(filepath.Dir(path)); err == nil; at = filepath.Dir(at) {
-		if sameFile(dir, at) {
+	for parent, err := filepath.Abs(filepath.Dir(path)); err == nil; parent = filepath.Dir(parent) {
+		if sameFile(dir, parent) {
 			return true
 		}
-		if at == filepath.Dir(at) {
+		if parent == filepath.Dir(parent) {
 			break
 		}
 	}
@@ -121,19 +121,19 @@ func predictRecord(ctx context.Context, record arrow.Record, predict recordFunc)
 	if err != nil {
 		return nil, err
 	}
-	at := record.Schema().FieldIndices("id")
-	if len(at) == 0 {
+	idColumns := record.Schema().FieldIndices("id")
+	if len(idColumns) == 0 {
 		return out, nil
 	}
-	fields := append([]arrow.Field{record.Schema().Field(at[0])}, out.Schema().Fields()...)
-	columns := append([]arrow.Array{record.Column(at[0])}, out.Columns()...)
+	fields := append([]arrow.Field{record.Schema().Field(idColumns[0])}, out.Schema().Fields()...)
+	columns := append([]arrow.Array{record.Column(idColumns[0])}, out.Columns()...)
 	metadata := out.Schema().Metadata()
 	return array.NewRecord(arrow.NewSchema(fields, &metadata), columns, out.NumRows()), nil
 }
 
-// atRow replaces the row index in an error, which counts from the start of the record, by the index
-// in the file. first is the index in the file of the record's first row.
-func atRow(err error, first int64) error {
+// withFileRow replaces the row index in an error, which counts from the start of the record, by the
+// index in the file. first is the index of the record's first row in the file.
+func withFileRow(err error, first int64) error {
 	var e *sft.RowError
 	if !errors.As(err, &e) {
 		return err

@@ -24,12 +24,12 @@ Example: sftseq bench model --length 1024,2048,4096 --what forward`,
 	}
 }
 
-// benchFlags returns the flags of every benchmark.
-func benchFlags(more ...cli.Flag) []cli.Flag {
+// benchFlags returns the flags of a benchmark: the given flags and the flags of all benchmarks.
+func benchFlags(flags ...cli.Flag) []cli.Flag {
 	onDevice := deviceFlags(device.FP32)
-	threads := flagCalled(onDevice, "threads").(*cli.IntFlag)
+	threads := findFlag(onDevice, "threads").(*cli.IntFlag)
 	threads.Value, threads.DefaultText = 1, "1; 0 is all"
-	return slices.Concat(more, onDevice,
+	return slices.Concat(flags, onDevice,
 		group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"}))
 }
 
@@ -73,12 +73,12 @@ func parseCounts(c *cli.Context, name string) ([]int, error) {
 	return out, nil
 }
 
-// benchChart returns a chart of lines over a logarithmic axis with ticks at places.
-func benchChart(x, y string, places []int) chart.Chart {
+// benchChart returns an empty line chart over a logarithmic axis with the given ticks.
+func benchChart(x, y string, ticks []int) chart.Chart {
 	c := chart.Chart{X: chart.Axis{Label: x, Logarithmic: true},
 		Y: chart.Axis{Label: y, Zero: true}, Width: 640, Height: 340}
-	for _, n := range slices.Sorted(slices.Values(places)) {
-		c.X.Places = append(c.X.Places, chart.Place{At: float64(n), Label: strconv.Itoa(n)})
+	for _, n := range slices.Sorted(slices.Values(ticks)) {
+		c.X.Ticks = append(c.X.Ticks, chart.Tick{Value: float64(n), Label: strconv.Itoa(n)})
 	}
 	return c
 }

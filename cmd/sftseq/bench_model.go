@@ -61,7 +61,7 @@ each kernel. More: docs/performance.md`,
 type modelBench struct {
 	config           *sft.Config
 	settings         train.Settings
-	what             []string
+	passes           []string
 	lengths, batches []int
 	edges            int // edges per node
 	reps             int
@@ -76,22 +76,22 @@ func benchModel(c *cli.Context) error {
 		return err
 	}
 	report := newResults(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "of the ceiling", "peak memory")
-	progress := newBenchProgress(c.App.ErrWriter, 1+len(m.what)*len(m.lengths)*len(m.batches))
+	progress := newBenchProgress(c.App.ErrWriter, 1+len(m.passes)*len(m.lengths)*len(m.batches))
 	if err := progress.measure("the ceiling", func() error { return m.measureCeilings(c) }); err != nil {
 		return err
 	}
 	var results []bench.ModelResult
 	for _, batch := range m.batches {
 		for _, length := range m.lengths {
-			for _, what := range m.what {
+			for _, pass := range m.passes {
 				var r bench.ModelResult
-				err := progress.measure(fmt.Sprintf("%s at length %d, batch %d", what, length,
+				err := progress.measure(fmt.Sprintf("%s at length %d, batch %d", pass, length,
 					batch), func() (err error) {
-					r, err = m.measure(c, what, length, batch)
+					r, err = m.measure(c, pass, length, batch)
 					return err
 				})
-				if doesNotFit(err) {
-					fmt.Fprintf(c.App.ErrWriter, "%s at length %d, batch %d is skipped: %v\n", what, length, batch, err)
+				if exceedsMemory(err) {
+					fmt.Fprintf(c.App.ErrWriter, "%s at length %d, batch %d is skipped: %v\n", pass, length, batch, err)
 					continue
 				}
 				if err != nil {
@@ -135,15 +135,16 @@ func (m *modelBench) measureCeilings(c *cli.Context) error {
 	return err
 }
 
-// doesNotFit reports whether a measurement failed because it needs more memory than --memory or the device provides.
-func doesNotFit(err error) bool {
+// exceedsMemory reports whether a measurement failed because it needs more memory than --memory or
+// the device provides.
+func exceedsMemory(err error) bool {
 	var planned *config.MemoryError
 	return errors.As(err, &planned) || device.Full(err)
 }
 
 // measure makes one measurement on a newly opened device, so that the memory of earlier
 // measurements is free.
-func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (bench.ModelResult, error) {
+func (m *modelBench) measure(c *cli.Context, pass string, length, batch int) (bench.ModelResult, error) {
 	d, release, err := openBenchDevice(c)
 	if err != nil {
 		return bench.ModelResult{}, err
@@ -151,11 +152,11 @@ func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (be
 	defer release()
 	w := m.workload(d, length, batch)
 	w.Memory = deviceMemoryLimit(c, d, m.memory)
-	got, err := w.Measure(c.Context, what, m.reps, m.profile)
+	measured, err := w.Measure(c.Context, pass, m.reps, m.profile)
 	if err != nil {
 		return bench.ModelResult{}, err
 	}
-	return m.result(c, w, what, got)
+	return m.toResult(c, w, pass, measured)
 }
 
 func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workload {
@@ -165,19 +166,20 @@ func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workloa
 	return w
 }
 
-// result converts a measurement to its JSON form.
-func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string,
-	got bench.Measurement) (bench.ModelResult, error) {
-	operations, err := w.Operations(what)
+// toResult converts a measurement to a result, with the operations per token and the fraction of
+// the ceiling.
+func (m *modelBench) toResult(c *cli.Context, w *bench.Workload, pass string,
+	measured bench.Measurement) (bench.ModelResult, error) {
+	operations, err := w.Operations(pass)
 	if err != nil {
 		return bench.ModelResult{}, err
 	}
-	r := bench.ModelResult{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch,
+	r := bench.ModelResult{What: pass, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch,
 		K:       m.config.NumSampledTokens,
 		Threads: benchThreads(c), Device: w.Device.Name(), Precision: precisionOf(w.Device),
-		Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds,
+		Seconds: measured.Seconds, TokensPerSec: float64(w.Tokens()) / measured.Seconds,
 		Operations: operations.Total() / float64(w.Tokens()),
-		PeakBytes:  got.Peak, Kernels: bench.KernelShares(got.Kernels, operations, m.ceilings)}
+		PeakBytes:  measured.Peak, Kernels: bench.KernelShares(measured.Kernels, operations, m.ceilings)}
 	if m.config.Edged() {
 		r.EdgesPerNode = m.edges
 	}
@@ -189,11 +191,11 @@ func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string,
 
 func newModelBench(c *cli.Context) (*modelBench, error) {
 	m := &modelBench{reps: c.Int("reps"), profile: c.Bool("profile")}
-	switch what := c.String("what"); what {
+	switch pass := c.String("what"); pass {
 	case "both":
-		m.what = []string{bench.Forward, bench.Train}
+		m.passes = []string{bench.Forward, bench.Train}
 	case bench.Forward, bench.Train:
-		m.what = []string{what}
+		m.passes = []string{pass}
 	default:
 		return nil, badFlag(c, "what", "forward, train or both")
 	}
@@ -232,23 +234,23 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 
 // readLengths parses --length and checks the lengths against the model.
 func (m *modelBench) readLengths(c *cli.Context) (err error) {
-	least := m.config.Sequences() // one token per sequence
-	most := least * m.config.MaxLength
+	minLength := m.config.Sequences() // one token per sequence
+	maxLength := minLength * m.config.MaxLength
 	if c.IsSet("length") {
 		if m.lengths, err = parseCounts(c, "length"); err != nil {
 			return err
 		}
 	} else {
-		m.lengths = []int{min(bench.DefaultLength, most)}
+		m.lengths = []int{min(bench.DefaultLength, maxLength)}
 	}
 	if m.config.HasFeatures() {
 		longest := slices.Max(m.lengths)
-		most = max(most, longest)
-		m.config.MaxLength = max(most, sft.PlannedTokens(longest, longest*m.edges))
+		maxLength = max(maxLength, longest)
+		m.config.MaxLength = max(maxLength, sft.PlannedTokens(longest, longest*m.edges))
 	}
 	for _, n := range m.lengths {
-		if n > most || n < least {
-			return usage(c, "--length %d: expected %d to %d tokens, which the model accepts", n, least, most)
+		if n > maxLength || n < minLength {
+			return usage(c, "--length %d: expected %d to %d tokens, which the model accepts", n, minLength, maxLength)
 		}
 	}
 	if err := checkPicture(c, "plot"); err != nil {
@@ -260,14 +262,14 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	return nil
 }
 
-// benchConfig returns the configuration for a name: a task and optionally a preset after a colon,
-// generated data, or a file. The default preset is the task's last, which is the published preset
-// if the task has one.
+// benchConfig returns the model configuration and training settings for a name: a task and
+// optionally a preset after a colon, generated data, or a file. The default preset is the task's
+// last, which is the published preset if the task has one.
 func benchConfig(name string) (*sft.Config, train.Settings, error) {
 	if task, spec := lra.Generated(name); task != nil {
 		return presetConfig(task.Presets[0], spec)
 	}
-	taskName, presetName, chosen := strings.Cut(name, ":")
+	taskName, presetName, hasPreset := strings.Cut(name, ":")
 	task, err := lra.Lookup(taskName)
 	if err != nil {
 		path := name
@@ -285,7 +287,7 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 		// A configuration file has no training settings, and their values do not change the time.
 		return cfg, lra.ListOps.Presets[0].Settings, err
 	}
-	if !chosen {
+	if !hasPreset {
 		presetName = task.Presets[len(task.Presets)-1].Name
 	}
 	preset, err := task.Preset(presetName)
@@ -308,16 +310,16 @@ func presetConfig(preset *lra.Preset, spec seq.Spec) (*sft.Config, train.Setting
 // plot draws tokens per second over length, with a line for each batch size.
 func (m *modelBench) plot(results []bench.ModelResult, path string) error {
 	p := benchChart("length (tokens)", "tokens/s", m.lengths)
-	for _, what := range m.what {
+	for _, pass := range m.passes {
 		for _, batch := range m.batches {
-			l := chart.Series{Name: fmt.Sprintf("%s, batch %d", what, batch)}
+			series := chart.Series{Name: fmt.Sprintf("%s, batch %d", pass, batch)}
 			for _, r := range results {
-				if r.What == what && r.Batch == batch {
-					l.Points = append(l.Points, chart.Datum{X: float64(r.Length), Y: r.TokensPerSec})
+				if r.What == pass && r.Batch == batch {
+					series.Points = append(series.Points, chart.Datum{X: float64(r.Length), Y: r.TokensPerSec})
 				}
 			}
-			if len(l.Points) > 0 {
-				p.Series = append(p.Series, l)
+			if len(series.Points) > 0 {
+				p.Series = append(p.Series, series)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // benchProgress shows the current one of several measurements: with a bar on a terminal, otherwise
-// with a line for each measurement that takes longer than benchMoment.
+// with a line for each measurement that takes longer than benchLineDelay.
 type benchProgress struct {
 	out   io.Writer
 	bar   *progressbar.ProgressBar // nil if plain lines are written
@@ -18,8 +18,8 @@ type benchProgress struct {
 	done  int
 }
 
-// benchMoment is the duration after which a line names the current measurement.
-const benchMoment = 2 * time.Second
+// benchLineDelay is the duration of a measurement after which a line names it.
+const benchLineDelay = 2 * time.Second
 
 func newBenchProgress(out io.Writer, total int) *benchProgress {
 	p := &benchProgress{out: out, total: total}
@@ -41,15 +41,15 @@ func (p *benchProgress) measure(name string, f func() error) error {
 		_ = p.bar.Clear()
 		return err
 	}
-	var wait sync.WaitGroup
-	wait.Add(1)
-	line := time.AfterFunc(benchMoment, func() {
-		defer wait.Done()
+	var written sync.WaitGroup
+	written.Add(1)
+	line := time.AfterFunc(benchLineDelay, func() {
+		defer written.Done()
 		fmt.Fprintf(p.out, "measuring %s (%d of %d)\n", name, p.done, p.total)
 	})
 	err := f()
 	if !line.Stop() {
-		wait.Wait() // the caller must not write into the line
+		written.Wait() // the caller's next output must not mix with the line
 	}
 	return err
 }

@@ -53,7 +53,7 @@ type layerResult struct {
 	PaperRatio   float64 `json:"paper_ratio,omitempty"` // ratio to the paper's transformer
 }
 
-// runtimeBench has the times of each layer and round.
+// runtimeBench holds the measured times of each layer in each round.
 type runtimeBench struct {
 	layers  []bench.Layer
 	runs    []bench.Run
@@ -96,12 +96,12 @@ func benchRuntime(c *cli.Context) error {
 	}
 	progress := newBenchProgress(c.App.ErrWriter, rounds*len(b.layers))
 	for range rounds {
-		if err := b.round(c.Context, progress); err != nil {
+		if err := b.measureRound(c.Context, progress); err != nil {
 			return err
 		}
 	}
 	report := newResults(c, 2, runtimeColumns...)
-	notes, err := b.rows(c, d, report.add)
+	notes, err := b.addRows(c, d, report.add)
 	if err == nil {
 		err = report.finish(notes...)
 	}
@@ -124,8 +124,8 @@ func newRuntimeBench(d tensor.Device, layers []bench.Layer) (*runtimeBench, erro
 	return b, nil
 }
 
-// round measures every layer once.
-func (b *runtimeBench) round(ctx context.Context, progress *benchProgress) error {
+// measureRound measures every layer once.
+func (b *runtimeBench) measureRound(ctx context.Context, progress *benchProgress) error {
 	for i, l := range b.layers {
 		err := progress.measure(l.String(), func() error {
 			s, err := bench.LayerSeconds(ctx, b.runs[i])
@@ -141,8 +141,8 @@ func (b *runtimeBench) round(ctx context.Context, progress *benchProgress) error
 
 var runtimeColumns = []string{"layer", "relative", "k", "time", "to vanilla", "paper", "to its transformer"}
 
-// rows writes the rows of the table, and returns the notes below the table.
-func (b *runtimeBench) rows(c *cli.Context, d tensor.Device,
+// addRows calls add for each row of the table, and returns the notes below the table.
+func (b *runtimeBench) addRows(c *cli.Context, d tensor.Device,
 	add func(value any, row ...string) error) (notes []string, err error) {
 	shape := b.layers[0].LayerShape
 	notes = []string{fmt.Sprintf("%s; threads %d, rounds %d; %d heads, MLP %d", d.Name(), benchThreads(c),
@@ -151,7 +151,7 @@ func (b *runtimeBench) rows(c *cli.Context, d tensor.Device,
 		r := layerResult{Layer: l.Kind, Relative: l.Relative, K: l.K, Length: l.Length, Batch: bench.TableBatch,
 			Heads: l.Heads, MLP: l.Intermediate,
 			Threads: benchThreads(c), Device: d.Name(), Seconds: bench.SpreadOf(b.seconds[i]).Median,
-			Ratio: b.toVanilla(i), PaperSeconds: l.PaperSeconds()}
+			Ratio: b.ratioToVanilla(i), PaperSeconds: l.PaperSeconds()}
 		row := []string{l.Kind, strings.TrimSuffix(l.Relative, "_hadamard"), strconv.Itoa(l.K),
 			bench.FormatSeconds(r.Seconds), bench.FormatDigits(r.Ratio), "", ""}
 		if r.PaperSeconds > 0 {
@@ -165,8 +165,9 @@ func (b *runtimeBench) rows(c *cli.Context, d tensor.Device,
 	return notes, nil
 }
 
-// toVanilla returns the median ratio of layer i to the vanilla layer, which is the first layer.
-func (b *runtimeBench) toVanilla(i int) float64 {
+// ratioToVanilla returns the median ratio of layer i to the vanilla layer, which is the first
+// layer.
+func (b *runtimeBench) ratioToVanilla(i int) float64 {
 	var ratios []float64
 	for round, s := range b.seconds[i] {
 		ratios = append(ratios, s/b.seconds[0][round])
@@ -176,7 +177,7 @@ func (b *runtimeBench) toVanilla(i int) float64 {
 
 // chart plots seconds over k. The vanilla layer does not depend on k and is a horizontal line.
 func (b *runtimeBench) chart() chart.Chart {
-	var places []int
+	var ks []int
 	lines, names := map[string][]chart.Datum{}, []string{}
 	for i, l := range b.layers {
 		if l.Kind != "sft" {
@@ -187,8 +188,8 @@ func (b *runtimeBench) chart() chart.Chart {
 			names = append(names, name)
 		}
 		lines[name] = append(lines[name], chart.Datum{X: float64(l.K), Y: bench.SpreadOf(b.seconds[i]).Median})
-		if !slices.Contains(places, l.K) {
-			places = append(places, l.K)
+		if !slices.Contains(ks, l.K) {
+			ks = append(ks, l.K)
 		}
 	}
 	for i, l := range b.layers {
@@ -196,12 +197,12 @@ func (b *runtimeBench) chart() chart.Chart {
 			continue
 		}
 		names = append(names, "vanilla")
-		for _, k := range places {
+		for _, k := range ks {
 			lines["vanilla"] = append(lines["vanilla"],
 				chart.Datum{X: float64(k), Y: bench.SpreadOf(b.seconds[i]).Median})
 		}
 	}
-	p := benchChart("k", "time of a layer (s)", places)
+	p := benchChart("k", "time of a layer (s)", ks)
 	for _, name := range names {
 		p.Series = append(p.Series, chart.Series{Name: name, Points: lines[name]})
 	}

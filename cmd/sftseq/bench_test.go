@@ -178,14 +178,14 @@ func TestBenchModelSkips(t *testing.T) {
 		"--what", "train", "--memory", "100MiB")
 }
 
-func TestDoesNotFit(t *testing.T) {
+func TestExceedsMemory(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want bool
 	}{{nil, false}, {errors.New("broken"), false}, {fmt.Errorf("forward: %w", &config.MemoryError{}), true},
 		{fmt.Errorf("forward: %w", &vk.MemoryError{}), true}} {
-		if got := doesNotFit(c.err); got != c.want {
-			t.Errorf("doesNotFit(%v): %v", c.err, got)
+		if got := exceedsMemory(c.err); got != c.want {
+			t.Errorf("exceedsMemory(%v): got %v, want %v", c.err, got, c.want)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestBenchRuntimeReport(t *testing.T) {
 		}
 		c := cli.NewContext(app, flags, nil)
 		rows := newResults(c, 2, runtimeColumns...)
-		notes, err := b.rows(c, cpu.New(1), rows.add)
+		notes, err := b.addRows(c, cpu.New(1), rows.add)
 		if err == nil {
 			err = rows.finish(notes...)
 		}

@@ -92,12 +92,12 @@ func check(c *cli.Context) error {
 func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device,
 	progress *progress) (kernels []*conformance.Summary, err error) {
 	err = s.Check(ctx, d, func(r conformance.Result) {
-		at := slices.IndexFunc(kernels, func(k *conformance.Summary) bool { return k.Kernel == r.Kernel })
-		if at < 0 {
-			at = len(kernels)
+		i := slices.IndexFunc(kernels, func(k *conformance.Summary) bool { return k.Kernel == r.Kernel })
+		if i < 0 {
+			i = len(kernels)
 			kernels = append(kernels, &conformance.Summary{Kernel: r.Kernel, Device: d.Name()})
 		}
-		kernels[at].Add(r)
+		kernels[i].Add(r)
 		progress.Add(1)
 	})
 	return kernels, err

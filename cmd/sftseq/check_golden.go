@@ -29,7 +29,7 @@ func checkGolden(c *cli.Context, root string) error {
 		"of the tolerance", "result")
 	notes, failed := []string{describeSystem(d)}, 0
 	exact := func() (tensor.Device, error) {
-		return opened(device.Options{Name: "cpu", Threads: c.Int("threads")})
+		return openTensorDevice(device.Options{Name: "cpu", Threads: c.Int("threads")})
 	}
 	for _, dir := range dirs {
 		g, err := golden.Compare(c.Context, dir, d, precisionOf(d), exact)

@@ -34,24 +34,24 @@ func printWarnings(c *cli.Context, warnings []string) {
 // nameWarnings warns of probably unintended class names: names that look alike, names without rows,
 // and a single class.
 func nameWarnings(m *seq.Manifest) (out []string) {
-	if alike := alikeNames(m.LabelNames); len(alike) > 0 {
+	if similar := similarNames(m.LabelNames); len(similar) > 0 {
 		out = append(out, fmt.Sprintf("these names look alike but are different classes: %s; if they mean the same "+
 			"class, use one spelling in the table",
-			shortList(alike, maxNamed)))
+			shortList(similar, maxNamed)))
 	}
 	out = append(out, numberWarnings(m)...)
-	noun, rows := countedAs(m)
+	noun, rows := labelNouns(m)
 	if noun == "" {
 		return out
 	}
 	out = append(out, missingWarnings(m)...)
 	used := usedNames(m)
-	has := make(map[string]bool, len(used))
+	isUsed := make(map[string]bool, len(used))
 	for _, name := range used {
-		has[name] = true
+		isUsed[name] = true
 	}
 	if unused := slices.DeleteFunc(slices.Clone(m.LabelNames),
-		func(name string) bool { return has[name] }); len(unused) > 0 {
+		func(name string) bool { return isUsed[name] }); len(unused) > 0 {
 		out = append(out, fmt.Sprintf("%d of %d %s have no %s in any split: %s", len(unused), len(m.LabelNames), noun,
 			rows, shortList(unused, maxNamed)))
 	}
@@ -70,7 +70,7 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 }
 
 // singleNames returns the classes with a single row if the data set has several splits. It returns
-// nil for tags, because their counts are of tokens, not rows.
+// nil for tags, because a manifest counts the tokens of a tag, not its rows.
 func singleNames(m *seq.Manifest, used []string) []string {
 	filled := 0
 	for _, info := range m.Splits {
@@ -113,9 +113,9 @@ func usedNames(m *seq.Manifest) []string {
 	})
 }
 
-// countedAs returns the nouns for a task's labels and for the rows or tokens that have labels. It
+// labelNouns returns the nouns for a task's labels and for the rows or tokens that have labels. It
 // returns "" for a task without classes.
-func countedAs(m *seq.Manifest) (noun, rows string) {
+func labelNouns(m *seq.Manifest) (noun, rows string) {
 	switch m.Task {
 	case seq.Classification, seq.MultiLabel:
 		return "classes", "row"
@@ -127,7 +127,7 @@ func countedAs(m *seq.Manifest) (noun, rows string) {
 
 // absentWarnings warns of classes or tags that the data set has, but one of the given splits lacks.
 func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
-	noun, rows := countedAs(m)
+	noun, rows := labelNouns(m)
 	if noun == "" {
 		return nil
 	}
@@ -136,12 +136,12 @@ func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 		info := m.Splits[split]
 		absent := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return info.Labels[name] > 0 })
 		if info.Rows > 0 && len(absent) > 0 {
-			says := "so it does not measure them"
+			effect := "so it does not measure them"
 			if split == "train" {
-				says = "so models cannot learn them"
+				effect = "so models cannot learn them"
 			}
 			out = append(out, fmt.Sprintf("%d of %d %s have no %s in %s, %s: %s", len(absent), len(m.LabelNames), noun,
-				rows, split, says, shortList(absent, maxNamed)))
+				rows, split, effect, shortList(absent, maxNamed)))
 		}
 	}
 	return out
@@ -154,49 +154,49 @@ var booleans = map[string]string{"true": "true", "yes": "true", "false": "false"
 
 var rareBooleans = map[string]string{"t": "true", "y": "true", "on": "true", "f": "false", "n": "false", "off": "false"}
 
-// alikeNames groups names that differ only in case, white space, punctuation between words, Unicode
-// normal form, surrounding quotes, number format such as "0" and "0.0", or the spelling of a
-// boolean. Names that print the same are escaped.
-func alikeNames(names []string) (groups []string) {
-	keys, has, all := make([]string, len(names)), map[string]bool{}, true
+// similarNames groups names that differ only in case, white space, punctuation between words,
+// Unicode normal form, surrounding quotes, number format such as "0" and "0.0", or the spelling of
+// a boolean. Names that print the same are escaped.
+func similarNames(names []string) (groups []string) {
+	keys, has, allBooleans := make([]string, len(names)), map[string]bool{}, true
 	fold := cases.Fold()
 	for i, name := range names {
-		key := strings.Join(strings.Fields(fold.String(norm.NFKC.String(visible(decodedTwice(name))))), "-")
+		key := strings.Join(strings.Fields(fold.String(norm.NFKC.String(removeInvisible(repairEncoding(name))))), "-")
 		if number, ok := canonicalNumber(key); ok {
 			key = "number " + number
 		} else {
 			key = strings.NewReplacer("_", "-", "\u2010", "-", "\u2013", "-", "\u2014", "-").Replace(key)
-			key = betweenLetters.ReplaceAllString(strings.Trim(key, `"'`), "$1$2")
+			key = hyphenInWord.ReplaceAllString(strings.Trim(key, `"'`), "$1$2")
 		}
 		keys[i], has[key] = key, true
-		all = all && (booleans[key]+rareBooleans[key] != "" || key == "number 0" || key == "number 1")
+		allBooleans = allBooleans && (booleans[key]+rareBooleans[key] != "" || key == "number 0" || key == "number 1")
 	}
-	words := has["true"] || has["false"] || has["yes"] || has["no"]
-	alike, order := map[string][]string{}, []string(nil)
+	hasBooleanWord := has["true"] || has["false"] || has["yes"] || has["no"]
+	byKey, order := map[string][]string{}, []string(nil)
 	for i, name := range names {
 		key := keys[i]
 		switch {
 		case booleans[key] != "":
 			key = booleans[key]
-		case all && rareBooleans[key] != "":
+		case allBooleans && rareBooleans[key] != "":
 			key = rareBooleans[key]
-		case (words || all) && key == "number 1":
+		case (hasBooleanWord || allBooleans) && key == "number 1":
 			key = "true"
-		case (words || all) && key == "number 0":
+		case (hasBooleanWord || allBooleans) && key == "number 0":
 			key = "false"
 		}
-		if alike[key] == nil {
+		if byKey[key] == nil {
 			order = append(order, key)
 		}
-		alike[key] = append(alike[key], name)
+		byKey[key] = append(byKey[key], name)
 	}
 	for _, key := range order {
-		same := alike[key]
+		same := byKey[key]
 		if len(same) < 2 {
 			continue
 		}
 		format := "%q"
-		if norm.NFC.String(visible(same[0])) == norm.NFC.String(visible(same[1])) {
+		if norm.NFC.String(removeInvisible(same[0])) == norm.NFC.String(removeInvisible(same[1])) {
 			format = "%+q"
 		}
 		quoted := make([]string, len(same))
@@ -208,11 +208,11 @@ func alikeNames(names []string) (groups []string) {
 	return groups
 }
 
-// betweenLetters matches the character between a letter and another letter or digit.
-var betweenLetters = regexp.MustCompile(`(\p{L})-+([\p{L}\d])`)
+// hyphenInWord matches hyphens between a letter and another letter or digit.
+var hyphenInWord = regexp.MustCompile(`(\p{L})-+([\p{L}\d])`)
 
-// visible returns a name without invisible characters.
-func visible(name string) string {
+// removeInvisible returns a name without invisible characters.
+func removeInvisible(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
 			return -1
@@ -221,9 +221,9 @@ func visible(name string) string {
 	}, name)
 }
 
-// decodedTwice repairs UTF-8 text that another program decoded as Windows-1252, such as cafÃ© for
+// repairEncoding repairs UTF-8 text that another program decoded as Windows-1252, such as cafÃ© for
 // café. It returns other names unchanged.
-func decodedTwice(name string) string {
+func repairEncoding(name string) string {
 	raw, err := charmap.Windows1252.NewEncoder().String(name)
 	if err != nil || !utf8.ValidString(raw) {
 		return name
@@ -243,16 +243,16 @@ func canonicalNumber(text string) (string, bool) {
 	exponent, _ := strconv.Atoi(parts[4]) // "" counts as 0
 	exponent -= len(parts[3])
 	digits := strings.TrimLeft(parts[2]+parts[3], "0")
-	short := strings.TrimRight(digits, "0")
-	exponent += len(digits) - len(short)
+	significant := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(significant)
 	switch {
-	case short == "":
+	case significant == "":
 		return "0", true
 	case parts[1] == "-":
-		short = "-" + short
+		significant = "-" + significant
 	}
 	if exponent != 0 {
-		short += "e" + strconv.Itoa(exponent)
+		significant += "e" + strconv.Itoa(exponent)
 	}
-	return short, true
+	return significant, true
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAlikeNames checks that names that a person would read as the same name form a group.
-func TestAlikeNames(t *testing.T) {
+// TestSimilarNames checks that names that a person would read as the same name form a group.
+func TestSimilarNames(t *testing.T) {
 	for _, c := range []struct {
 		names []string
 		want  string
@@ -37,7 +37,7 @@ func TestAlikeNames(t *testing.T) {
 		{[]string{"non-fiction", "Nonfiction", "5 kg", "5kg", "2024-01-01", "20240101"},
 			`["non-fiction" and "Nonfiction"]`},
 	} {
-		if got := fmt.Sprint(alikeNames(c.names)); got != c.want {
+		if got := fmt.Sprint(similarNames(c.names)); got != c.want {
 			t.Errorf("%q: %s, expected %s", c.names, got, c.want)
 		}
 	}

@@ -54,8 +54,8 @@ func completion(c *cli.Context) error {
 	return err
 }
 
-// The scripts call the program with one more flag, for which it lists the possible next words, for zsh with a
-// description each. If the list is empty, the shell offers file names.
+// The scripts call the program with --generate-bash-completion, so it prints the possible next
+// words, for zsh with their descriptions. If it prints none, the shell offers file names.
 const (
 	bashCompletion = `_sftseq() {
   local cur words

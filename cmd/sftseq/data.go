@@ -26,6 +26,8 @@ is written last: without it the data set is incomplete. More: docs/own-data.md`,
 	}
 }
 
+// reportDataset prints the path, the number of rows and the token lengths of each split of a new
+// data set. If err is not nil, it returns err, and mentions --force if a data set exists.
 func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {
 	if errors.Is(err, seq.ErrExists) {
 		return fmt.Errorf("%w (--force replaces it)", err)
@@ -47,21 +49,21 @@ func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {
 	return nil
 }
 
-// noArguments returns an error if there are arguments. The error names the flag for the file or
-// directory.
+// noArguments returns an error if there are arguments. The error names the flag that takes the file
+// or directory.
 func noArguments(c *cli.Context) error {
 	if !c.Args().Present() {
 		return nil
 	}
-	named := ""
+	advice := ""
 	for _, name := range []string{"data", "input", "model", "out"} {
 		if slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == name }) {
-			named = fmt.Sprintf(": pass the input with --%s", name)
+			advice = fmt.Sprintf(": pass the input with --%s", name)
 			if name == "out" {
-				named = ": pass the output path with --out"
+				advice = ": pass the output path with --out"
 			}
 			break
 		}
 	}
-	return usage(c, "expected flags only, found %q%s", c.Args().First(), named)
+	return usage(c, "expected flags only, found %q%s", c.Args().First(), advice)
 }

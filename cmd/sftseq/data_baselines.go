@@ -28,7 +28,7 @@ func dataBaselines(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	if err := needFlags(c, "data"); err != nil {
+	if err := requireFlags(c, "data"); err != nil {
 		return err
 	}
 	dir := c.String("data")
@@ -61,9 +61,9 @@ func noBaselinesFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "no-baselines", Usage: "skip the baselines, which take seconds"}
 }
 
-// newBaselines measures, prints and stores the baselines of a new data set, unless --no-baselines
+// addBaselines measures, prints and stores the baselines of a new data set, unless --no-baselines
 // is set.
-func newBaselines(c *cli.Context, set *seq.Dataset) error {
+func addBaselines(c *cli.Context, set *seq.Dataset) error {
 	if c.Bool("no-baselines") {
 		return nil
 	}
@@ -87,16 +87,17 @@ func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.R
 	return results, err
 }
 
-// leftOut is the consequence of an unreadable baselines file for commands that only show baselines.
-const leftOut = "no baselines are shown beside the accuracy"
+// noBaselinesShown is the consequence of an unreadable baselines file for commands that show
+// baselines but do not measure them.
+const noBaselinesShown = "no baselines are shown beside the accuracy"
 
 // storedBaseline returns the stored baselines of a split, or nil. If the file is unreadable, it
-// prints a warning that includes otherwise, the consequence.
-func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *baseline.Result {
+// prints a warning with the consequence.
+func storedBaseline(c *cli.Context, set *seq.Dataset, split, consequence string) *baseline.Result {
 	r, err := baseline.Stored(set, split)
 	if err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %v; %s (recreate the file with sftseq data baselines --data %s)\n", err,
-			otherwise, shellQuote(set.Dir))
+			consequence, shellQuote(set.Dir))
 	}
 	return r
 }
@@ -113,7 +114,7 @@ func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Resul
 	return &out[0], nil
 }
 
-// measureBaselines measures baselines with a progress bar. hint is how to skip them.
+// measureBaselines measures baselines with a progress bar. hint is shown beside the bar.
 func measureBaselines(c *cli.Context, set *seq.Dataset, hint string, splits ...string) ([]baseline.Result, error) {
 	var bar *progress
 	results, err := baseline.Measure(c.Context, set, func(rows int64) {

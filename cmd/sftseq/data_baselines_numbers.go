@@ -21,7 +21,7 @@ func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 			continue
 		}
 		measured++
-		mean, err := meanOfTraining(c.Context, set, split)
+		mean, err := trainingMeanErrors(c.Context, set, split)
 		if err != nil {
 			return err
 		}
@@ -52,18 +52,19 @@ func hasNumbers(set *seq.Dataset, split string) bool {
 	return len(numbers) == len(set.Manifest.NumberNames) && numbers[0].Rows > 0
 }
 
-// meanOfTraining returns the errors on a split of predicting the means of the training split.
-func meanOfTraining(ctx context.Context, set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
-	var always []float32
+// trainingMeanErrors returns the errors, on a split, of a baseline that always predicts the means
+// of the training split.
+func trainingMeanErrors(ctx context.Context, set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
+	var means []float32
 	for _, n := range set.Manifest.Splits["train"].Numbers {
-		always = append(always, float32(n.Mean))
+		means = append(means, float32(n.Mean))
 	}
 	in, err := set.Reader(split)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	out := metrics.NewRegression(len(always))
+	out := metrics.NewRegression(len(means))
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -77,7 +78,7 @@ func meanOfTraining(ctx context.Context, set *seq.Dataset, split string) ([]metr
 		}
 		for i := range rows.Len() {
 			if x := rows.Example(i); x.Numbers != nil {
-				out.Add(always, x.Numbers)
+				out.Add(means, x.Numbers)
 			}
 		}
 	}

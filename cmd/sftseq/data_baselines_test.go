@@ -58,9 +58,9 @@ func TestBaselinesBesideModels(t *testing.T) {
 		means string
 		args  []string
 	}{
-		{leftOut, []string{"eval", "--model", run, "--data", data}},
-		{leftOut, []string{"train", "custom", "--members", "sft", "--data", data, "--out", filepath.Join(dir, "again"),
-			"--steps", "1", "--hidden", "16"}},
+		{noBaselinesShown, []string{"eval", "--model", run, "--data", data}},
+		{noBaselinesShown, []string{"train", "custom", "--members", "sft", "--data", data, "--out",
+			filepath.Join(dir, "again"), "--steps", "1", "--hidden", "16"}},
 		{"baselines are measured again",
 			[]string{"report", "--out", filepath.Join(dir, "damaged.html"), "--data", data, run}},
 	} {

@@ -57,8 +57,8 @@ func customFlags() []cli.Flag {
 				DefaultText: "name of the record, or FILE:LINE"},
 			&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer,
 				Usage: "tokenize by `NAME`: " + chooseTokenizer + ", byte, words:20000, hf:FILE, from:DIR or another"}),
-		advanced(inputGroup, formatFlags()...),
-		advanced(inputGroup,
+		advancedGroup(inputGroup, formatFlags()...),
+		advancedGroup(inputGroup,
 			&cli.IntFlag{Name: "vocab", Usage: "set the number `N` of token ids (--tokens)"},
 			&cli.StringFlag{Name: "feature-names",
 				Usage: "name the numbers of a token `NAME,…`; nx, ny, nz are a normal", DefaultText: "x,y,z"},
@@ -70,7 +70,7 @@ func customFlags() []cli.Flag {
 			&cli.StringFlag{Name: "label-columns", Usage: "predict labels: `COLUMN,…` of 0 and 1, or true and false"},
 			&cli.StringFlag{Name: "numbers", Usage: "predict the numbers in `COLUMN,…`"}),
 		tagFlags(),
-		advanced(labelGroup,
+		advancedGroup(labelGroup,
 			&cli.StringFlag{Name: "label-separator",
 				Usage: "predict several labels per row: split --label at `TEXT`"},
 			&cli.StringFlag{Name: "label-pattern",
@@ -82,18 +82,18 @@ func customFlags() []cli.Flag {
 			&cli.StringFlag{Name: "split-column", Usage: "take the split of a row from `COLUMN`"},
 			&cli.Float64Flag{Name: "val-part",
 				Usage: "move this fraction of the training rows to validation (--split-column)"}),
-		advanced(splitGroup,
+		advancedGroup(splitGroup,
 			&cli.StringFlag{Name: "split-pattern",
 				Usage: "extract the split by `REGEX`; leave out rows without a match"},
 			&cli.Uint64Flag{Name: "seed", Usage: "split by seed `N`"}),
-		toFlags(),
-		advanced(outputGroup,
+		outputFlags(),
+		advancedGroup(outputGroup,
 			&cli.StringFlag{Name: "name", Usage: "name the data set `NAME`", DefaultText: "as --to"}),
 	)
 }
 
-// toFlags returns the flags of the output directory.
-func toFlags() []cli.Flag {
+// outputFlags returns the flags of the output directory.
+func outputFlags() []cli.Flag {
 	return slices.Concat(
 		group(outputGroup,
 			&cli.StringFlag{Name: "to", Aliases: []string{"o"},
@@ -109,8 +109,8 @@ func forceFlag() cli.Flag {
 func convertCustom(c *cli.Context) error {
 	if c.Args().Present() {
 		name := c.Args().First()
-		if like := suggestCommand(c.Command.Subcommands, name); like != "" {
-			return usage(c, "unknown task %q. %s", name, like)
+		if suggestion := suggestCommand(c.Command.Subcommands, name); suggestion != "" {
+			return usage(c, "unknown task %q. %s", name, suggestion)
 		}
 		return usage(c, "expected a task (%s) or flags only, found %q: pass the input with --from",
 			namesOf(importedTasks()), name)
@@ -125,22 +125,22 @@ func convertCustom(c *cli.Context) error {
 			total += lra.SizeBelow(path)
 		}
 	}
-	var shown phases
+	var bars phases
 	o.TokenizerChosen = func(choice tokenizers.Choice) {
 		fmt.Fprintf(c.App.Writer, "tokenizer %s: %s (choose another with --tokenizer)\n", choice.Name, choice.Reason)
 	}
-	o.TokenizerProgress = func(bytes int64) { shown.of(total, "reading for the tokenizer", unitBytes).Add(bytes) }
+	o.TokenizerProgress = func(bytes int64) { bars.phase(total, "reading for the tokenizer", unitBytes).Add(bytes) }
 	o.TokenizerRounds = func(done, all int) {
-		bar := shown.of(int64(all), "learning the tokenizer", "rounds")
+		bar := bars.phase(int64(all), "learning the tokenizer", "rounds")
 		bar.Add(min(1, int64(done))) // done is 0 in the first call
 	}
-	o.Progress = func(bytes int64) { shown.of(total, "converting", unitBytes).Add(bytes) }
-	d, left, err := convert.Convert(c.Context, o)
-	shown.Finish()
+	o.Progress = func(bytes int64) { bars.phase(total, "converting", unitBytes).Add(bytes) }
+	d, skipped, err := convert.Convert(c.Context, o)
+	bars.Finish()
 	if err == nil {
-		fmt.Fprint(c.App.ErrWriter, left)
+		fmt.Fprint(c.App.ErrWriter, skipped)
 	} else {
-		err = otherTokenizer(c, withoutFolders(err, &o, left), &o, left)
+		err = addTokenizerAdvice(c, addFolderAdvice(err, &o, skipped), &o, skipped)
 	}
 	if err := reportDataset(c, d, err); err != nil {
 		return err
@@ -151,31 +151,32 @@ func convertCustom(c *cli.Context) error {
 	for _, n := range d.Manifest.Splits["train"].Numbers {
 		_, err = fmt.Fprintf(c.App.Writer, "number %s of train: %s\n", n.Name, describeNumber(n))
 	}
-	if text := leftOutWarning(&o, left); text != "" {
+	if text := leftOutWarning(&o, skipped); text != "" {
 		printWarnings(c, []string{text})
 	}
 	printWarnings(c, customWarnings(c, d.Manifest, &o))
 	warnClasses(c, d.Manifest, "train")
-	return errors.Join(err, newBaselines(c, d))
+	return errors.Join(err, addBaselines(c, d))
 }
 
-// shortList joins at most most names by commas, and counts the rest.
-func shortList(names []string, most int) string {
-	if len(names) <= most {
+// shortList joins at most maxNames names by commas, and adds the number of omitted names.
+func shortList(names []string, maxNames int) string {
+	if len(names) <= maxNames {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
+// customOptions returns the options of a conversion of tables, according to the flags.
 func customOptions(c *cli.Context) (o convert.Options, err error) {
-	if err := needFlags(c, "from", "to"); err != nil {
+	if err := requireFlags(c, "from", "to"); err != nil {
 		return o, err
 	}
-	row, err := sizeFlag(c, "max-row", 1<<10, 1<<30)
+	maxRow, err := sizeFlag(c, "max-row", 1<<10, 1<<30)
 	if err != nil {
 		return o, err
 	}
-	tokenizer, file, err := chosenTokenizer(c)
+	tokenizer, file, err := tokenizerFlag(c)
 	if err != nil {
 		return o, err
 	}
@@ -186,7 +187,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 		TokenizerFile: file, Vocab: c.Int("vocab"),
 		SplitColumn: c.String("split-column"), Val: c.Float64("val-part"), Seed: c.Uint64("seed"),
 		MaxLength: c.Int("max-length"),
-		Strict:    c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
+		Strict:    c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(maxRow),
 	}
 	if o.Name == "" {
 		o.Name = filepath.Base(filepath.Clean(o.To))
@@ -202,15 +203,15 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 		into *[]string
 	}{{"series", &o.Series}, {"feature-names", &o.FeatureNames}, {"labels", &o.Labels},
 		{"label-columns", &o.LabelColumns}, {"numbers", &o.Numbers}} {
-		if err := namesFlag(c, names.flag, names.into); err != nil {
+		if err := parseNamesFlag(c, names.flag, names.into); err != nil {
 			return o, err
 		}
 	}
 	keepSplits(c, &o)
-	if o.LabelPattern, err = pattern(c, "label-pattern"); err != nil {
+	if o.LabelPattern, err = patternFlag(c, "label-pattern"); err != nil {
 		return o, err
 	}
-	if o.SplitPattern, err = pattern(c, "split-pattern"); err != nil {
+	if o.SplitPattern, err = patternFlag(c, "split-pattern"); err != nil {
 		return o, err
 	}
 	if c.IsSet("delimiter") {
@@ -225,8 +226,9 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 		return o, err
 	}
 	noText := func(path string) bool {
-		of, err := table.FormatOf(path)
-		return o.Format != "text" && (o.Format != "" || err != nil || of != "text" || table.IsFolder(path, o.Format))
+		format, err := table.FormatOf(path)
+		return o.Format != "text" &&
+			(o.Format != "" || err != nil || format != "text" || table.IsFolder(path, o.Format))
 	}
 	switch {
 	case o.Text != "" || o.Tokens != "" || o.Features != "" || o.Series != nil || o.Pair != nil:

@@ -153,7 +153,7 @@ func missingShards(paths []string, format string) (out []string) {
 
 // emptyWarning returns a warning, with a remedy, about splits that are empty despite their shares,
 // or "".
-func emptyWarning(m *seq.Manifest, shares []convert.SplitFraction, help string) string {
+func emptyWarning(m *seq.Manifest, shares []convert.SplitFraction, remedy string) string {
 	var empty []string
 	for _, share := range shares {
 		if share.Fraction > 0 && m.Splits[share.Split].Rows == 0 {
@@ -164,5 +164,5 @@ func emptyWarning(m *seq.Manifest, shares []convert.SplitFraction, help string) 
 		return ""
 	}
 	return fmt.Sprintf("no row was assigned to %s, because the assignment is random by content and --seed: %s",
-		strings.Join(empty, " or "), help)
+		strings.Join(empty, " or "), remedy)
 }

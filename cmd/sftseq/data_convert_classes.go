@@ -33,10 +33,10 @@ func parseLabels(text string) ([]string, error) {
 	return rows[0], nil
 }
 
-// namesFlag parses the names of a flag into into, if the flag is set.
-func namesFlag(c *cli.Context, name string, into *[]string) (err error) {
+// parseNamesFlag parses the names in a flag's value to names if the flag is set.
+func parseNamesFlag(c *cli.Context, name string, names *[]string) (err error) {
 	if c.IsSet(name) {
-		if *into, err = parseLabels(c.String(name)); err != nil {
+		if *names, err = parseLabels(c.String(name)); err != nil {
 			return usage(c, "--%s: %w", name, err)
 		}
 	}
@@ -54,8 +54,8 @@ func joinLabels(names []string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// pattern compiles the regular expression of a flag. It returns nil if the flag is not set.
-func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
+// patternFlag returns the compiled regular expression of a flag, or nil if the flag is not set.
+func patternFlag(c *cli.Context, name string) (*regexp.Regexp, error) {
 	if c.String(name) == "" {
 		return nil, nil
 	}
@@ -66,8 +66,8 @@ func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// A model cannot learn classes of a few rows each. Fewer than minClasses classes cause no warning,
-// even in a small table.
+// Limits of the warnings about classes with too few rows to learn from. Fewer than minClasses
+// classes cause no warning about their mean number of rows, even in a small table.
 const (
 	minClasses       = 20
 	fewRows          = 5    // mean rows per class
@@ -141,19 +141,20 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 		if separator == o.LabelSeparator {
 			continue
 		}
-		in := map[string]int{} // number of classes with each part
+		classesWith := map[string]int{} // number of classes with each part
 		parts := make([][]string, len(m.LabelNames))
 		for i, name := range m.LabelNames {
 			for part := range strings.SplitSeq(name, separator) {
 				if part = strings.TrimSpace(part); !slices.Contains(parts[i], part) {
 					parts[i] = append(parts[i], part)
-					in[part]++
+					classesWith[part]++
 				}
 			}
 		}
 		var joined []string
 		for i, name := range m.LabelNames {
-			if len(parts[i]) > 1 && !slices.ContainsFunc(parts[i], func(part string) bool { return in[part] < 2 }) {
+			occursOnce := func(part string) bool { return classesWith[part] < 2 }
+			if len(parts[i]) > 1 && !slices.ContainsFunc(parts[i], occursOnce) {
 				joined = append(joined, strconv.Quote(name))
 			}
 		}
@@ -170,19 +171,19 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 // unrelated file. singleWarning covers classes of a single row.
 func rareWarning(m *seq.Manifest) string {
 	var rare []string
-	all, single := int64(0), singleNames(m, usedNames(m))
+	total, single := int64(0), singleNames(m, usedNames(m))
 	for _, name := range m.LabelNames {
 		rows := int64(0)
 		for _, split := range m.Splits {
 			rows += split.Labels[name]
 		}
-		if all += rows; rows < fewRows && !slices.Contains(single, name) {
+		if total += rows; rows < fewRows && !slices.Contains(single, name) {
 			rare = append(rare, fmt.Sprintf("%s (%d)", name, rows))
 		}
 	}
-	if len(rare) == 0 || all < manyRows {
+	if len(rare) == 0 || total < manyRows {
 		return ""
 	}
 	return fmt.Sprintf("only a few of %d rows have the classes %s: a model cannot learn them, and they may be wrong "+
-		"labels; keep only the other classes with --labels NAME,…", all, strings.Join(rare, ", "))
+		"labels; keep only the other classes with --labels NAME,…", total, strings.Join(rare, ", "))
 }

@@ -30,7 +30,7 @@ More: docs/data-clouds-graphs.md`, strings.Join(cloud.Endings(), ", ")),
 				&cli.StringFlag{Name: "from", Usage: "read `DIR` with a folder for each class (required)",
 					TakesFile: true},
 				&cli.IntFlag{Name: "points", Value: 1024, Usage: "sample `N` points of a cloud"}),
-			advanced(inputGroup,
+			advancedGroup(inputGroup,
 				&cli.BoolFlag{Name: "farthest",
 					Usage: "sample the farthest points of a surface, too: thin parts get more of them"},
 				&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
@@ -44,7 +44,7 @@ More: docs/data-clouds-graphs.md`, strings.Join(cloud.Endings(), ", ")),
 				&cli.Float64Flag{Name: "test-part", Value: 0.1,
 					Usage: "use this fraction of the files outside split folders for testing"},
 				&cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"}),
-			toFlags()),
+			outputFlags()),
 		Action: convertCloud,
 	}
 }
@@ -56,7 +56,7 @@ func convertCloud(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	if err := needFlags(c, "from", "to"); err != nil {
+	if err := requireFlags(c, "from", "to"); err != nil {
 		return err
 	}
 	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"),
@@ -73,30 +73,30 @@ func convertCloud(c *cli.Context) error {
 	if n := c.Int("min-files"); n < 1 {
 		return badFlag(c, "min-files", "at least 1")
 	}
-	left := files.AtLeast(c.Int("min-files"))
-	if len(left) > 0 {
+	removed := files.AtLeast(c.Int("min-files"))
+	if len(removed) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "left out, with fewer than %d files: %s\n",
-			c.Int("min-files"), shortList(left, 20))
+			c.Int("min-files"), shortList(removed, 20))
 	}
-	free, training := files.Divided()
+	unassigned, training := files.Divided()
 	switch {
-	case len(left) > 0 && len(files.Classes) == 0:
+	case len(removed) > 0 && len(files.Classes) == 0:
 		return fmt.Errorf("%s: expected at least one class with %d files or more, found "+
 			"none", c.String("from"), c.Int("min-files"))
-	case c.IsSet("test-part") && !free:
+	case c.IsSet("test-part") && !unassigned:
 		return usage(c, "--test-part: the folders of %s assign every file to a split, so no files are left to "+
 			"sample", c.String("from"))
-	case c.IsSet("val-part") && !free && !training:
+	case c.IsSet("val-part") && !unassigned && !training:
 		return usage(c, "--val-part: the folders of %s assign every file to a split, and have a validation split or "+
 			"no training split, so no files are left to sample", c.String("from"))
 	}
 	var bar *progress
 	o.Begin = func(total int64) { bar = newProgress(total, "converting "+c.String("from"), "files") }
 	o.Progress = func(done int64) { bar.Add(done) }
-	d, rows, err := cloud.Convert(c.Context, files, c.String("to"), o)
+	d, skipped, err := cloud.Convert(c.Context, files, c.String("to"), o)
 	bar.Finish()
 	if err == nil {
-		fmt.Fprint(c.App.ErrWriter, rows)
+		fmt.Fprint(c.App.ErrWriter, skipped)
 	}
 	if err := reportDataset(c, d, err); err != nil {
 		return err
@@ -105,15 +105,15 @@ func convertCloud(c *cli.Context) error {
 	if _, err := fmt.Fprintf(c.App.Writer, "labels: %s\n", shortList(names, 20)); err != nil {
 		return err
 	}
-	warnClouds(c, d.Manifest, files.Classes, free)
+	warnClouds(c, d.Manifest, files.Classes, unassigned)
 	warnClasses(c, d.Manifest, "train", "val", "test")
-	return newBaselines(c, d)
+	return addBaselines(c, d)
 }
 
-// warnClouds warns of folders and splits without rows. If free is set, files outside of split
-// folders were converted without validation and test splits: they are rows for predict, which needs
-// no splits.
-func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
+// warnClouds warns of folders and splits without rows. unassigned is whether there are files
+// outside of split folders. With --val-part 0 and --test-part 0, such files are rows for predict,
+// which needs no splits, so warnClouds does not warn.
+func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, unassigned bool) {
 	warn := func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)
 	}
@@ -125,7 +125,7 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 				len(folders), shortList(unused, 20))
 		}
 	}
-	if free && c.Float64("val-part") == 0 && c.Float64("test-part") == 0 {
+	if unassigned && c.Float64("val-part") == 0 && c.Float64("test-part") == 0 {
 		return
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
@@ -135,27 +135,28 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 			m.LabelNames[0], c.String("from"))
 	}
 	for _, split := range []string{"train", "val", "test"} {
-		help := "add files, or change --" + split + "-part or --seed"
+		remedy := "add files, or change --" + split + "-part or --seed"
 		switch {
-		case m.Splits[split].Rows > 0 || split != "train" && c.Float64(split+"-part") == 0 || split == "test" && !free:
+		case m.Splits[split].Rows > 0 || split != "train" && c.Float64(split+"-part") == 0 ||
+			split == "test" && !unassigned:
 			continue
 		case split == "train":
-			help = "add files, or change --val-part, --test-part or --seed"
+			remedy = "add files, or change --val-part, --test-part or --seed"
 		}
 		needs := map[string]string{"train": "so models cannot learn", "val": "and train needs it",
 			"test": "and eval needs it"}[split]
-		warn("the split %s is empty, %s: %s", split, needs, help)
+		warn("the split %s is empty, %s: %s", split, needs, remedy)
 	}
 }
 
 // noFlagsBefore returns an error for flags before a subcommand's name, because they would belong to
 // the parent command and be ignored.
 func noFlagsBefore(c *cli.Context) error {
-	for _, above := range c.Lineage()[1:] {
-		if above.Command == nil {
+	for _, parent := range c.Lineage()[1:] {
+		if parent.Command == nil {
 			continue
 		}
-		if names := above.LocalFlagNames(); len(names) > 0 && above.Command != c.Command {
+		if names := parent.LocalFlagNames(); len(names) > 0 && parent.Command != c.Command {
 			return usage(c, "--%s: expected flags after %s, found this flag before it",
 				names[0], c.Command.Name)
 		}

@@ -32,7 +32,7 @@ fields as columns. An invalid line ends the conversion. More: docs/data-clouds-g
 					Usage:     "read `FILE` of JSON lines, Arrow or Parquet; may be repeated (required)",
 					TakesFile: true},
 				randomWalkFlag()),
-			advanced(inputGroup,
+			advancedGroup(inputGroup,
 				&cli.StringFlag{Name: "feature-names", Usage: "name the features of nodes `NAME,…`",
 					DefaultText: "of the file, or f0,f1,…"},
 				&cli.StringFlag{Name: "edge-feature-names", Usage: "name the features of edges `NAME,…`",
@@ -49,7 +49,7 @@ fields as columns. An invalid line ends the conversion. More: docs/data-clouds-g
 				&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random into `TRAIN,VAL,TEST`"},
 				&cli.StringFlag{Name: "split-field", Usage: "take the split of a graph from `FIELD`"},
 				&cli.Uint64Flag{Name: "seed", Usage: "split by seed `N`"}),
-			toFlags()),
+			outputFlags()),
 		Action: convertGraph,
 	}
 }
@@ -58,15 +58,15 @@ func convertGraph(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	if err := needFlags(c, "from", "to"); err != nil {
+	if err := requireFlags(c, "from", "to"); err != nil {
 		return err
 	}
 	o := convert.GraphOptions{From: c.StringSlice("from"), RandomWalk: c.Int("random-walk"),
 		Label: c.String("label"), Tags: c.String("tags"),
 		SplitField: c.String("split-field"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
-	if at := slices.IndexFunc(o.From, table.ReadOnce); at >= 0 {
+	if i := slices.IndexFunc(o.From, table.ReadOnce); i >= 0 {
 		return usage(c, "--from %s: expected a regular file, because graphs are read several times, found standard "+
-			"input or another pipe", o.From[at])
+			"input or another pipe", o.From[i])
 	}
 	if err := checkSteps(c); err != nil {
 		return err
@@ -107,7 +107,7 @@ func convertGraph(c *cli.Context) error {
 	text := ""
 	if o.SplitField == "" {
 		text = emptyWarning(d.Manifest, o.SplitFractions, "add rows, or change --split or --seed")
-	} else if split := firstEmpty(d.Manifest); split != "" {
+	} else if split := firstEmptySplit(d.Manifest); split != "" {
 		text = fmt.Sprintf("the split %s is empty, and training needs it: no graph has this name in the field "+
 			"%q", split, o.SplitField)
 	}
@@ -115,11 +115,11 @@ func convertGraph(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
 	warnClasses(c, d.Manifest, "train")
-	return newBaselines(c, d)
+	return addBaselines(c, d)
 }
 
-// firstEmpty returns an empty split that train needs, or "".
-func firstEmpty(m *seq.Manifest) string {
+// firstEmptySplit returns an empty split that train needs, or "".
+func firstEmptySplit(m *seq.Manifest) string {
 	for _, split := range []string{"train", "val"} {
 		if m.Splits[split].Rows == 0 {
 			return split

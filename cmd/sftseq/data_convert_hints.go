@@ -22,8 +22,9 @@ import (
 // splitColumn is the name of the column that has the splits of a folder or a table.
 const splitColumn = "split"
 
-// splitsWarning warns if a directory or a table has splits but its rows are split again. Otherwise
-// it returns "". A user who sets --split knows the column of the table, or does not want it.
+// splitsWarning returns a warning if the files, the folders or a column of the input name splits,
+// but the rows are split again at random. Otherwise it returns "". Setting --split silences the
+// warnings about files and columns.
 func splitsWarning(c *cli.Context, o *convert.Options) string {
 	if o.SplitColumn != "" {
 		return ""
@@ -31,7 +32,7 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 	if names := splitFiles(o.From, o.Format); names != nil && !c.IsSet("split") {
 		return fmt.Sprintf("the files %s have names of splits, but their rows are split again by --split: "+
 			"%s, take the splits from a column with --split-column COLUMN, or set --split to silence this warning",
-			strings.Join(names, ", "), byName(names, o.Format))
+			strings.Join(names, ", "), splitByNameAdvice(names, o.Format))
 	}
 	for _, path := range o.From {
 		if column, name := firstSplit(c.Context, path, o); name != "" && !c.IsSet("split") {
@@ -50,17 +51,17 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		if len(names) < 2 || !slices.Contains(known, "train") {
 			continue
 		}
-		take := "--split-column " + splitColumn
+		flags := "--split-column " + splitColumn
 		if !slices.Contains(known, "val") {
-			take += " --val-part 0.1"
+			flags += " --val-part 0.1"
 		}
 		return fmt.Sprintf("%s has the splits %s, but its rows are split again by --split: keep the existing splits "+
-			"with %s", path, strings.Join(names, ", "), take)
+			"with %s", path, strings.Join(names, ", "), flags)
 	}
-	if names := besideTrain(o.From, o.Format); names != nil && !c.IsSet("split") {
+	if names := unreadSplits(o.From, o.Format); names != nil && !c.IsSet("split") {
 		return fmt.Sprintf("the rows of %s are split again by --split, and %s beside it is not read: %s, or set "+
 			"--split to silence this warning",
-			names[0], strings.Join(names[1:], ", "), byName(names, o.Format))
+			names[0], strings.Join(names[1:], ", "), splitByNameAdvice(names, o.Format))
 	}
 	return ""
 }
@@ -97,7 +98,7 @@ func splitFiles(from []string, format string) (names []string) {
 	for _, path := range from {
 		files = append(append(files, table.Shards(path, format)...), path)
 	}
-	groups := map[string][]string{} // a file of each split
+	groups := map[string][]string{} // first file of each split, by the file name without the split
 	splits := map[string]bool{}
 	var order []string
 	for _, file := range files {
@@ -117,23 +118,24 @@ func splitFiles(from []string, format string) (names []string) {
 	return names
 }
 
-// besideTrain returns a training file that is given without the files of other splits in its
-// folder, followed by those files. It returns nil if there are no such files.
-func besideTrain(from []string, format string) []string {
+// unreadSplits returns the first training file in from whose folder also has files of other splits,
+// followed by these files, which the conversion does not read. It returns nil if no training file
+// has such neighbours.
+func unreadSplits(from []string, format string) []string {
 	for _, path := range from {
 		_, split, rest := splitOfFile(path)
 		entries, err := os.ReadDir(filepath.Dir(path))
 		if split != "train" || err != nil {
 			continue
 		}
-		own, err := table.FormatOf(path)
+		ownFormat, err := table.FormatOf(path)
 		names := []string{path}
 		for _, entry := range entries {
 			other := filepath.Join(filepath.Dir(path), entry.Name())
-			_, split, same := splitOfFile(other)
-			found, bad := table.FormatOf(other)
-			if entry.Type().IsRegular() && split != "" && split != "train" && same == rest &&
-				(format != "" || err == nil && bad == nil && found == own) {
+			_, split, otherRest := splitOfFile(other)
+			otherFormat, otherErr := table.FormatOf(other)
+			if entry.Type().IsRegular() && split != "" && split != "train" && otherRest == rest &&
+				(format != "" || err == nil && otherErr == nil && otherFormat == ownFormat) {
 				names = append(names, other)
 			}
 		}
@@ -157,10 +159,10 @@ func splitOfFile(path string) (word, split, rest string) {
 		return word == "of" ||
 			strings.Trim(word, "0123456789") == ""
 	})
-	for _, at := range []int{len(words) - 1, 0} {
-		if at >= 0 && at < len(words) {
-			if split, ok := seq.KnownSplit(words[at]); ok {
-				return words[at], split, strings.Join(slices.Delete(slices.Clone(words), at, at+1), "-")
+	for _, i := range []int{len(words) - 1, 0} {
+		if i >= 0 && i < len(words) {
+			if split, ok := seq.KnownSplit(words[i]); ok {
+				return words[i], split, strings.Join(slices.Delete(slices.Clone(words), i, i+1), "-")
 			}
 		}
 	}
@@ -169,8 +171,8 @@ func splitOfFile(path string) (word, split, rest string) {
 	return folder, split, strings.Join(words, "-")
 }
 
-// byName returns the flags that derive splits from file names.
-func byName(files []string, format string) string {
+// splitByNameAdvice returns advice with the flags that derive splits from file names.
+func splitByNameAdvice(files []string, format string) string {
 	var words []string
 	dir := filepath.Dir(files[0])
 	for _, file := range files {
@@ -204,14 +206,14 @@ const (
 var splitColumns = []string{"set", "subset", "partition", "splits", "phase", "usage"}
 
 // firstSplit returns the column of a table that names splits, and its first value, or "". The
-// column is split if its first value names a split, or else a column whose values all name splits,
-// with train among several.
+// column "split" needs only a first value that names a split. The values of any other column must
+// all name splits, train and at least one more.
 func firstSplit(ctx context.Context, path string, o *convert.Options) (column, first string) {
 	if table.ReadOnce(path) || table.Splits(path, o.Format) != nil || table.IsFolder(path, o.Format) {
 		return "", ""
 	}
-	opened := table.Options{Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField}
-	t, err := table.Open(ctx, path, opened)
+	options := table.Options{Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField}
+	t, err := table.Open(ctx, path, options)
 	if err != nil {
 		return "", ""
 	}
@@ -220,24 +222,24 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) (column, f
 	if len(names) == 1 {
 		names = append(names, splitColumns...)
 	}
-	read := append([]string{o.Text, o.Tokens, o.Features, o.Label, o.ID},
+	otherColumns := append([]string{o.Text, o.Tokens, o.Features, o.Label, o.ID},
 		slices.Concat(o.Pair, o.Series, o.Numbers, o.LabelColumns)...)
-	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(read, name) })
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(otherColumns, name) })
 	for i, name := range names[:min(len(names), maxSplitColumns)] {
 		if i > 0 && name == splitColumn {
 			continue
 		}
-		opened.Columns = []string{name}
-		if first := splitsIn(ctx, path, opened, name == splitColumn); first != "" {
+		options.Columns = []string{name}
+		if first := firstSplitValue(ctx, path, options, name == splitColumn); first != "" {
 			return name, first
 		}
 	}
 	return "", ""
 }
 
-// splitsIn returns the first value of a column if the column names splits, otherwise "". A column
-// that is named like a split column needs a single row.
-func splitsIn(ctx context.Context, path string, o table.Options, named bool) (first string) {
+// firstSplitValue returns the first value of a column if the column names splits, otherwise "". If
+// oneRow is set, the first row alone decides.
+func firstSplitValue(ctx context.Context, path string, o table.Options, oneRow bool) (first string) {
 	t, err := table.Open(ctx, path, o)
 	if err != nil {
 		return "" // the column does not exist; reading the rows reports other errors
@@ -254,7 +256,7 @@ func splitsIn(ctx context.Context, path string, o table.Options, named bool) (fi
 			return ""
 		}
 		if row.Err != nil || len(row.Values) == 0 || row.Values[0].Text == "" {
-			if named {
+			if oneRow {
 				return ""
 			}
 			continue
@@ -266,7 +268,7 @@ func splitsIn(ctx context.Context, path string, o table.Options, named bool) (fi
 		if first == "" {
 			first = strings.Clone(row.Values[0].Text)
 		}
-		if found[split] = true; named {
+		if found[split] = true; oneRow {
 			return first
 		}
 	}
@@ -276,18 +278,18 @@ func splitsIn(ctx context.Context, path string, o table.Options, named bool) (fi
 	return first
 }
 
-// withoutFolders adds advice to an error if the files are not in class folders.
-func withoutFolders(err error, o *convert.Options, left *source.Skipped) error {
-	if left.Reasons[convert.NoLabel] == nil || o.Label != table.FolderColumns[1] || !areFolders(o.From, o.Format) {
+// addFolderAdvice adds advice to an error if the files are not in class folders.
+func addFolderAdvice(err error, o *convert.Options, skipped *source.Skipped) error {
+	if skipped.Reasons[convert.NoLabel] == nil || o.Label != table.FolderColumns[1] || !areFolders(o.From, o.Format) {
 		return err
 	}
 	return fmt.Errorf("%w\nexpected a subfolder for each class (or extract the class from file names with --label "+
 		"path --label-pattern REGEX)", err)
 }
 
-// otherTokenizer adds advice to an error if the tokenizer of --tokenizer rejects rows.
-func otherTokenizer(c *cli.Context, err error, o *convert.Options, left *source.Skipped) error {
-	if left.Reasons[convert.Refused] == nil || c.String("tokenizer") == chooseTokenizer || o.Tokenizer == nil {
+// addTokenizerAdvice adds advice to an error if the tokenizer of --tokenizer rejects rows.
+func addTokenizerAdvice(c *cli.Context, err error, o *convert.Options, skipped *source.Skipped) error {
+	if skipped.Reasons[convert.Refused] == nil || c.String("tokenizer") == chooseTokenizer || o.Tokenizer == nil {
 		return err
 	}
 	return fmt.Errorf("%w\n--tokenizer %s is %s: omit the flag to choose a tokenizer for these rows, or use rows "+

@@ -29,30 +29,31 @@ func namesOf(tasks []*lra.Task) string {
 
 // convertTaskCommand returns the command that converts a task's official files to a data set.
 func convertTaskCommand(task *lra.Task) *cli.Command {
-	i, from := task.Import, "FILE|DIR"
-	read := "read `FILE`, or the directory of them all (required)"
-	if i.Points > 0 {
-		from, read = "DIR", "read the shapes in `DIR` (required)"
+	importer, from := task.Import, "FILE|DIR"
+	fromUsage := "read `FILE`, or the directory of them all (required)"
+	if importer.Points > 0 {
+		from, fromUsage = "DIR", "read the shapes in `DIR` (required)"
 	}
 	flags := slices.Concat(
-		group(inputGroup, &cli.StringFlag{Name: "from", Usage: read, TakesFile: true}),
-		only(i.Points > 0, group(inputGroup,
-			&cli.IntFlag{Name: "points", Usage: "sample `N` points of a cloud", Value: i.Points})),
-		only(i.Points == 0, group(inputGroup,
+		group(inputGroup, &cli.StringFlag{Name: "from", Usage: fromUsage, TakesFile: true}),
+		flagsIf(importer.Points > 0, group(inputGroup,
+			&cli.IntFlag{Name: "points", Usage: "sample `N` points of a cloud", Value: importer.Points})),
+		flagsIf(importer.Points == 0, group(inputGroup,
 			&cli.StringFlag{Name: "split", Usage: "write split `NAME` from a single file: train, val or test",
 				DefaultText: "test"})),
-		only(i.Verifies, group(inputGroup,
+		flagsIf(importer.Verifies, group(inputGroup,
 			&cli.BoolFlag{Name: "no-verify", Usage: "accept labels without checking them"})),
-		only(i.Documents, group(inputGroup,
+		flagsIf(importer.Documents, group(inputGroup,
 			&cli.StringFlag{Name: "docs", Usage: "read the texts of ids from `FILE`, a directory or an archive",
 				DefaultText: "docs.tsv beside the pairs", TakesFile: true})),
-		only(i.Seeded, group(inputGroup, &cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"})),
-		only(i.Walks, group(inputGroup, randomWalkFlag())),
-		toFlags())
+		flagsIf(importer.Seeded, group(inputGroup,
+			&cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"})),
+		flagsIf(importer.Walks, group(inputGroup, randomWalkFlag())),
+		outputFlags())
 	return &cli.Command{
-		Name: task.Name, Usage: i.Usage, Description: i.Description, Flags: flags,
+		Name: task.Name, Usage: importer.Usage, Description: importer.Description, Flags: flags,
 		UsageText: fmt.Sprintf("sftseq data convert %s --from %s --to DIR [flags]\n\nExample: %s",
-			task.Name, from, i.Example),
+			task.Name, from, importer.Example),
 		Action: func(c *cli.Context) error { return convertTask(c, task) },
 	}
 }
@@ -64,7 +65,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	if c.Args().Present() {
 		return usage(c, "expected flags only, found %q: pass the input with --from", c.Args().First())
 	}
-	if err := needFlags(c, "from", "to"); err != nil {
+	if err := requireFlags(c, "from", "to"); err != nil {
 		return err
 	}
 	split := ""
@@ -80,17 +81,17 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	}
 	unit := cmp.Or(task.Import.Unit, unitBytes)
 	var bar *progress
-	left := ""
+	skipped := ""
 	d, err := task.Convert(c.Context, c.String("from"), c.String("to"), lra.ConvertOptions{
 		Split: split, NoVerify: c.Bool("no-verify"), Documents: c.String("docs"), Points: c.Int("points"),
 		Walk: c.Int("random-walk"), Seed: c.Uint64("seed"), Replace: c.Bool("force"),
 		Begin:    func(total int64) { bar = newProgress(total, "converting "+task.Name, unit) },
 		Progress: func(done int64) { bar.Add(done) },
-		LeftOut:  func(text string) { left = text },
+		LeftOut:  func(text string) { skipped = text },
 	})
 	bar.Finish()
 	if err == nil {
-		fmt.Fprint(c.App.ErrWriter, left)
+		fmt.Fprint(c.App.ErrWriter, skipped)
 	}
 	return reportTask(c, task, d, err)
 }
@@ -101,5 +102,5 @@ func reportTask(c *cli.Context, task *lra.Task, d *seq.Dataset, err error) error
 		return err
 	}
 	printWarnings(c, append(task.Differences(d.Manifest), absentWarnings(d.Manifest, "train", "val", "test")...))
-	return newBaselines(c, d)
+	return addBaselines(c, d)
 }

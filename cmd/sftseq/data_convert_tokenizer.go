@@ -19,9 +19,9 @@ import (
 // chooseTokenizer is the value of --tokenizer that chooses a tokenizer from the rows.
 const chooseTokenizer = "auto"
 
-// chosenTokenizer returns the JSON of --tokenizer, or the path of a tokenizer.json. Both are empty
-// if the rows determine the tokenizer.
-func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
+// tokenizerFlag returns the tokenizer of --tokenizer: its JSON, or the path of a tokenizer.json.
+// Both are empty if convert chooses a tokenizer from the rows.
+func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 	text := c.String("tokenizer")
 	if text == chooseTokenizer {
 		return nil, "", nil
@@ -33,7 +33,7 @@ func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 		return nil, file, nil
 	}
 	if dir, ok := strings.CutPrefix(text, "from:"); ok {
-		if spec, err = tokenizerOf(dir); err != nil {
+		if spec, err = readTokenizer(dir); err != nil {
 			return nil, "", fmt.Errorf("--tokenizer from: %w", err)
 		}
 		t, err := tokenizers.Open(spec, dir)
@@ -54,27 +54,27 @@ func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 	return spec, "", nil
 }
 
-// tokenizerOf returns the tokenizer's JSON of a model directory or a data set directory.
-func tokenizerOf(dir string) ([]byte, error) {
+// readTokenizer returns the JSON of the tokenizer of a model directory or a data set directory.
+func readTokenizer(dir string) ([]byte, error) {
 	for _, name := range []string{"config.json", seq.ManifestName} {
 		path := filepath.Join(dir, name)
 		text, err := atomicfile.ReadRegular(path, maxConfigFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var about struct {
+		var parsed struct {
 			Tokenizer json.RawMessage `json:"tokenizer"`
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(text, &about); err != nil {
+		if err := json.Unmarshal(text, &parsed); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if about.Tokenizer == nil {
+		if parsed.Tokenizer == nil {
 			return nil, fmt.Errorf("%s has no tokenizer", path)
 		}
-		return about.Tokenizer, nil
+		return parsed.Tokenizer, nil
 	}
 	return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found neither config.json nor %s there", dir, seq.ManifestName)
 }

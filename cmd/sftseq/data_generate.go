@@ -68,7 +68,7 @@ func generate(c *cli.Context, task *lra.Task) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	if err := needFlags(c, "out"); err != nil {
+	if err := requireFlags(c, "out"); err != nil {
 		return err
 	}
 	for _, f := range c.Command.Flags {
@@ -97,5 +97,5 @@ func generate(c *cli.Context, task *lra.Task) error {
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}
-	return newBaselines(c, d)
+	return addBaselines(c, d)
 }

@@ -30,7 +30,7 @@ func generateGraphs(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	if err := needFlags(c, "out"); err != nil {
+	if err := requireFlags(c, "out"); err != nil {
 		return err
 	}
 	o := lra.GraphsOptions{Train: c.Int("train"), Val: c.Int("val"), Test: c.Int("test"), Nodes: c.Int("nodes"),
@@ -45,5 +45,5 @@ func generateGraphs(c *cli.Context) error {
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}
-	return newBaselines(c, d)
+	return addBaselines(c, d)
 }

@@ -84,7 +84,7 @@ func dataHead(c *cli.Context) error {
 	}
 	out := json.NewEncoder(c.App.Writer)
 	out.SetEscapeHTML(false)
-	for left := c.Int("rows"); left > 0; {
+	for remaining := c.Int("rows"); remaining > 0; {
 		rows, err := r.Next()
 		if err == io.EOF {
 			return nil
@@ -92,11 +92,11 @@ func dataHead(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		for i := 0; i < rows.Len() && left > 0; i++ {
+		for i := 0; i < rows.Len() && remaining > 0; i++ {
 			if err := out.Encode(newHeadRow(r.Spec(), rows.Example(i), tokenizer)); err != nil {
 				return err
 			}
-			left--
+			remaining--
 		}
 	}
 	return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// shownTokens and shownPoints are the numbers of tokens shown of the example, with ids and with
-// features.
+// shownTokens and shownPoints are the maximum numbers of tokens that are shown of the first row, of
+// tokens with ids and of tokens with features.
 const (
 	shownTokens = 200
 	shownPoints = 3
@@ -221,7 +221,7 @@ func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 
 // write formats the file as text.
 func (f *fileInfo) write(w io.Writer) error {
-	out := &lines{w: w}
+	out := &lineWriter{w: w}
 	out.add("%s (%s, %d record batches)", f.File, f.Format, f.Batches)
 	for _, column := range f.Schema.Columns {
 		out.add("  column      %s: %s", column.Name, column.Type)
@@ -253,7 +253,7 @@ func (f *fileInfo) write(w io.Writer) error {
 	counted := float64(f.Rows)
 	if f.Schema.Task == seq.Tagging {
 		out.add("  labels of tokens")
-		counted = total(f.Labels)
+		counted = sumCounts(f.Labels)
 	} else if f.Numbers == nil {
 		out.add("  labels")
 	}
@@ -265,19 +265,19 @@ func (f *fileInfo) write(w io.Writer) error {
 		out.add("    %-10s %d (%.1f%%)", title, f.Labels[name], 100*float64(f.Labels[name])/counted)
 	}
 	for n, rows := range f.PerRow {
-		out.add("  %-11s %d (%.1f%%)", writtenCount(n), rows, 100*float64(rows)/float64(f.Rows))
+		out.add("  %-11s %d (%.1f%%)", formatLabelCount(n), rows, 100*float64(rows)/float64(f.Rows))
 	}
 	if e := f.Example; e != nil {
-		what := "label " + e.Label
+		target := "label " + e.Label
 		switch {
 		case f.Schema.Task == seq.MultiLabel:
-			what = writtenLabels(e.Labels)
+			target = formatLabels(e.Labels)
 		case f.Schema.Task == seq.Tagging:
-			what = writtenTags(e.Tags)
+			target = formatTags(e.Tags)
 		case f.Numbers != nil:
-			what = writtenNumbers(f.Schema.NumberNames, e.Numbers)
+			target = formatNumbers(f.Schema.NumberNames, e.Numbers)
 		}
-		out.add("  first row   %s, %d tokens, beginning with", what, e.Length)
+		out.add("  first row   %s, %d tokens, beginning with", target, e.Length)
 		for _, part := range []struct {
 			tokens []int32
 			text   string
@@ -295,13 +295,13 @@ func (f *fileInfo) write(w io.Writer) error {
 	return out.err
 }
 
-// lines writes lines and keeps the first error.
-type lines struct {
+// lineWriter writes lines until the first error, which it keeps.
+type lineWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (l *lines) add(format string, args ...any) {
+func (l *lineWriter) add(format string, args ...any) {
 	if l.err == nil {
 		_, l.err = fmt.Fprintf(l.w, format+"\n", args...)
 	}

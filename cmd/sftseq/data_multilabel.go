@@ -18,8 +18,8 @@ func namedLabels(spec *seq.Spec, e *seq.Example) []string {
 	return out
 }
 
-// writtenLabels formats the labels of a row.
-func writtenLabels(names []string) string {
+// formatLabels formats the labels of a row.
+func formatLabels(names []string) string {
 	switch {
 	case names == nil:
 		return "labels unknown"
@@ -29,8 +29,8 @@ func writtenLabels(names []string) string {
 	return "labels " + shortList(names, 20)
 }
 
-// writtenCount formats the number of labels of rows.
-func writtenCount(labels int) string {
+// formatLabelCount formats the number of labels of rows.
+func formatLabelCount(labels int) string {
 	if labels == 1 {
 		return "1 label"
 	}

@@ -24,8 +24,8 @@ func namedNumbers(spec *seq.Spec, e *seq.Example) map[string]float32 {
 	return out
 }
 
-// writtenNumbers formats the numbers of a row.
-func writtenNumbers(names []string, numbers map[string]float32) string {
+// formatNumbers formats the numbers of a row.
+func formatNumbers(names []string, numbers map[string]float32) string {
 	if numbers == nil {
 		return "numbers unknown"
 	}

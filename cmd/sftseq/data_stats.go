@@ -52,7 +52,7 @@ func dataStats(c *cli.Context) error {
 		}
 		names, open = d.Manifest.SplitNames(), d.Reader
 	}
-	var all []metrics.Stats
+	var stats []metrics.Stats
 	for _, name := range names {
 		r, err := open(name)
 		if err != nil {
@@ -62,31 +62,31 @@ func dataStats(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, s)
+		stats = append(stats, s)
 	}
-	if err := show(c, all, func(w io.Writer) error { return writeStats(w, all) }); err != nil {
+	if err := show(c, stats, func(w io.Writer) error { return writeStats(w, stats) }); err != nil {
 		return err
 	}
 	if to := c.String("plot"); to != "" {
-		return plotLengths(all, to)
+		return plotLengths(stats, to)
 	}
 	return nil
 }
 
-func writeStats(w io.Writer, all []metrics.Stats) error {
-	out := &lines{w: w}
+func writeStats(w io.Writer, stats []metrics.Stats) error {
+	out := &lineWriter{w: w}
 	row := func(name string, value func(s *metrics.Stats) string) {
 		line := fmt.Sprintf("%-12s", name)
-		for i := range all {
-			line += fmt.Sprintf("  %14s", value(&all[i]))
+		for i := range stats {
+			line += fmt.Sprintf("  %14s", value(&stats[i]))
 		}
 		out.add("%s", strings.TrimRight(line, " "))
 	}
 	row("", func(s *metrics.Stats) string { return s.Name })
 	row("rows", func(s *metrics.Stats) string { return fmt.Sprint(s.Rows) })
 	for _, q := range []struct {
-		name string
-		of   func(seq.Quantiles) int64
+		name  string
+		value func(seq.Quantiles) int64
 	}{
 		{"shortest", func(q seq.Quantiles) int64 { return q.Min }},
 		{"25%", func(q seq.Quantiles) int64 { return q.P25 }},
@@ -94,24 +94,24 @@ func writeStats(w io.Writer, all []metrics.Stats) error {
 		{"95%", func(q seq.Quantiles) int64 { return q.P95 }},
 		{"longest", func(q seq.Quantiles) int64 { return q.Max }},
 	} {
-		row(q.name, func(s *metrics.Stats) string { return fmt.Sprint(q.of(s.Lengths)) })
+		row(q.name, func(s *metrics.Stats) string { return fmt.Sprint(q.value(s.Lengths)) })
 	}
 	row("mean", func(s *metrics.Stats) string { return fmt.Sprintf("%.1f", s.Lengths.Mean) })
-	for at, n := range all[0].Numbers { // all splits of a data set have the same numbers
+	for i, n := range stats[0].Numbers { // all splits of a data set have the same numbers
 		for _, q := range []struct {
-			name string
-			of   func(seq.NumberSummary) float64
+			name  string
+			value func(seq.NumberSummary) float64
 		}{
 			{"least", func(n seq.NumberSummary) float64 { return n.Min }},
 			{"mean", func(n seq.NumberSummary) float64 { return n.Mean }},
 			{"deviation", func(n seq.NumberSummary) float64 { return n.Deviation }},
 			{"largest", func(n seq.NumberSummary) float64 { return n.Max }},
 		} {
-			row(n.Name+" "+q.name, func(s *metrics.Stats) string { return fmt.Sprintf("%.6g", q.of(s.Numbers[at])) })
+			row(n.Name+" "+q.name, func(s *metrics.Stats) string { return fmt.Sprintf("%.6g", q.value(s.Numbers[i])) })
 		}
 	}
 	labels := map[string]bool{}
-	for _, s := range all {
+	for _, s := range stats {
 		for name := range s.Labels {
 			labels[name] = true
 		}
@@ -129,12 +129,12 @@ func writeStats(w io.Writer, all []metrics.Stats) error {
 		}
 		count(title, name)
 	}
-	most := 0
-	for _, s := range all {
-		most = max(most, len(s.PerRow))
+	maxLabels := 0
+	for _, s := range stats {
+		maxLabels = max(maxLabels, len(s.PerRow))
 	}
-	for n := range most {
-		row(writtenCount(n), func(s *metrics.Stats) string {
+	for n := range maxLabels {
+		row(formatLabelCount(n), func(s *metrics.Stats) string {
 			rows := int64(0)
 			if n < len(s.PerRow) {
 				rows = s.PerRow[n]
@@ -151,18 +151,18 @@ const withoutLabel = "without label"
 // labelRows returns the labels in alphabetical order, with [seq.Unlabelled] last.
 func labelRows[N any](counts map[string]N) []string {
 	names := slices.Sorted(maps.Keys(counts))
-	if at := slices.Index(names, seq.Unlabelled); at >= 0 {
-		names = append(slices.Delete(names, at, at+1), seq.Unlabelled)
+	if i := slices.Index(names, seq.Unlabelled); i >= 0 {
+		names = append(slices.Delete(names, i, i+1), seq.Unlabelled)
 	}
 	return names
 }
 
 // plotLengths plots the percentage of rows by length on a logarithmic axis. Percentages make splits
 // of different sizes comparable.
-func plotLengths(all []metrics.Stats, path string) error {
+func plotLengths(stats []metrics.Stats, path string) error {
 	p := chart.Chart{X: chart.Axis{Label: "length (tokens)", Logarithmic: true},
 		Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 640, Height: 340}
-	for i, s := range all {
+	for i, s := range stats {
 		style := chart.StyleOf(i)
 		style.Shape = chart.None // the corners of the outline are not measurements
 		p.Series = append(p.Series, chart.Series{Name: s.Name, Style: style, Points: outline(&s)})
@@ -184,9 +184,9 @@ func outline(s *metrics.Stats) (points []chart.Datum) {
 			}
 			add(b.From, 0)
 		}
-		part := 100 * float64(b.Rows) / float64(s.Rows)
-		add(b.From, part)
-		add(b.To, part)
+		percent := 100 * float64(b.Rows) / float64(s.Rows)
+		add(b.From, percent)
+		add(b.To, percent)
 		last = b.To
 	}
 	if last >= 0 {

@@ -21,7 +21,7 @@ func tagFlags() []cli.Flag {
 		&cli.StringFlag{Name: "spans", Usage: "predict spans: lists of {start, end, label} in `COLUMN`"},
 		&cli.StringFlag{Name: "intervals",
 			Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gtf", TakesFile: true}),
-		advanced(labelGroup,
+		advancedGroup(labelGroup,
 			&cli.StringFlag{Name: "types", Usage: "take intervals called `NAME,…`", DefaultText: "all"},
 			&cli.BoolFlag{Name: "strands", Usage: "predict the strand of intervals, too: NAME(+) and NAME(-)"})...)
 }
@@ -30,10 +30,10 @@ func tagFlags() []cli.Flag {
 func tagOptions(c *cli.Context, o *convert.Options) error {
 	o.Tags, o.Spans, o.Intervals, o.Strands = c.String("tags"), c.String("spans"),
 		c.String("intervals"), c.Bool("strands")
-	if err := namesFlag(c, "types", &o.IntervalTypes); err != nil {
+	if err := parseNamesFlag(c, "types", &o.IntervalTypes); err != nil {
 		return err
 	}
-	conll := func(path string) bool {
+	isCoNLL := func(path string) bool {
 		switch strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"))) {
 		case ".conll", ".conllu", ".bio", ".iob":
 			return true
@@ -41,7 +41,7 @@ func tagOptions(c *cli.Context, o *convert.Options) error {
 		return false
 	}
 	if o.Format == "conll" || o.Format == "" && len(o.From) > 0 &&
-		!slices.ContainsFunc(o.From, func(p string) bool { return !conll(p) }) {
+		!slices.ContainsFunc(o.From, func(p string) bool { return !isCoNLL(p) }) {
 		o.Text = cmp.Or(o.Text, "token")
 		if o.Tags == "" && o.Label == "" {
 			o.Tags = "tag"
@@ -66,23 +66,23 @@ func tagOptions(c *cli.Context, o *convert.Options) error {
 
 // checkTags returns an error for flags that cannot be combined with a label per token.
 func checkTags(c *cli.Context, o *convert.Options) error {
-	var given []string
+	var sources []string
 	for _, name := range []string{"tags", "spans", "intervals"} {
 		if c.String(name) != "" {
-			given = append(given, "--"+name)
+			sources = append(sources, "--"+name)
 		}
 	}
 	switch {
-	case len(given) > 1:
-		return usage(c, "%s exclude each other: a token has one tag", strings.Join(given, " and "))
-	case len(given) > 0 && (o.Label != "" || o.Numbers != nil || o.Pair != nil):
-		return usage(c, "%s excludes --label, --numbers and --pair: either tokens or rows have labels", given[0])
+	case len(sources) > 1:
+		return usage(c, "%s exclude each other: a token has one tag", strings.Join(sources, " and "))
+	case len(sources) > 0 && (o.Label != "" || o.Numbers != nil || o.Pair != nil):
+		return usage(c, "%s excludes --label, --numbers and --pair: either tokens or rows have labels", sources[0])
 	case o.IntervalTypes != nil && o.Intervals == "":
 		return usage(c, "--types needs --intervals")
 	case o.Strands && o.Intervals == "":
 		return usage(c, "--strands needs --intervals")
 	case o.Tokens+o.Features != "" && (o.Spans != "" || o.Intervals != ""):
-		return usage(c, "%s needs text: token ids and features have no character positions", given[0])
+		return usage(c, "%s needs text: token ids and features have no character positions", sources[0])
 	}
 	return nil
 }
@@ -99,8 +99,8 @@ func tagNames(names []string, labels []int32) (out []*string) {
 	return out
 }
 
-// writtenTags formats the first tags of a row.
-func writtenTags(tags []*string) string {
+// formatTags formats the first tags of a row.
+func formatTags(tags []*string) string {
 	if tags == nil {
 		return "tags unknown"
 	}
@@ -114,8 +114,8 @@ func writtenTags(tags []*string) string {
 	return fmt.Sprintf("tags %s", shortList(out, shownTokens))
 }
 
-// total returns the sum of counts.
-func total(counts map[string]int64) (sum float64) {
+// sumCounts returns the sum of counts.
+func sumCounts(counts map[string]int64) (sum float64) {
 	for _, n := range counts {
 		sum += float64(n)
 	}

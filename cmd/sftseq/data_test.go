@@ -106,8 +106,8 @@ func TestDataConvert(t *testing.T) {
 
 func TestProgressLines(t *testing.T) {
 	var out bytes.Buffer
-	p := &progress{out: &out, what: "counting", unit: "sheep", total: 100,
-		start: time.Now().Add(-10 * time.Second), quiet: true}
+	p := &progress{out: &out, description: "counting", unit: "sheep", total: 100,
+		start: time.Now().Add(-10 * time.Second), silent: true}
 	p.Add(10)
 	p.Add(10) // too early for another line
 	p.Finish()
@@ -130,7 +130,7 @@ func TestProgressLines(t *testing.T) {
 		{"bytes", 12, 10, time.Second, "0.0 KiB of 0.0 KiB (100%), 0.0 KiB/s, 0s left"},
 	} {
 		now := time.Now()
-		p = &progress{what: "counting", unit: c.unit, done: c.done, total: c.total, start: now.Add(-c.took)}
+		p = &progress{description: "counting", unit: c.unit, done: c.done, total: c.total, start: now.Add(-c.took)}
 		equal(t, p.line(now), "counting: "+c.want, c.want)
 	}
 }
@@ -141,21 +141,21 @@ func TestPhases(t *testing.T) {
 	new(phases).Finish() // without a phase
 	var p phases
 	var out bytes.Buffer
-	first := p.of(100, "reading", "sheep")
-	first.out, first.bar, first.quiet, first.start = &out, nil, false, time.Now().Add(-10*time.Second)
-	p.of(100, "reading", "sheep").Add(30)
-	second := p.of(50, "counting", "sheep")
+	first := p.phase(100, "reading", "sheep")
+	first.out, first.bar, first.silent, first.start = &out, nil, false, time.Now().Add(-10*time.Second)
+	p.phase(100, "reading", "sheep").Add(30)
+	second := p.phase(50, "counting", "sheep")
 	equal(t, out.String(), "reading: 30 sheep in 10s\n")
 	if second == first || second.done != 0 || second.total != 50 || time.Since(second.start) > 5*time.Second {
 		t.Errorf("unexpected phase: %+v", second)
 	}
 	out.Reset()
-	second.out, second.bar, second.quiet = &out, nil, false
+	second.out, second.bar, second.silent = &out, nil, false
 	p.Finish()
-	p.of(10, "shearing", "sheep").Add(10)
-	p.of(50, "counting", "sheep").Add(10)
-	if want := "counting: 0 sheep in 0s\n"; out.String() != want || p.now != second || second.done != 0 {
-		t.Errorf("%q, expected %q; %+v", out.String(), want, p.now)
+	p.phase(10, "shearing", "sheep").Add(10)
+	p.phase(50, "counting", "sheep").Add(10)
+	if want := "counting: 0 sheep in 0s\n"; out.String() != want || p.current != second || second.done != 0 {
+		t.Errorf("%q, expected %q; %+v", out.String(), want, p.current)
 	}
 }
 

@@ -46,8 +46,8 @@ func deviceOptions(c *cli.Context) device.Options {
 	return o
 }
 
-// fromVariable adds the name of the environment variable to an error if it selected the device.
-func fromVariable(o device.Options, err error) error {
+// addVariableName adds the name of the environment variable to an error if it selected the device.
+func addVariableName(o device.Options, err error) error {
 	if err != nil && o.Name == os.Getenv(deviceVariable) {
 		return fmt.Errorf("%s=%s: %w", deviceVariable, o.Name, err)
 	}
@@ -64,14 +64,14 @@ func openDevice(c *cli.Context) (tensor.Device, error) {
 		return nil, badFlag(c, "precision", "one of: %s", strings.Join(device.Precisions(), ", "))
 	}
 	if err := o.Validate(); err != nil {
-		return nil, usage(c, "--device: %w", fromVariable(o, err))
+		return nil, usage(c, "--device: %w", addVariableName(o, err))
 	}
-	d, err := opened(o)
-	return d, fromVariable(o, err)
+	d, err := openTensorDevice(o)
+	return d, addVariableName(o, err)
 }
 
-// opened opens a device with all optional interfaces.
-func opened(o device.Options) (tensor.Device, error) {
+// openTensorDevice opens a device with all optional interfaces.
+func openTensorDevice(o device.Options) (tensor.Device, error) {
 	d, err := device.Open(o)
 	if err != nil {
 		return nil, err

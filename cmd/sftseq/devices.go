@@ -37,12 +37,12 @@ func devices(c *cli.Context) error {
 		"float32 multiply-add", "mixed product")
 	progress := newBenchProgress(c.App.ErrWriter, len(list))
 	var notes []string
-	for _, i := range list {
-		line := bench.DeviceResult{Info: i}
-		err := progress.measure(i.Device, func() error {
-			if !c.Bool("quick") && i.Missing == "" {
-				if err := measureDevice(c, &line); err != nil {
-					line.Failure = err.Error()
+	for _, info := range list {
+		result := bench.DeviceResult{Info: info}
+		err := progress.measure(info.Device, func() error {
+			if !c.Bool("quick") && info.Missing == "" {
+				if err := measureDevice(c, &result); err != nil {
+					result.Failure = err.Error()
 				}
 			}
 			return c.Context.Err()
@@ -50,10 +50,10 @@ func devices(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := report.add(line, line.Row()...); err != nil {
+		if err := report.add(result, result.Row()...); err != nil {
 			return err
 		}
-		if note := line.Note(); note != "" {
+		if note := result.Note(); note != "" {
 			notes = append(notes, note)
 		}
 	}
@@ -66,27 +66,27 @@ func devices(c *cli.Context) error {
 	return report.finish(strings.Join(notes, "\n"))
 }
 
-func measureDevice(c *cli.Context, l *bench.DeviceResult) error {
-	err := withDevice(c, l.Device, device.FP32, func(d tensor.Device) (err error) {
+func measureDevice(c *cli.Context, result *bench.DeviceResult) error {
+	err := withDevice(c, result.Device, device.FP32, func(d tensor.Device) (err error) {
 		if m, ok := tensor.Capability[tensor.Measurer](d); ok {
-			if l.Copy, err = m.MeasureCopy(); err == nil {
-				l.FMA, err = m.MeasureProducts()
+			if result.Copy, err = m.MeasureCopy(); err == nil {
+				result.FMA, err = m.MeasureProducts()
 			}
 		}
 		return err
 	})
-	if err != nil || !l.Mixed {
+	if err != nil || !result.Mixed {
 		return err
 	}
-	return withDevice(c, l.Device, device.Mixed, func(d tensor.Device) (err error) {
-		l.Product, err = bench.ProductRate(c.Context, d)
+	return withDevice(c, result.Device, device.Mixed, func(d tensor.Device) (err error) {
+		result.Product, err = bench.ProductRate(c.Context, d)
 		return err
 	})
 }
 
 // withDevice opens a device, calls measure and closes the device.
 func withDevice(c *cli.Context, name string, p device.Precision, measure func(tensor.Device) error) error {
-	d, err := opened(device.Options{Name: name, Precision: p})
+	d, err := openTensorDevice(device.Options{Name: name, Precision: p})
 	if err != nil {
 		return err
 	}

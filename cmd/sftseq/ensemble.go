@@ -17,14 +17,15 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// models is the model that --model names, or the ensemble of the models in a folder.
+// models is the model in the directory --model, or an ensemble of the models in its subfolders.
 type models struct {
 	*sft.Model // the first model
 	others     []*sft.Model
 	fusion     *sft.Fusion // weights of the summed logits; nil means that probabilities are averaged
 }
 
-// explainFlag is the flag that models with summed logits support, unlike other ensembles.
+// explainFlag is a flag that ensembles with summed logits support, but ensembles with averaged
+// probabilities do not.
 const explainFlag = "--explain"
 
 // loadModels reads --model for a command that only predicts, so it accepts an ensemble. If a flag
@@ -37,7 +38,7 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 		return m, err
 	}
 	if single != "" && len(members) > 1 && (fusion == nil || single != explainFlag) {
-		return m, fmt.Errorf("%s: %s", single, runsIn(dir, "--model "))
+		return m, fmt.Errorf("%s: %s", single, describeRuns(dir, "--model "))
 	}
 	if fusion != nil {
 		m.fusion = fusion.Kept()
@@ -46,13 +47,13 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 		m.Model, err = loadModel(c)
 		return m, err
 	}
-	names := bases(members)
+	names := baseNames(members)
 	others := fmt.Sprintf("; or choose one of the folder's models with --model (%s)", shortList(names, 10))
 	hashes := map[string]string{}
 	for i, member := range members {
-		one, err := load(c.Context, member)
+		model, err := loadWithContext(c.Context, member)
 		if err == nil && i > 0 && m.fusion == nil {
-			if err = m.Config.SameInputsAndOutputs(one.Config); m.Config.IsLinear() != one.Config.IsLinear() {
+			if err = m.Config.SameInputsAndOutputs(model.Config); m.Config.IsLinear() != model.Config.IsLinear() {
 				err = fmt.Errorf("%s has no config.json with the weights of this ensemble with a linear model: "+
 					"fit them with train custom --out %s --resume", dir, shellQuote(dir))
 			}
@@ -61,40 +62,41 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 			return models{}, fmt.Errorf("%s: expected models that form an ensemble, and %s does not fit: %w%s",
 				dir, names[i], err, others)
 		}
-		hash := serve.Hash(one)
+		hash := serve.Hash(model)
 		if twin, ok := hashes[hash]; ok {
 			return models{}, fmt.Errorf("%s: expected different models, and %s is the same as %s%s",
 				dir, names[i], twin, others)
 		}
 		hashes[hash] = names[i]
 		if i == 0 {
-			m.Model = one
+			m.Model = model
 		} else {
-			m.others = append(m.others, one)
+			m.others = append(m.others, model)
 		}
 	}
-	thresholds := sft.MeanThresholds(m.all()) // as in a scorer, which eval --verify does not create
+	// NewEnsemble would set the mean thresholds, too, but eval --verify creates no scorer.
+	thresholds := sft.MeanThresholds(m.list())
 	if m.fusion != nil {
 		thresholds = m.fusion.Thresholds
 	}
-	for _, one := range m.all() {
-		one.Config.Thresholds = thresholds
+	for _, model := range m.list() {
+		model.Config.Thresholds = thresholds
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", dir, togetherText(names))
+	fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", dir, describeMembers(names))
 	return m, nil
 }
 
 // scorer loads the models onto a device.
 func (m models) scorer(d sft.Device) (*sft.Scorer, error) {
 	if m.fusion != nil {
-		return sft.NewFusion(m.all(), m.fusion, d)
+		return sft.NewFusion(m.list(), m.fusion, d)
 	}
-	return sft.NewEnsemble(m.all(), d)
+	return sft.NewEnsemble(m.list(), d)
 }
 
 // hash identifies the models and how their logits are combined.
 func (m models) hash() string {
-	hash := serve.Hash(m.all()...)
+	hash := serve.Hash(m.list()...)
 	if m.fusion == nil {
 		return hash
 	}
@@ -104,27 +106,28 @@ func (m models) hash() string {
 
 // isLinear reports whether all models are linear.
 func (m models) isLinear() bool {
-	return !slices.ContainsFunc(m.all(), func(one *sft.Model) bool { return !one.Config.IsLinear() })
+	return !slices.ContainsFunc(m.list(), func(model *sft.Model) bool { return !model.Config.IsLinear() })
 }
 
-// togetherText describes the models of a folder.
-func togetherText(names []string) string {
+// describeMembers returns a text that names the models of a folder.
+func describeMembers(names []string) string {
 	if len(names) == 1 {
 		return "the model " + names[0]
 	}
 	return fmt.Sprintf("ensemble of %d models: %s", len(names), shortList(names, 10))
 }
 
-// alone reports whether m is a single model, not an ensemble.
-func (m models) alone() bool { return m.others == nil }
+// isSingle reports whether m is a single model, not an ensemble.
+func (m models) isSingle() bool { return m.others == nil }
 
-func (m models) all() []*sft.Model { return append([]*sft.Model{m.Model}, m.others...) }
+// list returns all models, the first model first.
+func (m models) list() []*sft.Model { return append([]*sft.Model{m.Model}, m.others...) }
 
 // truncate makes the models truncate long sequences instead of rejecting them.
 func (m models) truncate() {
 	m.Config.Truncate()
-	for _, o := range m.others {
-		o.Config.Truncate()
+	for _, other := range m.others {
+		other.Config.Truncate()
 	}
 }
 
@@ -157,7 +160,7 @@ func membersOf(dir string) (members []string) {
 // escapeGlob escapes the name of a directory for a glob pattern.
 var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace
 
-func bases(paths []string) (names []string) {
+func baseNames(paths []string) (names []string) {
 	for _, path := range paths {
 		names = append(names, filepath.Base(path))
 	}

@@ -36,14 +36,14 @@ func variableOf(flag string) string {
 func warnMisspeltVariables(c *cli.Context, log *slog.Logger) {
 	for _, set := range os.Environ() {
 		name, _, _ := strings.Cut(set, "=")
-		typed, ours := strings.CutPrefix(name, variablePrefix)
-		flag := strings.ToLower(strings.ReplaceAll(typed, "_", "-"))
-		if !ours || flagCalled(c.Command.Flags, flag) != nil {
+		suffix, hasPrefix := strings.CutPrefix(name, variablePrefix)
+		flag := strings.ToLower(strings.ReplaceAll(suffix, "_", "-"))
+		if !hasPrefix || findFlag(c.Command.Flags, flag) != nil {
 			continue
 		}
-		if meant := nearest(longNames(c.Command.Flags), flag); meant != "" {
+		if suggestion := nearest(longNames(c.Command.Flags), flag); suggestion != "" {
 			log.Warn("an environment variable matches no flag of "+c.Command.Name, "variable", name, "did_you_mean",
-				variableOf(meant))
+				variableOf(suggestion))
 		}
 	}
 }

@@ -38,11 +38,11 @@ More: docs/eval.md, docs/cluster.md`,
 					Usage:     "write misclassified rows to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow",
 					TakesFile: true},
 				&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}, csvSafeFlag()),
-			advanced(outputGroup,
+			advancedGroup(outputGroup,
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"},
 					Usage: "write the parts of shards to `DIR`", TakesFile: true}),
 			shardFlags(),
-			advanced(outputGroup,
+			advancedGroup(outputGroup,
 				&cli.IntFlag{Name: "queries", Value: defaultQueries,
 					Usage: "rank the documents of pairs for `N` queries; 0 ranks none"}),
 			rankFlags()),
@@ -82,8 +82,8 @@ func eval(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	kind := task.Of(m.Config).Evaluator()
-	if kind == nil {
+	evaluator := task.Of(m.Config).Evaluator()
+	if evaluator == nil {
 		return evalMasked(c, m)
 	}
 	in, err := openEvalRows(c, m)
@@ -91,29 +91,29 @@ func eval(c *cli.Context) error {
 		return err
 	}
 	defer in.close()
-	of, input := in.evaluated(c), in.input(c, m)
-	if err := kind.Begin(input); err != nil {
+	evaluated, input := in.evaluated(c), in.evaluatorInput(c, m)
+	if err := evaluator.Begin(input); err != nil {
 		return err
 	}
-	if err := in.measure(c, kind, input); err != nil {
+	if err := in.measure(c, evaluator, input); err != nil {
 		return err
 	}
-	of.Members = in.members.scores()
-	r, err := kind.Report(c.Context, of)
+	evaluated.Members = in.members.scores()
+	r, err := evaluator.Report(c.Context, evaluated)
 	if err != nil {
 		return err
 	}
-	if err := kind.Finish(c.Context, input, r); err != nil {
+	if err := evaluator.Finish(c.Context, input, r); err != nil {
 		return err
 	}
-	if err := in.wrong.commit(c); err != nil {
+	if err := in.mistakes.commit(c); err != nil {
 		return err
 	}
 	return show(c, r, func(w io.Writer) error { return errors.Join(r.Write(w), in.members.write(w)) })
 }
 
-// testData opens the file of --data, and returns its number of rows, or 0 if unknown.
-func testData(path, split string) (in *seq.Reader, file string, rows int64, err error) {
+// openTestData opens the file of --data, and returns its number of rows, or 0 if unknown.
+func openTestData(path, split string) (in *seq.Reader, file string, rows int64, err error) {
 	if err := refuseTable(path); err != nil {
 		return nil, "", 0, fmt.Errorf("--data %w", err)
 	}
@@ -141,7 +141,7 @@ func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 	if err != nil {
 		return nil // the data set was replaced after its rows had been opened
 	}
-	return storedBaseline(c, set, split, leftOut)
+	return storedBaseline(c, set, split, noBaselinesShown)
 }
 
 // defaultQueries is the number of ranked queries. With 1,000 queries, a proportion has a standard

@@ -20,8 +20,8 @@ type evalErrors struct {
 	path string
 }
 
-// newEvalErrors creates the file of --errors for the rows of data, which spec describes. It returns
-// nil without the flag.
+// newEvalErrors creates the file of --errors for the rows of the file data, whose columns spec
+// describes. It returns nil if the flag is not set.
 func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Spec) (*evalErrors, error) {
 	path := c.String("errors")
 	if path == "" {
@@ -38,8 +38,8 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 		return nil, fmt.Errorf("%s: --errors would replace --data", path)
 	}
 	var tokenizer tokenizers.Tokenizer
-	of := task.Of(config)
-	if of.HasPositions() {
+	kind := task.Of(config)
+	if kind.HasPositions() {
 		if tokenizer, err = tokenizers.Open(config.Tokenizer, tokenizerDir(c)); err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 	if e.file, err = createFile(path); err != nil {
 		return nil, err
 	}
-	if e.Mistakes, err = task.NewMistakes(of, e.file, format, tokenizer, spec.IDs); err != nil {
+	if e.Mistakes, err = task.NewMistakes(kind, e.file, format, tokenizer, spec.IDs); err != nil {
 		e.file.Abort()
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (e *evalErrors) abort() {
 	}
 }
 
-// seen returns the function that receives the rows, or nil without a file.
+// seen returns the function that receives each scored row, or nil if e is nil.
 func (e *evalErrors) seen() func(x *seq.Example, length int, logits []float32) {
 	if e == nil {
 		return nil

@@ -21,8 +21,8 @@ type maskedResult struct {
 	Masked       int     `json:"masked_tokens"`
 	Loss         float64 `json:"loss"` // nats per masked token
 	BitsPerToken float64 `json:"bits_per_token"`
-	// Frequencies is the cross-entropy of the training split's token frequencies, in bits per
-	// token.
+	// Frequencies is the cross-entropy of a baseline that predicts the token frequencies of the
+	// training split, in bits per token.
 	Frequencies float64 `json:"frequencies_bits_per_token"`
 }
 
@@ -51,7 +51,7 @@ func evalMasked(c *cli.Context, m models) error {
 			"split: %w", err)
 	}
 	spec := set.Spec()
-	if err := sameTokens(m.Config, &spec); err != nil {
+	if err := checkTokens(m.Config, &spec); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", dir, c.String("model"), err)
 	}
 	r := &maskedResult{Evaluated: task.Evaluated{Model: c.String("model"), Data: dir, Split: c.String("split"),
@@ -77,8 +77,8 @@ func evalMasked(c *cli.Context, m models) error {
 		}
 	}
 	progress := newProgress(int64(file.Len()), "evaluating", "sequences")
-	const together = 256
-	for _, rows := range seq.Sequential(file.Len(), together) {
+	const batchRows = 256
+	for _, rows := range seq.Sequential(file.Len(), batchRows) {
 		examples := make([]seq.Example, len(rows))
 		for i, row := range rows {
 			if examples[i], err = file.Example(int(row)); err != nil {

@@ -16,28 +16,28 @@ import (
 // memberTally measures the members of a fusion and their sum. The methods of a nil memberTally do
 // nothing.
 type memberTally struct {
-	fusion *sft.Fusion
-	scorer *sft.Scorer
-	lock   sync.Mutex
-	tally  []metrics.FusionTally // one per member, then one for the sum
+	fusion  *sft.Fusion
+	scorer  *sft.Scorer
+	lock    sync.Mutex
+	tallies []metrics.FusionTally // one per member, then one for the sum
 }
 
 // newMemberTally returns an empty memberTally for a fusion.
 func newMemberTally(f *sft.Fusion, s *sft.Scorer) *memberTally {
 	t := &memberTally{fusion: f, scorer: s}
 	for range len(f.Members) + 1 {
-		t.tally = append(t.tally, metrics.FusionTally{Kind: fusion.Kind(s.Config())})
+		t.tallies = append(t.tallies, metrics.FusionTally{Kind: fusion.Kind(s.Config())})
 	}
 	return t
 }
 
-// examples returns the outputs of the fusion, and counts the labelled examples.
-func (t *memberTally) examples(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
-	all, err := t.scorer.MemberOutputs(ctx, examples)
+// score returns the outputs of the fusion. It adds the outputs of labelled examples to the tallies.
+func (t *memberTally) score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
+	outputs, err := t.scorer.MemberOutputs(ctx, examples)
 	if err != nil {
 		return nil, err
 	}
-	sum := t.scorer.Combine(all)
+	sum := t.scorer.Combine(outputs)
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	for i, e := range examples {
@@ -45,10 +45,10 @@ func (t *memberTally) examples(ctx context.Context, examples []seq.Example) ([]s
 		if !known {
 			continue
 		}
-		for m := range all {
-			t.tally[m].Add(all[m][i].Logits, truth)
+		for m := range outputs {
+			t.tallies[m].Add(outputs[m][i].Logits, truth)
 		}
-		t.tally[len(all)].Add(sum[i].Logits, truth)
+		t.tallies[len(outputs)].Add(sum[i].Logits, truth)
 	}
 	return sum, nil
 }
@@ -59,9 +59,9 @@ func (t *memberTally) scores() (out []task.MemberScore) {
 		return nil
 	}
 	for m, name := range t.fusion.Members {
-		out = append(out, task.MemberScore{Name: name, Weight: t.fusion.Weights[m], FusionScore: t.tally[m].Score()})
+		out = append(out, task.MemberScore{Name: name, Weight: t.fusion.Weights[m], FusionScore: t.tallies[m].Score()})
 	}
-	return append(out, task.MemberScore{Name: sumName, FusionScore: t.tally[len(t.tally)-1].Score()})
+	return append(out, task.MemberScore{Name: sumName, FusionScore: t.tallies[len(t.tallies)-1].Score()})
 }
 
 // write prints the scores below a report.
@@ -69,6 +69,6 @@ func (t *memberTally) write(w io.Writer) error {
 	if t == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "members\n%s", memberTable(t.scores(), t.tally[0].Kind == metrics.FusedClasses))
+	_, err := fmt.Fprintf(w, "members\n%s", memberTable(t.scores(), t.tallies[0].Kind == metrics.FusedClasses))
 	return err
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainedIn reads the training results of a run directory or of a folder of runs.
+// trainedIn returns the best step of a run directory, or the number of models in a folder of runs,
+// and whether a run has not ended.
 func trainedIn(dir string) (t task.Trained) {
 	members := membersOf(dir)
 	if len(members) > 1 {
@@ -17,7 +18,7 @@ func trainedIn(dir string) (t task.Trained) {
 	for _, name := range members {
 		run, err := train.LoadCheckpoint(name)
 		if err != nil {
-			continue // the model is whole without it
+			continue // a model is usable without a checkpoint
 		}
 		t.Unfinished = t.Unfinished || !provenance.Ended(run)
 		if t.Models == 0 {

@@ -18,15 +18,15 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// evalRows has the rows on which eval measures a model, and the scorer.
+// evalRows holds the rows on which eval measures a model, and the scorer.
 type evalRows struct {
 	*seq.Reader
-	path, split string // split is "" if the rows are not of a data set
+	path, split string // split is "" if --data is a file
 	total       int64
 	scorer      *sft.Scorer
 	score       func(context.Context, []seq.Example) ([]sft.Output, error)
 	embed       evaluation.Embed
-	wrong       *evalErrors // nil without --errors
+	mistakes    *evalErrors // nil without --errors
 	release     func()
 	linear      bool         // all models are linear
 	members     *memberTally // nil if members are not measured
@@ -38,7 +38,7 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 		return nil, usage(c, "--queries %d: the model %s has the task %s and %d outputs, expected %s with 2 classes",
 			c.Int("queries"), c.String("model"), m.Config.Task, m.Config.NumLabels, config.Retrieval)
 	}
-	in, path, total, err := testData(c.String("data"), c.String("split"))
+	in, path, total, err := openTestData(c.String("data"), c.String("split"))
 	if err != nil {
 		return nil, err
 	}
@@ -60,15 +60,15 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 		return nil, err
 	}
 	if ranks.first() {
-		if r.wrong, err = newEvalErrors(c, m.Config, path, in.Spec()); err != nil {
+		if r.mistakes, err = newEvalErrors(c, m.Config, path, in.Spec()); err != nil {
 			r.close()
 			return nil, err
 		}
 	}
 	r.score, r.embed = ranks.scoreFunctions(scorer)
-	if ranks == nil && m.fusion != nil && !m.alone() {
+	if ranks == nil && m.fusion != nil && !m.isSingle() {
 		r.members = newMemberTally(m.fusion, scorer)
-		r.score = r.members.examples
+		r.score = r.members.score
 	}
 	return r, nil
 }
@@ -80,8 +80,8 @@ func warnTrainedOn(c *cli.Context, m models) {
 		return
 	}
 	split := c.String("split")
-	for _, one := range m.all() {
-		p, err := provenance.Of(one.Config) // empty for a model of another program
+	for _, model := range m.list() {
+		p, err := provenance.Of(model.Config) // empty for a model of another program
 		if err == nil && slices.Contains(p.TrainedOn, split) && split != "train" && p.Data == set.Fingerprint() {
 			fmt.Fprintf(c.App.ErrWriter, "warning: a linear model was also trained on the split %s, so its results "+
 				"are too optimistic "+
@@ -90,13 +90,13 @@ func warnTrainedOn(c *cli.Context, m models) {
 	}
 }
 
-// input returns the inputs of an evaluator besides the rows.
-func (r *evalRows) input(c *cli.Context, m models) *task.Input {
+// evaluatorInput returns the inputs of an evaluator besides the rows.
+func (r *evalRows) evaluatorInput(c *cli.Context, m models) *task.Input {
 	data := c.String("data")
 	in := &task.Input{Data: data, Path: r.path, Scorer: r.scorer, Score: r.score, Embed: r.embed,
 		Ranking:  rankingProgress(),
 		Baseline: func() *baseline.Result { return testBaseline(c, data, c.String("split")) }}
-	if m.alone() {
+	if m.isSingle() {
 		in.Queries = c.Int("queries")
 	}
 	return in
@@ -118,11 +118,11 @@ func rankingProgress() func(n int) (done func()) {
 }
 
 // measure evaluates the rows with a progress bar.
-func (r *evalRows) measure(c *cli.Context, kind task.Evaluator, in *task.Input) error {
+func (r *evalRows) measure(c *cli.Context, evaluator task.Evaluator, in *task.Input) error {
 	p := newProgress(r.total, "evaluating", "rows")
 	defer p.Finish()
-	e := &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: in.Score, Seen: r.wrong.seen()}
-	return task.Run(c.Context, kind, e, r.Reader, p.Add)
+	e := &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: in.Score, Seen: r.mistakes.seen()}
+	return task.Run(c.Context, evaluator, e, r.Reader, p.Add)
 }
 
 // evaluated describes the evaluation. It must be called before the rows are scored, because a
@@ -134,7 +134,7 @@ func (r *evalRows) evaluated(c *cli.Context) task.Evaluated {
 }
 
 func (r *evalRows) close() {
-	r.wrong.abort()
+	r.mistakes.abort()
 	r.release()
 	r.Close()
 }

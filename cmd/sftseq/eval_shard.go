@@ -78,7 +78,7 @@ func evalShards(c *cli.Context) error {
 	return j.commit(c, part, rows)
 }
 
-// evalOptions has the options of eval that affect a part.
+// evalOptions contains the options of eval that affect the contents of a part.
 type evalOptions struct {
 	Command string `json:"command"`
 	Errors  bool   `json:"errors"` // whether errors are written to a column
@@ -86,7 +86,7 @@ type evalOptions struct {
 
 // dataFile returns the file of --data and checks that the model can read its rows.
 func dataFile(c *cli.Context, config *sft.Config) (string, error) {
-	in, path, _, err := testData(c.String("data"), c.String("split"))
+	in, path, _, err := openTestData(c.String("data"), c.String("split"))
 	if err != nil {
 		return "", err
 	}
@@ -98,9 +98,9 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 // rows.
 func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to io.Writer,
 	key *shard.Key) (count int, err error) {
-	kind := task.Of(scorer.Config()).Evaluator()
+	evaluator := task.Of(scorer.Config()).Evaluator()
 	columns := append([]table.OutputColumn{{Name: "id"}, {Name: task.PartRow, Kind: table.IntColumn},
-		{Name: task.PartLength, Kind: table.IntColumn}}, kind.Columns()...)
+		{Name: task.PartLength, Kind: table.IntColumn}}, evaluator.Columns()...)
 	if !j.strict {
 		columns = append(columns, table.OutputColumn{Name: shard.ErrorColumn})
 	}
@@ -109,9 +109,9 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 		return 0, err
 	}
 	failed := 0
-	var unwritten error
+	var writeErr error
 	write := func(x *seq.Example, length int, values []any, failure any) {
-		if unwritten != nil {
+		if writeErr != nil {
 			return
 		}
 		row := []any{nil, int64(x.Index), int64(length)}
@@ -123,24 +123,24 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 			row = append(row, failure)
 		}
 		count++
-		unwritten = out.Write(row)
+		writeErr = out.Write(row)
 	}
-	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: kind.Measure(),
+	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: evaluator.Measure(),
 		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
-			if unwritten != nil { // do not score further rows in vain
-				return nil, unwritten
+			if writeErr != nil { // do not score further rows in vain
+				return nil, writeErr
 			}
 			return scorer.Examples(ctx, examples)
 		}}
-	var cut int64
+	var previousCut int64
 	e.Seen = func(x *seq.Example, length int, logits []float32) {
-		write(x, length, kind.Values(x, logits, e.CutTags-cut), nil)
-		cut = e.CutTags
+		write(x, length, evaluator.Values(x, logits, e.CutTags-previousCut), nil)
+		previousCut = e.CutTags
 	}
 	if !j.strict {
-		e.Refused = func(x *seq.Example, length int, why error) {
+		e.Refused = func(x *seq.Example, length int, reason error) {
 			failed++
-			write(x, length, make([]any, len(kind.Columns())), why.Error())
+			write(x, length, make([]any, len(evaluator.Columns())), reason.Error())
 		}
 	}
 	p := newProgress(0, "evaluating shard "+j.String(), "rows")
@@ -151,8 +151,8 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 			return 0, err
 		}
 		err = errors.Join(e.Run(c.Context, rows, p.Add), rows.Close())
-		if unwritten != nil {
-			return 0, unwritten
+		if writeErr != nil {
+			return 0, writeErr
 		}
 		if err != nil {
 			return 0, err
@@ -183,12 +183,12 @@ func reportShards(c *cli.Context) error {
 			return err
 		}
 	}
-	kind := task.Of(m.Config).Evaluator()
-	manifest, err := verifyParts(c, data, func(record arrow.Record) error { return task.AddPart(kind, record) })
+	evaluator := task.Of(m.Config).Evaluator()
+	manifest, err := verifyParts(c, data, func(record arrow.Record) error { return task.AddPart(evaluator, record) })
 	if err != nil {
 		return err
 	}
-	result, err := kind.Report(c.Context, task.Evaluated{Model: c.String("model"), Data: c.String("output"),
+	result, err := evaluator.Report(c.Context, task.Evaluated{Model: c.String("model"), Data: c.String("output"),
 		Trained: trainedIn(c.String("model"))})
 	if err != nil {
 		return err

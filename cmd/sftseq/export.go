@@ -54,11 +54,11 @@ func exportONNX(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := needFlags(c, "output"); err != nil {
+	if err := requireFlags(c, "output"); err != nil {
 		return err
 	}
-	for _, own := range []string{"config.json", "model.safetensors", tokenizers.FileName} {
-		if sameFile(c.String("output"), filepath.Join(dir, own)) {
+	for _, name := range []string{"config.json", "model.safetensors", tokenizers.FileName} {
+		if sameFile(c.String("output"), filepath.Join(dir, name)) {
 			return usage(c, "--output %s: this would overwrite a file of the model: choose another "+
 				"path", c.String("output"))
 		}
@@ -100,7 +100,7 @@ func exportONNX(c *cli.Context) error {
 	return err
 }
 
-// checkWordHashes returns an error if a file exists that an export has not written.
+// checkWordHashes returns an error if path is a file that was not written by an export.
 func checkWordHashes(path string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -36,7 +36,7 @@ func exportPyTorch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := needFlags(c, "output"); err != nil {
+	if err := requireFlags(c, "output"); err != nil {
 		return err
 	}
 	tokenizer, err := exportedTokenizer(m.Config, dir)
@@ -75,11 +75,11 @@ func importPyTorch(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usage(c, "expected one DIR, a folder of export pytorch, found %d arguments", c.NArg())
 	}
-	if err := needFlags(c, "output"); err != nil {
+	if err := requireFlags(c, "output"); err != nil {
 		return err
 	}
 	dir, out := c.Args().First(), c.String("output")
-	m, err := abandonable(c.Context, func() (*sft.Model, error) { return export.FromPyTorch(dir) })
+	m, err := callWithContext(c.Context, func() (*sft.Model, error) { return export.FromPyTorch(dir) })
 	if err != nil {
 		return err
 	}

@@ -20,12 +20,12 @@ func TestFits(t *testing.T) {
 		Head:   config.Head{NumLabels: 2},
 	}
 	for _, names := range [][]string{nil, {"x"}, {"y", "x"}} {
-		err := fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: names})
+		err := checkFit(points, &seq.Spec{Task: seq.Classification, FeatureNames: names})
 		if err == nil || !strings.Contains(err.Error(), `the model's ["x" "y"]`) {
 			t.Errorf("features %q: %v, want an error with the model's features", names, err)
 		}
 	}
-	must.Check(t, fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: []string{"x", "y"}}))
+	must.Check(t, checkFit(points, &seq.Spec{Task: seq.Classification, FeatureNames: []string{"x", "y"}}))
 	classes := &seq.Spec{Task: seq.Classification, VocabSize: 5}
 	for want, c := range map[string]*sft.Config{
 		"x: expected a label for each token (task tagging), found task classification": {Task: config.Tagging,
@@ -34,7 +34,7 @@ func TestFits(t *testing.T) {
 			Inputs: config.Inputs{VocabSize: 5},
 			Head:   config.Head{NumLabels: 1, Numbers: []config.Number{{Name: "size"}}}},
 	} {
-		must.Check(t, fits(c, classes))
+		must.Check(t, checkFit(c, classes))
 		if err := task.Of(c).RequireLabels(classes, "x"); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

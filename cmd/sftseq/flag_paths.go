@@ -13,32 +13,32 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// namingFlags adds the flag's name to an action's error about a file in a flag's path: "open
+// addFlagNames adds the flag's name to an action's error about a file in a flag's path: "open
 // data/x/dataset.json: no such file" alone does not name the wrong flag.
-func namingFlags(action cli.ActionFunc) cli.ActionFunc {
+func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)
 		var memory *config.MemoryError
-		if errors.As(err, &memory) && memory.Reason == nil && flagCalled(c.Command.Flags, "memory") != nil {
+		if errors.As(err, &memory) && memory.Reason == nil && findFlag(c.Command.Flags, "memory") != nil {
 			err = fmt.Errorf("%w (--memory raises the limit)", err)
 		}
-		var of *fs.PathError
-		if !errors.As(err, &of) {
+		var pathErr *fs.PathError
+		if !errors.As(err, &pathErr) {
 			return err
 		}
-		name := flagOfPath(c, of.Path)
+		name := flagOfPath(c, pathErr.Path)
 		if name != "" && !strings.Contains(err.Error(), "--"+name) {
 			err = fmt.Errorf("--%s: %w", name, err)
 		}
-		if name == "data" && of.Path == c.String(name) && errors.Is(of, fs.ErrNotExist) {
-			err = fmt.Errorf("%w%s", err, recordedHint(readRun(c)))
+		if name == "data" && pathErr.Path == c.String(name) && errors.Is(pathErr, fs.ErrNotExist) {
+			err = fmt.Errorf("%w%s", err, recordedHint(runDirectory(c)))
 		}
 		return err
 	}
 }
 
-// flagOfPath returns the flag whose value is a path or its nearest parent. It returns "" if there is
-// no such flag, or if two flags have that value.
+// flagOfPath returns the flag whose value is a path or its nearest parent. It returns "" if there
+// is no such flag, or if two flags have that value.
 func flagOfPath(c *cli.Context, path string) (name string) {
 	longest := 0
 	for _, f := range c.Command.Flags {

@@ -52,7 +52,8 @@ func validationScores(f *sft.Fusion) (scores []task.MemberScore, classes bool) {
 		Accuracy: f.Accuracy}}), classes
 }
 
-// describeFusion formats the validation results of the members, their weights, and which models are kept.
+// describeFusion formats the validation results of the members, their weights, and the names of the
+// models that are kept.
 func describeFusion(f *sft.Fusion, dir string) string {
 	scores, classes := validationScores(f)
 	kept := f.Kept().Members

@@ -62,11 +62,11 @@ func healthAction(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Args().First(), err)
 	}
-	said := strings.TrimSpace(string(text))
+	body := strings.TrimSpace(string(text))
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s: %s", target, response.Status, said)
+		return fmt.Errorf("%s: %s: %s", target, response.Status, body)
 	}
-	_, err = fmt.Fprintln(c.App.Writer, said)
+	_, err = fmt.Fprintln(c.App.Writer, body)
 	return err
 }
 
@@ -78,12 +78,12 @@ func healthTarget(text string) (string, *http.Client, error) {
 		}
 		return "http://localhost/healthz", &http.Client{Transport: &http.Transport{DialContext: dial}}, nil
 	}
-	at, err := url.Parse(text)
-	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+	target, err := url.Parse(text)
+	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
 		return "", nil, fmt.Errorf("URL %q: expected http://HOST:PORT, https://HOST:PORT or unix:PATH", text)
 	}
-	if at.Path == "" || at.Path == "/" {
-		at.Path = "/healthz"
+	if target.Path == "" || target.Path == "/" {
+		target.Path = "/healthz"
 	}
-	return at.String(), http.DefaultClient, nil
+	return target.String(), http.DefaultClient, nil
 }

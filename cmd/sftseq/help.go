@@ -29,11 +29,11 @@ const (
 var groups = []string{"", dataGroup, inputGroup, labelGroup, splitGroup, trainingGroup, modelGroup, serverGroup,
 	outputGroup, deviceGroup}
 
-// ofPreset is the default text of flags that override a preset. Help omits it, because the
-// command's description states it for all such flags.
-const ofPreset = "of the preset"
+// presetDefault is the default text of flags that override a preset. Help omits this text, because
+// the command's description states the default of all such flags.
+const presetDefault = "of the preset"
 
-// advancedSuffix is the end of the heading of flags that only --help-all prints.
+// advancedSuffix ends the heading of flags that only --help-all prints.
 const advancedSuffix = ", advanced"
 
 // group sets the heading of flags in --help, which is their category.
@@ -44,13 +44,13 @@ func group(heading string, flags ...cli.Flag) []cli.Flag {
 	return flags
 }
 
-// advanced sets the heading of flags in --help-all.
-func advanced(heading string, flags ...cli.Flag) []cli.Flag {
+// advancedGroup sets the heading of flags that only --help-all prints.
+func advancedGroup(heading string, flags ...cli.Flag) []cli.Flag {
 	return group(heading+advancedSuffix, flags...)
 }
 
-// only returns flags if they are usable for a task, else nil.
-func only(usable bool, flags []cli.Flag) []cli.Flag {
+// flagsIf returns flags if they are usable for a task, else nil.
+func flagsIf(usable bool, flags []cli.Flag) []cli.Flag {
 	if !usable {
 		return nil
 	}
@@ -62,10 +62,11 @@ func helpAllFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "help-all", Usage: "show help with the advanced flags", DisableDefaultText: true}
 }
 
-// helping returns an action that prints the full help if the command or a parent has --help-all.
-func helping(action cli.ActionFunc) cli.ActionFunc {
+// withHelpAll returns an action that prints the full help if the command or a parent has
+// --help-all.
+func withHelpAll(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		if !slices.ContainsFunc(c.Lineage(), func(above *cli.Context) bool { return above.Bool("help-all") }) {
+		if !slices.ContainsFunc(c.Lineage(), func(context *cli.Context) bool { return context.Bool("help-all") }) {
 			return action(c)
 		}
 		if c.Command.HelpName == c.App.Name {
@@ -78,25 +79,25 @@ func helping(action cli.ActionFunc) cli.ActionFunc {
 }
 
 func init() {
-	cli.HelpPrinter = func(w io.Writer, _ string, of any) { writeHelp(w, of, false) }
+	cli.HelpPrinter = func(w io.Writer, _ string, target any) { writeHelp(w, target, false) }
 }
 
 // helpWidth is the maximum width of help lines in characters.
 const helpWidth = 100
 
-// writeHelp prints the help of a *cli.App or a *cli.Command, including advanced flags if all is
-// set.
-func writeHelp(w io.Writer, of any, all bool) {
-	c, ok := of.(*cli.Command)
+// writeHelp prints the help of target, a *cli.App or a *cli.Command. It includes advanced flags if
+// withAdvanced is set.
+func writeHelp(w io.Writer, target any, withAdvanced bool) {
+	c, ok := target.(*cli.Command)
 	if !ok {
-		app := of.(*cli.App)
+		app := target.(*cli.App)
 		c = &cli.Command{HelpName: app.Name, Usage: app.Usage, UsageText: app.UsageText, Description: app.Description,
 			Flags: app.Flags, Subcommands: app.Commands}
 	}
 	forms, example, _ := strings.Cut(cmp.Or(c.UsageText, c.HelpName+" COMMAND [flags]"), "\n\n")
-	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.Join(wrapped(c.HelpName+" - "+c.Usage, helpWidth), "\n"),
+	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.Join(wrapText(c.HelpName+" - "+c.Usage, helpWidth), "\n"),
 		strings.ReplaceAll(forms, "\n", "\n       "))
-	for _, text := range []string{continued(example), filled(c.Description)} {
+	for _, text := range []string{breakCommands(example), wrapParagraphs(c.Description)} {
 		if text != "" {
 			fmt.Fprintf(w, "\n%s\n", text)
 		}
@@ -113,22 +114,23 @@ func writeHelp(w io.Writer, of any, all bool) {
 	}
 	hidden := 0
 	for _, name := range groups {
-		if flags := under(c.Flags, name); flags != nil {
+		if flags := flagsUnder(c.Flags, name); flags != nil {
 			fmt.Fprintf(w, "\n%s:\n%s", cmp.Or(name, "Flags"), definitions(flagRows(flags)))
 		}
-		rare := under(c.Flags, name+advancedSuffix)
-		if rare != nil && all {
-			fmt.Fprintf(w, "\n%s:\n%s", strings.TrimPrefix(name+advancedSuffix, ", "), definitions(flagRows(rare)))
+		advancedFlags := flagsUnder(c.Flags, name+advancedSuffix)
+		if advancedFlags != nil && withAdvanced {
+			fmt.Fprintf(w, "\n%s:\n%s", strings.TrimPrefix(name+advancedSuffix, ", "),
+				definitions(flagRows(advancedFlags)))
 		}
-		hidden += len(rare)
+		hidden += len(advancedFlags)
 	}
-	if hidden > 0 && !all {
+	if hidden > 0 && !withAdvanced {
 		fmt.Fprintf(w, "\n%d advanced flags: %s --help-all\n", hidden, c.HelpName)
 	}
 }
 
-// under returns the flags of a category, without --help and --help-all.
-func under(flags []cli.Flag, name string) (out []cli.Flag) {
+// flagsUnder returns the flags of a category, without --help and --help-all.
+func flagsUnder(flags []cli.Flag, name string) (out []cli.Flag) {
 	for _, f := range flags {
 		if f.(cli.CategorizableFlag).GetCategory() == name && f.Names()[0] != "help" && f.Names()[0] != "help-all" {
 			out = append(out, f)
@@ -153,8 +155,9 @@ func flagRows(flags []cli.Flag) (rows [][2]string) {
 			row[0] += " " + value
 		}
 		row[1] = usage
-		if text := strings.Trim(doc.GetDefaultText(), `"`); !slices.Contains([]string{"", "false", "0", "0s", ofPreset},
-			text) && !strings.Contains(usage, "(default)") {
+		text := strings.Trim(doc.GetDefaultText(), `"`)
+		if !slices.Contains([]string{"", "false", "0", "0s", presetDefault}, text) &&
+			!strings.Contains(usage, "(default)") {
 			if minutes, ok := strings.CutSuffix(text, "m0s"); ok {
 				text = minutes + "m"
 			}
@@ -188,16 +191,16 @@ func placeholder(f cli.Flag) (value, usage string) {
 // definitions formats rows of a name and its text in two columns, with the text wrapped at
 // [helpWidth].
 func definitions(rows [][2]string) string {
-	const most = 26 // maximum width of the name column; a longer name has a separate line
+	const maxNameWidth = 26 // maximum width of the name column; a longer name has a separate line
 	column := 0
 	for _, row := range rows {
-		if n := utf8.RuneCountInString(row[0]); n <= most {
+		if n := utf8.RuneCountInString(row[0]); n <= maxNameWidth {
 			column = max(column, n)
 		}
 	}
 	var out strings.Builder
 	for _, row := range rows {
-		lines := wrapped(row[1], helpWidth-column-4)
+		lines := wrapText(row[1], helpWidth-column-4)
 		if utf8.RuneCountInString(row[0]) > column {
 			lines = append([]string{""}, lines...)
 		}
@@ -212,9 +215,9 @@ func definitions(rows [][2]string) string {
 	return out.String()
 }
 
-// continued breaks commands longer than [helpWidth] before flags, with a backslash at the line's
-// end.
-func continued(example string) string {
+// breakCommands breaks commands longer than [helpWidth] before flags, with a backslash at the
+// line's end.
+func breakCommands(example string) string {
 	var out []string
 	for line := range strings.Lines(example) {
 		line = strings.TrimRight(line, "\n")
@@ -224,39 +227,39 @@ func continued(example string) string {
 				parts[i+1] = "--" + parts[i+1]
 			}
 			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-			line = indent + strings.Join(joined(parts, helpWidth-len(indent)-len(" \\")), " \\\n             ")
+			line = indent + strings.Join(wrapWords(parts, helpWidth-len(indent)-len(" \\")), " \\\n             ")
 		}
 		out = append(out, line)
 	}
 	return strings.Join(out, "\n")
 }
 
-// filled wraps paragraphs at [helpWidth]. Lines that begin with a space stay unchanged.
-func filled(text string) string {
+// wrapParagraphs wraps paragraphs at [helpWidth]. Lines that begin with a space stay unchanged.
+func wrapParagraphs(text string) string {
 	var out []string
 	paragraph := ""
-	end := func() {
+	flush := func() {
 		if paragraph != "" {
-			out, paragraph = append(out, wrapped(paragraph, helpWidth)...), ""
+			out, paragraph = append(out, wrapText(paragraph, helpWidth)...), ""
 		}
 	}
 	for _, line := range strings.Split(text, "\n") {
 		if line == "" || line[0] == ' ' {
-			end()
+			flush()
 			out = append(out, line)
 			continue
 		}
 		paragraph += " " + line
 	}
-	end()
+	flush()
 	return strings.Join(out, "\n")
 }
 
-// wrapped breaks a text into lines of at most width characters.
-func wrapped(text string, width int) []string { return joined(strings.Fields(text), width) }
+// wrapText breaks a text into lines of at most width characters.
+func wrapText(text string, width int) []string { return wrapWords(strings.Fields(text), width) }
 
-// joined joins words into lines of at most width characters.
-func joined(words []string, width int) (lines []string) {
+// wrapWords joins words into lines of at most width characters.
+func wrapWords(words []string, width int) (lines []string) {
 	line := ""
 	for _, word := range words {
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {

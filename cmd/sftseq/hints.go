@@ -25,14 +25,14 @@ func refuseTable(path string) error {
 	if path == "-" || err != nil {
 		return nil // opening the path reports the error
 	}
-	what := "a folder of files"
+	found := "a folder of files"
 	if !info.IsDir() {
 		format, err := table.FormatOf(path)
 		if err != nil || format == "arrow" {
 			return nil
 		}
-		what = "a table (" + format + ")"
-	} else if own, _ := filepath.Glob(filepath.Join(path, "*.arrow*")); own != nil || !hasFiles(path) {
+		found = "a table (" + format + ")"
+	} else if arrowFiles, _ := filepath.Glob(filepath.Join(path, "*.arrow*")); arrowFiles != nil || !hasFiles(path) {
 		return nil
 	} else if _, err := os.Stat(filepath.Join(path, "dataset.json")); err == nil {
 		return nil
@@ -41,18 +41,18 @@ func refuseTable(path string) error {
 	name, _, _ = strings.Cut(name, ".")
 	return fmt.Errorf("%s: expected a data set, found %s: convert it first, such as with\n  sftseq data convert "+
 		"--from %s --to %s --text COLUMN --label COLUMN\nand pass that directory (pretrain needs no --label)",
-		path, what, shellQuote(path), shellQuote("data/"+name))
+		path, found, shellQuote(path), shellQuote("data/"+name))
 }
 
-// hasFiles reports whether a directory has entries.
+// hasFiles reports whether a directory is readable and not empty.
 func hasFiles(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && len(entries) > 0
 }
 
-// refuseForLines returns an error if a directory or a file of a different format is given instead
-// of JSON lines.
-func refuseForLines(path string) error {
+// refuseNonLines returns an error if path is a directory or a file of another format than JSON
+// lines. The error names the flags to use instead.
+func refuseNonLines(path string) error {
 	if path == "" || path == "-" {
 		return nil
 	}
@@ -78,8 +78,8 @@ func refuseForLines(path string) error {
 	return nil
 }
 
-// ofLines matches the fields of JSON lines, to distinguish them from table columns.
-var ofLines = regexp.MustCompile(`"(text|tokens|bytes|features)`)
+// lineFields matches the fields of JSON lines, to distinguish them from table columns.
+var lineFields = regexp.MustCompile(`"(text|tokens|bytes|features)`)
 
 // linesHint returns advice if the first line of a JSON lines input looks like a table, or "".
 func linesHint(first []byte) string {
@@ -87,7 +87,7 @@ func linesHint(first []byte) string {
 	switch {
 	case bytes.HasPrefix(trimmed, []byte("PAR1")), bytes.HasPrefix(trimmed, []byte("ARROW1")):
 		return "; the input is a table: read it with --input FILE"
-	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !ofLines.Match(trimmed):
+	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !lineFields.Match(trimmed):
 		return "; read other columns of JSON lines with --input FILE --text COLUMN"
 	case len(trimmed) == 0 || !utf8.Valid(trimmed) || trimmed[0] == '{' || trimmed[0] == '[':
 		return ""
@@ -97,14 +97,15 @@ func linesHint(first []byte) string {
 	return "; expected one JSON object per line, such as {\"text\": \"…\"} (read lines of text with --input FILE.txt)"
 }
 
-// runsIn describes the models in subfolders of dir, as train --seeds creates, or returns "". flag
-// is the flag that names a model, with a trailing space. It is "" if the model is an argument.
-func runsIn(dir, flag string) string {
+// describeRuns returns an error text that lists the models in subfolders of dir, such as the runs
+// of train --seeds. It returns "" for fewer than two. flag is the flag that names a model, with a
+// trailing space, or "" if the model is an argument.
+func describeRuns(dir, flag string) string {
 	members := membersOf(dir)
 	if len(members) < 2 {
 		return ""
 	}
-	names, example := bases(members), members[0]
+	names, example := baseNames(members), members[0]
 	for _, member := range members { // prefer a model with layers, as more commands support it
 		if cfg, err := config.Read(filepath.Join(member, "config.json")); err == nil && !cfg.IsLinear() {
 			example = member
@@ -153,9 +154,9 @@ func recordedHint(dir string) string {
 		"--data", dir, shellQuote(data))
 }
 
-// readRun returns the run directory that a command reads: of --model, or of the run that --resume
-// continues, or "".
-func readRun(c *cli.Context) string {
+// runDirectory returns the run directory that a command reads: --model, or --out with --resume. It
+// returns "" if the flag is not set.
+func runDirectory(c *cli.Context) string {
 	if c.Bool("resume") {
 		return c.String("out")
 	}

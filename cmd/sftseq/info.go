@@ -203,7 +203,7 @@ func (i *modelInfo) write(w io.Writer) error {
 		return err
 	}
 	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	t := &lines{w: tabs}
+	t := &lineWriter{w: tabs}
 	t.add("%s\n%s\n\nparameters", i.Model, text)
 	for _, p := range i.Parameters {
 		if p.Count > 0 {

@@ -29,7 +29,7 @@ const defaultLatency = 50 * time.Microsecond
 
 // clusterFlags returns the flags of the cluster simulation.
 func clusterFlags() []cli.Flag {
-	return append(deviceFlags(device.FP32), advanced(deviceGroup,
+	return append(deviceFlags(device.FP32), advancedGroup(deviceGroup,
 		&cli.StringFlag{Name: "cluster",
 			Usage: fmt.Sprintf("simulate up to `W,BANDWIDTH` ranks (at most %d), such as 64,10Gbit; ,LATENCY may follow (%v)", maxRanks, defaultLatency)},
 		&cli.IntFlag{Name: "batch", Usage: "simulate steps of `ROWS`", DefaultText: "batch of the model's training"},
@@ -71,22 +71,22 @@ func parseCluster(text string) (*cluster, error) {
 	return out, nil
 }
 
-// bandwidth matches a number and its unit. Bytes need a capital B, because many readers take Gb for
-// bits.
-var bandwidth = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(?:([kKMGT]?)(bit)|([kKMGT]?i?)(B))(?:/s)?$`)
+// bandwidthPattern matches a number and its unit. Bytes need a capital B, because many readers take
+// Gb for bits.
+var bandwidthPattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(?:([kKMGT]?)(bit)|([kKMGT]?i?)(B))(?:/s)?$`)
 
 // parseBandwidth parses a bandwidth such as 10Gbit, 1.2GB or 900MiB/s, and returns bytes per
 // second.
 func parseBandwidth(text string) (float64, error) {
-	expected := fmt.Errorf("bandwidth %q: expected the rate at which a rank sends, "+
+	invalid := fmt.Errorf("bandwidth %q: expected the rate at which a rank sends, "+
 		"such as 10Gbit (bits) or 1GB (bytes)", text)
-	m := bandwidth.FindStringSubmatch(text)
+	m := bandwidthPattern.FindStringSubmatch(text)
 	if m == nil {
-		return 0, expected
+		return 0, invalid
 	}
-	unit, per := m[2]+m[4], 1.
+	unit, scale := m[2]+m[4], 1.
 	if m[3] != "" {
-		per = 1. / 8
+		scale = 1. / 8
 	}
 	prefix, binary := strings.CutSuffix(unit, "i")
 	step := 1000.
@@ -94,13 +94,13 @@ func parseBandwidth(text string) (float64, error) {
 		step = 1024
 	}
 	for range strings.Index(" KMGT", cmp.Or(strings.ToUpper(prefix), " ")) {
-		per *= step
+		scale *= step
 	}
 	number, err := strconv.ParseFloat(m[1], 64)
-	if bytes := number * per; err == nil && bytes >= 1 && bytes <= 1e15 {
+	if bytes := number * scale; err == nil && bytes >= 1 && bytes <= 1e15 {
 		return bytes, nil
 	}
-	return 0, expected
+	return 0, invalid
 }
 
 // clusterInfo is the output of info --cluster.
@@ -136,14 +136,14 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	if err := w.Settings.Validate(); err != nil {
 		return nil, usage(c, "--%w", err)
 	}
-	least := m.Config.Sequences() // one token per sequence
-	most := least * m.Config.MaxLength
-	w.Length = min(bench.DefaultLength, most)
+	minLength := m.Config.Sequences() // one token per sequence
+	maxLength := minLength * m.Config.MaxLength
+	w.Length = min(bench.DefaultLength, maxLength)
 	if c.IsSet("length") {
 		w.Length = c.Int("length")
 	}
-	if w.Length < least || w.Length > most {
-		return nil, usage(c, "--length %d: expected %d to %d tokens, which the model accepts", w.Length, least, most)
+	if w.Length < minLength || w.Length > maxLength {
+		return nil, usage(c, "--length %d: expected %d to %d tokens, which the model accepts", w.Length, minLength, maxLength)
 	}
 	var err error
 	w.Memory, err = memoryLimit(c)
@@ -152,7 +152,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 
 // simulate measures this machine and predicts the step time on several such machines.
 func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
-	asked, err := parseCluster(c.String("cluster"))
+	simulated, err := parseCluster(c.String("cluster"))
 	if err != nil {
 		return nil, usage(c, "--cluster %q: %w", c.String("cluster"), err)
 	}
@@ -167,19 +167,21 @@ func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 	defer closeDevice(c, d)
 	w.Device, w.Memory = d, deviceMemoryLimit(c, d, w.Memory)
 	measurement := bench.ClusterMeasurement{Workload: w}
-	found, err := figures(c.Context, c.App.ErrWriter, measurement)
+	figures, err := measureFigures(c.Context, c.App.ErrWriter, measurement)
 	if err != nil {
 		return nil, err
 	}
 	batch := measurement.Batch()
 	return &clusterInfo{Device: d.Name(), Batch: w.Settings.Batch, Length: w.Length,
 		MicroBatches: len(batch.MicroBatches),
-		Bandwidth:    asked.network.Bandwidth, Latency: asked.network.Latency, Measured: found,
-		Steps: distributed.PredictSteps(batch, found, asked.network, distributed.Doubling(asked.ranks))}, nil
+		Bandwidth:    simulated.network.Bandwidth, Latency: simulated.network.Latency, Measured: figures,
+		Steps: distributed.PredictSteps(batch, figures, simulated.network, distributed.Doubling(simulated.ranks))}, nil
 }
 
-// figures runs a measurement. It prints a line if the measurement takes longer than benchMoment.
-func figures(ctx context.Context, out io.Writer, m bench.ClusterMeasurement) (f distributed.ClusterFigures, err error) {
+// measureFigures runs a measurement. It prints a line if the measurement takes longer than
+// benchLineDelay.
+func measureFigures(ctx context.Context, out io.Writer,
+	m bench.ClusterMeasurement) (f distributed.ClusterFigures, err error) {
 	err = newBenchProgress(out, 1).measure("steps of training", func() error {
 		f, err = m.Figures(ctx)
 		return err
@@ -189,7 +191,7 @@ func figures(ctx context.Context, out io.Writer, m bench.ClusterMeasurement) (f 
 
 // write formats the simulation as text.
 func (i *clusterInfo) write(w io.Writer) error {
-	t := &lines{w: w}
+	t := &lineWriter{w: w}
 	t.add("\na step of training on several machines, simulated from one: %s", i.Device)
 	t.add("batch %d of %d tokens, %d micro-batches; each rank sends %s/s, a message takes %s", i.Batch,
 		i.Length, i.MicroBatches,
@@ -201,7 +203,7 @@ func (i *clusterInfo) write(w io.Writer) error {
 		return t.err
 	}
 	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	t = &lines{w: tabs}
+	t = &lineWriter{w: tabs}
 	t.add("ranks\tbusy\tstep\tsent by a rank\texchange\tefficiency\t")
 	for _, s := range i.Steps {
 		t.add("%d\t%d\t%s\t%s\t%.1f%%\t%.1f%%\t", s.Ranks, s.Busy, bench.FormatSeconds(s.Seconds),

@@ -39,30 +39,30 @@ func infoLinear(c *cli.Context, dir string, m *sft.Model) error {
 	}
 	shape := m.Parameters.List[0].Shape
 	i := &linearInfo{Model: dir, Config: config, Features: shape[0], Weights: shape[1], Memory: config.Memory(shape[0])}
-	config.Extra = withoutZeros(config.Extra)
+	config.Extra = removeZeros(config.Extra)
 	return show(c, i, i.write)
 }
 
-func (i *linearInfo) write(w io.Writer) error {
-	shown := *i.Config
+func (info *linearInfo) write(w io.Writer) error {
+	shown := *info.Config
 	shown.Tokenizer = summary(shown.Tokenizer)
 	text, err := json.MarshalIndent(&shown, "", "  ")
 	if err != nil {
 		return err
 	}
-	o := i.Config.NGrams
-	l := &lines{w: w}
-	l.add("%s\n%s\n\nlinear model of n-grams of %d to %d %s", i.Model, text, o.MinN, o.MaxN, o.Units)
-	l.add("features  %d of %d slots, %d weights each", i.Features, o.Slots, i.Weights)
-	l.add("memory    %s", bench.FormatBytes(i.Memory))
+	o := info.Config.NGrams
+	l := &lineWriter{w: w}
+	l.add("%s\n%s\n\nlinear model of n-grams of %d to %d %s", info.Model, text, o.MinN, o.MaxN, o.Units)
+	l.add("features  %d of %d slots, %d weights each", info.Features, o.Slots, info.Weights)
+	l.add("memory    %s", bench.FormatBytes(info.Memory))
 	return l.err
 }
 
-// withoutZeros removes settings with zero values from a provenance, because a linear model does not
+// removeZeros removes settings with zero values from a provenance, because a linear model does not
 // use them.
-func withoutZeros(extra json.RawMessage) json.RawMessage {
-	var all, settings map[string]json.RawMessage
-	if json.Unmarshal(extra, &all) != nil || json.Unmarshal(all["settings"], &settings) != nil {
+func removeZeros(extra json.RawMessage) json.RawMessage {
+	var provenance, settings map[string]json.RawMessage
+	if json.Unmarshal(extra, &provenance) != nil || json.Unmarshal(provenance["settings"], &settings) != nil {
 		return extra
 	}
 	for name, value := range settings {
@@ -74,8 +74,8 @@ func withoutZeros(extra json.RawMessage) json.RawMessage {
 	if err != nil {
 		return extra
 	}
-	all["settings"] = kept
-	if text, err := json.Marshal(all); err == nil {
+	provenance["settings"] = kept
+	if text, err := json.Marshal(provenance); err == nil {
 		return text
 	}
 	return extra
@@ -98,11 +98,11 @@ type memberInfo struct {
 // infoFusion describes the members of a fusion.
 func infoFusion(c *cli.Context, dir string, f *sft.Fusion) error {
 	if c.IsSet("cluster") {
-		return fmt.Errorf("--cluster: %s", runsIn(dir, "--model "))
+		return fmt.Errorf("--cluster: %s", describeRuns(dir, "--model "))
 	}
 	i := &fusionInfo{Model: dir, Config: f}
 	for _, name := range f.Members {
-		m, err := load(c.Context, filepath.Join(dir, name))
+		m, err := loadWithContext(c.Context, filepath.Join(dir, name))
 		if err != nil {
 			return err
 		}
@@ -115,20 +115,20 @@ func infoFusion(c *cli.Context, dir string, f *sft.Fusion) error {
 	return show(c, i, i.write)
 }
 
-func (i *fusionInfo) write(w io.Writer) error {
+func (info *fusionInfo) write(w io.Writer) error {
 	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	l := &lines{w: tabs}
-	l.add("%s\nweighted sum of the logits of %d models, divided by %.4g\n", i.Model,
-		len(i.Members), i.Config.Temperature)
+	l := &lineWriter{w: tabs}
+	l.add("%s\nweighted sum of the logits of %d models, divided by %.4g\n", info.Model,
+		len(info.Members), info.Config.Temperature)
 	l.add("member\ttype\tparameters\tweight\tvalidation loss")
-	for at, m := range i.Members {
+	for i, m := range info.Members {
 		loss := "unknown"
-		if at < len(i.Config.Losses) {
-			loss = fmt.Sprintf("%.4f", i.Config.Losses[at])
+		if i < len(info.Config.Losses) {
+			loss = fmt.Sprintf("%.4f", info.Config.Losses[i])
 		}
-		l.add("%s\t%s\t%d\t%.4g\t%s", m.Name, m.Type, m.Parameters, i.Config.Weights[at], loss)
+		l.add("%s\t%s\t%d\t%.4g\t%s", m.Name, m.Type, m.Parameters, info.Config.Weights[i], loss)
 	}
-	l.add("sum\t\t\t\t%.4f", i.Config.Loss)
+	l.add("sum\t\t\t\t%.4f", info.Config.Loss)
 	if l.err != nil {
 		return l.err
 	}
@@ -136,6 +136,6 @@ func (i *fusionInfo) write(w io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\nmore about a member: sftseq info --model %s\n",
-		shellQuote(filepath.Join(i.Model, i.Members[len(i.Members)-1].Name)))
+		shellQuote(filepath.Join(info.Model, info.Members[len(info.Members)-1].Name)))
 	return err
 }

@@ -26,7 +26,8 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal stops the run in order. A second signal terminates the program.
+	// The first signal cancels ctx, so the run can end in an orderly way. A second signal
+	// terminates the program.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
@@ -37,13 +38,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer errs.Finish()
 	out := &output{w: stdout}
 	if isTerminal(stdout) {
-		shown := newTerminalWriter(stdout)
-		defer shown.Finish()
-		out.w = shown
+		terminal := newTerminalWriter(stdout)
+		defer terminal.Finish()
+		out.w = terminal
 	}
 	app := newApp()
 	app.Reader, app.Writer, app.ErrWriter = stdin, out, errs
-	err := app.RunContext(ctx, arranged(app, args))
+	err := app.RunContext(ctx, arrangeArguments(app, args))
 	// The library ignores write errors of help and tables; output records them.
 	if out.err != nil && !errors.Is(err, out.err) {
 		err = errors.Join(err, out.err)
@@ -92,17 +93,17 @@ Example: sftseq train listops --out runs/listops
 			checkCommand(), benchCommand(),
 			plotCommand(), reportCommand(), versionCommand(), completionCommand(), manCommand()},
 		Before:         checkSingleProcess,
-		Action:         helping(unknownCommand),
+		Action:         withHelpAll(unknownCommand),
 		OnUsageError:   onUsageError,
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints each error once
 	}
-	plainSwitches(app.Flags)
-	reportUsage(app.Commands)
+	hideFalseDefaults(app.Flags)
+	prepareCommands(app.Commands)
 	return app
 }
 
-// plainSwitches removes the default "false" of Boolean flags from help.
-func plainSwitches(flags []cli.Flag) {
+// hideFalseDefaults removes the default "false" of Boolean flags from the help.
+func hideFalseDefaults(flags []cli.Flag) {
 	for _, f := range flags {
 		if b, ok := f.(*cli.BoolFlag); ok && !b.Value {
 			b.DisableDefaultText = true
@@ -110,18 +111,18 @@ func plainSwitches(flags []cli.Flag) {
 	}
 }
 
-// reportUsage makes every command return its flag errors, which the library would print with its
-// help. It also adds flag names to errors about files, and adds --help-all.
-func reportUsage(commands []*cli.Command) {
+// prepareCommands makes every command return the errors in its flags instead of printing them with
+// its help. It also adds flag names to errors about files, and adds --help-all.
+func prepareCommands(commands []*cli.Command) {
 	for _, c := range commands {
 		c.Flags = append(c.Flags, helpAllFlag())
 		c.OnUsageError = onUsageError
-		plainSwitches(c.Flags)
+		hideFalseDefaults(c.Flags)
 		if c.Action == nil {
 			c.Action = unknownCommand
 		}
-		c.Action = helping(namingFlags(c.Action))
-		reportUsage(c.Subcommands)
+		c.Action = withHelpAll(addFlagNames(c.Action))
+		prepareCommands(c.Subcommands)
 	}
 }
 
@@ -130,6 +131,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// usage returns a usageError that refers to the help of the command.
 func usage(c *cli.Context, format string, args ...any) error {
 	name := "sftseq"
 	if c.Command != nil && c.Command.HelpName != "" {
@@ -148,7 +150,7 @@ func badFlag(c *cli.Context, name, expected string, args ...any) error {
 	value := c.Value(name)
 	text := fmt.Sprint(value)
 	set := dashed(name) + " "
-	if f, ok := flagCalled(c.Command.Flags, name).(cli.DocGenerationFlag); ok {
+	if f, ok := findFlag(c.Command.Flags, name).(cli.DocGenerationFlag); ok {
 		for _, variable := range f.GetEnvVars() {
 			if os.Getenv(variable) == text && text != "" {
 				set = variable + "="
@@ -181,15 +183,15 @@ func unknownCommand(c *cli.Context) error {
 	if name == "" {
 		return usage(c, "expected one of the commands %s, found none", commands)
 	}
-	if like := suggestCommand(c.Command.Subcommands, name); like != "" {
-		return usage(c, "unknown command %q. %s", name, like)
+	if suggestion := suggestCommand(c.Command.Subcommands, name); suggestion != "" {
+		return usage(c, "unknown command %q. %s", name, suggestion)
 	}
 	return usage(c, "unknown command %q: expected one of %s", name, commands)
 }
 
-// needFlags returns an error if one of the flags is missing. It replaces package cli's required
+// requireFlags returns an error if one of the flags is missing. It replaces package cli's required
 // flags, which are reported within the help.
-func needFlags(c *cli.Context, names ...string) error {
+func requireFlags(c *cli.Context, names ...string) error {
 	for _, name := range names {
 		if !c.IsSet(name) || c.String(name) == "" || slices.Contains(c.StringSlice(name), "") {
 			return usage(c, "--%s is missing", name)

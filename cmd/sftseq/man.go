@@ -19,7 +19,7 @@ Example: sftseq man | man -l -
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			page, err := manual().ToManWithSection(1)
+			page, err := manualApp().ToManWithSection(1)
 			if err != nil {
 				return err
 			}
@@ -29,32 +29,32 @@ Example: sftseq man | man -l -
 	}
 }
 
-// manual adapts the program to the library that writes manual pages. The library ignores
+// manualApp adapts the program to the library that writes manual pages. The library ignores
 // descriptions of commands, uses only the last word of a command's name as its heading, and rewraps
 // lines that are not indented.
-func manual() *cli.App {
+func manualApp() *cli.App {
 	app := newApp()
-	app.Description = indented(app.Description)
-	app.Commands = flattened(app.Commands, "")
+	app.Description = indent(app.Description)
+	app.Commands = flattenCommands(app.Commands, "")
 	return app
 }
 
-// flattened returns commands and subcommands with their full names, without the help command that
-// the library adds to each.
-func flattened(commands []*cli.Command, above string) (out []*cli.Command) {
+// flattenCommands returns commands and subcommands with their full names, without the help command
+// that the library adds to each.
+func flattenCommands(commands []*cli.Command, parent string) (out []*cli.Command) {
 	for _, c := range commands {
 		text := c.UsageText
 		if c.Description != "" {
 			text += "\n\n" + c.Description
 		}
-		out = append(out, &cli.Command{Name: above + c.Name, Usage: c.Usage, UsageText: text,
+		out = append(out, &cli.Command{Name: parent + c.Name, Usage: c.Usage, UsageText: text,
 			Flags: c.Flags, Hidden: c.Hidden})
-		out = append(out, flattened(c.Subcommands, above+c.Name+" ")...)
+		out = append(out, flattenCommands(c.Subcommands, parent+c.Name+" ")...)
 	}
 	return out
 }
 
-// indented indents a text so that its line breaks are kept.
-func indented(text string) string {
+// indent indents a text so that its line breaks are kept.
+func indent(text string) string {
 	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
 }

@@ -44,7 +44,7 @@ func runsOf(c *cli.Context) ([]string, error) {
 	return dirs, nil
 }
 
-// modelFlags returns the flags of commands that run the model of a flag.
+// modelFlags returns model, the flag that names the model, and the device flags.
 func modelFlags(model cli.Flag) []cli.Flag {
 	return append([]cli.Flag{model}, deviceFlags(device.FP32)...)
 }
@@ -68,9 +68,9 @@ func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	if members := membersOf(dir); len(members) == 1 {
 		dir = members[0]
 	}
-	m, err := load(ctx, dir)
+	m, err := loadWithContext(ctx, dir)
 	if err != nil {
-		if runs := runsIn(dir, flag); runs != "" {
+		if runs := describeRuns(dir, flag); runs != "" {
 			err = errors.New(runs)
 		}
 	}
@@ -80,14 +80,15 @@ func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	return m, err
 }
 
-// load calls sft.Load and returns early if ctx ends.
-func load(ctx context.Context, dir string) (*sft.Model, error) {
-	return abandonable(ctx, func() (*sft.Model, error) { return sft.Load(dir) })
+// loadWithContext calls sft.Load and returns early if ctx ends.
+func loadWithContext(ctx context.Context, dir string) (*sft.Model, error) {
+	return callWithContext(ctx, func() (*sft.Model, error) { return sft.Load(dir) })
 }
 
-// abandonable returns the result of f, or ctx's error if f is still running a second after ctx has
-// ended. A long step, such as initialising a large model, must not keep the program from ending.
-func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
+// callWithContext returns the result of f, or ctx's error if f is still running a second after ctx
+// has ended. A long step, such as initialising a large model, must not keep the program from
+// ending.
+func callWithContext[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -102,12 +103,12 @@ func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		return r.value, r.err
 	case <-ctx.Done():
 	}
-	select { // usual models are ready soon, and their run stores a checkpoint before it ends
+	select { // most models are ready within a second, and their run can then store a checkpoint
 	case r := <-done:
 		return r.value, r.err
 	case <-time.After(time.Second):
-		var none T
-		return none, context.Cause(ctx)
+		var zero T
+		return zero, context.Cause(ctx)
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 // TestAbandonable checks that a long computation does not keep the program from exiting.
 func TestAbandonable(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	if n := must.Get(abandonable(ctx, func() (int, error) { return 7, nil }))(t); n != 7 {
+	if n := must.Get(callWithContext(ctx, func() (int, error) { return 7, nil }))(t); n != 7 {
 		t.Errorf("%d, expected 7", n)
 	}
 	forever := make(chan struct{})
 	defer close(forever)
 	cancel()
-	must.FailWith(t, context.Canceled)(abandonable(ctx, func() (int, error) { <-forever; return 0, nil }))
+	must.FailWith(t, context.Canceled)(callWithContext(ctx, func() (int, error) { <-forever; return 0, nil }))
 }

@@ -16,7 +16,7 @@ import (
 func lineFlags(model cli.Flag) []cli.Flag {
 	return slices.Concat(modelFlags(model), tableFlags(), shardFlags(),
 		group(inputGroup, &cli.BoolFlag{Name: "truncate", Usage: "truncate a sequence that is too long to its head"}),
-		advanced(inputGroup, maxLineFlag()))
+		advancedGroup(inputGroup, maxLineFlag()))
 }
 
 func predictCommand() *cli.Command {
@@ -43,7 +43,7 @@ More: docs/predict.md, docs/cluster.md`,
 				&cli.BoolFlag{Name: "explain",
 					Usage: "add the sampled positions, their weights, the pooling and the n-grams"},
 				&cli.BoolFlag{Name: "fill", Usage: "fill the masks of each line, with a model of sftseq pretrain"}),
-			advanced(outputGroup,
+			advancedGroup(outputGroup,
 				&cli.StringFlag{Name: "mask", Value: "[MASK]", Usage: "read this `TEXT` as a masked token (--fill)"},
 				&cli.IntFlag{Name: "candidates", Value: 5,
 					Usage: "list the `N` most probable tokens of a mask (--fill)"})),
@@ -67,12 +67,12 @@ func predict(c *cli.Context) error {
 	case c.Int("candidates") < 1:
 		return badFlag(c, "candidates", "a number from 1")
 	case !fill:
-		return answerLines(c, func(s *sft.Scorer) *answer.Model {
+		return runScorer(c, func(s *sft.Scorer) *answer.Model {
 			return answer.Predictor(task.Of(s.Config()), s,
 				explain)
 		})
 	}
-	return answerLines(c, func(s *sft.Scorer) *answer.Model {
+	return runScorer(c, func(s *sft.Scorer) *answer.Model {
 		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, tokenizerDir(c))
 		if err != nil {
 			tokenizer = nil // without a tokenizer, requests and predictions are tokens
@@ -95,12 +95,12 @@ Example: sftseq embed --model runs/reviews/lexical --input reviews.csv --text re
   {"id": "q1", "embedding": […], "length": 7}
 A pair yields embedding_a and embedding_b. More: docs/predict.md, docs/cluster.md`,
 		Flags:  lineFlags(modelFlag()),
-		Action: func(c *cli.Context) error { return answerLines(c, answer.Embedder) },
+		Action: func(c *cli.Context) error { return runScorer(c, answer.Embedder) },
 	}
 }
 
-// answerLines runs the command predict or embed.
-func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
+// runScorer runs the command predict or embed with the model that newModel creates for a scorer.
+func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
 	if err := checkMaxLine(c); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	if err != nil {
 		return err
 	}
-	if err := taskFor(c, m.Config); err != nil {
+	if err := checkOutput(c, m.Config); err != nil {
 		return err
 	}
 	if c.Bool("truncate") {
@@ -135,11 +135,11 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 		return err
 	}
 	defer release()
-	model := make(scorer)
+	model := newModel(scorer)
 	if p, err := provenance.Of(m.Config); err == nil { // a model of another program has no provenance
 		model.Longest = int(p.Longest)
 	}
-	err = answerWith(c, m.Config, scorer, model, isTable)
+	err = scoreInput(c, m.Config, scorer, model, isTable)
 	if model.Far > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
 			"warning: inputs more than %d times as long as the longest training row (%d tokens): %d (the longest: "+
@@ -155,8 +155,8 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	return err
 }
 
-// answerWith predicts lines or a table with a model.
-func answerWith(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *answer.Model, isTable bool) error {
+// scoreInput scores a table, a shard of it, or JSON lines with a model.
+func scoreInput(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *answer.Model, isTable bool) error {
 	switch {
 	case isTable && sharded(c):
 		return answerShard(c, scorer, model)
@@ -177,8 +177,8 @@ func answerWith(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *a
 	return model.Lines(c.Context, parser, c.Int("max-line"), linesHint, in, c.App.Writer)
 }
 
-// taskFor returns an error if a model does not support the requested output.
-func taskFor(c *cli.Context, m *sft.Config) error {
+// checkOutput returns an error if a model does not support the requested output.
+func checkOutput(c *cli.Context, m *sft.Config) error {
 	fills := task.Of(m).Evaluator() == nil
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:

@@ -45,7 +45,7 @@ var maskFlags = []architectureFlag{
 // pretrainFlags returns the flags of train that apply without labels, and the mask flags.
 func pretrainFlags() []cli.Flag {
 	flags := append(trainFlags(lra.Pretrain(&seq.Manifest{})), maskTargetsFlag())
-	flagCalled(flags, "preset").(*cli.StringFlag).Usage += ", or another one of the task that the data are of"
+	findFlag(flags, "preset").(*cli.StringFlag).Usage += ", or another one of the task that the data are of"
 	return flags
 }
 
@@ -88,9 +88,9 @@ func pretrain(c *cli.Context) error {
 	return trainTask(c, lra.Pretrain(m))
 }
 
-// frequencies returns the cross-entropy of the token frequencies on the target tokens of a model's
-// validation split, in bits per token.
-func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64, error) {
+// validationUnigramBits returns the cross-entropy of the token frequencies on the target tokens of
+// the validation split, in bits per token.
+func validationUnigramBits(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64, error) {
 	bits, err := unigramBits(c.Context, config, set, "val")
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", set.Dir, err)
@@ -106,9 +106,9 @@ func parseMaskTargets(text string) (names int, err error) {
 	if text == "tokens" {
 		return 0, nil
 	}
-	kind, count, given := strings.Cut(text, ":")
+	kind, count, hasCount := strings.Cut(text, ":")
 	names = lra.SpectrumNames
-	if given {
+	if hasCount {
 		names, err = strconv.Atoi(count)
 	}
 	if kind != config.SpectrumTargets || err != nil || names < 2 || names > maxTargets {
@@ -131,7 +131,7 @@ func learnMaskTargets(c *cli.Context, cfg *sft.Config, set *seq.Dataset) error {
 		return err
 	}
 	defer f.Close()
-	var shown phases
+	var bars phases
 	err = targets.Learn(c.Context, func(add func([]int32) error) error {
 		for i := range f.Len() {
 			if err := c.Context.Err(); err != nil {
@@ -144,13 +144,13 @@ func learnMaskTargets(c *cli.Context, cfg *sft.Config, set *seq.Dataset) error {
 			if err := add(e.A); err != nil {
 				return fmt.Errorf("%s: row %d: %w", set.Dir, i, err)
 			}
-			shown.of(int64(f.Len()), "reading spectra", "sequences").Add(1)
+			bars.phase(int64(f.Len()), "reading spectra", "sequences").Add(1)
 		}
 		return nil
 	}, func(done, all int) {
-		shown.of(int64(all), "learning spectra", "rounds").Add(min(1, int64(done)))
+		bars.phase(int64(all), "learning spectra", "rounds").Add(min(1, int64(done)))
 	})
-	shown.Finish()
+	bars.Finish()
 	if err != nil {
 		return err
 	}

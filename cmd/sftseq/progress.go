@@ -22,30 +22,30 @@ const describeEvery = 500 * time.Millisecond
 // progressEvery is the interval of progress lines without a terminal.
 const progressEvery = 5 * time.Second
 
-// progress shows the progress of a long task on standard error. On a terminal, it is a bar with the
-// time left, otherwise a line every few seconds, so logs stay readable. It is safe for concurrent
-// use.
+// progress shows the progress of a long task on standard error: on a terminal a bar with the
+// remaining time, otherwise a line every few seconds, so that logs stay readable. It is safe for
+// concurrent use.
 type progress struct {
-	mu    sync.Mutex
-	bar   *progressbar.ProgressBar // nil if plain lines are written
-	out   io.Writer
-	what  string
-	unit  string
-	done  int64
-	total int64 // below 1 if unknown
-	start time.Time
-	last  time.Time
-	quiet bool // no line has been written yet
+	mu          sync.Mutex
+	bar         *progressbar.ProgressBar // nil if plain lines are written
+	out         io.Writer
+	description string
+	unit        string
+	done        int64
+	total       int64 // below 1 if unknown
+	start       time.Time
+	last        time.Time
+	silent      bool // no line has been written yet
 }
 
 // progressTo is the writer on which progress is shown.
 var progressTo io.Writer = os.Stderr
 
-// newProgress starts a task of total units, or 0 if unknown, such as "generating listops" in
-// "rows".
-func newProgress(total int64, what, unit string) *progress {
-	what = escapeControls([]byte(what)) // the text may include a file name
-	p := &progress{out: progressTo, what: what, unit: unit, total: total, start: time.Now(), quiet: true}
+// newProgress starts the display of a task. description is, for example, "generating listops", and
+// total is the number of units, such as rows, or 0 if unknown.
+func newProgress(total int64, description, unit string) *progress {
+	description = escapeControls([]byte(description)) // the text may include a file name
+	p := &progress{out: progressTo, description: description, unit: unit, total: total, start: time.Now(), silent: true}
 	p.last = p.start
 	if isTerminal(p.out) {
 		limit := total
@@ -53,7 +53,7 @@ func newProgress(total int64, what, unit string) *progress {
 			limit = -1 // a spinner
 		}
 		p.bar = progressbar.NewOptions64(limit,
-			progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(what),
+			progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(description),
 			progressbar.OptionShowCount(), progressbar.OptionShowBytes(unit == unitBytes),
 			progressbar.OptionUseIECUnits(true),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond),
@@ -73,12 +73,12 @@ func (p *progress) Add(n int64) {
 		// The bar shows the rate of bytes itself.
 		if now := time.Now(); p.unit != unitBytes && now.Sub(p.last) >= describeEvery {
 			p.last = now
-			p.bar.Describe(p.what + " " + p.rate(now))
+			p.bar.Describe(p.description + " " + p.rate(now))
 		}
 		return
 	}
 	if now := time.Now(); now.Sub(p.last) >= progressEvery {
-		p.last, p.quiet = now, false
+		p.last, p.silent = now, false
 		fmt.Fprintln(p.out, p.line(now))
 	}
 }
@@ -94,33 +94,34 @@ func (p *progress) Finish() {
 		_ = p.bar.Finish()
 		return
 	}
-	if !p.quiet {
-		p.quiet = true // later calls write nothing
-		fmt.Fprintf(p.out, "%s: %s in %s\n", p.what, p.amount(), roundTime(time.Since(p.start)))
+	if !p.silent {
+		p.silent = true // later calls write nothing
+		fmt.Fprintf(p.out, "%s: %s in %s\n", p.description, p.amount(), roundTime(time.Since(p.start)))
 	}
 }
 
 // phases shows the progress of consecutive tasks. The zero value is ready to use.
 type phases struct {
-	mu    sync.Mutex
-	now   *progress
-	ended bool
+	mu      sync.Mutex
+	current *progress
+	ended   bool
 }
 
-// of returns the progress of a task. The first call for a task starts it and finishes the previous one.
-func (p *phases) of(total int64, what, unit string) *progress {
+// phase returns the progress of a task. The first call for a task starts it and finishes the
+// previous one.
+func (p *phases) phase(total int64, description, unit string) *progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended { // an abandoned reader may still report progress
-		return &progress{out: io.Discard, total: total, what: what, unit: unit}
+		return &progress{out: io.Discard, total: total, description: description, unit: unit}
 	}
-	if p.now == nil || p.now.what != what {
-		if p.now != nil {
-			p.now.Finish()
+	if p.current == nil || p.current.description != description {
+		if p.current != nil {
+			p.current.Finish()
 		}
-		p.now = newProgress(total, what, unit)
+		p.current = newProgress(total, description, unit)
 	}
-	return p.now
+	return p.current
 }
 
 // Finish ends the last task. Later tasks show nothing.
@@ -128,23 +129,24 @@ func (p *phases) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
-	if p.now != nil {
-		p.now.Finish()
+	if p.current != nil {
+		p.current.Finish()
 	}
 }
 
 // line formats the state: "generating listops: 4000 of 96000 rows (4%), 2.1k rows/s, 44s left".
 func (p *progress) line(now time.Time) string {
 	if p.total < 1 || p.done < 1 {
-		return fmt.Sprintf("%s: %s, %s", p.what, p.amount(), p.rate(now))
+		return fmt.Sprintf("%s: %s, %s", p.description, p.amount(), p.rate(now))
 	}
 	done := min(p.done, p.total) // an input may grow while it is read
-	left := time.Duration(float64(now.Sub(p.start)) * float64(p.total-done) / float64(done))
-	of := fmt.Sprintf("%d of %d %s", p.done, p.total, p.unit)
+	remaining := time.Duration(float64(now.Sub(p.start)) * float64(p.total-done) / float64(done))
+	amount := fmt.Sprintf("%d of %d %s", p.done, p.total, p.unit)
 	if p.unit == unitBytes {
-		of = fmt.Sprintf("%s of %s", bench.FormatBytes(p.done), bench.FormatBytes(p.total))
+		amount = fmt.Sprintf("%s of %s", bench.FormatBytes(p.done), bench.FormatBytes(p.total))
 	}
-	return fmt.Sprintf("%s: %s (%d%%), %s, %s left", p.what, of, 100*done/p.total, p.rate(now), roundTime(left))
+	return fmt.Sprintf("%s: %s (%d%%), %s, %s left", p.description, amount, 100*done/p.total, p.rate(now),
+		roundTime(remaining))
 }
 
 // amount formats the completed amount: "4000 rows" or "1.5 MiB".
@@ -171,7 +173,8 @@ func (p *progress) rate(now time.Time) string {
 	return fmt.Sprintf("%.0f %s/s", rate, p.unit)
 }
 
-// roundTime rounds an estimated time: to seconds below an hour, to minutes below two days, to days above.
+// roundTime rounds an estimated time: to seconds below an hour, to minutes below two days, to days
+// above.
 func roundTime(d time.Duration) string {
 	switch {
 	case d < time.Hour:

@@ -63,7 +63,7 @@ func (r *ranks) describe() string {
 func (r *ranks) first() bool { return r == nil || r.Rank() == 0 }
 
 func rankFlags() []cli.Flag {
-	return advanced(deviceGroup, &cli.DurationFlag{Name: "rank-timeout", Value: distributed.DefaultTimeout,
+	return advancedGroup(deviceGroup, &cli.DurationFlag{Name: "rank-timeout", Value: distributed.DefaultTimeout,
 		Usage: "stop an MPI run if a process has not responded for `TIME`"})
 }
 

@@ -48,7 +48,7 @@ func expandFusions(dirs []string) (out []reportRun, err error) {
 		}
 		out = append(out, linear...)
 		if fusion != "" {
-			return nil, errors.New(runsIn(dir, ""))
+			return nil, errors.New(describeRuns(dir, ""))
 		}
 	}
 	return out, nil
@@ -85,7 +85,7 @@ func measureMembers(c *cli.Context, f *sft.Fusion, dir string,
 	rows *reportRows) (out []metrics.FusionScore, err error) {
 	var models []*sft.Model
 	for _, name := range f.Members {
-		m, err := load(c.Context, filepath.Join(dir, name))
+		m, err := loadWithContext(c.Context, filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func measureMembers(c *cli.Context, f *sft.Fusion, dir string,
 			for i := first; i < min(first+batch, block.Len()); i++ {
 				examples = append(examples, block.Example(i))
 			}
-			if _, err := t.examples(c.Context, examples); err != nil {
+			if _, err := t.score(c.Context, examples); err != nil {
 				return nil, fmt.Errorf("%s: %w", rows.path, err)
 			}
 			p.Add(int64(len(examples)))

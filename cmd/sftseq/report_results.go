@@ -51,7 +51,7 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 		r.Missing = "the run has no model yet, because it has not written a checkpoint"
 		return nil
 	}
-	m, err := load(c.Context, dir)
+	m, err := loadWithContext(c.Context, dir)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (r *results) finish(notes ...string) error {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))
 		}
 	}
-	t := &lines{w: r.out}
+	t := &lineWriter{w: r.out}
 	for _, row := range r.rows {
 		var line strings.Builder
 		for i, cell := range row {

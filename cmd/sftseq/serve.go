@@ -59,7 +59,7 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/ope
 				&cli.StringFlag{Name: "log-format", Value: logText, Usage: "log lines of `KIND`: text or json"},
 				&cli.BoolFlag{Name: "access-log", Usage: "log a line for each response"},
 				&cli.BoolFlag{Name: "truncate", Usage: "truncate a sequence that is too long to its head"}),
-			advanced(serverGroup,
+			advancedGroup(serverGroup,
 				&cli.StringFlag{Name: "model-name", Usage: "name the model `NAME` to clients",
 					DefaultText: "the last element of --model"},
 				&cli.StringFlag{Name: "pprof",
@@ -246,7 +246,8 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		Device: d.Name(), Hash: m.hash(), Release: func() { closeDevice(c, d) }}, nil
 }
 
-// modelName returns the name of the model for clients: --model-name, or the last element of the directory.
+// modelName returns the name of the model for clients: --model-name, or the last element of the
+// directory.
 func modelName(c *cli.Context) string {
 	if name := c.String("model-name"); name != "" {
 		return name

@@ -27,7 +27,7 @@ func httpFlags() []cli.Flag {
 		&cli.StringFlag{Name: "http-token",
 			Usage:     "require one of the bearer tokens in `FILE`, one a line; required beyond localhost",
 			TakesFile: true}),
-		advanced(serverGroup, &cli.StringSliceFlag{Name: "cors-origin",
+		advancedGroup(serverGroup, &cli.StringSliceFlag{Name: "cors-origin",
 			Usage: "let pages of `ORIGIN` use the server from a browser; may be given several times"}))
 }
 

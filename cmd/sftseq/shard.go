@@ -21,7 +21,7 @@ import (
 )
 
 func shardFlags() []cli.Flag {
-	return advanced(outputGroup,
+	return advancedGroup(outputGroup,
 		&cli.StringFlag{Name: "shard", Usage: "compute shard `I/N`, I from 0, or auto, or auto/N",
 			DefaultText: "of the Slurm array or Kubernetes job, else 0/1"},
 		&cli.StringFlag{Name: "on-error",
@@ -150,13 +150,13 @@ func modelHash(dir string) (string, error) {
 // output directory are an error, because new parts would change the input.
 func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *shard.Input) (*shard.Part, error) {
 	for _, name := range named {
-		if liesIn(name, j.dir+"/"+j.File()) {
+		if isInside(name, j.dir+"/"+j.File()) {
 			return nil, fmt.Errorf("%s: --output would be in the folder %s, which is also the input: choose another "+
 				"folder", j.dir, name)
 		}
 	}
 	for _, f := range in.Files {
-		if liesIn(j.dir, f.Path) {
+		if isInside(j.dir, f.Path) {
 			return nil, fmt.Errorf("%s: this input file is in --output: choose another folder, or a pattern that "+
 				"excludes it", f.Path)
 		}

@@ -88,7 +88,7 @@ func valueOf(c *cli.Context, name string) string {
 	if c.Command != nil {
 		flags = c.Command.Flags
 	}
-	switch flagCalled(flags, name).(type) {
+	switch findFlag(flags, name).(type) {
 	case *cli.IntFlag, *cli.Int64Flag:
 		return "an integer"
 	case *cli.UintFlag, *cli.Uint64Flag:
@@ -114,7 +114,7 @@ func suggestFlag(c *cli.Context, typed string) string {
 	}
 	if c.Command.HelpName != c.App.Name {
 		for _, sub := range slices.Backward(c.Command.Subcommands) { // custom is the last of train
-			if flagCalled(sub.Flags, typed) != nil {
+			if findFlag(sub.Flags, typed) != nil {
 				return fmt.Sprintf(": flags of %s follow a subcommand, such as %s %s %s", c.Command.Name,
 					c.Command.HelpName, sub.Name, dashed(typed))
 			}
@@ -135,7 +135,7 @@ func siblingsWith(c *cli.Context, flag string) string {
 	}
 	var names []string
 	for _, s := range lineage[1].Command.Subcommands {
-		if flagCalled(s.Flags, flag) != nil {
+		if findFlag(s.Flags, flag) != nil {
 			names = append(names, s.Name)
 		}
 	}

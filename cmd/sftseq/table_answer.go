@@ -102,7 +102,7 @@ func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format 
 		if sameFile(in.Path, path) {
 			return nil, nil, fmt.Errorf("%s: --output would replace --input", path)
 		}
-		if liesIn(in.Path, path) {
+		if isInside(in.Path, path) {
 			return nil, nil, fmt.Errorf("%s: --output would be inside the folder of --input: choose another "+
 				"folder", path)
 		}

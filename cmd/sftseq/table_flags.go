@@ -32,7 +32,7 @@ func tableFlags() []cli.Flag {
 				Usage: "read a list of numbers for each token from `COLUMN`"},
 			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`",
 				DefaultText: "name of the record, or FILE:LINE"}),
-		advanced(inputGroup, formatFlags()...),
+		advancedGroup(inputGroup, formatFlags()...),
 		group(outputGroup,
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
 				Usage:     "write `FILE`: .jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans); or a part into DIR/",
@@ -95,13 +95,14 @@ func checkTableFlags(c *cli.Context) (given bool, err error) {
 	if c.IsSet("shard") || c.IsSet("on-error") {
 		return true, usage(c, "--shard and --on-error need --input with the files to read")
 	}
-	if err := refuseForLines(c.Args().First()); err != nil {
+	if err := refuseNonLines(c.Args().First()); err != nil {
 		return false, usage(c, "%w", err)
 	}
 	return false, nil
 }
 
-// copiesArrow reports whether input and output are Arrow files of sequences, which are processed by record.
+// copiesArrow reports whether input and output are Arrow files of sequences, which are processed by
+// record.
 func copiesArrow(c *cli.Context) bool {
 	if slices.ContainsFunc(tableNames, c.IsSet) || c.Bool(csvSafe) {
 		return false
@@ -228,7 +229,7 @@ func (in *tableInput) findSources(c *cli.Context) error {
 		}
 	}
 	if c.String("series") != "" {
-		if err := namesFlag(c, "series", &in.Options.Series); err != nil {
+		if err := parseNamesFlag(c, "series", &in.Options.Series); err != nil {
 			return err
 		}
 		in.Sources = []string{table.SeriesName(in.Options.Series)}
@@ -348,7 +349,8 @@ func (in *tableInput) keepError(err error) error {
 	return err
 }
 
-// checkDeclared returns an error if a file's declared token ids or features differ from the model's.
+// checkDeclared returns an error if a file's declared token ids or features differ from the
+// model's.
 func (in *tableInput) checkDeclared(c *cli.Context, config *sft.Config) error {
 	switch {
 	case !in.Tokens && !in.Points || table.ReadOnce(in.Path):
@@ -368,7 +370,7 @@ func (in *tableInput) checkIDs(config *sft.Config) error {
 		return nil // a file of another program declares nothing
 	}
 	defer r.Close()
-	if err := sameTokens(config, r.Spec()); err != nil {
+	if err := checkTokens(config, r.Spec()); err != nil {
 		return fmt.Errorf("%s: %w", in.Path, err)
 	}
 	return nil
@@ -386,7 +388,7 @@ func (in *tableInput) checkFeatures(c *cli.Context, config *sft.Config) error {
 	if err := table.MetadataNames(t, in.Path, seq.KeyFeatureNames, &names); err != nil || names == nil {
 		return err
 	}
-	if err := sameFeatures(config, names); err != nil {
+	if err := checkFeatures(config, names); err != nil {
 		return fmt.Errorf("%s: %w", in.Path, err)
 	}
 	return nil

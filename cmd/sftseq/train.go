@@ -321,9 +321,9 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	r.opened = append(r.opened, val)
 	if task.Of(config).Evaluator() != nil {
-		r.baseline = storedBaseline(c, data.set, "val", leftOut)
+		r.baseline = storedBaseline(c, data.set, "val", noBaselinesShown)
 	} else if ranksOf(c).first() {
-		if r.progress.frequencies, err = frequencies(c, config, data.set); err != nil {
+		if r.progress.frequencies, err = validationUnigramBits(c, config, data.set); err != nil {
 			return err
 		}
 	}
@@ -392,7 +392,8 @@ func (r *trainRun) close(c *cli.Context) (err error) {
 	return err
 }
 
-// checkpointOf returns the checkpoint to resume, or nil for a new run. Rank 0 reads it for all ranks.
+// checkpointOf returns the checkpoint to resume, or nil for a new run. Rank 0 reads it for all
+// ranks.
 func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	from, err := loadCheckpoint(c, dir)
 	if _, ok := errors.AsType[*distributed.Error](err); ok {

@@ -143,7 +143,7 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 		return err
 	}
 	d := set.Spec()
-	if !task.Matches(&d) || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil {
+	if !task.Matches(&d) || checkTokenizer(d.Tokenizer, want.Tokenizer) != nil {
 		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\ntrain on your own data "+
 			"with sftseq train custom --data %s",
 			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), shellQuote(set.Dir))
@@ -283,7 +283,7 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 		return nil, fmt.Errorf("--embedding-init %s: expected tokens with ids, found tokens with features, "+
 			"which are not embedded", init)
 	}
-	m, err := abandonable(c.Context, func() (*sft.Model, error) { return sft.NewModel(cfg, p.Settings.Seed), nil })
+	m, err := callWithContext(c.Context, func() (*sft.Model, error) { return sft.NewModel(cfg, p.Settings.Seed), nil })
 	if err != nil {
 		return nil, err
 	}
@@ -307,11 +307,11 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 	if p.InitFrom == "" {
 		return m, nil
 	}
-	source, err := load(c.Context, string(p.InitFrom))
+	source, err := loadWithContext(c.Context, string(p.InitFrom))
 	if err != nil {
 		return nil, err
 	}
-	if err := sameTokenizer(cfg.Tokenizer, source.Config.Tokenizer); err != nil {
+	if err := checkTokenizer(cfg.Tokenizer, source.Config.Tokenizer); err != nil {
 		return nil, fmt.Errorf("--init-from %s: %s: %w", p.InitFrom, p.DataName, err)
 	}
 	fresh, err := m.CopyFrom(source)

@@ -76,11 +76,11 @@ func runFlags(task *lra.Task) []cli.Flag {
 				DefaultText: generated, TakesFile: true},
 			&cli.StringFlag{Name: "init-from",
 				Usage: "initialize the weights from the model in `DIR`; other labels get a new head", TakesFile: true}),
-		only(hasKind(task, labelsKind), group(trainingGroup,
+		flagsIf(hasKind(task, labelsKind), group(trainingGroup,
 			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone",
 				Usage: "train a run for each `SEED,…` and report the mean"})),
 		group(trainingGroup, membersFlags(task)...),
-		advanced(trainingGroup,
+		advancedGroup(trainingGroup,
 			&cli.StringFlag{Name: "config",
 				Usage:     "read flags from a JSON `FILE` such as {\"batch\": 32}; the command line takes precedence",
 				TakesFile: true}),
@@ -89,7 +89,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 				Usage: "write the run to `DIR`", TakesFile: true},
 			&cli.BoolFlag{Name: "resume", Usage: "continue from the checkpoint in --out"},
 			&cli.BoolFlag{Name: "tensorboard", Usage: "write TensorBoard event files to --out"}),
-		advanced(outputGroup,
+		advancedGroup(outputGroup,
 			&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "write a checkpoint every `TIME`"},
 			&cli.IntFlag{Name: "stop-at", Usage: "stop after step `STEP`; --resume continues to the same end"}),
 		deviceFlags(device.Fastest),
@@ -132,17 +132,17 @@ func selectFlag(task *lra.Task) cli.Flag {
 // settingsFlags returns the flags that override a preset's settings.
 func settingsFlags(task *lra.Task) []cli.Flag {
 	whole := func(name, usage string) cli.Flag {
-		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: ofPreset}
+		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: presetDefault}
 	}
 	real := func(name, usage string) cli.Flag {
-		return &cli.Float64Flag{Name: name, Usage: usage, DefaultText: ofPreset}
+		return &cli.Float64Flag{Name: name, Usage: usage, DefaultText: presetDefault}
 	}
 	word := func(name, usage string) cli.Flag {
-		return &cli.StringFlag{Name: name, Usage: usage, DefaultText: ofPreset}
+		return &cli.StringFlag{Name: name, Usage: usage, DefaultText: presetDefault}
 	}
 	presets := group(trainingGroup, presetFlag(task))
 	if len(task.Presets) == 1 {
-		presets = advanced(trainingGroup, presetFlag(task))
+		presets = advancedGroup(trainingGroup, presetFlag(task))
 	}
 	return slices.Concat(presets,
 		group(trainingGroup,
@@ -152,7 +152,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 			whole("batch", "train on batches of `N` rows"),
 			real("lr", "set the highest learning rate"),
 			whole("patience", "stop after `N` evaluations without improvement; 0 never stops")),
-		advanced(trainingGroup,
+		advancedGroup(trainingGroup,
 			real("weight-decay", "set the weight decay of AdamW"),
 			word("schedule", "lower the learning rate by step, or over the whole run by cosine, linear or exponential"),
 			word("warmup", "raise the learning rate over `STEPS`, or untuned"),
@@ -163,36 +163,36 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 			word("stages", "train on some rows before the epochs: `STEPS:LENGTH,…`, STEPS:firstROWS or none"),
 			whole("eval-every", "evaluate every `N` steps; 0 is once an epoch"),
 			whole("log-every", "log metrics every `N` steps")),
-		only(hasKind(task, labelsKind), group(trainingGroup,
+		flagsIf(hasKind(task, labelsKind), group(trainingGroup,
 			selectFlag(task))),
-		only(hasKind(task, classesKind), advanced(trainingGroup,
+		flagsIf(hasKind(task, classesKind), advancedGroup(trainingGroup,
 			&cli.BoolFlag{Name: "span-decoding",
 				Usage:       "choose how logits become spans on the validation split (--select span-f1)",
-				DefaultText: ofPreset},
+				DefaultText: presetDefault},
 			&cli.BoolFlag{Name: "temperature-scaling",
 				Usage:       "calibrate probabilities by a temperature fitted on the validation split",
-				DefaultText: ofPreset})),
-		only(hasKind(task, classesKind), group(trainingGroup,
+				DefaultText: presetDefault})),
+		flagsIf(hasKind(task, classesKind), group(trainingGroup,
 			&cli.StringFlag{Name: "class-weights", DefaultText: "equal",
 				Usage: "weight the classes: balanced, or by a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
-		only(hasKind(task, tokensKind), advanced(trainingGroup,
+		flagsIf(hasKind(task, tokensKind), advancedGroup(trainingGroup,
 			word("embedding-init", "initialise embeddings: normal, fourier (levels of gray or sound) or codebook (spectra)"),
 			real("token-deletion", "delete a token in training with this probability"))),
-		only(hasKind(task, tokensKind) && hasKind(task, labelsKind), advanced(trainingGroup,
+		flagsIf(hasKind(task, tokensKind) && hasKind(task, labelsKind), advancedGroup(trainingGroup,
 			real("token-replacement", "replace a token by a random one in training with this probability"))),
-		only(hasKind(task, pointsKind), advanced(trainingGroup,
+		flagsIf(hasKind(task, pointsKind), advancedGroup(trainingGroup,
 			word("point-scale", "scale clouds at random by `MIN:MAX`, such as 0.6:1.4, or none"),
 			word("point-stretch", "scale each axis of clouds at random by `MIN:MAX`, such as 0.8:1.25, or none"),
 			word("point-rotation", "rotate clouds at random: none, z (about that axis) or any"),
 			real("point-shift", "shift clouds at random along each axis, by this distance at most"))),
 		group(modelGroup,
 			word("input-window", "read the first `N` tokens of a row, N:tail=M: the last M of N at its end; 0: all")),
-		advanced(modelGroup,
+		advancedGroup(modelGroup,
 			word("convolutions",
 				"convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none"),
 			word("ngrams",
 				"embed n-grams beside tokens: tokens:1-2:2^18 or bytes:3-6+2:2^20 (lengths, slots), or none")),
-		newArchitectureFlags(task, architectureFlags, ofPreset),
+		newArchitectureFlags(task, architectureFlags, presetDefault),
 		newArchitectureFlags(task, maskFlags, "from the data"),
 		newArchitectureFlags(task, regressionFlags, "smooth_l1"),
 	)
@@ -206,7 +206,7 @@ func trainFlags(task *lra.Task) []cli.Flag {
 func settingsFlagNames(c *cli.Context) (names []string) {
 	runNames := append(runFlags(lra.Custom(&seq.Manifest{})), cli.HelpFlag, helpAllFlag())
 	for _, f := range c.Command.Flags {
-		if name := f.Names()[0]; flagCalled(runNames, name) == nil {
+		if name := f.Names()[0]; findFlag(runNames, name) == nil {
 			names = append(names, name)
 		}
 	}
@@ -400,7 +400,7 @@ func readConfigFlags(c *cli.Context) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) { // in a fixed order, so that errors are reproducible
 		v := values[name]
-		if flagCalled(c.Command.Flags, name) == nil {
+		if findFlag(c.Command.Flags, name) == nil {
 			return fmt.Errorf("%s: unknown flag %q%s", path, name, siblingsWith(c, name))
 		}
 		switch v.(type) {

@@ -47,7 +47,7 @@ func (f *fusedRun) fitWeights() (*sft.Fusion, error) {
 		members = append(members, train.Member{Name: linearMember, Model: m})
 	}
 	for _, member := range f.members {
-		m, err := load(f.Context.Context, filepath.Join(f.out, member.name))
+		m, err := loadWithContext(f.Context.Context, filepath.Join(f.out, member.name))
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (f *fusedRun) fitWeights() (*sft.Fusion, error) {
 // this model again if the saved model was also trained on the validation split.
 func (f *fusedRun) loadOrFitLinear() (*sft.Model, error) {
 	if linearRecord(f.out).TrainedOn == nil {
-		return load(f.Context.Context, f.linearDir())
+		return loadWithContext(f.Context.Context, f.linearDir())
 	}
 	dir, err := os.MkdirTemp("", "sftseq-linear-")
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *fusedRun) loadOrFitLinear() (*sft.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return load(f.Context.Context, dir)
+	return loadWithContext(f.Context.Context, dir)
 }
 
 // refitLinear trains the linear model on the training and the validation split. config.json records

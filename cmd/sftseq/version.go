@@ -58,7 +58,7 @@ func printVersion(c *cli.Context) error {
 }
 
 func writeVersion(w io.Writer, info versionInfo) error {
-	l := &lines{w: w}
+	l := &lineWriter{w: w}
 	l.add("sftseq %s", info)
 	if info.Committed != "" {
 		l.add("committed %s", info.Committed)

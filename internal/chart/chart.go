@@ -21,12 +21,12 @@ type Axis struct {
 	Logarithmic bool
 	Zero        bool    // begin at 0
 	Low, High   float64 // limits, unless they are equal
-	Places      []Place // labelled values that replace the automatic ticks
+	Ticks       []Tick  // labelled values that replace the automatic ticks
 }
 
-// Place is a labelled value of an axis.
-type Place struct {
-	At          float64
+// Tick is a labelled value of an axis.
+type Tick struct {
+	Value       float64
 	Label, Note string // the note is drawn below the label
 }
 
@@ -93,7 +93,7 @@ func (c *Chart) draw(s *Scene, at Point) {
 			text{Point{f.left - tickGap, t.At + 4}, t.Label, labelSize, End, TextInk, false})
 	}
 	for _, t := range f.xTicks {
-		if len(c.Boxes) == 0 || len(c.X.Places) == 0 {
+		if len(c.Boxes) == 0 || len(c.X.Ticks) == 0 {
 			s.add(stroke{lines: [][]Point{{{t.At, f.top}, {t.At, f.bottom}}}, ink: GridInk, width: 1})
 		}
 		if t.Label != "" {
@@ -132,7 +132,7 @@ func (c *Chart) layout(at Point) frame {
 	if c.Name != "" {
 		f.top += nameRoom
 	}
-	if slices.ContainsFunc(c.X.Places, func(p Place) bool { return p.Note != "" }) {
+	if slices.ContainsFunc(c.X.Ticks, func(p Tick) bool { return p.Note != "" }) {
 		f.bottom -= lineRoom
 	}
 	xValues, yValues := c.values()
@@ -168,12 +168,12 @@ func half(t tick) float64 {
 
 // ticks returns the labelled values of the axis: its places, or about n round values.
 func (a *Axis) ticks(s Scale, n int) []tick {
-	if len(a.Places) == 0 {
+	if len(a.Ticks) == 0 {
 		return s.ticks(n)
 	}
 	var out []tick
-	for _, p := range a.Places {
-		out = append(out, tick{s.At(p.At), p.Label, p.Note})
+	for _, p := range a.Ticks {
+		out = append(out, tick{s.At(p.Value), p.Label, p.Note})
 	}
 	return out
 }
@@ -181,7 +181,7 @@ func (a *Axis) ticks(s Scale, n int) []tick {
 // places returns the labels of the x axis that fit without overlaps: round values or the given
 // places.
 func (a *Axis) places(s Scale) []tick {
-	if len(a.Places) == 0 && !a.Logarithmic {
+	if len(a.Ticks) == 0 && !a.Logarithmic {
 		for n := max(2, int((s.To-s.From)/60)); ; n-- {
 			if out := s.ticks(n); n == 2 || !crowded(out) {
 				return out

@@ -47,11 +47,11 @@ func pictures() map[string]*Scene {
 		Y: Axis{Label: "rows (%)", Zero: true}, Series: []Series{line("train", 0, 1, 0, 1000000, 8)}},
 		Chart{X: Axis{Label: "length (tokens)", Logarithmic: true}, Y: Axis{Label: "norm", Logarithmic: true},
 			Series: []Series{line("val", 1, 500, 1e-3, 640, 1e6)}})
-	var places []Place
+	var places []Tick
 	for _, n := range []int{16, 32, 64, 1000, 1024, 1048576, 1048577, 16777216} {
-		places = append(places, Place{At: float64(n), Label: fmt.Sprint(n)})
+		places = append(places, Tick{Value: float64(n), Label: fmt.Sprint(n)})
 	}
-	add("many places", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true, Places: places},
+	add("many places", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true, Ticks: places},
 		Y: Axis{Label: "tokens/s", Zero: true}, Series: []Series{line("a", 0, 16, 1, 16777216, 1e6)}})
 	var many []Series
 	for i := range 60 {
@@ -62,14 +62,14 @@ func pictures() map[string]*Scene {
 	var boxes []Box
 	places = nil
 	for i := range 5 {
-		places = append(places, Place{At: float64(i) + .5,
+		places = append(places, Tick{Value: float64(i) + .5,
 			Label: fmt.Sprintf("%d–%d", i*10000, i*10000+9999), Note: "1234567 rows"})
 		for j := range 3 {
 			left := float64(i) + float64(j)/3
 			boxes = append(boxes, Box{From: left, To: left + .3, Value: 100, Ink: palette[j], Label: "100.0"})
 		}
 	}
-	add("bars", Chart{Width: 620, Height: 280, X: Axis{Label: "length (tokens)", Low: 0, High: 5, Places: places},
+	add("bars", Chart{Width: 620, Height: 280, X: Axis{Label: "length (tokens)", Low: 0, High: 5, Ticks: places},
 		Y: Axis{Label: "accuracy (%)"}, Boxes: boxes})
 	out["strip"] = Strip{Name: "strip", Length: 100001, Rows: []StripRow{
 		{Name: "tokens", Ink: NoteInk, Levels: make([]float64, 100001)},

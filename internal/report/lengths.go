@@ -62,8 +62,8 @@ func newLengthChart(runs []Run, group []int) lengthChart {
 			name = fmt.Sprint(bin.From)
 		}
 		middle := float64(b) + 0.5
-		picture.X.Places = append(picture.X.Places,
-			chart.Place{At: middle, Label: name, Note: fmt.Sprintf("%d rows", bin.Rows)})
+		picture.X.Ticks = append(picture.X.Ticks,
+			chart.Tick{Value: middle, Label: name, Note: fmt.Sprintf("%d rows", bin.Rows)})
 		for n, i := range group {
 			accuracy := 100 * runs[i].Results.Report.ByLength[b].Accuracy
 			left := middle + (float64(n)-float64(len(group))/2)*width
