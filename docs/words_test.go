@@ -22,19 +22,19 @@ var avoided = []struct {
 	phrases     []string
 	pages, code int
 }{
-	{[]string{"tell", "tells", "told", "telling"}, 0, 7},
-	{[]string{"so many"}, 0, 1},
-	{[]string{"as many"}, 0, 26},
+	{[]string{"tell", "tells", "told", "telling"}, 0, 0},
+	{[]string{"so many"}, 0, 0},
+	{[]string{"as many"}, 0, 22},
 	{[]string{"others than"}, 0, 0},
-	{[]string{"one that is"}, 0, 1},
+	{[]string{"one that is"}, 0, 0},
 	{[]string{"as it is", "as it was"}, 0, 1},
-	{[]string{"at once"}, 0, 4},
+	{[]string{"at once"}, 0, 1},
 	{[]string{"what is there", "what there is", "what that is"}, 0, 0},
 	{[]string{"by heart"}, 0, 0},
 	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 0},
 	{[]string{"simple model", "simple models"}, 0, 0},
-	{[]string{"processor", "processors"}, 0, 12},
-	{[]string{fragment}, 0, 3},
+	{[]string{"processor", "processors"}, 0, 0},
+	{[]string{fragment}, 0, 2},
 }
 
 // fragment counts comments behind code that begin with one of fragmentWords.

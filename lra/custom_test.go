@@ -65,8 +65,9 @@ func TestCustomPreset(t *testing.T) {
 				s.Patience, s.Select, s.TemperatureScaling)
 		}
 		unguarded := customPreset(m, RunFlags{}).Settings // settings without the safeguards for users' data
-		if unguarded.Patience != 0 || unguarded.TemperatureScaling || unguarded.Select != "" || !unguarded.FollowsEnd() &&
-			math.Abs(math.Pow(unguarded.DecayRate, float64(unguarded.Epochs/unguarded.StepSize))-0.1) > 0.02 {
+		if unguarded.Patience != 0 || unguarded.TemperatureScaling || unguarded.Select != "" ||
+			!unguarded.FollowsEnd() &&
+				math.Abs(math.Pow(unguarded.DecayRate, float64(unguarded.Epochs/unguarded.StepSize))-0.1) > 0.02 {
 			t.Errorf("%d rows of %d tokens, without safeguards: settings %+v", c.rows, c.length, unguarded)
 		}
 		must.Check(t, p.Settings.Validate(), c.rows, "rows of", c.length, "tokens")

@@ -36,7 +36,8 @@ func TestImportedIDs(t *testing.T) {
 		firstIDs(t, images, "test")); got != "[data_batch_5.bin:2 data_batch_5.bin:3] [test_batch.bin:0 test_batch.bin:1 test_batch.bin:2]" {
 		t.Errorf("ids of images: %s", got)
 	}
-	texts, err := Text.Convert(context.Background(), writeArchive(t, reviews(), "aclImdb/"), t.TempDir(), ConvertOptions{})
+	texts, err := Text.Convert(context.Background(), writeArchive(t, reviews(), "aclImdb/"), t.TempDir(),
+		ConvertOptions{})
 	must.Succeed(t, err)
 	for split, from := range map[string]string{"train": "train", "val": "train", "test": "test"} {
 		seen := map[string]bool{}

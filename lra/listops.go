@@ -95,10 +95,13 @@ func (r *ListOpsRule) Validate() error {
 var listOpsPaper = &Preset{
 	Name:        "paper",
 	Description: "published: 6 layers of 128, 96,000 expressions, 50 epochs",
-	Config:      modified(encoderConfig(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
-	Settings:    paperSettings(50, 64, 0.01),
-	Data:        GenerateOptions{Train: 96000, Val: 2000, Test: 2000, Seed: 1},
-	DataName:    "listops-lra-1",
+	Config: modified(encoderConfig(6, 128, 512, 256), func(c *sft.Config) {
+		c.EmbeddingDropout,
+			c.FeedForward = 0.1, 0.2
+	}),
+	Settings: paperSettings(50, 64, 0.01),
+	Data:     GenerateOptions{Train: 96000, Val: 2000, Test: 2000, Seed: 1},
+	DataName: "listops-lra-1",
 }
 
 // listOpsWithShort adds shorter expressions to the training split.

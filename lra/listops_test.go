@@ -148,7 +148,8 @@ func TestListOpsDistribution(t *testing.T) {
 	checkWithin("rows up to 701", fractionUpTo(701), 0.25, quartile(0.25))
 	checkWithin("rows up to 949", fractionUpTo(949), 0.5, quartile(0.5))
 	checkWithin("rows up to 1305", fractionUpTo(1305), 0.75, quartile(0.75))
-	checkWithin("majority class", float64(slices.Max(labels[:]))/float64(n), 0.171, deviation(0.171, n)+deviation(0.171, 20000))
+	checkWithin("majority class", float64(slices.Max(labels[:]))/float64(n), 0.171, deviation(0.171,
+		n)+deviation(0.171, 20000))
 	correct := 0
 	for _, counts := range roots {
 		correct += slices.Max(counts[:])

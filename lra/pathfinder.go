@@ -42,10 +42,13 @@ that is commonly reported; 9 and 6 are the easier ones.`,
 var pathfinderPaper = &Preset{
 	Name:        "paper",
 	Description: "published: 6 layers of 128, 200 epochs",
-	Config:      modified(encoderConfig(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
-	Settings:    paperSettings(200, 64, 0.01),
-	Data:        GenerateOptions{Train: 160000, Val: 20000, Test: 20000, Seed: 1},
-	DataName:    "pathfinder-2",
+	Config: modified(encoderConfig(6, 128, 512, 256), func(c *sft.Config) {
+		c.EmbeddingDropout,
+			c.FeedForward = 0.1, 0.2
+	}),
+	Settings: paperSettings(200, 64, 0.01),
+	Data:     GenerateOptions{Train: 160000, Val: 20000, Test: 20000, Seed: 1},
+	DataName: "pathfinder-2",
 }
 
 // pathfinderQuick trains on the easiest of the three official rules. It begins with shorter

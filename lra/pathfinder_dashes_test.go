@@ -199,7 +199,8 @@ func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash,
 			hidden[p.index()] = true
 		}
 	}
-	markDashes := [2][]possibleDash{possibleDashes(pixels, marks[0], &hidden), possibleDashes(pixels, marks[1], &hidden)}
+	markDashes := [2][]possibleDash{possibleDashes(pixels, marks[0], &hidden), possibleDashes(pixels, marks[1],
+		&hidden)}
 	candidates := append(append([]possibleDash{}, markDashes[0]...), markDashes[1]...) // before dashes of equal light
 	for i := range pixels {
 		candidates = append(candidates, possibleDashes(pixels, spot{i / traceSide, i % traceSide}, &hidden)...)

@@ -232,7 +232,8 @@ func officialPathfinder(t testing.TB) map[string]string {
 // TestPathfinderOfficial checks that the images of an official folder are imported in the order of
 // the metadata, without the empty file.
 func TestPathfinderOfficial(t *testing.T) {
-	d, err := Pathfinder.Convert(context.Background(), writeDir(t, officialPathfinder(t)), t.TempDir(), ConvertOptions{})
+	d, err := Pathfinder.Convert(context.Background(), writeDir(t, officialPathfinder(t)), t.TempDir(),
+		ConvertOptions{})
 	must.Succeed(t, err)
 	want := 0
 	for split, rows := range map[string]int64{"train": 25, "val": 2, "test": 2} {
@@ -263,8 +264,9 @@ func TestBadPathfinder(t *testing.T) {
 			`0.npy:1: expected the label 0 or 1, found "2"`},
 		"too few fields": {"metadata/0.npy", "imgs/0 sample_0.png\n",
 			"0.npy:1: expected folder, file, number and label, found 2 fields"},
-		"no image":                {"metadata/0.npy", "imgs/0 sample_77.png 0 1\n", "sample_77.png: no such file"},
-		"path outside the folder": {"metadata/0.npy", "../../etc passwd 0 1\n", "0.npy:1: expected a file below the folder"},
+		"no image": {"metadata/0.npy", "imgs/0 sample_77.png 0 1\n", "sample_77.png: no such file"},
+		"path outside the folder": {"metadata/0.npy", "../../etc passwd 0 1\n",
+			"0.npy:1: expected a file below the folder"},
 		"another size": {"imgs/0/sample_0.png", imageFile(t, 1, 33),
 			"sample_0.png: expected 32×32 pixels, found 33×32"},
 		"no picture":     {"imgs/0/sample_0.png", "this is text and no picture", "sample_0.png: png: invalid format"},

@@ -140,7 +140,8 @@ func TestPaperPresets(t *testing.T) {
 		}
 		if want := []float64{.6, 1.4}; slices.Equal(s.PointScale, want) != c.cloud || s.PointShift != 0 ||
 			s.Schedule != "" || s.Steps != 0 {
-			t.Errorf("%s %s: settings %+v, want the point scale %v only for clouds, no shift, schedule or steps", c.task,
+			t.Errorf("%s %s: settings %+v, want the point scale %v only for clouds, no shift, schedule or steps",
+				c.task,
 				c.preset, s, want)
 		}
 		if m.NumSampledTokens != c.sampled || m.DropToken != c.dropToken || m.HiddenSize != c.hidden ||
@@ -151,7 +152,8 @@ func TestPaperPresets(t *testing.T) {
 		}
 		if published := c.task == "modelnet40"; (m.Pooling == config.MaxPooling) != published ||
 			(m.PoolingSamples == 512) != published {
-			t.Errorf("%s %s: pooling %q of %d, want the maximum of 512 only for modelnet40", c.task, c.preset, m.Pooling,
+			t.Errorf("%s %s: pooling %q of %d, want the maximum of 512 only for modelnet40", c.task, c.preset,
+				m.Pooling,
 				m.PoolingSamples)
 		}
 		spec := must.Get(task.Spec())(t)

@@ -112,7 +112,8 @@ func TestMatches(t *testing.T) {
 			func(s *seq.Spec) { s.EdgeFeatureNames = []string{"border_pixels", "mean_gradient"} }), false},
 	} {
 		if got := c.task.Matches(c.spec); got != c.want {
-			t.Errorf("%s matches %s with %d features: %v, want %v", c.task.Name, c.spec.Name, len(c.spec.FeatureNames), got,
+			t.Errorf("%s matches %s with %d features: %v, want %v", c.task.Name, c.spec.Name,
+				len(c.spec.FeatureNames), got,
 				c.want)
 		}
 	}

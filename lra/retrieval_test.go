@@ -82,7 +82,8 @@ func officialPairFiles() map[string]string {
 
 // TestRetrieval checks that the official files become the expected rows.
 func TestRetrieval(t *testing.T) {
-	d := must.Get(Retrieval.Convert(context.Background(), writeDir(t, officialPairFiles()), t.TempDir(), ConvertOptions{}))(t)
+	d := must.Get(Retrieval.Convert(context.Background(), writeDir(t, officialPairFiles()), t.TempDir(),
+		ConvertOptions{}))(t)
 	if d.Manifest.Name != "retrieval" {
 		t.Errorf("name of the official pairs %s, want retrieval", d.Manifest.Name)
 	}
@@ -108,7 +109,8 @@ func TestRetrievalIDs(t *testing.T) {
 		filepath.Join(writeDir(t, map[string]string{"y.tsv": "d/1\tone\nd/2\ttwo\n"}), "y.tsv"),
 		writeDir(t, texts), writeArchive(t, texts, "top/"),
 	} {
-		d, err := Retrieval.Convert(context.Background(), writeDir(t, ids), t.TempDir(), ConvertOptions{Documents: docs})
+		d, err := Retrieval.Convert(context.Background(), writeDir(t, ids), t.TempDir(),
+			ConvertOptions{Documents: docs})
 		must.Succeed(t, err)
 		sums = append(sums, d.Manifest.Name+d.Manifest.Splits["train"].Checksum)
 	}
@@ -135,7 +137,8 @@ func TestBadPairs(t *testing.T) {
 			"new_aan_pairs.eval.tsv:1: expected 5 fields between tabs, found 6"},
 		"an empty text": {officialPairFiles(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\t\n",
 			`new_aan_pairs.eval.tsv:1: the text of "b" is empty`},
-		"an empty file": {officialPairFiles(), "new_aan_pairs.eval.tsv", "", "new_aan_pairs.eval.tsv: the file is empty"},
+		"an empty file": {officialPairFiles(), "new_aan_pairs.eval.tsv", "",
+			"new_aan_pairs.eval.tsv: the file is empty"},
 		"an unknown id": {ids, "x.test.only_ids.tsv", "1\ta\tc\n",
 			`x.test.only_ids.tsv:1: document "c" is missing among the 2`},
 		"ids and texts": {ids, "x.test.only_ids.tsv", "1\ta\tb\tx\ty\n",

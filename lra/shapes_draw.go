@@ -111,7 +111,8 @@ var shapes = []shape{
 	{"ball", []string{"ball"}, func(func(lo, hi float64) float64) []surface { return []surface{sphere(0, vec{}, 1)} }},
 	{"bolt", []string{"head", "shaft"}, func(between func(lo, hi float64) float64) []surface {
 		head, r, l := between(0.2, 0.4), between(0.2, 0.35), between(0.8, 1.6)
-		return append(closedCylinder(0, 0, vec{0, 0, head / 2}, between(0.5, 0.7), head), cylinderSide(1, vec{0, 0, -l / 2}, r, l),
+		return append(closedCylinder(0, 0, vec{0, 0, head / 2}, between(0.5, 0.7), head), cylinderSide(1,
+			vec{0, 0, -l / 2}, r, l),
 			disc(1, vec{0, 0, -l}, r, -1))
 	}},
 	{"box", []string{"box"}, func(between func(lo, hi float64) float64) []surface {

@@ -89,7 +89,8 @@ func writeArchive(t testing.TB, files map[string]string, prefix string) string {
 func TestText(t *testing.T) {
 	files := reviews()
 	var sums []string
-	for _, from := range []string{writeDir(t, files), writeArchive(t, files, "aclImdb/"), writeArchive(t, files, "./")} {
+	for _, from := range []string{writeDir(t, files), writeArchive(t, files, "aclImdb/"), writeArchive(t, files,
+		"./")} {
 		d := must.Get(Text.Convert(context.Background(), from, t.TempDir(), ConvertOptions{}))(t)
 		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["val"].Checksum+
 			d.Manifest.Splits["test"].Checksum)

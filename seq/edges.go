@@ -165,10 +165,14 @@ func (r *Rows) loadEdges(spec *Spec) (err error) {
 	}
 	for i := range r.Len() {
 		if n, want := c.features.count(i), c.ends.count(i); n != want {
-			return fmt.Errorf("%s: expected features for %d edges, found features for %d", c.features.location(r, i), want, n)
+			return fmt.Errorf("%s: expected features for %d edges, found features for %d", c.features.location(r, i),
+				want, n)
 		}
 	}
-	return c.features.forEachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.EdgeFeatureNames) })
+	return c.features.forEachItem(r, func(_ int,
+		row []float32) error {
+		return checkFinite(row, spec.EdgeFeatureNames)
+	})
 }
 
 // Edges returns a copy of the edges of row i with both ends in the window. It returns nil if the

@@ -108,7 +108,8 @@ func loadItems[T int32 | float32](r *Rows, c itemColumn[T], minItems int32) (*it
 			return nil, fmt.Errorf("%s: offsets %d to %d do not lie within the %d %ss", c.location(r, i), from, to,
 				items.Len(), c.kind.name)
 		case to-from < minItems:
-			return nil, fmt.Errorf("%s: expected at least one %s, found an empty sequence", c.location(r, i), c.kind.name)
+			return nil, fmt.Errorf("%s: expected at least one %s, found an empty sequence", c.location(r, i),
+				c.kind.name)
 		}
 	}
 	numbers, span, err := c.load(items)

@@ -36,7 +36,8 @@ func TestLayout(t *testing.T) {
 			item := schema.Field(0).Type.(*arrow.ListType).Elem()
 			if version, _ := schema.Metadata().GetValue(KeyVersion); !arrow.TypeEqual(item, c.item) ||
 				version != c.version {
-				t.Errorf("vocabulary %d, pad %v: type %v, version %s, want %v, %s", c.vocab, c.pad, item, version, c.item,
+				t.Errorf("vocabulary %d, pad %v: type %v, version %s, want %v, %s", c.vocab, c.pad, item, version,
+					c.item,
 					c.version)
 			}
 			if c.vocab < 2 {
@@ -98,7 +99,8 @@ func TestNarrowColumns(t *testing.T) {
 		}
 		metadata := arrow.MetadataFrom(keys)
 		tokens := arrow.Field{Name: ColumnTokens, Type: arrow.ListOf(c.item)}
-		_, _, err := readAll(bytes.NewReader(foreignStream(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata), c.json)))
+		_, _, err := readAll(bytes.NewReader(foreignStream(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata),
+			c.json)))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v from %s, vocabulary %s, pad %q: error %v, want %q", c.item, c.first, c.vocab, c.pad, err,
 				c.want)

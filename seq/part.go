@@ -62,7 +62,8 @@ func (p *part) Next() (arrow.Record, error) {
 	for p.remaining > 0 {
 		record, err := p.Stream.Next()
 		if err == io.EOF {
-			err = fmt.Errorf("expected %d more rows, found the end of the file: another program may have changed it", p.remaining)
+			err = fmt.Errorf("expected %d more rows, found the end of the file: another program may have changed it",
+				p.remaining)
 		}
 		if err != nil {
 			return nil, err

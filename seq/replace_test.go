@@ -37,7 +37,8 @@ func TestReplace(t *testing.T) {
 		}
 		if !finish {
 			b.Abort()
-			if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || !slices.Equal(fileNames(t, dir), oldFiles) {
+			if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || !slices.Equal(fileNames(t, dir),
+				oldFiles) {
 				t.Errorf("the data set changed after Abort: error %v, files %q", err, fileNames(t, dir))
 			}
 			continue

@@ -23,8 +23,9 @@ const (
 	keyGroup      = 8                      // keys that share one window
 	entryBytes    = 4 * 4                  // bytes per entry: one cell in each of four rows
 	queriesShared = 64*12 + 128*12 + 2*4*8 // bytes of shared memory in addition to rows
-	windowShared  = 32 << 10               // maximum bytes of shared memory; with more, fewer workgroups run concurrently
-	maxFixedBits  = 17                     // with more bits, more values overflow the window's cells
+	// maximum bytes of shared memory; with more, fewer workgroups run concurrently
+	windowShared = 32 << 10
+	maxFixedBits = 17 // with more bits, more values overflow the window's cells
 )
 
 func attentionBackward(r *recorder, k tensor.AttentionBackward) {

@@ -22,7 +22,8 @@ tables. Needs the CPU, or a GPU that times its kernels.`,
 	columns: []string{"part", "k", "paper (10⁹)", "full (10⁹)", "time", "10⁹/s"},
 	prepare: func(f *flags) measurement {
 		c := &costs{}
-		f.intListFlag(&c.sampled, "k", []int{1024, 512, 256, 128, 64}, 1, bench.TableLength, "numbers of sampled tokens")
+		f.intListFlag(&c.sampled, "k", []int{1024, 512, 256, 128, 64}, 1, bench.TableLength,
+			"numbers of sampled tokens")
 		f.intFlag(&c.reps, "reps", 5, 1, 1<<20, "timed runs; medians are printed")
 		f.deviceFlags(&c.runDevice, 1)
 		return c.report
@@ -53,7 +54,8 @@ var costParts = []costPart{
 	{name: "sampling", operations: func(n, k, d, _ float64) float64 { return costSequences * (2*n*d + 3*k*d) },
 		paperCounts: map[float64]float64{1: 0.0037, 0.5: 0.0037, 0.25: 0.0037, 0.125: 0.0037, 0.0625: 0.0037},
 		seconds:     func(p *bench.LayerParts) float64 { return p.Sampling }},
-	{name: "Q", operations: tokenProjection, matchesPaper: true, seconds: func(p *bench.LayerParts) float64 { return p.Q }},
+	{name: "Q", operations: tokenProjection, matchesPaper: true,
+		seconds: func(p *bench.LayerParts) float64 { return p.Q }},
 	{name: "K", operations: sampledProjection, matchesPaper: true,
 		seconds: func(p *bench.LayerParts) float64 { return p.K }},
 	{name: "V", operations: sampledProjection, matchesPaper: true,

@@ -161,7 +161,8 @@ func TestConvergence(t *testing.T) {
 // seed.
 func TestSampling(t *testing.T) {
 	dir := t.TempDir()
-	table, points := runMeasurement[curvePoint](t, dir, "sampling", "--data", smallShapes(t), "--steps", "3", "--k", "2,20",
+	table, points := runMeasurement[curvePoint](t, dir, "sampling", "--data", smallShapes(t), "--steps", "3", "--k",
+		"2,20",
 		"--seeds", "1,2", "--device", "cpu")
 	if len(points) != 2*2*2*3 || !strings.Contains(table, "\nk 2 (10%)  ") ||
 		readRunConfig(t, dir, "k-2").NumSampledTokens != 2 || readRunConfig(t, dir, "k-20").NumSampledTokens != 20 {
@@ -178,7 +179,8 @@ func TestStudiesOfTrainedModels(t *testing.T) {
 	cancel()
 	execute(stopped, t, 1, "run the same command to resume", append([]string{"relative", "--out", dir}, relative...)...)
 	_, points := runMeasurement[curvePoint](t, dir, "relative", relative...)
-	both, features, relation := readRunConfig(t, dir, "both"), readRunConfig(t, dir, "features"), readRunConfig(t, dir, "relation")
+	both, features, relation := readRunConfig(t, dir, "both"), readRunConfig(t, dir, "features"), readRunConfig(t,
+		dir, "relation")
 	if len(points) != 3*2*3 || both.Relative != config.DistanceRelation || both.Input == relation.Input ||
 		relation.Input != config.OnesInput || features.Relative != config.NoRelation ||
 		relation.Relative != config.DistanceRelation {

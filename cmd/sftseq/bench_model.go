@@ -207,7 +207,9 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
 	if c.IsSet("k") {
-		m.config.NumSampledTokens = c.Int("k")
+		if m.config.NumSampledTokens = c.Int("k"); !m.config.HasAttention() {
+			m.config.Relative = config.NoRelation
+		}
 		if err := m.config.Validate(); err != nil {
 			return nil, usage(c, "--k: %w", err)
 		}

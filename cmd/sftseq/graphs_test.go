@@ -74,7 +74,8 @@ func TestGraphs(t *testing.T) {
 	printed(t, "", "data", "generate", "shapes", "--out", clouds, "--train", "0", "--val", "0",
 		"--test", "2", "--points", "4")
 	for want, args := range map[string][]string{
-		"--relative edges: expected another value, because the tokens have no edges": {"train", "custom", "--members", "sft",
+		"--relative edges: expected another value, because the tokens have no edges": {"train", "custom", "--members",
+			"sft",
 			"--data", clouds, "--out",
 			dir + "2", "--relative", "edges"},
 		"expected a regular file, because graphs are read several times": {"data", "convert", "graph",

@@ -206,7 +206,8 @@ func (r *ranks) inTurn(f func() error) error {
 }
 
 // scoreFunctions returns functions that score and embed rows on all ranks together.
-func (r *ranks) scoreFunctions(s *sft.Scorer) (func(context.Context, []seq.Example) ([]sft.Output, error), evaluation.Embed) {
+func (r *ranks) scoreFunctions(s *sft.Scorer) (func(context.Context, []seq.Example) ([]sft.Output, error),
+	evaluation.Embed) {
 	if r == nil {
 		return s.Examples, s.Embeddings
 	}

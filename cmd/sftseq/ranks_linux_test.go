@@ -319,8 +319,9 @@ func TestRanksFullDisk(t *testing.T) {
 		t.Fatalf("error %v, output:\n%s", err, text)
 	}
 	must.Succeed(t, os.Remove(ballast))
-	if text, err := runWithin(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, rankArgs(data, out)...),
-		"--resume")...), time.Minute); err != nil {
+	if text, err := runWithin(t, mpirun(t, "mpirun.openmpi", 2,
+		append(append([]string{program}, rankArgs(data, out)...),
+			"--resume")...), time.Minute); err != nil {
 		t.Fatalf("error %v, output:\n%s", err, text)
 	}
 	compareRuns(t, whole, out)

@@ -132,7 +132,8 @@ func openReportRun(c *cli.Context, member reportRun) (run report.Run, err error)
 	for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", provenance.StartsFile,
 		tokenizers.FileName} {
 		if sameFile(c.String("out"), filepath.Join(dir, file)) {
-			return run, usage(c, "--out %s: this would overwrite a file of the run: choose another path", c.String("out"))
+			return run, usage(c, "--out %s: this would overwrite a file of the run: choose another path",
+				c.String("out"))
 		}
 	}
 	return run, nil

@@ -50,7 +50,8 @@ func TestServeMemory(t *testing.T) {
 			untilListening(t, server)
 
 			warmup := newEditor(t, socket) // allocates the memory of the model's forward passes
-			warmup.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warmup.nextID(),
+			warmup.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`,
+				warmup.nextID(),
 				strings.Repeat("7 ", 4000))
 			warmup.finish()
 			idle := resident(t, server.Process.Pid, "VmRSS")

@@ -91,7 +91,8 @@ func TestServeEnvironment(t *testing.T) {
 		}
 	}
 	over := operate(t, "--model-name", "of-the-command-line")
-	if _, text := over.get(t, "/v1/models", "first-client-0000"); !strings.Contains(text, `"id":"of-the-command-line"`) {
+	if _, text := over.get(t, "/v1/models", "first-client-0000"); !strings.Contains(text,
+		`"id":"of-the-command-line"`) {
 		t.Errorf("unexpected output:\n%s", text)
 	}
 	t.Setenv("SFTSEQ_MAX_INFLIGHT", "many")

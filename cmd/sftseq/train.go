@@ -340,8 +340,8 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	r.opened = append(r.opened, r.trainer)
 	r.progress.begin(r.trainer, r.device.Name()+ranksOf(c).describe())
-	if text := describeResolution(val.Len()); text != "" && task.Of(config).ComparisonMetric(r.trainer.Settings().Select) == "" {
-		r.progress.line(text)
+	if t := describeResolution(val.Len()); t != "" && task.Of(config).ComparisonMetric(r.trainer.Settings().Select) == "" {
+		r.progress.line(t)
 	}
 	if !ranksOf(c).first() {
 		return nil

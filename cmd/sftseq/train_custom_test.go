@@ -139,7 +139,7 @@ func TestModelFlags(t *testing.T) {
 	data, out := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	for _, c := range []struct{ flag, value, want string }{
 		{"--hidden", "17", "--hidden 17: expected a multiple of"},
-		{"-k", "0", "-k 0: expected 1 to"},
+		{"-k", "-1", "-k -1: expected 0 to"},
 		{"--layers", "-1", "--layers -1: expected 1 to"},
 		{"--max-length", "0", "--max-length 0: expected 1 to"},
 		{"--input-window", "-1", "--input-window -1: expected at least 1"},

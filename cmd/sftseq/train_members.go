@@ -203,7 +203,8 @@ func (f *fusedRun) plan(m *seq.Manifest) error {
 		if err == nil {
 			err = errors.Join(c.Set("members", k.name), c.Set("seeds", ""))
 		}
-		if err == nil && !(f.Bool("resume") && slices.Contains(startedKinds(f.out), k)) { // checkpoints record the flags
+		// checkpoints record the flags
+		if err == nil && !(f.Bool("resume") && slices.Contains(startedKinds(f.out), k)) {
 			err = f.kindFlags(c, m, k)
 		}
 		if err != nil {

@@ -104,13 +104,15 @@ func planSteps(c *cli.Context, m *seq.Manifest, seed uint64, name string, within
 	}
 	within = time.Duration(remaining)
 	flags := runFlagsOf(c)
-	p := &lengthPlan{rows: m.Splits["train"].Rows, validationRows: m.Splits["val"].Rows, task: func(steps int) *lra.Task {
-		flags.Steps = steps
-		return lra.CustomRun(m, flags)
-	}}
+	p := &lengthPlan{rows: m.Splits["train"].Rows, validationRows: m.Splits["val"].Rows,
+		task: func(steps int) *lra.Task {
+			flags.Steps = steps
+			return lra.CustomRun(m, flags)
+		}}
 	defaults := p.task(0).Presets[0].Settings
 	all := stepsOf(&defaults, p.rows)
-	if p.times, err = measureSteps(c, p.task(0), seed, all, time.Duration(measuredFraction*float64(within))); err != nil {
+	if p.times, err = measureSteps(c, p.task(0), seed, all,
+		time.Duration(measuredFraction*float64(within))); err != nil {
 		return err
 	}
 	within -= time.Duration(measuredFraction * float64(within))
@@ -134,7 +136,8 @@ func roundStep(d time.Duration) time.Duration {
 
 // measureSteps trains for the given duration in a temporary directory. The result is 0 if the run
 // ends before its speed is known. All ranks return the measurement of the first rank.
-func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, duration time.Duration) (p stepTimes, err error) {
+func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, duration time.Duration) (p stepTimes,
+	err error) {
 	dir, err := os.MkdirTemp("", "sftseq-")
 	if err != nil {
 		return p, err

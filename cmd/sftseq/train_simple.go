@@ -18,7 +18,8 @@ import (
 // seconds. A failure does not fail the run.
 func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	if r.baseline != nil {
-		return r.baseline.String(), task.DescribeBetterBaseline(task.Accuracies(r.baseline), r.trainer.State().Best, task.AsPercent)
+		return r.baseline.String(), task.DescribeBetterBaseline(task.Accuracies(r.baseline), r.trainer.State().Best,
+			task.AsPercent)
 	}
 	if !ranksOf(c).first() {
 		return "", ""

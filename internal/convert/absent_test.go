@@ -12,7 +12,8 @@ import (
 // TestAbsentColumns checks that a requested column that no JSON line has is reported once per file,
 // together with the existing columns. JSON lines have no header in which to look for the column.
 func TestAbsentColumns(t *testing.T) {
-	typed := writeFile(t, "typed.jsonl", "{\"text\":\"one\",\"Label\":\"a\"}\n{\"text\":\"two\",\"id\":7,\"Label\":\"b\"}\n")
+	typed := writeFile(t, "typed.jsonl",
+		"{\"text\":\"one\",\"Label\":\"a\"}\n{\"text\":\"two\",\"id\":7,\"Label\":\"b\"}\n")
 	whole := writeFile(t, "whole.jsonl",
 		strings.Repeat("{\"id\":1}\n", 20)+"{\"text\":\"three\",\"label\":null}\n{\"text\":\"four\",\"label\":\"c\"}\n")
 	broken := writeFile(t, "broken.jsonl", "{\"body\":\n[]\n")

@@ -36,7 +36,8 @@ func idsOf(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 // record or file, otherwise its location. Skipped rows must not shift the ids of later rows.
 func TestIDs(t *testing.T) {
 	csv := writeFile(t, "a.csv", "key,label,text\nk1,x,one\nk2,x,\n,y,\"mul\nti\"\nk4,x,four\n")
-	other := writeFile(t, "b.jsonl", "{\"text\":\"five\",\"label\":\"x\",\"key\":7}\n{\"text\":\"six\",\"label\":\"x\"}\n")
+	other := writeFile(t, "b.jsonl",
+		"{\"text\":\"five\",\"label\":\"x\",\"key\":7}\n{\"text\":\"six\",\"label\":\"x\"}\n")
 	fasta := writeFile(t, "c.fa", ">s1 first\nAC\n>s2\nGT\n>\nGG\n")
 	sounds := t.TempDir()
 	for _, name := range []string{"dog/1.wav", "cat/1.wav", "cat/2\xff.wav"} {

@@ -42,7 +42,8 @@ func TestExtract(t *testing.T) {
 // TestPatterns checks that classes and splits are extracted from texts, and that rows which do not
 // match are left out and counted by reason.
 func TestPatterns(t *testing.T) {
-	from := writeFile(t, "x.csv", "text,label\na,0_a_1.wav\nb,1_a_12.wav\nc,2_b_4.wav\nd,readme\ne,_a_9.wav\nf,1_c_x.wav\n")
+	from := writeFile(t, "x.csv",
+		"text,label\na,0_a_1.wav\nb,1_a_12.wav\nc,2_b_4.wav\nd,readme\ne,_a_9.wav\nf,1_c_x.wav\n")
 	o := textOptions(t, from)
 	o.SplitColumn, o.LabelPattern, o.SplitPattern = "label", regexp.MustCompile(`^([0-9]*)_`),
 		regexp.MustCompile(`(?<test>_[0-4]\.wav$)|(?<train>_\d+\.wav$)`)

@@ -69,7 +69,8 @@ func TestMixed(t *testing.T) {
 	for _, name := range []string{"ties", "train"} {
 		g, err := Compare(t.Context(), filepath.Join(folders, name), cpu.New(1), device.Mixed, exact)
 		if err != nil || g.Flips != 0 || !(g.Worst > 0 && g.Worst < 1e-2) {
-			t.Errorf("%s: got error %v, comparison %+v, want no flips and errors below 1%% of the tolerance", name, err, g)
+			t.Errorf("%s: got error %v, comparison %+v, want no flips and errors below 1%% of the tolerance", name,
+				err, g)
 		}
 	}
 }

@@ -38,7 +38,8 @@ func TestExplain(t *testing.T) {
 					first := text[g.Places[0][0]:g.Places[0][1]]
 					if n := strings.Count(" "+text+" ", " "+first+" "); n > 1 && len(g.Places) < 2 ||
 						len(strings.Fields(first)) > 3 {
-						t.Errorf("%q: %q has the ranges %v, want all occurrences of at most three words", text, first, g.Places)
+						t.Errorf("%q: %q has the ranges %v, want all occurrences of at most three words", text, first,
+							g.Places)
 					}
 					for _, place := range g.Places {
 						if text[place[0]:place[1]] != first {

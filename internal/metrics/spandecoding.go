@@ -151,7 +151,8 @@ func (t *Tags) mergeSpans(spans []Span, maxGap int) (out []Span) {
 
 // continuingTag returns the tag that continues spans of a type, or -1.
 func (t *Tags) continuingTag(kind string) int32 {
-	return int32(slices.IndexFunc(t.kind, func(k tagKind) bool { return !k.outside && !k.begins && k.spanType == kind }))
+	return int32(slices.IndexFunc(t.kind,
+		func(k tagKind) bool { return !k.outside && !k.begins && k.spanType == kind }))
 }
 
 // Argmax returns the index of the largest value, the first if several tie.

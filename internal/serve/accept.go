@@ -115,7 +115,8 @@ func (s *session) handleRequest(e envelope, m *message) *call {
 	}
 	switch s.state {
 	case uninitialized:
-		s.refuse(e.id, fail(codeNotInitialized, errorLocation{Found: e.method}, "%s: expected initialize first", e.method))
+		s.refuse(e.id, fail(codeNotInitialized, errorLocation{Found: e.method}, "%s: expected initialize first",
+			e.method))
 		return nil
 	case shutDown:
 		s.refuse(e.id, fail(codeInvalidRequest, errorLocation{Found: e.method},

@@ -167,7 +167,8 @@ func (c *call) sequenceItem(work batching.Work, q *sequence, w *window) (*item, 
 	if err != nil {
 		return nil, nil, err
 	}
-	i := &item{work: work, read: []*sequence{q}, numbers: c.model.task.ResponseNumbers(parts[0].First()) + idNumbers(q.id)}
+	i := &item{work: work, read: []*sequence{q}, numbers: c.model.task.ResponseNumbers(parts[0].First()) +
+		idNumbers(q.id)}
 	for _, cut := range parts {
 		i.examples = append(i.examples, cut.Example)
 		if w != nil {

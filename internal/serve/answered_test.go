@@ -58,7 +58,8 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 		}
 		c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": "[MAX 2 9 1 0",
 			"window": json.RawMessage(`{"policy":"head","length":2}`)})
-		if result := request(9, map[string]any{"uri": "a"}); result["window"].(map[string]any)["end"] != 2.0 || result["uri"] != "a" {
+		if result := request(9, map[string]any{"uri": "a"}); result["window"].(map[string]any)["end"] != 2.0 ||
+			result["uri"] != "a" {
 			t.Errorf("%s: document: got %v, want a window that ends at 2", folder, result)
 		}
 	}

@@ -110,7 +110,11 @@ func TestCancel(t *testing.T) {
 	}
 	b.request("x", "sequence/classify", map[string]any{"tokens": []int{4}})
 	b.request("y", "sequence/classify", map[string]any{"tokens": []int{5}})
-	eventually(t, "fewer than two batches are running", func() bool { _, _, running := queueState(s); return running == 2 })
+	eventually(t, "fewer than two batches are running", func() bool {
+		_, _,
+			running := queueState(s)
+		return running == 2
+	})
 	for i := range 20 {
 		a.notify("$/cancelRequest", map[string]any{"id": i})
 		if m := a.response(i); m.Error == nil || m.Error.Code != -32800 {
@@ -144,7 +148,11 @@ func TestCancelStopsBatch(t *testing.T) {
 	if m := c.response(1); m.Error == nil || m.Error.Code != -32800 {
 		t.Fatalf("got %+v, want error -32800", m)
 	}
-	eventually(t, "the batch is still running", func() bool { jobs, _, running := queueState(s); return running+jobs == 0 })
+	eventually(t, "the batch is still running", func() bool {
+		jobs, _,
+			running := queueState(s)
+		return running+jobs == 0
+	})
 }
 
 // TestReload checks that started requests complete with the old model, later requests use the new
@@ -166,7 +174,11 @@ func TestReload(t *testing.T) {
 	eventually(t, "the document is not classified", func() bool { _, _, running := queueState(s); return running > 0 })
 	want := logits(t, s, []int32{1, 2})
 	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
-	eventually(t, "the request is not queued", func() bool { jobs, _, running := queueState(s); return jobs+running > 1 })
+	eventually(t, "the request is not queued", func() bool {
+		jobs, _,
+			running := queueState(s)
+		return jobs+running > 1
+	})
 	must.Succeed(t, s.Reload())
 	if released.Load() != 0 {
 		t.Error("the old model was released while a request used it")

@@ -181,7 +181,8 @@ func (c *call) textOf(q *sequence) (string, error) {
 	case d.closed || d.lastEdit > c.edits:
 		return "", d.modifiedErrorLocked(q.field)
 	case d.broken != nil:
-		return "", fail(codeFailed, changedDocument{q.field, d.uri, &d.version}, "%s: %s", q.field, asError(d.broken).Message)
+		return "", fail(codeFailed, changedDocument{q.field, d.uri, &d.version}, "%s: %s", q.field,
+			asError(d.broken).Message)
 	}
 	text, err := d.read(c, q.field)
 	if err == nil {

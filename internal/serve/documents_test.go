@@ -381,7 +381,8 @@ func TestDocumentGivesBack(t *testing.T) {
 		d := x.documents.find("u")
 		d.mu.Lock()
 		if room := d.text.Allocated(); room > 1000 || d.reservedBytes != int64(room) {
-			t.Errorf("the text takes %d bytes and %d are counted, want the same number below 1000", room, d.reservedBytes)
+			t.Errorf("the text takes %d bytes and %d are counted, want the same number below 1000", room,
+				d.reservedBytes)
 		}
 		d.mu.Unlock()
 	}

@@ -132,7 +132,8 @@ func TestEditor(t *testing.T) {
 		for _, x := range want.Spans {
 			words = append(words, sliceText(text, requests.UTF16, x.Start, x.End))
 		}
-		if got := formatDiagnostics(t, text, d.Diagnostics); d.URI != "file:///a" || *d.Version != version || len(got) == 0 ||
+		if got := formatDiagnostics(t, text, d.Diagnostics); d.URI != "file:///a" || *d.Version != version ||
+			len(got) == 0 ||
 			!slices.Equal(got, words) {
 			t.Errorf("got words %q, want %q: %+v", got, words, d)
 		}

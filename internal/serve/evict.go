@@ -117,7 +117,8 @@ func (s *session) endWhenIdle(after time.Duration) {
 	for {
 		select {
 		case <-look.C:
-			if u, _ := s.evictionRank(time.Now(), allowances{silent: after, unread: forever, idle: after}); u != keptClient {
+			if u, _ := s.evictionRank(time.Now(), allowances{silent: after, unread: forever,
+				idle: after}); u != keptClient {
 				s.dismiss(fail(codeBusy, retryDelay{s.server.retryAfter()},
 					"no request arrived within the %v of --idle-timeout", after))
 				return

@@ -114,7 +114,8 @@ func TestSlowReaderReads(t *testing.T) {
 	piece := make([]byte, 1<<16)
 	for n := range 8 {
 		time.Sleep(60 * time.Millisecond)
-		if u, _ := x.evictionRank(time.Now(), allowances{time.Hour, 120 * time.Millisecond, time.Hour}); u != keptClient {
+		if u, _ := x.evictionRank(time.Now(), allowances{time.Hour, 120 * time.Millisecond,
+			time.Hour}); u != keptClient {
 			t.Fatalf("got use %v after %d of 8 pieces, want useful", u, n)
 		}
 		must.Get(io.ReadFull(a, piece))(t)
@@ -128,7 +129,11 @@ func withDocument(t testing.TB, s *Server) *client {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
 	c.message()
-	eventually(t, "the batch has not ended", func() bool { jobs, _, running := queueState(s); return jobs+running == 0 })
+	eventually(t, "the batch has not ended", func() bool {
+		jobs, _,
+			running := queueState(s)
+		return jobs+running == 0
+	})
 	return c
 }
 
@@ -226,5 +231,6 @@ func TestFairMemory(t *testing.T) {
 	if used := s.memory.used.Load(); used < taken+o.MaxMemory/8 {
 		t.Errorf("the other session has %d bytes, want at least 1/8 of the memory", used-taken)
 	}
-	greedy.expectError(2, "sequence/classify", map[string]any{"text": strings.Repeat("1", 1<<18)}, -32000, "--max-memory")
+	greedy.expectError(2, "sequence/classify", map[string]any{"text": strings.Repeat("1", 1<<18)}, -32000,
+		"--max-memory")
 }

@@ -55,11 +55,13 @@ func TestGraph(t *testing.T) {
 		t.Errorf("got %s %s, want an error", m.Method, m.Params)
 	}
 	tokens := dial(t, startServer(t, testOptions(t, "pre"))).initialize(nil)
-	tokens.expectError(1, "sequence/classify", cloud, codeParams, "features: found features or edges, but the model reads tokens")
+	tokens.expectError(1, "sequence/classify", cloud, codeParams,
+		"features: found features or edges, but the model reads tokens")
 	tokens.expectError(2, "sequence/classify", map[string]any{"text": "1", "edges": []int{}}, codeParams,
 		"edges: found features or edges, but the model reads tokens")
 	s.memory.limit = 100_000
-	c.expectError(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)}, codeParams,
+	c.expectError(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)},
+		codeParams,
 		"the request exceeds the 100000 bytes of --max-memory: it needs at least 340106")
 	graphs := dial(t, startServer(t, testOptions(t, "graphs"))).initialize(nil)
 	graphs.expectError(1, "sequence/classify", map[string]any{"features": []int{}}, codeParams,

@@ -319,7 +319,11 @@ func TestHTTPFair(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the queue has at most 500 jobs", func() bool { jobs, _, _ := queueState(w.server); return jobs > 500 })
+	eventually(t, "the queue has at most 500 jobs", func() bool {
+		jobs, _,
+			_ := queueState(w.server)
+		return jobs > 500
+	})
 	var times []time.Duration
 	for range 20 {
 		times = append(times, ask())

@@ -61,7 +61,8 @@ func TestMemoryOfIDs(t *testing.T) {
 		o := testOptions(t, folder)
 		o.MaxMemory = 150_000
 		c := dial(t, startServer(t, o)).initialize(nil)
-		c.expectError(1, x[0], json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, strings.Repeat("x", 100_000), x[1])), codeParams,
+		c.expectError(1, x[0], json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, strings.Repeat("x", 100_000), x[1])),
+			codeParams,
 			"the request exceeds the 150000 bytes of --max-memory")
 	}
 }

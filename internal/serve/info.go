@@ -56,7 +56,8 @@ func compact(text json.RawMessage) []byte {
 
 func infoOf(m *served) modelInfo {
 	c := m.config
-	i := modelInfo{Name: m.loaded.Name, Task: c.Task, Labels: []any{}, Tokenizer: tokenizerOf(c), VocabSize: c.VocabSize,
+	i := modelInfo{Name: m.loaded.Name, Task: c.Task, Labels: []any{}, Tokenizer: tokenizerOf(c),
+		VocabSize:     c.VocabSize,
 		LongestLength: longest(c),
 		HiddenSize:    c.HiddenSize, Layers: c.NumLayers, Device: m.loaded.Device, Hash: m.loaded.Hash,
 		Numbers: c.NumberNames()}

@@ -62,7 +62,8 @@ func negotiate(encodings []string, fallback positionEncoding) (positionEncoding,
 		}
 	}
 	if len(encodings) > 0 {
-		return fallback, badParam("capabilities.general.positionEncodings", "expected a list with at least one of %q", names)
+		return fallback, badParam("capabilities.general.positionEncodings", "expected a list with at least one of %q",
+			names)
 	}
 	return fallback, nil
 }

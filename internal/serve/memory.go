@@ -68,7 +68,8 @@ func (s *Server) tooMany(flag, outcome string) *Error {
 	if flag == "--max-memory" {
 		needs = fmt.Sprintf(" (one more needs at least %d bytes)", 2*(s.sessionCount.Load()+1)*sessionBytes)
 	}
-	return fail(codeBusy, retryDelay{s.retryAfter()}, "the server has reached the connection limit of %s%s%s", flag, needs, outcome)
+	return fail(codeBusy, retryDelay{s.retryAfter()}, "the server has reached the connection limit of %s%s%s", flag,
+		needs, outcome)
 }
 
 // reserve reserves n bytes of the server's memory for the session, or returns false. If there are

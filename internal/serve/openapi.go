@@ -168,7 +168,8 @@ func (c *call) operations() map[string]operation {
 				"dimensions": ofType("integer")}, "inputs")
 			all[route] = operation{"embed a sequence, or each of a list",
 				anyOf(c.requestSchema(embedFields, "sequences"), inputs),
-				anyOf(responseSchema(schemaOf(reflect.TypeFor[embeddingResult]()), true), listOf(listOf(ofType("number"))))}
+				anyOf(responseSchema(schemaOf(reflect.TypeFor[embeddingResult]()), true),
+					listOf(listOf(ofType("number"))))}
 		case name == "retrieval/add":
 			all[route] = operation{"add an item to the index, or many", c.requestSchema(addFields, "items"),
 				responseSchema(schemaOf(reflect.TypeFor[addResult]()), true)}

@@ -80,8 +80,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, readingMemory: memory{limit: o.MaxMemory / 2},
-		metrics: newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: defaultAllowances,
+	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory},
+		readingMemory: memory{limit: o.MaxMemory / 2},
+		metrics:       newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: defaultAllowances,
 		failed: make(chan error, 1)}
 	s.turns = fair.New(cmp.Or(o.Cores, runtime.NumCPU()), func(n int) { s.reservingModel.Load().Scorer.Reserve(n) })
 	s.reservingModel.Store(m)

@@ -73,7 +73,8 @@ func TestTailOfPairs(t *testing.T) {
 	a, b := slices.Repeat([]int32{65, 66, 67}, 5), slices.Repeat([]int32{70, 71}, 10)
 	var long, short explainedAnswer
 	c.call(1, "retrieval/score", map[string]any{"tokens_a": a, "tokens_b": b, "explain": true}, &long)
-	c.call(2, "retrieval/score", map[string]any{"tokens_a": endTokens(a), "tokens_b": endTokens(b), "explain": true}, &short)
+	c.call(2, "retrieval/score", map[string]any{"tokens_a": endTokens(a), "tokens_b": endTokens(b), "explain": true},
+		&short)
 	if !slices.Equal(long.Logits, short.Logits) {
 		t.Errorf("got the logits %v, want %v", long.Logits, short.Logits)
 	}

@@ -79,7 +79,8 @@ func TestBadWindows(t *testing.T) {
 		{`"head"`, `window: expected an object, found "head"`},
 	} {
 		w := json.RawMessage(x.window)
-		c.expectError(n, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w}, -32602,
+		c.expectError(n, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w},
+			-32602,
 			x.why)
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2 3 4 5 6 7 8", "window": w})
 		var sent struct {

@@ -11,8 +11,9 @@ import (
 // TestCoNLL checks that a sentence is a row at the line of its first token. A bad sentence is
 // reported with its line, and the next sentence is read.
 func TestCoNLL(t *testing.T) {
-	path := writeFile(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+
-		strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")
+	path := writeFile(t, "a.conll",
+		"\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+
+			strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")
 	r := must.Get(Open(t.Context(), path, Options{Columns: []string{"token", "tag", "2"}, MaxField: 50}))(t)
 	defer r.Close()
 	var row Row

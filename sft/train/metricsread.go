@@ -109,7 +109,8 @@ func (m *Metrics) add(line []byte) (header lineHeader, err error) {
 // written in the order skipped, train, validation.
 func (m *Metrics) rewind(step, order int) {
 	end := func(lines, kindOrder int, stepAt func(int) int) int {
-		return sort.Search(lines, func(i int) bool { return stepAt(i) > step || stepAt(i) == step && kindOrder >= order })
+		return sort.Search(lines,
+			func(i int) bool { return stepAt(i) > step || stepAt(i) == step && kindOrder >= order })
 	}
 	m.Skipped = m.Skipped[:end(len(m.Skipped), 0, func(i int) int { return m.Skipped[i].Step })]
 	m.Train = m.Train[:end(len(m.Train), 1, func(i int) int { return m.Train[i].Step })]

@@ -130,7 +130,8 @@ func TestTurnsComeBack(t *testing.T) {
 	all.Wait()
 	for kind, p := range turns.pools {
 		if p.running != 0 || len(p.waiting) != 0 {
-			t.Errorf("kind %d: got %d taken turns and %d waiting sessions, want 0 and 0", kind, p.running, len(p.waiting))
+			t.Errorf("kind %d: got %d taken turns and %d waiting sessions, want 0 and 0", kind, p.running,
+				len(p.waiting))
 		}
 	}
 	if turns.extraTurns != 0 || reserved != 0 {

@@ -42,7 +42,8 @@ func TestNGramDropout(t *testing.T) {
 	all := rows(examples, Drawing{Mode: EvaluateMode, Seed: 1, Step: 7})
 	training := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 7})
 	found := len(all) - countDropped(all)
-	if dropped := float64(countDropped(training)-countDropped(all)) / float64(found); found < 400 || math.Abs(dropped-0.3) > 0.06 {
+	if dropped := float64(countDropped(training)-countDropped(all)) / float64(found); found < 400 ||
+		math.Abs(dropped-0.3) > 0.06 {
 		t.Errorf("%d n-grams, a fraction of %.2f is dropped, want 0.3", found, dropped)
 	}
 	if alone := rows(examples[1:], Drawing{Mode: TrainMode, Seed: 1, Step: 7}); !slices.Equal(alone, training[800:]) {
