@@ -105,10 +105,9 @@ lint: asm-check
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./sinusoid/... ./seq/...
 
-# Packs the GPU benchmarks into one folder for a machine that has only a driver; run.sh in the folder
-# starts them (see docs/performance.md). The packed libraries are the Vulkan loader and the libraries
-# that drivers need on a machine without a display. run.sh uses them only if the machine's own
-# libraries find no GPU.
+# Packs the GPU benchmarks into one folder for a machine that has only a driver; run.sh in the folder starts
+# them (see docs/performance.md). The packed libraries are the Vulkan loader and the libraries that drivers
+# need on a machine without a display. run.sh uses them only if the machine's own libraries find no GPU.
 KIT := gpu-kit
 KIT_PACKAGES := libvulkan1 libglvnd0 libglx0 libegl1 libx11-6 libxext6 libxcb1 libxau6 libxdmcp6 libbsd0 libmd0
 PEER ?= $(wildcard ../shared/peer/sft_torch_gpu.py)

@@ -192,8 +192,8 @@ func TestGenerateDoesNotDependOnThreads(t *testing.T) {
 	}
 }
 
-// TestGenerate checks that generated rows follow the rule, are distinct and have correct labels, and
-// that a split without rows is not written.
+// TestGenerate checks that generated rows follow the rule, are distinct and have correct labels,
+// and that a split without rows is not written.
 func TestGenerate(t *testing.T) {
 	var rows int64
 	dir := t.TempDir()

@@ -87,8 +87,8 @@ func checkExample(e Example, spec *Spec) error {
 	return NewBlock(spec).Append(e)
 }
 
-// foreignStream returns a stream that the Arrow library writes from rows in JSON, in place of a file
-// of another program.
+// foreignStream returns a stream that the Arrow library writes from rows in JSON, in place of a
+// file of another program.
 func foreignStream(t testing.TB, schema *arrow.Schema, json string, options ...ipc.Option) []byte {
 	t.Helper()
 	record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json)))(t)

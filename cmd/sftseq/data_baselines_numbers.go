@@ -52,8 +52,8 @@ func hasNumbers(set *seq.Dataset, split string) bool {
 	return len(numbers) == len(set.Manifest.NumberNames) && numbers[0].Rows > 0
 }
 
-// trainingMeanErrors returns the errors, on a split, of a baseline that always predicts the means
-// of the training split.
+// trainingMeanErrors returns the errors, on a split, of a baseline that always predicts the
+// means of the training split.
 func trainingMeanErrors(ctx context.Context, set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
 	var means []float32
 	for _, n := range set.Manifest.Splits["train"].Numbers {

@@ -97,9 +97,9 @@ func linesHint(first []byte) string {
 	return "; expected one JSON object per line, such as {\"text\": \"…\"} (read lines of text with --input FILE.txt)"
 }
 
-// describeRuns returns an error text that lists the models in subfolders of dir, such as the runs
-// of train --seeds. It returns "" for fewer than two. flag is the flag that names a model, with a
-// trailing space, or "" if the model is an argument.
+// describeRuns returns an error text that lists the models in subfolders of dir, such as the
+// runs of train --seeds. It returns "" for fewer than two. flag is the flag that names a model,
+// with a trailing space, or "" if the model is an argument.
 func describeRuns(dir, flag string) string {
 	members := membersOf(dir)
 	if len(members) < 2 {

@@ -39,8 +39,8 @@ func manualApp() *cli.App {
 	return app
 }
 
-// flattenCommands returns commands and subcommands with their full names, without the help command
-// that the library adds to each.
+// flattenCommands returns commands and subcommands with their full names, without the help
+// command that the library adds to each.
 func flattenCommands(commands []*cli.Command, parent string) (out []*cli.Command) {
 	for _, c := range commands {
 		text := c.UsageText

@@ -133,8 +133,8 @@ func hostAndCores() (host, cores string, err error) {
 	return host, cores, err
 }
 
-// threads returns the default number of threads: the number of usable cores divided by the number
-// of processes that share them.
+// threads returns the default number of threads: the number of usable cores divided by the
+// number of processes that share them.
 func (r *ranks) threads() int {
 	if r == nil {
 		return usableCores
@@ -180,8 +180,8 @@ func printedBy(err error, rank int) error {
 	return printedError{err}
 }
 
-// inTurn runs f on rank 0, then on one rank of each other machine, then on the remaining ranks, so
-// that a remaining rank finds the files that an earlier rank of its machine has written.
+// inTurn runs f on rank 0, then on one rank of each other machine, then on the remaining ranks,
+// so that a remaining rank finds the files that an earlier rank of its machine has written.
 func (r *ranks) inTurn(f func() error) error {
 	if r == nil {
 		return f()

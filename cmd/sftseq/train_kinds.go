@@ -193,8 +193,8 @@ func isPlainRun(dir string) bool {
 	return false
 }
 
-// startedKinds returns the kinds of the models in a directory's folders, or nil unless at least one
-// of the models has layers.
+// startedKinds returns the kinds of the models in a directory's folders, or nil unless at least
+// one of the models has layers.
 func startedKinds(dir string) []*memberKind {
 	kinds := slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool {
 		paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), k.name+"*"))

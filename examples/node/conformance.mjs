@@ -265,8 +265,8 @@ test('a document is classified after changes, with ascending versions', async ()
   const { label, scores, logits, length } = await s.pushOf(1);
   assert.deepEqual({ label, logits, probabilities: scores, length }, predict([{ text }])[0]);
 
-  // Random edits, in bursts. Characters outside ListOps are tokens, too. 𝒳 has two UTF-16 code units,
-  // which an edit must not separate.
+  // Random edits, in bursts. Characters outside ListOps are tokens, too. 𝒳 has two UTF-16 code units, which
+  // an edit must not separate.
   let seed = 1;
   const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
   const words = ['[MIN 4 7 ]', ' 3 ', '', ' 𝒳 ', '[SM 5 ', ' ]'];

@@ -28,9 +28,9 @@ func NGrams(ctx context.Context, set *seq.Dataset) (o ngram.Options, rate float6
 	return what.nGrams(set.Manifest), what.rate, err
 }
 
-// fewRows is the number of training rows below which n-grams are limited to word pairs, and n-grams
-// that occur in a single row are kept. Both settings raise the accuracy with 500 film reviews by one
-// percentage point, and do not change it with 2,000.
+// fewRows is the number of training rows below which n-grams are limited to word pairs, and
+// n-grams that occur in a single row are kept. Both settings raise the accuracy with 500 film
+// reviews by one percentage point, and do not change it with 2,000.
 const fewRows = 1000
 
 func (what counted) nGrams(s *seq.Manifest) ngram.Options {

@@ -269,8 +269,9 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	}
 	t := tolerances[g.Precision]
 	g.note(&g.Gradient, off/all, off/all/t.gradient)
-	// The gradients of some tensors are zero except for rounding. In mixed precision, the rounding
-	// of other tensors affects them too. The relative error therefore has a minimum denominator.
+	// The gradients of some tensors are zero except for rounding. In mixed precision, the
+	// rounding of other tensors affects them too. The relative error therefore has a minimum
+	// denominator.
 	least := 1e-3
 	if g.Precision == device.Mixed {
 		least *= all

@@ -173,8 +173,8 @@ func (r *reader) bag(v view, out bag) bag {
 }
 
 // slots is a map from slots to numbers that is cleared in constant time. It is an open-addressing
-// table. The generation of the map is its number of clearings. Each entry records the generation in
-// which it was written, and entries of other generations are free.
+// table. The generation of the map is its number of clearings. Each entry records the generation
+// in which it was written, and entries of other generations are free.
 type slots struct {
 	table      []entry
 	generation uint32

@@ -24,9 +24,9 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	return batching.Classify, nil
 }
 
-// explanationTokens returns the number of tokens for which an explanation has weights. read is the number
-// of tokens that the model reads of a sequence of n tokens. A model that also reads the tail has
-// weights for the whole sequence.
+// explanationTokens returns the number of tokens for which an explanation has weights. read is the
+// number of tokens that the model reads of a sequence of n tokens. A model that also reads the tail
+// has weights for the whole sequence.
 func (c *call) explanationTokens(read, n int) int {
 	if c.model.config.ReadWindow().Tail > 0 {
 		return n

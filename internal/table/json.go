@@ -60,8 +60,8 @@ func newJSON(in *source.Source, o Options) (Reader, error) {
 	return r, nil
 }
 
-// firstObjectOnLine reports whether the first object ends with its line. It returns true for a line
-// that is longer than the buffer.
+// firstObjectOnLine reports whether the first object ends with its line. It returns true for a
+// line that is longer than the buffer.
 func firstObjectOnLine(in *source.Source) bool {
 	if _, err := in.Peek(1); err != nil {
 		return false

@@ -32,8 +32,8 @@ func (s *tokenRate) perSecond() float64 { return s.tokens / max(s.time, 1).Secon
 // changes of the speed by stages of short rows and by the machine's load.
 const averagingTime = 30 * time.Second
 
-// outlierFactor limits the time of a step, as a multiple of the expected time: a longer step means
-// that the machine slept or the process was stopped.
+// outlierFactor limits the time of a step, as a multiple of the expected time: a longer step
+// means that the machine slept or the process was stopped.
 const outlierFactor = 20
 
 // addStep adds a training step with its tokens and its duration.

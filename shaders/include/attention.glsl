@@ -31,8 +31,8 @@ const uint PASSES = (VECTORS + SUMS - 1) / SUMS;
 // Mean and inverse standard deviation of max(q, k) for standard normal q and k.
 const float STANDARD_MEAN = 0.5641895835, STANDARD_SCALE = 1.2111738962;
 
-// The tile holds TILE·VECTORS vectors of each of two operands while keys are processed, and then sums
-// of PIECE vectors for each of ROWS rows.
+// The tile holds TILE·VECTORS vectors of each of two operands while keys are processed, and then sums of
+// PIECE vectors for each of ROWS rows.
 const uint PIECE = SPARING ? 8 : 16;
 shared vec4 tile[PIECE * ROWS];
 
