@@ -66,7 +66,7 @@ func TestServeFlags(t *testing.T) {
 		{"--max-batch-tokens 0", []string{"--max-batch-tokens", "0"}},
 		{`--log "x"`, []string{"--log", "x"}},
 		{"--max-clients 0: expected 1 to", []string{"--listen", "tcp::0", "--max-clients", "0"}},
-		{"--idle-timeout -1s: expected 0 or more", []string{"--listen", "tcp::0", "--idle-timeout", "-1s"}},
+		{"--idle-timeout -1s: expected 0s or more", []string{"--listen", "tcp::0", "--idle-timeout", "-1s"}},
 		{"--max-clients needs --listen or --http", []string{"--max-clients", "2"}},
 		{"--idle-timeout needs --listen or --http", []string{"--idle-timeout", "1m"}},
 		{"--reembed needs --index", []string{"--reembed"}},

@@ -81,7 +81,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--stages", "5:4"), 1, "at most 4 tokens"},
 		{append(tiny, fresh, "--stages", "5:first1000000"), 1,
 			"stage 1 trains on the first 1000000 rows, but the training data has only"},
-		{append(tiny, fresh, "--stages", "5:last4"), 2, `"5:last4", expected STEPS:LENGTH or STEPS:firstROWS`},
+		{append(tiny, fresh, "--stages", "5:last4"), 2, `--stages "5:last4": expected STEPS:LENGTH or STEPS:firstROWS`},
 		{append(tiny, fresh, "--embedding-init", "codebook"), 1, "found the tokenizer listops"},
 		{append(tiny, fresh, "more"), 2,
 			`expected flags only, found "more": pass the input with --data; see sftseq train listops --help`},

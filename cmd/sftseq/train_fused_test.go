@@ -243,7 +243,7 @@ func TestTrainFusedAlone(t *testing.T) {
 	f.Weights = []float64{0.5, 0.5}
 	must.Succeed(t, f.Save(out))
 	output, _ = exits(t, exitOK, line, "predict", "--model", out, "--explain", "--device", "cpu")
-	if e := decodeLines[prediction](t, output)[0].Explain; e == nil || e.Layers == nil || e.Linear == nil {
+	if e := decodeLines[prediction](t, output)[0].Explain; e == nil || e.Pooling == nil || e.Linear == nil {
 		t.Errorf("both members are expected in %s", output)
 	}
 }
