@@ -6,6 +6,6 @@ import "time"
 
 var started = time.Now()
 
-// cpuTime returns the time since the program started instead of its CPU time, which is unknown
+// CPUTime returns the time since the program started instead of its CPU time, which is unknown
 // here.
-func cpuTime() time.Duration { return time.Since(started) }
+func CPUTime() time.Duration { return time.Since(started) }

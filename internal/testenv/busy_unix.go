@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time of the program so far.
-func cpuTime() time.Duration {
+// CPUTime returns the CPU time of the program so far.
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err)

@@ -24,7 +24,7 @@ const maxWait = 30 * time.Second
 // that the fuzzer keeps the input.
 func FuzzLimits(t testing.TB, bytes int) (end func()) {
 	t.Helper()
-	w := &work{began: time.Now(), busy: cpuTime(), allocated: allocated()}
+	w := &work{began: time.Now(), busy: CPUTime(), allocated: allocated()}
 	timer := time.AfterFunc(maxCPUTime/4, w.check)
 	return func() {
 		t.Helper()
@@ -33,7 +33,7 @@ func FuzzLimits(t testing.TB, bytes int) (end func()) {
 		if used := allocated() - w.allocated; used > uint64(bytes) {
 			t.Errorf("allocated %d bytes, expected at most %d", used, bytes)
 		}
-		if busy := cpuTime() - w.busy; busy > maxCPUTime {
+		if busy := CPUTime() - w.busy; busy > maxCPUTime {
 			t.Errorf("used %v of CPU time, expected at most %v", busy, maxCPUTime)
 		}
 	}
@@ -51,7 +51,7 @@ type work struct {
 func (w *work) check() {
 	switch {
 	case w.ended.Load():
-	case cpuTime()-w.busy > 2*maxCPUTime || time.Since(w.began) > maxWait:
+	case CPUTime()-w.busy > 2*maxCPUTime || time.Since(w.began) > maxWait:
 		debug.SetTraceback("all")
 		panic(fmt.Sprintf("the input takes more than %v", maxCPUTime))
 	default:
