@@ -57,17 +57,17 @@ func (l *audioLearner) Add(text string) error {
 // at returns the learner of a sampling rate. If there are too many rates, a new rate replaces the
 // latest of the rates with the fewest sounds.
 func (l *audioLearner) at(rate int) *rateLearner {
-	least := 0
+	rarest := 0
 	for i, r := range l.rates {
 		if r.rate == rate {
 			return r
 		}
-		if r.sounds <= l.rates[least].sounds {
-			least = i
+		if r.sounds <= l.rates[rarest].sounds {
+			rarest = i
 		}
 	}
 	if len(l.rates) == maxLearnedRates {
-		l.rates = append(l.rates[:least], l.rates[least+1:]...)
+		l.rates = append(l.rates[:rarest], l.rates[rarest+1:]...)
 	}
 	r := &rateLearner{Learner: spectra.NewLearner(l.vocab, audioBands), rate: rate}
 	l.rates = append(l.rates, r)
@@ -80,21 +80,21 @@ func (l *audioLearner) Learn(ctx context.Context, round func(done, all int)) (js
 	if l.rates == nil {
 		return nil, errNothingLearned
 	}
-	most := l.rates[0]
+	frequent := l.rates[0]
 	for _, r := range l.rates {
-		if r.sounds > most.sounds {
-			most = r
+		if r.sounds > frequent.sounds {
+			frequent = r
 		}
 	}
-	if most.rate < minAudioRate {
-		return nil, fmt.Errorf("expected a sampling rate of at least %d Hz, found %d Hz", minAudioRate, most.rate)
+	if frequent.rate < minAudioRate {
+		return nil, fmt.Errorf("expected a sampling rate of at least %d Hz, found %d Hz", minAudioRate, frequent.rate)
 	}
-	book, err := most.Learner.Learn(ctx, round)
+	book, err := frequent.Learner.Learn(ctx, round)
 	if errors.Is(err, spectra.ErrNothing) {
 		return nil, errNothingLearned
 	}
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(audioSpec{"audio-vq", most.rate, book.Bands, book.Encode()})
+	return json.Marshal(audioSpec{"audio-vq", frequent.rate, book.Bands, book.Encode()})
 }

@@ -60,7 +60,8 @@ omits the products of different tokens.`)
 //
 //	Sa_i = Σ_j R_ij·X_j·W_V + α·X_i,  R_ij = ReLU(A_ij) / s_i,  s_i = Σ_l ReLU(A_il) + c
 //
-// where A_ij = max(q_i, k_j), and q = X·W_Q and k = X·W_K are scalars of each token,
+// where A_ij = max(q_i, k_j), and q = X·W_Q and k = X·W_K are scalars of each token. The term α·X_i of
+// the residual connection affects none of the gradients:
 //
 //	‖∂Sa/∂W_V‖² = d·Σ_i ‖R_i X‖²
 //	‖∂Sa/∂W_Q‖² = Σ_i ‖X_i‖²·‖W_Vᵀ Xᵀ Z_i‖²,  Z_ij = (g_ij − R_ij·Σ_l g_il) / s_i,
@@ -88,7 +89,7 @@ type gradientPoint struct {
 	Seed   uint64  `json:"seed"`
 }
 
-// run measures every number of tokens. It calls progress for each pair of tokens.
+// run measures every number of tokens. It reports progress in pairs of tokens.
 func (g *gradients) run(ctx context.Context, progress func(n int)) ([]gradientPoint, error) {
 	var out []gradientPoint
 	for _, n := range g.sizes {

@@ -161,7 +161,7 @@ func addLine(c *chart.Chart, n int, name string, points []chart.Datum) {
 	c.Series = append(c.Series, chart.Series{Name: name, Style: chart.StyleOf(n), Points: points})
 }
 
-// manyPoints is the number of points above which a line has no markers.
+// manyPoints is the number of points from which on a line has no markers.
 const manyPoints = 20
 
 // addBand draws means as the n-th line of a chart. If the values of a point differ, it also draws

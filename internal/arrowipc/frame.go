@@ -37,7 +37,7 @@ type message struct {
 // sum returns a checksum of the message.
 func (m *message) sum() uint64 { return xxh3.HashSeed(m.body, xxh3.Hash(m.meta)) }
 
-// Errors for messages in the wrong order.
+// Errors for messages in the wrong order, and for dictionaries.
 var (
 	errNoSchema     = errors.New("expected a schema as the first message, found a record batch")
 	errSecondSchema = errors.New("expected a record batch, found a second schema")

@@ -111,8 +111,7 @@ func TestCancel(t *testing.T) {
 	b.request("x", "sequence/classify", map[string]any{"tokens": []int{4}})
 	b.request("y", "sequence/classify", map[string]any{"tokens": []int{5}})
 	eventually(t, "fewer than two batches are running", func() bool {
-		_, _,
-			running := queueState(s)
+		_, _, running := queueState(s)
 		return running == 2
 	})
 	for i := range 20 {
@@ -149,8 +148,7 @@ func TestCancelStopsBatch(t *testing.T) {
 		t.Fatalf("got %+v, want error -32800", m)
 	}
 	eventually(t, "the batch is still running", func() bool {
-		jobs, _,
-			running := queueState(s)
+		jobs, _, running := queueState(s)
 		return running+jobs == 0
 	})
 }
@@ -175,8 +173,7 @@ func TestReload(t *testing.T) {
 	want := logits(t, s, []int32{1, 2})
 	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
 	eventually(t, "the request is not queued", func() bool {
-		jobs, _,
-			running := queueState(s)
+		jobs, _, running := queueState(s)
 		return jobs+running > 1
 	})
 	must.Succeed(t, s.Reload())

@@ -130,8 +130,7 @@ func withDocument(t testing.TB, s *Server) *client {
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
 	c.message()
 	eventually(t, "the batch has not ended", func() bool {
-		jobs, _,
-			running := queueState(s)
+		jobs, _, running := queueState(s)
 		return jobs+running == 0
 	})
 	return c
