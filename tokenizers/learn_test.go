@@ -176,6 +176,13 @@ func TestAudioVQRates(t *testing.T) {
 		}
 	}
 	l := must.Get(NewLearner(json.RawMessage(spec)))(t)
+	for _, sound := range rare {
+		must.Succeed(t, l.Add(sound))
+	}
+	if n := len(l.(*audioLearner).rates); n != maxLearnedRates {
+		t.Errorf("the learner holds samples of %d rates, want %d", n, maxLearnedRates)
+	}
+	l = must.Get(NewLearner(json.RawMessage(spec)))(t)
 	l.Add(tone(20, 1)) // windows of this rate have no samples
 	must.Fail(t, "expected a sampling rate of at least 1000 Hz, found 20 Hz")(l.Learn(t.Context(), func(int, int) {}))
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,30 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft/config"
 )
+
+// checkNoAttention checks that info and report of a model without attention do not describe
+// attention, and that bench model measures such a model.
+func checkNoAttention(t *testing.T, data, model string) {
+	t.Helper()
+	var i struct {
+		Costs []struct {
+			Operations []part `json:"operations_per_token"`
+		}
+	}
+	must.Succeed(t, json.Unmarshal([]byte(printed(t, "", "info", "--model", model, "--json")), &i))
+	for _, p := range i.Costs[0].Operations {
+		if slices.Contains([]string{"sampler", "projections", "attention", "relative"}, p.Name) {
+			t.Errorf("info lists operations of the part %s, want none", p.Name)
+		}
+	}
+	page := filepath.Join(t.TempDir(), "page.html")
+	done(t, "", "report", "--data", data, "--out", page, model)
+	text := readText(t, page)
+	contains(t, text, "The head reads the mean of all tokens")
+	notContains(t, text, "Each layer attends")
+	done(t, "", "bench", "model", "--config", "listops", "--k", "0", "--length", "8", "--batch", "1", "--reps", "1",
+		"--device", "cpu")
+}
 
 // TestTrainLexical trains a model with n-gram embeddings beside a linear model. The run is resumed
 // to the same bits, described, evaluated and exported. --init-from refuses the model for a run
@@ -46,6 +71,9 @@ func TestTrainLexical(t *testing.T) {
 				t.Errorf("parameters %+v, want a part of n-grams", i.Parameters)
 			}
 			contains(t, printed(t, "", "info", "--model", lexical), "embeddings of n-grams: ", " of memory")
+			if name == "words" {
+				checkNoAttention(t, data, lexical)
+			}
 			contains(t, printed(t, "", "eval", "--model", lexical, "--data", data, "--device", "cpu"), "accuracy")
 			back := filepath.Join(dir, "back")
 			succeed(t, "", "export", "pytorch", lexical, "--output", filepath.Join(dir, "pytorch"))
