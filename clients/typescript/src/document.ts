@@ -46,7 +46,8 @@ export class Document implements OpenDocument {
   }
 
   #change(change: object, text: string): Promise<void> {
-    this.#text = text; // before sending, so that the next change, which may not wait for this one, starts from this text
+    // Set before the notification, because the caller may change the text again without waiting for this change.
+    this.#text = text;
     this.#version++;
     return this.client.notify('sequence/didChange', { uri: this.uri, version: this.#version, changes: [change] });
   }
