@@ -47,8 +47,7 @@ func (t *Task) Preset(name string) (*Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return nil, fmt.Errorf("task %s: preset %q is not known; known presets: %s", t.Name, name,
-		strings.Join(names, ", "))
+	return nil, fmt.Errorf("preset %q: expected one of %s", name, strings.Join(names, ", "))
 }
 
 // encoderConfig returns the paper's model in the given size, with four heads per layer. The last argument

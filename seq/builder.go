@@ -338,7 +338,7 @@ func (s *SplitWriter) WriteBlock(b *Block) error {
 
 // wrapError adds the split's path to an error.
 func (s *SplitWriter) wrapError(err error) error {
-	return fmt.Errorf("%s: %w", s.builder.path(s.name), err)
+	return fmt.Errorf("%s: %w", s.builder.path(s.name), atomicfile.Cause(err))
 }
 
 // Close completes the file; Finish gives it its final name.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // ErrBusy is wrapped by the error for a directory in which another program writes a data set.
@@ -29,7 +31,7 @@ func lockDataset(dir string) (*datasetLock, error) {
 	l := &datasetLock{dir: dir, createdDir: errors.Is(err, fs.ErrNotExist)}
 	for {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: creating the directory: %w", dir, atomicfile.Cause(err))
 		}
 		path := filepath.Join(dir, lockName)
 		l.file = flock.New(path)
@@ -38,7 +40,7 @@ func lockDataset(dir string) (*datasetLock, error) {
 			continue // another program has just removed the empty directory
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
+			return nil, fmt.Errorf("%s: locking the directory: %w", dir, atomicfile.Cause(err))
 		}
 		if !ok {
 			return nil, fmt.Errorf("%s: %w", dir, ErrBusy)

@@ -22,7 +22,8 @@ const ManifestName = "dataset.json"
 const ManifestVersion = "2"
 
 // ErrIncomplete is wrapped by errors about a directory without a manifest.
-var ErrIncomplete = errors.New("the data set is incomplete: dataset.json, which is written last, is missing")
+var ErrIncomplete = errors.New("the data set is incomplete: dataset.json, which is written last, is missing " +
+	"(check the path, or create the data set again)")
 
 // maxManifest is the maximum size of a manifest in bytes. A typical manifest has a few kilobytes.
 const maxManifest = 16 << 20
@@ -92,7 +93,8 @@ func readManifest(dir string) (*Manifest, error) {
 	m := &Manifest{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(m); err != nil {
-		return nil, fmt.Errorf("%s: byte %d: not the JSON of a data set: %w", path, decoder.InputOffset(), err)
+		return nil, fmt.Errorf("%s: byte %d: expected the JSON object of a data set: %w (create the data set again)", path,
+			decoder.InputOffset(), err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s: byte %d: expected one JSON object, found more", path, decoder.InputOffset())

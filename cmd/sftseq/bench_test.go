@@ -215,7 +215,7 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitError, "known tasks: "+strings.Join(lra.Names(), ", ")+"; and there is no such file", "--config",
 		"nothing")
 	model(exitError, "config.json", "--config", t.TempDir())
-	model(exitError, `preset "no" is not known; known presets: quick, hour, paper`, "--config", "text:no")
+	model(exitError, `preset "no": expected one of quick, hour, paper`, "--config", "text:no")
 }
 
 // TestBenchConfig checks that a task name selects its published model, and that a task with a

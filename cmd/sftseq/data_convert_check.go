@@ -29,6 +29,8 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "%s exclude each other", strings.Join(sources, " and "))
 	case o.Pair != nil && (len(o.Pair) != 2 || slices.Contains(o.Pair, "")):
 		return badFlag(c, "pair", "two columns, A,B")
+	case o.Tokens != "" && !c.IsSet("vocab"):
+		return usage(c, "--tokens needs --vocab N with the number of token ids, from 1 to %d", math.MaxInt32)
 	case o.Tokens != "" && (o.Vocab < 1 || o.Vocab > math.MaxInt32):
 		return badFlag(c, "vocab", "the number of token ids for --tokens, 1 to %d", math.MaxInt32)
 	case o.Tokens == "" && c.IsSet("vocab"):

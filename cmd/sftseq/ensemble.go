@@ -52,7 +52,12 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	hashes := map[string]string{}
 	for i, member := range members {
 		model, err := loadWithContext(c.Context, member)
-		if err == nil && i > 0 && m.fusion == nil {
+		if err != nil {
+			intact := slices.Delete(slices.Clone(names), i, i+1)
+			return models{}, fmt.Errorf("%s: reading %s of the ensemble: %w (restore it or train it again, or choose "+
+				"another model of the folder with --model: %s)", dir, names[i], err, shortList(intact, 10))
+		}
+		if i > 0 && m.fusion == nil {
 			if err = m.Config.SameInputsAndOutputs(model.Config); m.Config.IsLinear() != model.Config.IsLinear() {
 				err = fmt.Errorf("%s has no config.json with the weights of this ensemble with a linear model: "+
 					"fit them with train custom --out %s --resume", dir, shellQuote(dir))

@@ -115,8 +115,8 @@ func TestEnsemble(t *testing.T) {
 			"of the folder's models with --model (seed-1, seed-2, seed-3, x)"},
 		{goldenPath("regression"), "", "x does not fit: task: expected classification as in the first model, found regression"},
 		{member("seed-1"), "", "x is the same as seed-1"},
-		{member("seed-1"), "model.safetensors", "x does not fit: "},
-		{member("seed-1"), "config.json", "x does not fit: "},
+		{member("seed-1"), "model.safetensors", "reading x of the ensemble: "},
+		{member("seed-1"), "config.json", "reading x of the ensemble: "},
 	} {
 		copied(c.from, "x")
 		if c.gone != "" {

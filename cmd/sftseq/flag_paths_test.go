@@ -33,8 +33,9 @@ func TestErrorsNameFlags(t *testing.T) {
 			absent + ".jsonl", "--to", filepath.Join(dir, "to")}},
 		{"sftseq: --config: open " + absent + ".json: no such file",
 			[]string{"train", "listops", "--config", absent + ".json"}},
-		{"sftseq: mkdir " + plain + ": not a directory", []string{"data", "convert", "--name", dir, "--from", table,
-			"--to", filepath.Join(plain, "to"), "--text", "t", "--tokenizer", "byte"}},
+		{"sftseq: " + filepath.Join(plain, "to") + ": creating the directory: not a directory",
+			[]string{"data", "convert", "--name", dir, "--from", table, "--to", filepath.Join(plain, "to"), "--text", "t",
+				"--tokenizer", "byte"}},
 		{"sftseq: open " + absent + ": no such file", []string{"data", "info", absent}},
 	})
 }

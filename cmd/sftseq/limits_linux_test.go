@@ -141,6 +141,6 @@ func TestFIFOsAreRefused(t *testing.T) {
 		{"serve", "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--http-token", fifo},
 		{"eval", "--model", model, "--data", tinyData(t)},
 	} {
-		refuse(t, exitError, "expected a regular file, found p", "", args...)
+		refuse(t, exitError, "expected a regular file, found a named pipe", "", args...)
 	}
 }

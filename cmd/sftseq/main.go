@@ -71,8 +71,8 @@ func newApp() *cli.App {
 		Name:      "sftseq",
 		UsageText: "sftseq COMMAND [flags] [arguments]",
 		Usage:     "classify and embed long sequences with sampling transformers",
-		Description: `Trains and runs SFT encoders, whose attention reads a learned sample of the tokens,
-on sequences of up to a million tokens. Commands that read a model take its directory as --model DIR
+		Description: `Trains and runs SFT encoders: transformers whose attention samples the tokens of sequences of up to
+a million tokens. Commands that read a model take its directory as --model DIR
 or as the first argument.
 
 Exit status: 0 success, 1 failure, 2 wrong command line.

@@ -15,7 +15,7 @@ import (
 
 func lineFlags(model cli.Flag) []cli.Flag {
 	return slices.Concat(modelFlags(model), tableFlags(), shardFlags(),
-		group(inputGroup, &cli.BoolFlag{Name: "truncate", Usage: "truncate a sequence that is too long to its head"}),
+		group(inputGroup, &cli.BoolFlag{Name: "truncate", Usage: "read only the beginning of a sequence that is too long"}),
 		advancedGroup(inputGroup, maxLineFlag()))
 }
 

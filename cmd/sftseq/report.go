@@ -88,7 +88,7 @@ func reportRuns(c *cli.Context) error {
 	}
 	if err := report.Write(page, runs, report.Rule{Rows: evaluation.Rule, Tags: evaluation.TagRule,
 		NodeTags: evaluation.NodeTagRule}); err != nil {
-		return fmt.Errorf("writing %s: %w", c.String("out"), err)
+		return page.Wrap(err)
 	}
 	if err := page.Commit(); err != nil {
 		return err

@@ -21,7 +21,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/sftseq/sftseq/device"
-	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/serve"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 	"github.com/sftseq/sftseq/internal/task"
@@ -42,7 +41,7 @@ Example: echo '{"text": "[MAX 2 9 ]"}' | sftseq serve --model runs/listops
          sftseq serve --model runs/listops --http 127.0.0.1:8080`,
 		Description: `Reads JSON-RPC 2.0 with the lifecycle of LSP 3.17 from standard input and writes responses to standard
 output. It also accepts the JSON lines of predict, and responds in the same format. --listen and
---http serve any number of clients. SIGTERM drains, SIGHUP reloads the model and the tokens. Each flag
+--http serve any number of clients. SIGTERM drains, SIGHUP reloads --model and --http-token. Each flag
 has an environment variable, such as SFTSEQ_MAX_MEMORY; the flag takes precedence.
 
 Exit status: 0 at the end of the input, after shutdown and exit, and after SIGTERM; 1 after an exit
@@ -58,7 +57,7 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/ope
 				&cli.StringFlag{Name: "log", Value: "info", Usage: "log from `LEVEL` on: debug, info, warn or error"},
 				&cli.StringFlag{Name: "log-format", Value: logText, Usage: "log lines of `KIND`: text or json"},
 				&cli.BoolFlag{Name: "access-log", Usage: "log a line for each response"},
-				&cli.BoolFlag{Name: "truncate", Usage: "truncate a sequence that is too long to its head"}),
+				&cli.BoolFlag{Name: "truncate", Usage: "read only the beginning of a sequence that is too long"}),
 			advancedGroup(serverGroup,
 				&cli.StringFlag{Name: "model-name", Usage: "name the model `NAME` to clients",
 					DefaultText: "the last element of --model"},
@@ -391,10 +390,7 @@ func (r *serving) listenAll() ([]net.Listener, error) {
 		l, err := transport.Listen(a)
 		if err != nil {
 			closeAll(listeners)
-			if op := (*net.OpError)(nil); errors.As(err, &op) {
-				err = op.Err // without the address
-			}
-			return nil, fmt.Errorf("--listen %s:%s: %w", a.Network, a.Name, atomicfile.Cause(err))
+			return nil, fmt.Errorf("--listen %s:%s: %w", a.Network, a.Name, err)
 		}
 		listeners = append(listeners, l)
 	}
@@ -414,7 +410,7 @@ func (r *serving) serveMetrics() (stop func(), err error) {
 	}
 	l, err := transport.Listen(r.metrics)
 	if err != nil {
-		return nil, fmt.Errorf("--metrics: %w", err)
+		return nil, fmt.Errorf("--metrics %s: %w", r.metrics.Name, err)
 	}
 	r.log.Info("metrics", "address", l.Addr().String())
 	return r.server.ServeMetrics(l), nil
@@ -427,7 +423,7 @@ func (r *serving) serveProfiles() (stop func(), err error) {
 	}
 	l, err := transport.Listen(r.pprof)
 	if err != nil {
-		return nil, fmt.Errorf("--pprof: %w", err)
+		return nil, fmt.Errorf("--pprof %s: %w", r.pprof.Name, err)
 	}
 	r.log.Info("profiles", "address", transport.URL(l.Addr())+"/debug/pprof/")
 	return serve.ServeProfiles(l), nil

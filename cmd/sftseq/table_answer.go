@@ -88,7 +88,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 // createFile creates a file and its parent folders.
 func createFile(path string) (*atomicfile.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: creating its folder: %w", path, atomicfile.Cause(err))
 	}
 	return atomicfile.Create(path)
 }

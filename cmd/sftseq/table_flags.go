@@ -65,7 +65,7 @@ func outputFormat(c *cli.Context, flag string) (string, error) {
 
 func seriesFlag() cli.Flag {
 	return &cli.StringFlag{Name: "series",
-		Usage: "read a series of numbers from `COLUMN` of lists, or 't*', the columns of the steps"}
+		Usage: "read a series of numbers from `COLUMN` with lists, or from 't*', one column per step"}
 }
 
 // formatFlags returns the flags for tables whose names do not imply a format.

@@ -103,7 +103,7 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 		return badFlag(c, "stop-at", "a step from 1")
 	}
 	if _, err := task.Preset(c.String("preset")); err != nil {
-		return usage(c, "--preset: %w", err)
+		return usage(c, "--%w", err)
 	}
 	if c.String("seeds") == "" {
 		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"), nil)
@@ -172,7 +172,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	}
 	preset, err := task.Preset(c.String("preset"))
 	if err != nil {
-		return nil, usage(c, "--preset: %w", err)
+		return nil, usage(c, "--%w", err)
 	}
 	memory, err := memoryLimit(c)
 	if err != nil {

@@ -43,7 +43,7 @@ func trainCustom(c *cli.Context) error {
 	}
 	// Checked before the first member is trained.
 	if _, err := lra.Custom(&seq.Manifest{}).Preset(c.String("preset")); err != nil {
-		return usage(c, "--preset: %w", err)
+		return usage(c, "--%w", err)
 	}
 	m, err := manifestOf(c)
 	if err != nil {

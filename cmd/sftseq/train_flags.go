@@ -75,7 +75,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 			&cli.StringFlag{Name: "data", Usage: "train on the data set in `DIR`",
 				DefaultText: generated, TakesFile: true},
 			&cli.StringFlag{Name: "init-from",
-				Usage: "initialize the weights from the model in `DIR`; other labels get a new head", TakesFile: true}),
+				Usage: "start from the weights of the model in `DIR`; other labels get a new output layer", TakesFile: true}),
 		flagsIf(hasKind(task, labelsKind), group(trainingGroup,
 			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone",
 				Usage: "train a run for each `SEED,…` and report the mean"})),
@@ -186,7 +186,8 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 			word("point-rotation", "rotate clouds at random: none, z (about that axis) or any"),
 			real("point-shift", "shift clouds at random along each axis, by this distance at most"))),
 		group(modelGroup,
-			word("input-window", "read the first `N` tokens of a row, N:tail=M: the last M of N at its end; 0: all")),
+			word("input-window",
+				"read the first `N` tokens of a row, or by N:tail=M the first N-M and the last M; 0 reads all")),
 		advancedGroup(modelGroup,
 			word("convolutions",
 				"convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none"),
@@ -412,7 +413,7 @@ func readConfigFlags(c *cli.Context) error {
 			continue
 		}
 		if err := c.Set(name, fmt.Sprint(v)); err != nil {
-			return fmt.Errorf("%s: %s: %v: %w", path, name, v, err)
+			return fmt.Errorf("%s: %s %q: expected %s", path, name, fmt.Sprint(v), valueOf(c, name))
 		}
 	}
 	return nil

@@ -213,7 +213,7 @@ func TestTrainFusedKinds(t *testing.T) {
 func TestTrainFusedAlone(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	_, output := exits(t, exitUsage, "", "train", "custom", "--data", data, "--out", out, "--preset", "no")
-	contains(t, output, `--preset: task custom: preset "no" is not known`)
+	contains(t, output, `--preset "no": expected one of `)
 	notContains(t, output, "linear")
 	done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "10", "--hidden", "8", "--layers", "1",
 		"--device", "cpu")

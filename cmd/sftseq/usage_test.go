@@ -39,7 +39,7 @@ func TestUsage(t *testing.T) {
 		{"expected --text, --tokens, --series, --features or --pair with the column", convert()},
 		{"--pair \"text\": expected two columns", convert("--pair", "text")},
 		{"--pair \"text,\": expected two columns", convert("--pair", "text,")},
-		{"--vocab 0: expected the number of token ids for --tokens", convert("--tokens", "text")},
+		{"--tokens needs --vocab N with the number of token ids", convert("--tokens", "text")},
 		{"--vocab -1: expected the number of token ids", convert("--tokens", "text", "--vocab", "-1")},
 		{"--vocab 3000000000: expected the number of token ids for --tokens, 1 to 2147483647",
 			convert("--tokens", "text", "--vocab", "3000000000")},
@@ -122,7 +122,7 @@ func TestUsage(t *testing.T) {
 		{"no run directory given", []string{"plot"}},
 		{"no run directory given", []string{"report"}},
 
-		{"--preset: task listops: preset \"slow\" is not known",
+		{"--preset \"slow\": expected one of quick, hour, paper",
 			[]string{"train", "listops", "--out", to, "--preset", "slow"}},
 		{"--stages \"5\": expected STEPS:LENGTH or STEPS:firstROWS",
 			[]string{"train", "listops", "--out", to, "--stages", "5"}},

@@ -33,7 +33,8 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	case t.Tokens:
 		return nil, errors.New("BED output requires positions in text: expected --text, found --tokens")
 	case len(t.Keep) > 0:
-		return nil, fmt.Errorf("BED output has no columns for --keep %q", t.Keep)
+		return nil, fmt.Errorf("BED output has no columns for --keep %q: omit the flag, or write CSV, JSON lines or "+
+			"Parquet", t.Keep)
 	}
 	t.letters = tokenizers.TypeOf(m.config.Tokenizer) == tokenizers.DNA{}.Type()
 	return &bedWriter{bufio.NewWriterSize(to, 1<<16)}, nil

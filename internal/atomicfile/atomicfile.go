@@ -60,7 +60,7 @@ func create(path string, clean bool) (*File, error) {
 		target = real
 	}
 	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: cannot be replaced: expected a regular file or none, found %v", path, info.Mode())
+		return nil, fmt.Errorf("%s: cannot be replaced: expected a regular file or none, found %s", path, Kind(info.Mode()))
 	}
 	if clean {
 		cleanDead(target)
@@ -101,7 +101,25 @@ func isAt(file *os.File, path string) bool {
 }
 
 // fail returns an error for the final file instead of the temporary file.
-func (f *File) fail(err error) error { return fmt.Errorf("%s: %w", f.path, nameless(err)) }
+func (f *File) fail(err error) error { return &fileError{f.path, nameless(err)} }
+
+// fileError is an error of a File's methods. Its text begins with the path of the final file.
+type fileError struct {
+	path string
+	err  error
+}
+
+func (e *fileError) Error() string { return e.path + ": " + e.err.Error() }
+func (e *fileError) Unwrap() error { return e.err }
+
+// Wrap adds the path to an error of the code that writes the file. It returns an error of f.Write
+// unchanged, because that error already names the path.
+func (f *File) Wrap(err error) error {
+	if named := (*fileError)(nil); errors.As(err, &named) && named.path == f.path {
+		return err
+	}
+	return fmt.Errorf("writing %s: %w", f.path, err)
+}
 
 // nameless removes the name of the temporary file, which the user does not know, from an error.
 func nameless(err error) error {
@@ -309,8 +327,7 @@ func Write(path string, write func(io.Writer) error) error {
 	}
 	defer f.Abort()
 	if err := write(f); err != nil {
-		// Errors of f.Write already name the path; errors of the caller may not.
-		return fmt.Errorf("writing %s: %w", path, err)
+		return f.Wrap(err)
 	}
 	return f.Commit()
 }

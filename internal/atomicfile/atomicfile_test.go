@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -126,6 +127,20 @@ func TestDirectoryThatCannotBeWritten(t *testing.T) {
 		}
 	}
 	expectOnly(t, dir, map[string]string{"file": "x"})
+}
+
+// TestWrapNamesTheFileOnce checks that Wrap names the final file exactly once.
+func TestWrapNamesTheFileOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model")
+	f := must.Get(Create(path))(t)
+	defer f.Abort()
+	f.temp.Close()
+	_, failed := f.Write(make([]byte, 1<<20))
+	for _, err := range []error{failed, fmt.Errorf("row 3: %w", failed), errors.New("malformed")} {
+		if wrapped := f.Wrap(err); !errors.Is(wrapped, err) || strings.Count(wrapped.Error(), path) != 1 {
+			t.Errorf("got %v, want %v with the path once", wrapped, err)
+		}
+	}
 }
 
 // TestErrorsNameTheFile checks that every error names the final file, not the temporary one.

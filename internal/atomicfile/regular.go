@@ -26,11 +26,30 @@ type cause struct {
 func (c *cause) Error() string { return c.message }
 func (c *cause) Unwrap() error { return c.error }
 
+// Kind describes the kind of a file for messages, such as "a directory".
+func Kind(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return "a regular file"
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	}
+	return "a special file"
+}
+
 // OpenRegular opens a regular file for reading. For other files it returns an error that names
 // their kind, because opening a FIFO waits for a writer, and a device may have no end.
 func OpenRegular(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening the file could block
-		return nil, fmt.Errorf("%s: expected a regular file, found %v", path, info.Mode())
+		return nil, fmt.Errorf("%s: expected a regular file, found %s", path, Kind(info.Mode()))
 	}
 	return os.Open(path)
 }

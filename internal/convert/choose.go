@@ -25,7 +25,7 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if choice.Reason = "none of the first rows can be used"; len(texts) > 0 {
+		if choice.Reason = "none of the first rows can be used to learn a tokenizer"; len(texts) > 0 {
 			choice = tokenizers.Choose(texts)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"sync"
 
 	"github.com/gofrs/flock"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // Options describe the contents of an index.
@@ -79,15 +81,16 @@ var errClosed = errors.New("the index is closed")
 
 // Open opens an index, or creates it if the file does not exist.
 func Open(path string, o Options) (*Index, error) {
-	path, err := realPath(path)
+	given := path
+	path, err := realPath(given)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: opening the index: %w", given, atomicfile.Cause(err))
 	}
 	x := &Index{path: path, options: o, lock: flock.New(path + ".lock"), items: newTable(o.Size),
 		splitter: newSplitter(o.Units), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	ok, err := x.lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: locking the index: %w", path, atomicfile.Cause(err))
 	}
 	if !ok {
 		return nil, fmt.Errorf("%s: another program has this index open", path)

@@ -128,7 +128,7 @@ func TestFolderOfArchives(t *testing.T) {
 		}
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0],
-		"the bytes of 10 compressed files or archives are read unchanged (first: a/7z: 7z): decompress or unpack them") {
+		"the bytes of 10 files in compressed formats are read unchanged (first: a/7z: 7z): decompress or unpack them") {
 		t.Errorf("got notes %q", notes)
 	}
 }
@@ -150,8 +150,8 @@ func TestFolderNotes(t *testing.T) {
 	for columns, want := range map[string][]string{
 		"content class": {"2 files begin with a byte-order mark, which is read as part of the row (first: a/1.txt: UTF-16): ",
 			"files are in folders of different depths, such as a/1.txt and a/sub/2.txt: ",
-			"the bytes of 1 compressed files or archives are read unchanged (first: b/4.txt: PDF)"},
-		"content path": {"byte-order mark", "compressed files"},
+			"the bytes of 1 files in compressed formats are read unchanged (first: b/4.txt: PDF)"},
+		"content path": {"byte-order mark", "compressed formats"},
 	} {
 		var notes []string
 		r := must.Get(Open(t.Context(), dir, Options{Columns: strings.Fields(columns), MaxField: 1 << 20,

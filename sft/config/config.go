@@ -53,6 +53,9 @@ func Parse(text []byte) (*Config, error) {
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(text, &keys); err != nil {
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			return nil, fmt.Errorf("expected a JSON object, found malformed JSON at byte %d: %w", syntax.Offset, err)
+		}
 		return nil, fmt.Errorf("expected a JSON object: %w", err)
 	}
 	switch string(keys["model_type"]) {

@@ -27,4 +27,10 @@ func (e *MemoryError) Error() string {
 	return s
 }
 
-func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
+// mebibytes formats a size in MiB, rounded up. It formats less than 1 MiB in bytes.
+func mebibytes(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20)
+}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // Address is a server's address, with the network names of package net.
@@ -75,7 +77,15 @@ func Listen(a Address) (net.Listener, error) {
 	if p, err := netip.ParseAddrPort(a.Name); err == nil && p.Addr().Is4() {
 		network = "tcp4"
 	}
-	return net.Listen(network, a.Name)
+	l, err := net.Listen(network, a.Name)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("another program uses the address: stop it, or choose another address (%w)",
+			syscall.EADDRINUSE)
+	}
+	if op := (*net.OpError)(nil); errors.As(err, &op) { // callers name the address
+		err = op.Err
+	}
+	return l, err
 }
 
 // maxPath is the maximum length of a socket's path in bytes.
@@ -94,10 +104,10 @@ func removeStaleSocket(path string) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("looking for an existing socket: %w", atomicfile.Cause(err))
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("expected a socket or nothing, found %v", info.Mode())
+		return fmt.Errorf("expected a socket or no file, found %s", atomicfile.Kind(info.Mode()))
 	}
 	c, err := net.Dial("unix", path)
 	if err == nil {
