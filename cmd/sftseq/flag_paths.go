@@ -13,8 +13,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// addFlagNames adds the flag's name to an action's error about a file in a flag's path: "open
-// data/x/dataset.json: no such file" alone does not name the wrong flag.
+// addFlagNames adds the flag's name to an action's error about a file in a flag's path:
+// "data/x/dataset.json: no such file" alone does not name the wrong flag. It removes the names of
+// system calls, such as "stat", which the user does not call.
 func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)
@@ -26,6 +27,7 @@ func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 		if !errors.As(err, &pathErr) {
 			return err
 		}
+		err = withoutCall(err, pathErr)
 		name := flagOfPath(c, pathErr.Path)
 		if name != "" && !strings.Contains(err.Error(), "--"+name) {
 			err = fmt.Errorf("--%s: %w", name, err)
@@ -36,6 +38,24 @@ func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 		return err
 	}
 }
+
+// withoutCall removes the system call of cause from the text of err, if the call opens or examines
+// the file.
+func withoutCall(err error, cause *fs.PathError) error {
+	if !slices.Contains([]string{"open", "stat", "lstat"}, cause.Op) {
+		return err
+	}
+	return &rewordedError{err, strings.Replace(err.Error(), cause.Op+" "+cause.Path+": ", cause.Path+": ", 1)}
+}
+
+// rewordedError is an error with another text.
+type rewordedError struct {
+	error
+	text string
+}
+
+func (e *rewordedError) Error() string { return e.text }
+func (e *rewordedError) Unwrap() error { return e.error }
 
 // flagOfPath returns the flag whose value is a path or its nearest parent. It returns "" if there
 // is no such flag, or if two flags have that value.

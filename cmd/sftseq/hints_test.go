@@ -156,7 +156,7 @@ func TestMovedData(t *testing.T) {
 	there := "; " + run + " was trained on --data " + data
 	refuse(t, exitUsage, "--data is missing: expected an Arrow file or a data set directory"+there+"; see",
 		"", "eval", "--model", run)
-	refuse(t, exitError, "--data: open "+at+": no such file or directory"+there+"\n", "", "eval",
+	refuse(t, exitError, "--data: "+at+": no such file or directory"+there+"\n", "", "eval",
 		"--model", run, "--data", at)
 	must.Succeed(t, os.Rename(data, moved))
 	hint := "; " + run + " was trained on " + data +
@@ -164,14 +164,14 @@ func TestMovedData(t *testing.T) {
 	refuse(t, exitUsage, "--data is missing: expected an Arrow file or a data set directory"+hint,
 		"", "eval", "--model", run)
 	refuseAll(t, exitError, nil, []refusal{
-		{"--data: open " + data + ": no such file or directory" + hint + "\n",
+		{"--data: " + data + ": no such file or directory" + hint + "\n",
 			[]string{"eval", "--model", run, "--data", data}},
-		{"--data: stat " + data + ": no such file or directory" + hint + "\n",
+		{"--data: " + data + ": no such file or directory" + hint + "\n",
 			[]string{"train", "custom", "--members", "sft", "--out", run, "--resume"}},
-		{"--data: stat " + at + ": no such file or directory" + hint + "\n",
+		{"--data: " + at + ": no such file or directory" + hint + "\n",
 			[]string{"train", "custom", "--members", "sft", "--out", run,
 				"--resume", "--data", at}},
-		{"--data: stat " + at + ": no such file or directory\n",
+		{"--data: " + at + ": no such file or directory\n",
 			[]string{"train", "custom", "--members", "sft", "--out", run + "-fresh", "--data", at}},
 	})
 	done(t, "", "train", "custom", "--members", "sft", "--out", run, "--resume", "--data", moved, "--device", "cpu")

@@ -153,7 +153,7 @@ func TestServeHTTPFlags(t *testing.T) {
 			"--http-token", token("lines", "one-and-more-than\ntwo and more than that\n")}},
 		{"later:3: expected a token of 16 to 4096 characters, found 4", []string{"--http", ":0",
 			"--http-token", token("later", "one-and-more-than\n\nfour\n")}},
-		{"--http-token: open ", []string{"--http", ":0", "--http-token", filepath.Join(dir, "none")}},
+		{"--http-token: ", []string{"--http", ":0", "--http-token", filepath.Join(dir, "none")}},
 	})
 }
 
