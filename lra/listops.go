@@ -22,7 +22,7 @@ var ListOps = &Task{
 	Labels:      strings.Split("0123456789", ""),
 	Presets:     []*Preset{listOpsQuick, listOpsHour, listOpsPaper},
 	Generator: &Generator{
-		Usage: "generate ListOps by the rule of the Long Range Arena",
+		Usage: "generate ListOps with the rules of the Long Range Arena",
 		Description: `Draws expressions of nested MIN, MAX, MED and SM with their values. The same
 seed and rule give the same files on every machine. By default the rule is that
 of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,

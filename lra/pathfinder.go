@@ -28,7 +28,7 @@ the next 10% for validation, the last for testing.`,
 		convert: convertPathfinder,
 	},
 	Generator: &Generator{
-		Usage: "generate Pathfinder by the rule of the Long Range Arena",
+		Usage: "generate Pathfinder with the rules of the Long Range Arena",
 		Description: `Draws images of 32×32 pixels with two long dashed contours, short ones that distract,
 and two marks, which are at the two ends of one contour (joined) or at ends of both
 (apart). The same seed and rule give the same files. Contours of 14 dashes are the split

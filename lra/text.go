@@ -19,11 +19,11 @@ var Text = &Task{
 	Presets:     []*Preset{textQuick, textHour, textPaper},
 	Import: &Importer{
 		Usage: "convert aclImdb, a directory or tar archive",
-		Description: `Reads the reviews of train/pos, train/neg, test/pos and test/neg, and the films that
-they are of (urls_pos.txt, urls_neg.txt): a directory, or a tar archive, plain or
-gzip-compressed. About a tenth of the training reviews are for validation: those of
-the films whose address has a SHA-256 that begins below 0.1, as a fraction, so that no
-film is in both. Whole reviews are kept; how much of one a model reads is its own.`,
+		Description: `Reads the reviews in train/pos, train/neg, test/pos and test/neg, and the addresses of
+their films (urls_pos.txt, urls_neg.txt), from a directory or a tar archive, plain or
+gzip-compressed. About a tenth of the training reviews become the validation split,
+chosen by the SHA-256 of the film's address, so that no film is in both splits.
+Reviews are stored whole; the model decides how much of them it reads.`,
 		Example: "sftseq data convert text --from aclImdb_v1.tar.gz --to data/text",
 		convert: convertText,
 	},

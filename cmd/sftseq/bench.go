@@ -30,7 +30,7 @@ func benchFlags(flags ...cli.Flag) []cli.Flag {
 	threads := findFlag(onDevice, "threads").(*cli.IntFlag)
 	threads.Value, threads.DefaultText = 1, "1; 0 is all"
 	return slices.Concat(flags, onDevice,
-		group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"}))
+		group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}))
 }
 
 func plotFlag(usage string) cli.Flag {

@@ -30,7 +30,7 @@ those of double precision. More: docs/architecture.md`,
 			&cli.StringFlag{Name: "golden", Usage: "check the models in `DIR`, in place of the kernels",
 				TakesFile: true},
 			&cli.StringFlag{Name: "only", Usage: "check kernels, or models, whose names contain `NAME`"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a kernel, or a model"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per kernel or model"},
 		),
 		Action: check,
 	}

@@ -20,9 +20,9 @@ func convertCloudCommand() *cli.Command {
 
 Example: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points 1024
          sftseq data convert cloud --from shapenet --to data/shapenet --parts --points 2048`,
-		Description: fmt.Sprintf(`Reads files %s in a folder for each class. A folder called train, val or test
-on the way to a file is its split; others are split at random. Points are sampled on surfaces, with
-normals, and the farthest ones are taken of clouds. A cloud is centred and divided by its radius.
+		Description: fmt.Sprintf(`Reads files %s in a folder for each class. Files below a folder train, val or test
+belong to that split; other files are split at random. Points are sampled on surfaces, with normals;
+clouds are reduced by farthest point sampling. Each cloud is centred and divided by its radius.
 Files that cannot be used are left out and listed by reason.
 More: docs/data-clouds-graphs.md`, strings.Join(cloud.Endings(), ", ")),
 		Flags: slices.Concat(

@@ -11,12 +11,12 @@ import (
 func generateGraphsCommand() *cli.Command {
 	usual := lra.UsualGraphs
 	return &cli.Command{
-		Name: lra.GraphsName, Usage: "graphs whose edges join nodes of one kind often or seldom",
+		Name: lra.GraphsName, Usage: "generate graphs whose edges join nodes of the same kind often or rarely",
 		UsageText: "sftseq data generate graphs --out DIR [flags]\n\nExample: sftseq data generate graphs --out data/graphs\n         sftseq train custom --data data/graphs --out runs/graphs",
-		Description: `Draws graphs whose nodes are of two kinds, half of each. Of the edges of a graph of the class
-like 80% join nodes of one kind, of mixed 50%, of unlike 20%: nodes without edges say nothing,
-and neither do edges without the kinds of their nodes. The kind is the feature of a node, 1 or
--1; the feature of an edge, its length, says nothing. The same seed gives the same files.`,
+		Description: `Draws graphs whose nodes are of two kinds, half of each. The class is the share of edges that
+join nodes of the same kind: 80% in like, 50% in mixed, 20% in unlike. A model needs both the edges
+and the kinds to predict it. The feature of a node is its kind, 1 or -1. The feature of an edge is its
+length, which is independent of the class. The same seed gives the same files.`,
 		Flags: append(generateFlags(usual.Train, usual.Val, usual.Test), group(dataGroup,
 			&cli.IntFlag{Name: "nodes", Value: usual.Nodes,
 				Usage: "draw at most `N` nodes of a graph, and at least half as many"},

@@ -20,8 +20,8 @@ func dataHeadCommand() *cli.Command {
 		Usage:     "print the first rows as JSON lines",
 		ArgsUsage: "FILE|DIR",
 		UsageText: "sftseq data head [--rows N] [--split NAME] [--tokens] FILE|DIR\n\nExample: sftseq data head --rows 3 --tokens data/reviews | sftseq predict --model runs/reviews",
-		Description: `Prints rows of an Arrow file, a stream (- is standard input) or a split of a data set as predict reads
-them: as text where that gives the same tokens again, otherwise as token ids.`,
+		Description: `Prints rows of an Arrow file, a stream (- is standard input) or a split of a data set in the
+format that predict reads: as text if tokenizing the text yields the same tokens, otherwise as ids.`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "rows", Aliases: []string{"n"}, Value: 10, Usage: "print `N` rows"},
 			&cli.StringFlag{Name: "split", Value: "train", Usage: "print rows of split `NAME` of a data set"},

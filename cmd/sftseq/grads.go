@@ -19,9 +19,9 @@ func gradsCommand() *cli.Command {
 		UsageText: `sftseq grads --model DIR --input FILE --output grads.safetensors
 
 Example: sftseq grads --model runs/listops --input labelled.jsonl --output grads.safetensors`,
-		Description: `Reads JSON lines as predict does, each with its "label" (number or name), or "labels" of tokens, "labels"
-that hold, or "numbers". Writes the gradient of their mean loss in evaluation mode, without noise and
-dropout, as tensors of the model. A bad line is an error, and nothing is written.`,
+		Description: `Reads JSON lines as predict does, each with the "label" (number or name), the "labels" of tokens or of
+a multi-label model, or the "numbers". Writes the gradient of their mean loss in evaluation mode,
+without noise and dropout, as tensors of the model. A bad line is an error, and nothing is written.`,
 		Flags: slices.Concat(modelFlags(modelFlag()),
 			group(inputGroup,
 				&cli.StringFlag{Name: "input",

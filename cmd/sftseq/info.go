@@ -22,10 +22,10 @@ func infoCommand() *cli.Command {
 
 Examples: sftseq info --model runs/listops
           sftseq info --model runs/listops --cluster 64,10Gbit --batch 512`,
-		Description: `Shows the configuration, parameters and multiply-adds per token by part, and the memory of a sequence
-(of a pair: of both) in prediction and in training; of a linear model its n-grams, of several models
-their weights. --cluster measures a few steps here and simulates
-training on 1, 2, 4, … ranks of machines like this one. More: docs/cluster.md`,
+		Description: `Shows the configuration, parameters and multiply-adds per token by part, and the memory that a
+sequence or pair needs in prediction and in training. Shows the n-grams of a linear model, and the
+weights of the members of an ensemble. --cluster measures a few steps here and simulates training on
+1, 2, 4, … ranks of machines like this one. More: docs/cluster.md`,
 		Flags: slices.Concat([]cli.Flag{modelFlag()},
 			group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}), clusterFlags()),
 		Action: info,

@@ -25,7 +25,7 @@ func httpFlags() []cli.Flag {
 			Usage: "serve HTTP, with OpenAI's /v1/embeddings, at `ADDRESS`: HOST:PORT (localhost without HOST) " +
 				"or unix:PATH"},
 		&cli.StringFlag{Name: "http-token",
-			Usage:     "require one of the bearer tokens in `FILE`, one a line; required beyond localhost",
+			Usage:     "require one of the bearer tokens in `FILE`, one per line; required beyond localhost",
 			TakesFile: true}),
 		advancedGroup(serverGroup, &cli.StringSliceFlag{Name: "cors-origin",
 			Usage: "let pages of `ORIGIN` use the server from a browser; may be given several times"}))

@@ -19,8 +19,8 @@ func versionCommand() *cli.Command {
 		UsageText: `sftseq version [--json]
 
 Example: sftseq version`,
-		Description: `The version is the tag of the commit, or one made of its date, with +dirty where files differed. The
-kernels are those of the CPU's fastest instruction set; SFTSEQ_SIMD chooses another one.`,
+		Description: `Shows the tag of the commit, or a version made from its date, with +dirty if files were modified. The
+program uses the kernels for the CPU's fastest instruction set; SFTSEQ_SIMD chooses another set.`,
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
