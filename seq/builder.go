@@ -336,8 +336,11 @@ func (s *SplitWriter) WriteBlock(b *Block) error {
 	return nil
 }
 
-// wrapError adds the split's path to an error.
+// wrapError adds the split's path to an error that does not name it already.
 func (s *SplitWriter) wrapError(err error) error {
+	if atomicfile.IsNamed(err) {
+		return err
+	}
 	return fmt.Errorf("%s: %w", s.builder.path(s.name), atomicfile.Cause(err))
 }
 

@@ -28,8 +28,8 @@ func (s *statedChecksum) compare() error {
 		return nil
 	}
 	if got := atomicfile.ChecksumText(s.kind, s.hash); got != s.want {
-		return fmt.Errorf("expected the checksum %s as stated in %s, found %s: the file is damaged, or was changed",
-			s.want, ManifestName, got)
+		return fmt.Errorf("expected the checksum %s as stated in %s, found %s: the file is damaged or was modified "+
+			"(create the data set again)", s.want, ManifestName, got)
 	}
 	return nil
 }

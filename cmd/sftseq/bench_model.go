@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -277,7 +278,8 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 		path := name
 		info, statErr := os.Stat(path)
 		if statErr != nil {
-			return nil, train.Settings{}, fmt.Errorf("%w; and there is no such file: %w", err, statErr)
+			return nil, train.Settings{}, fmt.Errorf("%q: expected a config.json, a model directory or a task, such as text "+
+				"or text:paper (one of %s): %w", name, strings.Join(lra.Names(), ", "), atomicfile.Cause(statErr))
 		}
 		if info.IsDir() {
 			path = filepath.Join(path, "config.json")

@@ -30,7 +30,7 @@ func namesOf(tasks []*lra.Task) string {
 // convertTaskCommand returns the command that converts a task's official files to a data set.
 func convertTaskCommand(task *lra.Task) *cli.Command {
 	importer, from := task.Import, "FILE|DIR"
-	fromUsage := "read `FILE`, or the directory of them all (required)"
+	fromUsage := "read `FILE`, or the directory of all files (required)"
 	if importer.Points > 0 {
 		from, fromUsage = "DIR", "read the shapes in `DIR` (required)"
 	}
@@ -74,7 +74,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 			return usage(c, "--points: %w", err)
 		}
 	} else if split = c.String("split"); !slices.Contains([]string{"", "train", "val", "test"}, split) {
-		return usage(c, "--split: expected train, val or test, found %q", split)
+		return badFlag(c, "split", "train, val or test")
 	}
 	if err := checkSteps(c); err != nil {
 		return err

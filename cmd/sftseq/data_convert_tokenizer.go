@@ -28,7 +28,7 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 	}
 	if file, ok := strings.CutPrefix(text, "hf:"); ok {
 		if file == "" {
-			return nil, "", usage(c, "--tokenizer hf: expected the path of a tokenizer.json behind the colon, found nothing")
+			return nil, "", usage(c, "--tokenizer hf: expected the path of a tokenizer.json after the colon, found nothing")
 		}
 		return nil, file, nil
 	}
@@ -87,7 +87,7 @@ func parseTokenizer(text string) ([]byte, error) {
 	if ok {
 		n, err := strconv.Atoi(k)
 		if err != nil {
-			return nil, fmt.Errorf("expected a number behind the colon, found %q", k)
+			return nil, fmt.Errorf("expected a number after the colon, found %q", k)
 		}
 		if spec["vocab"] = n; name == "dna" {
 			spec = map[string]any{"type": name, "k": n}

@@ -73,7 +73,7 @@ func generate(c *cli.Context, task *lra.Task) error {
 	}
 	for _, f := range c.Command.Flags {
 		if f, ok := f.(*cli.IntFlag); ok && c.Int(f.Name) < 0 {
-			return usage(c, "--%s: expected 0 or more, found %d", f.Name, c.Int(f.Name))
+			return badFlag(c, f.Name, "0 or more")
 		}
 	}
 	options := lra.GenerateOptions{Train: c.Int("train"), Val: c.Int("val"),

@@ -58,14 +58,13 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 				"another model of the folder with --model: %s)", dir, names[i], err, shortList(intact, 10))
 		}
 		if i > 0 && m.fusion == nil {
-			if err = m.Config.SameInputsAndOutputs(model.Config); m.Config.IsLinear() != model.Config.IsLinear() {
-				err = fmt.Errorf("%s has no config.json with the weights of this ensemble with a linear model: "+
-					"fit them with train custom --out %s --resume", dir, shellQuote(dir))
+			if m.Config.IsLinear() != model.Config.IsLinear() {
+				return models{}, missingWeights(dir, names)
 			}
-		}
-		if err != nil {
-			return models{}, fmt.Errorf("%s: expected models that form an ensemble, and %s does not fit: %w%s",
-				dir, names[i], err, others)
+			if err := m.Config.SameInputsAndOutputs(model.Config); err != nil {
+				return models{}, fmt.Errorf("%s: expected models that form an ensemble, and %s does not fit: %w%s",
+					dir, names[i], err, others)
+			}
 		}
 		hash := serve.Hash(model)
 		if twin, ok := hashes[hash]; ok {
@@ -89,6 +88,17 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", dir, describeMembers(names))
 	return m, nil
+}
+
+// missingWeights returns the error for the models of an unfinished run of train custom.
+func missingWeights(dir string, names []string) error {
+	data := "DIR"
+	if recorded := recordedData(dir); recorded != "" {
+		data = shellQuote(recorded)
+	}
+	return fmt.Errorf("%s: the training of this ensemble is unfinished: config.json, with the weights of the models, is "+
+		"missing (finish it with sftseq train custom --data %s --out %s --resume, or choose one model with --model: %s)",
+		dir, data, shellQuote(dir), shortList(names, 10))
 }
 
 // scorer loads the models onto a device.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -24,7 +25,7 @@ func healthCommand() *cli.Command {
 Example: sftseq health http://127.0.0.1:8080
          sftseq health unix:/run/sftseq/http.sock`,
 		Description: `Requests /healthz of serve --http or --metrics, as a probe in a container without a shell or curl.
-URL is http://HOST:PORT, https://HOST:PORT or unix:PATH; another path than /healthz may follow HOST:PORT.
+URL is http://HOST:PORT, https://HOST:PORT or unix:PATH. A path after HOST:PORT replaces /healthz.
 
 Exit status: 0 the server is healthy, 1 it is not or does not respond, 2 the command line is wrong.`,
 		Flags: fromEnvironment([]cli.Flag{&cli.DurationFlag{Name: "timeout", Value: 5 * time.Second,
@@ -54,8 +55,15 @@ func healthAction(c *cli.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) && c.Context.Err() == nil {
 		return fmt.Errorf("%s: no response within the %v of --timeout", c.Args().First(), c.Duration("timeout"))
 	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%s: %w: no server listens at this address", c.Args().First(), syscall.ECONNREFUSED)
+	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.Args().First(), errors.Unwrap(err)) // without the URL
+		err = errors.Unwrap(err) // without the URL
+		if op := (*net.OpError)(nil); errors.As(err, &op) {
+			err = op.Err // without the address
+		}
+		return fmt.Errorf("%s: %w", c.Args().First(), err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1000))

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -39,11 +41,14 @@ func plotRuns(c *cli.Context) error {
 	names := runNames(dirs)
 	for i, dir := range dirs {
 		m, err := train.ReadMetrics(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: expected a run directory of sftseq train, with metrics.jsonl: %w", dir, atomicfile.Cause(err))
+		}
 		if err != nil {
 			return err
 		}
 		if len(m.Train) == 0 && len(m.Validation) == 0 {
-			return fmt.Errorf("%s: no line of training or validation yet", filepath.Join(dir, "metrics.jsonl"))
+			return fmt.Errorf("%s: expected a step of training or validation, found none yet", filepath.Join(dir, "metrics.jsonl"))
 		}
 		runs = append(runs, report.Run{Name: names[i], Metrics: m})
 	}

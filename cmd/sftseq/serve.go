@@ -207,7 +207,7 @@ func serverLog(c *cli.Context) (*slog.Logger, error) {
 func sizeFlag(c *cli.Context, name string, minSize, maxSize uint64) (int64, error) {
 	n, err := humanize.ParseBytes(c.String(name))
 	if err != nil || n < minSize || n > maxSize {
-		return 0, badFlag(c, name, "%s to %s", humanize.IBytes(minSize), humanize.IBytes(maxSize))
+		return 0, badFlag(c, name, "a size from %s to %s", humanize.IBytes(minSize), humanize.IBytes(maxSize))
 	}
 	return int64(n), nil
 }

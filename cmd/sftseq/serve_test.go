@@ -60,8 +60,8 @@ func TestServeFlags(t *testing.T) {
 	refuseAll(t, exitUsage, serve, []refusal{
 		{`--framing "x"`, []string{"--framing", "x"}},
 		{"--max-inflight 0", []string{"--max-inflight", "0"}},
-		{"--max-line \"-1\": expected 1 B to 1.0 GiB", []string{"--max-line", "-1"}},
-		{"--max-memory \"5\": expected 1.0 MiB to", []string{"--max-memory", "5"}},
+		{"--max-line \"-1\": expected a size from 1 B to 1.0 GiB", []string{"--max-line", "-1"}},
+		{"--max-memory \"5\": expected a size from 1.0 MiB to", []string{"--max-memory", "5"}},
 		{"--drain -1s", []string{"--drain", "-1s"}},
 		{"--max-batch-tokens 0", []string{"--max-batch-tokens", "0"}},
 		{`--log "x"`, []string{"--log", "x"}},

@@ -102,10 +102,10 @@ func TestUsage(t *testing.T) {
 		{"--max-args 1: arguments: expected", generate("listops", "--max-args", "1")},
 		{"--contour 2000: dashes", generate("pathfinder", "--contour", "2000")},
 		{"--distractors 101: ", generate("pathfinder", "--distractors", "101")},
-		{"--test: expected 0 or more", generate("pathfinder", "--test", "-1")},
+		{"--test -1: expected 0 or more", generate("pathfinder", "--test", "-1")},
 		{"--contour 9 --train-shortest 10: dashes of the shortest contour: expected 1 to 9, or 0",
 			generate("pathfinder", "--contour", "9", "--train-shortest", "10")},
-		{"--train-shortest: expected 0 or more", generate("pathfinder", "--train-shortest", "-1")},
+		{"--train-shortest -1: expected 0 or more", generate("pathfinder", "--train-shortest", "-1")},
 
 		{"expected one FILE or DIR, found 0 arguments", []string{"data", "info"}},
 		{"expected one FILE or DIR, found 2 arguments", []string{"data", "info", from, from}},

@@ -115,10 +115,16 @@ func (e *fileError) Unwrap() error { return e.err }
 // Wrap adds the path to an error of the code that writes the file. It returns an error of f.Write
 // unchanged, because that error already names the path.
 func (f *File) Wrap(err error) error {
-	if named := (*fileError)(nil); errors.As(err, &named) && named.path == f.path {
+	if IsNamed(err) {
 		return err
 	}
 	return fmt.Errorf("writing %s: %w", f.path, err)
+}
+
+// IsNamed reports whether an error comes from a method of a [File], and so names its path.
+func IsNamed(err error) bool {
+	var named *fileError
+	return errors.As(err, &named)
 }
 
 // nameless removes the name of the temporary file, which the user does not know, from an error.

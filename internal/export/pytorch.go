@@ -59,7 +59,7 @@ func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
+		return fmt.Errorf("%s: creating the folder: %w", dir, atomicfile.Cause(err))
 	}
 	if err := atomicfile.WriteBytes(filepath.Join(dir, modelingFile), modeling()); err != nil {
 		return err

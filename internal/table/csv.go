@@ -28,6 +28,7 @@ func newCSV(in *source.Source, o Options) (*csvReader, error) {
 		r.comma = o.Delimiter
 	}
 	header, _, _ := strings.Cut(strings.TrimLeft(r.window.text, "\r\n"), "\n")
+	kind := packedKind([]byte(r.window.text))
 	s, _, err := r.read(maxColumns)
 	if err == io.EOF {
 		return nil, errNoHeader
@@ -38,7 +39,11 @@ func newCSV(in *source.Source, o Options) (*csvReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, r.nameColumns(s.fields, s.count, o.Columns, r.comma)
+	err = r.nameColumns(s.fields, s.count, o.Columns, r.comma)
+	if err != nil && kind != "" {
+		err = fmt.Errorf("expected a table, found a file of the format %s: %w", kind, err)
+	}
+	return r, err
 }
 
 // Next returns the next row.
