@@ -118,7 +118,7 @@ func Lookup(name string) (*Task, error) {
 			return task, nil
 		}
 	}
-	return nil, fmt.Errorf("task %q is not known; known tasks: %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("task %q: expected one of %s", name, strings.Join(Names(), ", "))
 }
 
 // Names returns the names of the known tasks in alphabetical order.

@@ -103,12 +103,12 @@ func New(spec json.RawMessage) (Tokenizer, error) {
 		return nil, fmt.Errorf("tokenizer %s: expected one JSON object, found more after it", excerpt(spec))
 	}
 	if config.Type == nil {
-		return nil, fmt.Errorf("tokenizer %s: the key \"type\" is missing; known types: %s", excerpt(spec),
+		return nil, fmt.Errorf("tokenizer %s: the key \"type\" is missing: expected one of %s", excerpt(spec),
 			strings.Join(Types(), ", "))
 	}
 	newTokenizer, ok := constructors[*config.Type]
 	if !ok {
-		return nil, fmt.Errorf("tokenizer type %q is not known; known types: %s", *config.Type,
+		return nil, fmt.Errorf("tokenizer type %q: expected one of %s", *config.Type,
 			strings.Join(Types(), ", "))
 	}
 	return newTokenizer(spec)

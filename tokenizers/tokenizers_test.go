@@ -192,7 +192,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		`{"type":"rna"}`:              "known types: audio-vq, byte, dna, hf, ids, listops, mulaw, pixel, words",
+		`{"type":"rna"}`:              "expected one of audio-vq, byte, dna, hf, ids, listops, mulaw, pixel, words",
 		`{}`:                          `"type" is missing`,
 		`{"type":3}`:                  "expected an object",
 		``:                            "expected an object",
@@ -206,7 +206,7 @@ func TestNew(t *testing.T) {
 		strings.Repeat("[", 10000):    "expected an object",
 		`null`:                        "missing",
 		`{"type":"byte"`:              "expected an object",
-		`{"type":"` + "\xff" + `"}`:   "not known",
+		`{"type":"` + "\xff" + `"}`:   "expected one of",
 		`{"type":"byte","type":null}`: "missing",
 	} {
 		must.Fail(t, want, "New(", spec, ")")(New(json.RawMessage(spec)))

@@ -45,7 +45,7 @@ var maskFlags = []architectureFlag{
 // pretrainFlags returns the flags of train that apply without labels, and the mask flags.
 func pretrainFlags() []cli.Flag {
 	flags := append(trainFlags(lra.Pretrain(&seq.Manifest{})), maskTargetsFlag())
-	findFlag(flags, "preset").(*cli.StringFlag).Usage += ", or another one of the task that the data are of"
+	findFlag(flags, "preset").(*cli.StringFlag).Usage += ", or another preset of the data's task"
 	return flags
 }
 

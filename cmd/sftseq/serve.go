@@ -67,7 +67,7 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/ope
 					Usage: "scale vectors of /v1/embeddings to length 1; --normalize=false leaves them unchanged"},
 				&cli.DurationFlag{Name: "shutdown-delay",
 					Usage: "after SIGTERM report 503 at /healthz for `TIME`, then drain"},
-				&cli.BoolFlag{Name: "reembed", Usage: "compute the embeddings of an --index of another model anew"},
+				&cli.BoolFlag{Name: "reembed", Usage: "recompute the embeddings of an --index that another model wrote"},
 				&cli.IntFlag{Name: "max-batch-tokens", Usage: "compute at most `N` tokens in a batch",
 					DefaultText: "limit of the device"},
 				&cli.DurationFlag{Name: "max-wait", Value: 2 * time.Millisecond,

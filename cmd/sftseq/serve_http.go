@@ -28,7 +28,7 @@ func httpFlags() []cli.Flag {
 			Usage:     "require one of the bearer tokens in `FILE`, one per line; required beyond localhost",
 			TakesFile: true}),
 		advancedGroup(serverGroup, &cli.StringSliceFlag{Name: "cors-origin",
-			Usage: "let pages of `ORIGIN` use the server from a browser; may be given several times"}))
+			Usage: "let pages of `ORIGIN` use the server from a browser; repeatable"}))
 }
 
 // minToken and maxToken bound the length of a token, because short tokens are easily guessed.

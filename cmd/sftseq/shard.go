@@ -25,7 +25,7 @@ func shardFlags() []cli.Flag {
 		&cli.StringFlag{Name: "shard", Usage: "compute shard `I/N`, I from 0, or auto, or auto/N",
 			DefaultText: "of the Slurm array or Kubernetes job, else 0/1"},
 		&cli.StringFlag{Name: "on-error",
-			Usage:       "at an invalid row of a shard: fail, or `column` to keep it with its error",
+			Usage:       "on an invalid row of a shard: fail, or `column`, which keeps the row with its error",
 			DefaultText: errorFail},
 		&cli.BoolFlag{Name: "verify", Usage: "list missing parts of --output and write its _manifest.json"},
 	)

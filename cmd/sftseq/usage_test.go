@@ -32,7 +32,7 @@ func TestUsage(t *testing.T) {
 		{`--split "0.9,0.1": expected three numbers`, text("--split", "0.9,0.1")},
 		{"exclude each other", text("--split", "1,0,0", "--split-column", "label")},
 		{`--max-row "much"`, text("--max-row", "much")},
-		{"known types: audio-vq, byte, dna, hf, ids, listops, mulaw, pixel, words", text("--tokenizer", "bytes")},
+		{"tokenizer type \"bytes\": expected one of audio-vq, byte, dna, hf, ids, listops, mulaw, pixel, words", text("--tokenizer", "bytes")},
 		{"--max-length -3: expected 0", text("--max-length", "-3")},
 		{"--text and --tokens exclude each other", text("--tokens", "label")},
 		{"--text and --pair exclude each other", text("--pair", "text,label")},

@@ -21,7 +21,7 @@ func TestInvalidOptions(t *testing.T) {
 		"requires a vocabulary size":                     func(o *Options) { o.Text, o.Tokens = "", "text" },
 		`column "txt": expected one of ["text" "label"]`: func(o *Options) { o.Text = "txt" },
 		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
-		"known types":                                    func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
+		`tokenizer type "x": expected one of`:            func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
 		"expected a sum of 1, found 0.5": func(o *Options) {
 			o.SplitFractions = []SplitFraction{{Split: "train",
 				Fraction: 0.5}}

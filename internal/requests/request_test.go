@@ -16,7 +16,7 @@ func TestUnknownTokenizer(t *testing.T) {
 	cfg.Tokenizer = json.RawMessage(`{"type":"runes"}`)
 	p := NewParser(cfg, "", "f", 1)
 	if r := p.Parse([]byte(`{"text":"1"}`), 1, nil); r.Failure == nil || r.Failure.Code != CodeParams ||
-		!strings.Contains(r.Failure.Message, `tokenizer type "runes" is not known`) {
+		!strings.Contains(r.Failure.Message, `tokenizer type "runes": expected one of`) {
 		t.Errorf("text: got failure %+v, want the unknown tokenizer type", r.Failure)
 	}
 	if r := p.Parse([]byte(`{"tokens":[1]}`), 1, nil); r.Failure != nil {
