@@ -211,7 +211,11 @@ func TestHealthCommand(t *testing.T) {
 	}
 	silent := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer silent.Close()
+	freed := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	gone := "http://" + freed.Addr().String()
+	freed.Close()
 	refuseAll(t, exitError, []string{"health"}, []refusal{
+		{"sftseq: " + gone + ": connection refused: no server listens at this address\n", []string{gone}},
 		{"/nowhere: 404 Not Found: ", []string{tcp.url + "/nowhere"}},
 		{"connect: no such file or directory", []string{"unix:" + socket + "-none"}},
 		{": no response within the 100ms of --timeout", []string{"http://" + silent.Addr().String(), "--timeout",

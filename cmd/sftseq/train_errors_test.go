@@ -125,4 +125,7 @@ func TestTrainFlags(t *testing.T) {
 		t.Errorf("%s%s", text, errs)
 	}
 	contains(t, readText(t, picture), "<svg")
+	other := t.TempDir()
+	refuse(t, exitError, "sftseq: "+other+": expected a run directory of sftseq train, with metrics.jsonl: no such file", "",
+		"plot", other)
 }
