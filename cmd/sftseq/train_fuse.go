@@ -44,14 +44,14 @@ func (f *fusedRun) fitWeights() (*sft.Fusion, error) {
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, train.Member{Name: linearMember, Model: m})
+		members = append(members, train.Member{Name: linearMember, Kind: linearMember, Model: m})
 	}
 	for _, member := range f.members {
 		m, err := loadWithContext(f.Context.Context, filepath.Join(f.out, member.name))
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, train.Member{Name: member.name, Model: m})
+		members = append(members, train.Member{Name: member.name, Kind: member.kind.name, Model: m})
 	}
 	d, err := openDevice(f.Context)
 	if err != nil {

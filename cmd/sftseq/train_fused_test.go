@@ -216,7 +216,7 @@ func TestTrainFusedAlone(t *testing.T) {
 	contains(t, output, `--preset "no": expected one of `)
 	notContains(t, output, "linear")
 	done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "10", "--hidden", "8", "--layers", "1",
-		"--device", "cpu")
+		"--device", "cpu", "--seed", "1")
 	f := must.Get(sft.ReadFusion(out))(t)
 	line := `{"text":"a wonderful film"}` + "\n"
 	logits := func(dir string, args ...string) []float32 {

@@ -40,13 +40,17 @@ type memberKind struct {
 	// flags returns flags of train custom and their values, for a model with layers. Explicit flags
 	// take precedence.
 	flags func(*seq.Manifest) [][2]string
+	// seeds returns the default of --seeds for members of a fusion, or "" for one member with the
+	// seed of --seed. It may be nil, which means "".
+	seeds func(*seq.Manifest) string
 }
 
 // memberKinds lists the kinds in the order in which they are trained.
 var memberKinds = []*memberKind{
 	{name: linearMember, usage: "n-grams", linear: true, check: linear.Suited,
 		isDefault: func(*seq.Manifest) bool { return true }},
-	{name: lexicalMember, usage: "n-grams in layers", check: checkLexicalData, flags: lexicalFlags, isDefault: isText},
+	{name: lexicalMember, usage: "n-grams in layers", check: checkLexicalData, flags: lexicalFlags,
+		seeds: lexicalSeeds, isDefault: isText},
 	{name: sftMember, usage: "layers", isDefault: func(m *seq.Manifest) bool { return !isText(m) }},
 }
 
@@ -72,7 +76,7 @@ const (
 
 // lexicalFlags returns the flags of a model with embeddings of n-grams.
 func lexicalFlags(m *seq.Manifest) [][2]string {
-	bytes, few := tokenizers.TypeOf(m.Tokenizer) == (tokenizers.Byte{}).Type(), m.Splits["train"].Rows < lexicalRows
+	bytes, few := isBytes(m), m.Splits["train"].Rows < lexicalRows
 	ngrams, epochs, sampled := "tokens:1-2:2^18", 1, 16
 	if bytes {
 		ngrams = "bytes:3-6+2:2^20"
@@ -89,6 +93,25 @@ func lexicalFlags(m *seq.Manifest) [][2]string {
 		flags = append(flags, [2]string{"patience", "0"})
 	}
 	return flags
+}
+
+// isBytes reports whether the tokens are bytes.
+func isBytes(m *seq.Manifest) bool {
+	return tokenizers.TypeOf(m.Tokenizer) == (tokenizers.Byte{}).Type()
+}
+
+// maxSeedTokens is the maximum number of training tokens for which members with three seeds fit into
+// half of defaultTime on two cores.
+const maxSeedTokens = 1_500_000
+
+// lexicalSeeds returns three seeds for few rows of words. On few rows the predictions of lexical
+// models differ with the seed, and their sum is more accurate: docs/experiments/2026-11-28-texts.md.
+func lexicalSeeds(m *seq.Manifest) string {
+	split := m.Splits["train"]
+	if isBytes(m) || split.Rows >= lexicalRows || float64(split.Rows)*split.Lengths.Mean > maxSeedTokens {
+		return ""
+	}
+	return "1,2,3"
 }
 
 // checkData returns an error if the kind cannot be trained on the data.

@@ -74,6 +74,9 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	}
 	err := f.check(m)
 	if err == nil {
+		err = f.setDefaultSeeds(m)
+	}
+	if err == nil {
 		err = f.plan(m)
 	}
 	if err = ranksOf(c).agree(err); err != nil { // no rank writes before all have checked --out
@@ -186,6 +189,17 @@ func seedsOf(c *cli.Context) ([]uint64, error) {
 		seeds = append(seeds, seed)
 	}
 	return seeds, nil
+}
+
+// setDefaultSeeds sets --seeds to the default of the kind, if a single kind has layers. A run that
+// was started with one seed continues with this seed.
+func (f *fusedRun) setDefaultSeeds(m *seq.Manifest) error {
+	kinds := slices.DeleteFunc(slices.Clone(f.kinds), func(k *memberKind) bool { return k.linear })
+	if len(kinds) != 1 || kinds[0].seeds == nil || f.IsSet("seed") || f.IsSet("seeds") ||
+		isRun(filepath.Join(f.out, kinds[0].name)) {
+		return nil
+	}
+	return f.Set("seeds", kinds[0].seeds(m))
 }
 
 // plan lists the models with layers, and sets the flags of each kind. A kind with a started run

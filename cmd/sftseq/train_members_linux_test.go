@@ -14,7 +14,7 @@ func TestRanksOfMembers(t *testing.T) {
 	data := proseData(t, 200)
 	train := func(out string, more ...string) []string {
 		return append([]string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1",
-			"--device", "cpu"}, more...)
+			"--device", "cpu", "--seed", "1"}, more...)
 	}
 	whole := filepath.Join(t.TempDir(), "whole")
 	timed(t, program, train(whole, "--steps", "12")...)

@@ -43,7 +43,8 @@ func sameFusion(t *testing.T, a, b string, members ...string) {
 // stopped and resumed run writes the same files.
 func TestTrainCustomMembers(t *testing.T) {
 	data, out := proseData(t, 900), filepath.Join(t.TempDir(), "run")
-	flags := []string{"--device", "cpu", "--hidden", "8", "--layers", "1", "--time", "3s", "--batch", "1"}
+	flags := []string{"--device", "cpu", "--hidden", "8", "--layers", "1", "--time", "3s", "--batch", "1",
+		"--seed", "1"}
 	rows := func(more ...string) string {
 		t.Helper()
 		return done(t, "", slices.Concat([]string{"train", "custom", "--data", data}, flags, more)...)
@@ -212,6 +213,46 @@ func TestStepTimer(t *testing.T) {
 	w.observe(state(500))
 	if p := w.perToken(); stopped != 1 || p < 1e6 || p > 2e6 {
 		t.Errorf("%v ns a token, stopped %d times", p, stopped)
+	}
+}
+
+// TestDefaultSeeds checks that few rows of words get three lexical members with equal weights, unless
+// --seed is given, and that the printed commands have these seeds. A stopped and resumed run writes
+// the same files.
+func TestDefaultSeeds(t *testing.T) {
+	data, out := proseData(t, 600), filepath.Join(t.TempDir(), "run")
+	flags := []string{"train", "custom", "--data", data, "--device", "cpu", "--hidden", "8", "--layers", "1",
+		"--steps", "20"}
+	output := done(t, "", slices.Concat(flags, []string{"--out", out, "--stop-at", "5"})...)
+	contains(t, output, " --seeds 1,2,3 ")
+	output = done(t, "", slices.Concat(flags, []string{"--out", out, "--resume"})...)
+	contains(t, output, "lexical-3: validation accuracy ", " --seeds 1,2,3 ")
+	f := must.Get(sft.ReadFusion(out))(t)
+	equal(t, fmt.Sprint(f.Members), "[linear lexical-1 lexical-2 lexical-3]")
+	if f.Weights[1] != f.Weights[2] || f.Weights[1] != f.Weights[3] {
+		t.Errorf("weights %v, want equal weights of the lexical members", f.Weights)
+	}
+	whole := filepath.Join(t.TempDir(), "whole")
+	done(t, "", slices.Concat(flags, []string{"--out", whole})...)
+	sameFusion(t, whole, out, "lexical-1", "lexical-2", "lexical-3")
+	single := filepath.Join(t.TempDir(), "single")
+	done(t, "", slices.Concat(flags, []string{"--out", single, "--seed", "2", "--stop-at", "5"})...)
+	done(t, "", "train", "custom", "--out", single, "--resume")
+	equal(t, fmt.Sprint(must.Get(sft.ReadFusion(single))(t).Members), "[linear lexical]")
+}
+
+// TestLexicalSeeds checks that many rows, many tokens and bytes get a single lexical member.
+func TestLexicalSeeds(t *testing.T) {
+	for _, c := range []struct {
+		tokenizer string
+		rows      int64
+		length    float64
+		want      string
+	}{{"words", 7999, 100, "1,2,3"}, {"words", 8000, 100, ""}, {"words", 2000, 800, ""}, {"hf", 2000, 750, "1,2,3"},
+		{"byte", 2000, 100, ""}} {
+		m := &seq.Manifest{Tokenizer: json.RawMessage(`{"type":"` + c.tokenizer + `"}`), Splits: map[string]seq.SplitInfo{
+			"train": {Rows: c.rows, Lengths: seq.Quantiles{Mean: c.length}}}}
+		equal(t, lexicalSeeds(m), c.want, fmt.Sprintf("%+v", c))
 	}
 }
 

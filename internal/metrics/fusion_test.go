@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -140,7 +141,7 @@ func TestFusionFit(t *testing.T) {
 			}
 			fusion.Add(z, truth)
 		}
-		fit := fusion.Fit([]float64{0.6, 0.3})
+		fit := fusion.Fit([]float64{0.6, 0.3}, nil)
 		if s := fit.Sum; fit.Rows != 2000 || !(s.Loss < 0.9*min(fit.Members[0].Loss, fit.Members[1].Loss)) ||
 			kind == FusedClasses && !(s.Accuracy > fit.Members[0].Accuracy+0.05) ||
 			math.Abs(fit.Weights[0]/fit.Weights[1]-1) > 0.2 {
@@ -149,7 +150,7 @@ func TestFusionFit(t *testing.T) {
 		if (fit.Thresholds != nil) != (kind == FusedLabels) || kind == FusedNumbers && fit.Temperature != 1 {
 			t.Errorf("kind %v: got %+v, want thresholds only for labels, temperature 1 for numbers", kind, fit)
 		}
-		few := randomFusion(99, 4, kind).Fit([]float64{0.6, 0.3, 0.3})
+		few := randomFusion(99, 4, kind).Fit([]float64{0.6, 0.3, 0.3}, nil)
 		want := []float64{0.6, 0.3, 0.3}
 		if kind == FusedNumbers {
 			want = []float64{0.5, 0.25, 0.25}
@@ -158,6 +159,34 @@ func TestFusionFit(t *testing.T) {
 			if math.Abs(few.Weights[m]-want[m]) > 1e-15 {
 				t.Errorf("kind %v: got weights %v for 99 rows, want %v", kind, few.Weights, want)
 			}
+		}
+	}
+}
+
+// TestFusionFitGroups checks that models of a group get equal weights: a group of copies gets the
+// weight of a single copy, divided by their number. A group whose models are all noise gets no
+// weight.
+func TestFusionFitGroups(t *testing.T) {
+	for _, kind := range kinds {
+		single, copies := randomFusion(1000, 4, kind), randomFusion(1000, 4, kind)
+		copies.models = 5
+		for i, r := range copies.rows {
+			first, noise := r.outputs[:4], r.outputs[4:8]
+			copies.rows[i].outputs = slices.Concat(first, noise, first, noise, r.outputs[8:])
+		}
+		prior := []float64{0.3, 0.3, 0.3}
+		want := single.Fit(prior, nil)
+		got := copies.Fit([]float64{0.15, 0.15, 0.15, 0.15, 0.3}, []int{0, 1, 0, 1, 2})
+		for m, g := range []int{0, 1, 0, 1, 2} {
+			share := []float64{0.5, 0.5, 1}[g]
+			if math.Abs(got.Weights[m]-share*want.Weights[g]) > 1e-9 {
+				t.Errorf("kind %v: got weights %v of copies, want those of single models, %v, divided by 2, 2 and 1",
+					kind, got.Weights, want.Weights)
+			}
+		}
+		if len(got.Members) != 5 || got.Members[2] != want.Members[0] || math.Abs(got.Sum.Loss-want.Sum.Loss) > 1e-9 {
+			t.Errorf("kind %v: got scores %v and %v, want those of single models, %v and %v", kind, got.Members,
+				got.Sum, want.Members, want.Sum)
 		}
 	}
 }
@@ -174,7 +203,7 @@ func TestFusionFitKeepsOne(t *testing.T) {
 		}
 		f.Add([][]float32{z, {float32(random.NormFloat64()), 0}}, Truth{Labels: []int32{int32(i % 2)}})
 	}
-	fit := f.Fit([]float64{0.1, 0.9})
+	fit := f.Fit([]float64{0.1, 0.9}, nil)
 	if w := fit.Weights; !(w[0] > 0) || w[1] != 0 || fit.Sum.Accuracy < 1 || !(fit.Sum.Loss <= fit.Members[0].Loss) {
 		t.Errorf("got %+v, want the weight 0 for the second model", fit)
 	}

@@ -23,11 +23,58 @@ type FusionScore struct {
 	Accuracy float64 `json:"accuracy,omitempty"` // accuracy for classes; 0 for other outputs
 }
 
-// Fit fits the weights, given a prior, and the temperature of the sum.
+// Fit fits the weights, given a prior, and the temperature of the sum. groups has the group of each
+// model, from 0; nil means that each model is a group. The models of a group differ only by chance,
+// such as by their seeds, so they get equal weights: separate weights would overfit few rows.
+//
 // With at least 100 rows, the loss of the sum must be lower than the loss of each single scaled
-// model. Otherwise all other models get the weight 0 and need not run. If every weight would be 0,
+// group. Otherwise all other groups get the weight 0 and need not run. If every weight would be 0,
 // the prior is kept.
-func (f *Fusion) Fit(prior []float64) *FusionFit {
+func (f *Fusion) Fit(prior []float64, groups []int) *FusionFit {
+	if groups == nil {
+		return f.fit(prior)
+	}
+	means, sizes := f.groupMeans(groups)
+	sums := make([]float64, len(sizes))
+	for m, g := range groups {
+		sums[g] += prior[m]
+	}
+	fit := means.fit(sums)
+	weights := fit.Weights
+	fit.Weights, fit.Members = make([]float64, f.models), nil
+	for m, g := range groups {
+		fit.Weights[m] = weights[g] / float64(sizes[g])
+		fit.Members = append(fit.Members, f.score(f.singleWeights(m, 1), 1))
+	}
+	return fit
+}
+
+// groupMeans returns a Fusion with one model per group, whose outputs are the means of the outputs
+// of the group's models, and the number of models of each group.
+func (f *Fusion) groupMeans(groups []int) (*Fusion, []int) {
+	sizes := make([]int, slices.Max(groups)+1)
+	for _, g := range groups {
+		sizes[g]++
+	}
+	means := NewFusion(len(sizes), f.outputs, f.kind)
+	for _, r := range f.rows {
+		sums := make([]float64, len(sizes)*f.outputs)
+		for m, g := range groups {
+			for c := range f.outputs {
+				sums[g*f.outputs+c] += float64(r.outputs[m*f.outputs+c])
+			}
+		}
+		outputs := make([]float32, len(sums))
+		for i, v := range sums {
+			outputs[i] = float32(v / float64(sizes[i/f.outputs]))
+		}
+		means.rows = append(means.rows, fusionRow{outputs, r.truth})
+	}
+	return means, sizes
+}
+
+// fit fits separate weights of all models.
+func (f *Fusion) fit(prior []float64) *FusionFit {
 	if f.kind == FusedNumbers { // numbers have no temperature
 		prior = normalise(prior)
 	}

@@ -24,12 +24,14 @@ const fusionRows = 256
 
 // Member is a model of a fusion with the name of its folder.
 type Member struct {
-	Name  string
+	Name string
+	// Kind is equal for members that differ only in their seeds, which get equal weights.
+	Kind  string
 	Model *sft.Model
 }
 
 // FitFusion fits the weights and the temperature of a fusion on validation rows. It skips rows
-// without a label. The weights are not negative. They minimise the mean loss (cross-entropy, binary
+// without a label. The weights are not negative, and equal for members of a kind. They minimise the mean loss (cross-entropy, binary
 // cross-entropy of labels, squared error of standardised numbers) plus a ridge penalty towards 0.6
 // for a linear model and 0.3 shared by the other models. With fewer than 100 rows the weights are
 // these priors. If the sum is not better than the best model, this model gets the weight 1 and the
@@ -83,8 +85,21 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft
 	if fit.Empty() {
 		return nil, errors.New("no validation row has a label: expected at least one, to fit the weights of the models")
 	}
-	describeFit(f, fit.Fit(f.Weights))
+	describeFit(f, fit.Fit(f.Weights, groups(members)))
 	return f, nil
+}
+
+// groups returns the index of each member's kind, from 0 in the order of their first members.
+func groups(members []Member) []int {
+	index := map[string]int{}
+	var out []int
+	for _, m := range members {
+		if _, found := index[m.Kind]; !found {
+			index[m.Kind] = len(index)
+		}
+		out = append(out, index[m.Kind])
+	}
+	return out
 }
 
 // priorWeights returns the weights that the ridge penalty prefers.
