@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// built compiles sftseq and returns the path of the program.
-func built(t *testing.T) string {
+// build compiles sftseq and returns the path of the program.
+func build(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sftseq")
 	c := exec.Command("go", "build", "-o", path, "./cmd/sftseq")
@@ -28,14 +28,14 @@ func built(t *testing.T) string {
 // TestScore checks that predictions have the ids of their rows. A model without label names returns
 // class numbers. An unreadable file is an error with the reason.
 func TestScore(t *testing.T) {
-	program := built(t)
+	program := build(t)
 	model, err := filepath.Abs("../../sft/testdata/golden/post")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	id := ""
-	answersOf := func(text string) (got []Answer, err error) {
+	predict := func(text string) (got []Answer, err error) {
 		file := filepath.Join(dir, "in.jsonl")
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -45,24 +45,24 @@ func TestScore(t *testing.T) {
 		return got, err
 	}
 	const row = `{"text":"[MAX 2 9 ]"}` + "\n"
-	got, err := answersOf(row + row)
+	got, err := predict(row + row)
 	if err != nil || len(got) != 2 || got[0].ID != "in.jsonl@1" || got[1].ID != fmt.Sprint("in.jsonl@", len(row)+1) ||
 		got[0].Label != got[1].Label || len(got[0].Label) != 1 || !strings.Contains("0123456789", got[0].Label) {
 		t.Errorf("%v, %v", got, err)
 	}
 	id = "key"
-	got, err = answersOf(`{"key":12,"text":"[MAX 2 9 ]"}` + "\n" + `{"key":"a","text":"[MAX 2 9 ]"}` + "\n")
+	got, err = predict(`{"key":12,"text":"[MAX 2 9 ]"}` + "\n" + `{"key":"a","text":"[MAX 2 9 ]"}` + "\n")
 	if err != nil || len(got) != 2 || got[0].ID != "12" || got[1].ID != "a" {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := answersOf(row + "{}\n"); err == nil ||
+	if _, err := predict(row + "{}\n"); err == nil ||
 		!strings.Contains(err.Error(), "column text: expected a value, found none") {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestNoStream checks that the output of a program that is not an Arrow stream is an immediate
-// error, even if it does not end.
+// TestNoStream checks that output that is not an Arrow stream is an immediate error, even if the
+// program does not end.
 func TestNoStream(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec yes\n"), 0o777); err != nil {

@@ -181,24 +181,24 @@ func library(t *testing.T, series map[string]int) string {
 }
 
 // splits returns the number of files in each split of a library, and the split of each series.
-func splits(t *testing.T, from string, seed uint64, most int) (count map[string]int, of map[string]string) {
+func splits(t *testing.T, from string, seed uint64, maxFiles int) (count map[string]int, splitOf map[string]string) {
 	t.Helper()
 	files, err := find(&options{from: from, parts: true})
 	if err == nil {
-		files, err = split(files, seed, most)
+		files, err = split(files, seed, maxFiles)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	count, of = map[string]int{}, map[string]string{}
+	count, splitOf = map[string]int{}, map[string]string{}
 	for _, f := range files {
 		count[f.split]++
-		if other := of[f.series()]; other != "" && other != f.split {
+		if other := splitOf[f.series()]; other != "" && other != f.split {
 			t.Errorf("%s is in %s, but another file of its series in %s", f.id, f.split, other)
 		}
-		of[f.series()] = f.split
+		splitOf[f.series()] = f.split
 	}
-	return count, of
+	return count, splitOf
 }
 
 // TestSplit checks that test and val each get one of three series, but never the largest, and that
@@ -206,9 +206,9 @@ func splits(t *testing.T, from string, seed uint64, most int) (count map[string]
 // only the selected files.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
-		files []int // number of files in each series
-		most  int
-		want  map[string]int
+		files    []int // number of files in each series
+		maxFiles int   // per series; 0 means all
+		want     map[string]int
 	}{
 		{[]int{20, 40, 20}, 0, map[string]int{"test": 20, "val": 20, "train": 40}},
 		{[]int{40, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 1, map[string]int{"test": 1, "val": 1, "train": 8}},
@@ -224,15 +224,15 @@ func TestSplit(t *testing.T) {
 		for i, n := range c.files {
 			series[fmt.Sprintf("a/%c", 'a'+i)] = n
 		}
-		if got, _ := splits(t, library(t, series), 0, c.most); !maps.Equal(got, c.want) {
+		if got, _ := splits(t, library(t, series), 0, c.maxFiles); !maps.Equal(got, c.want) {
 			t.Errorf("series of %v files: %v, expected %v", c.files, got, c.want)
 		}
 	}
 	from := library(t, map[string]int{"a/a": 8, "a/b": 8, "a/c": 9, "a/d": 4, "b/a": 8})
 	tested := map[string]bool{}
 	for seed := range uint64(20) {
-		_, of := splits(t, from, seed, 0)
-		for series, split := range of {
+		_, splitOf := splits(t, from, seed, 0)
+		for series, split := range splitOf {
 			tested[series] = tested[series] || split == "test"
 		}
 	}

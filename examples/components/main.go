@@ -56,24 +56,24 @@ func convert(o *options, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	filesOfSeries := 8 // Series of eighty connectors differ only in their number of pins and would outweigh other series.
+	maxFiles := 8 // per series: eighty connectors that differ only in their number of pins would outweigh other series
 	if o.parts {
-		filesOfSeries = 0
+		maxFiles = 0
 	}
-	if files, err = split(files, o.seed, filesOfSeries); err != nil {
+	if files, err = split(files, o.seed, maxFiles); err != nil {
 		return err
 	}
 	lines := json.NewEncoder(out)
 	for len(files) > 0 {
-		now := files[:min(len(files), 2*runtime.GOMAXPROCS(0))]
-		files = files[len(now):]
-		rows, errs := make([]row, len(now)), make([]error, len(now))
+		batch := files[:min(len(files), 2*runtime.GOMAXPROCS(0))]
+		files = files[len(batch):]
+		rows, errs := make([]row, len(batch)), make([]error, len(batch))
 		var group sync.WaitGroup
-		for i, f := range now {
+		for i, f := range batch {
 			group.Go(func() { rows[i], errs[i] = read(f, o) })
 		}
 		group.Wait()
-		for i, f := range now {
+		for i, f := range batch {
 			if errs[i] != nil {
 				fmt.Fprintf(log, "%s: left out: %v\n", f.path, errs[i])
 			} else if err := lines.Encode(rows[i]); err != nil {
@@ -136,21 +136,21 @@ func read(f *file, o *options) (r row, err error) {
 	if err != nil {
 		return r, err
 	}
-	var size, repeats, near []float32
+	var logRadius, periodicity, spacing []float32
 	radius := normalize(points)
 	if !o.parts {
 		period, strength, err := s.period(random(o.seed, name, 2))
 		if err != nil {
 			return r, err
 		}
-		size, repeats, near = []float32{float32(math.Log(radius))}, waves(period, strength), spacings(points)
+		logRadius, periodicity, spacing = []float32{float32(math.Log(radius))}, waves(period, strength), spacings(points)
 	}
 	for i, p := range points {
-		features := append(single(p.at), single(p.normal)...)
+		features := append(float32s(p.at), float32s(p.normal)...)
 		switch {
 		case !o.parts:
-			features = append(append(append(features, single(p.color)...), size...), repeats...)
-			features = append(features, alignment(p.normal), near[i])
+			features = append(append(append(features, float32s(p.color)...), logRadius...), periodicity...)
+			features = append(features, alignment(p.normal), spacing[i])
 		case p.name == "":
 			r.Tags = append(r.Tags, nil)
 		default:
@@ -161,4 +161,4 @@ func read(f *file, o *options) (r row, err error) {
 	return r, nil
 }
 
-func single(v vec) []float32 { return []float32{float32(v[0]), float32(v[1]), float32(v[2])} }
+func float32s(v vec) []float32 { return []float32{float32(v[0]), float32(v[1]), float32(v[2])} }

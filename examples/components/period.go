@@ -68,9 +68,9 @@ func repeatingLag(profile []float64) (lag int, strength float64) {
 	}
 	// The thickness of a wall also has a peak, but not at its multiples. Half a period has peaks
 	// only at every other multiple.
-	least := minCorrelation * correlation[0]
+	minScore := minCorrelation * correlation[0]
 	scores := make([]float64, len(correlation)/(repetitions-1))
-	repeats := func(lag int) bool { return correlation[lag] >= max(least, scores[lag]/2) }
+	repeats := func(lag int) bool { return correlation[lag] >= max(minScore, scores[lag]/2) }
 	best := 0.0
 	for lag := from; lag < len(scores); lag++ {
 		n := 0
@@ -83,7 +83,7 @@ func repeatingLag(profile []float64) (lag int, strength float64) {
 			best = max(best, scores[lag])
 		}
 	}
-	if best < least || best == 0 {
+	if best < minScore || best == 0 {
 		return 0, 0
 	}
 	for lag := from; lag+1 < len(scores); lag++ {

@@ -51,11 +51,11 @@ func random(seed uint64, name string, counter uint32) func() float64 {
 }
 
 // split assigns each series to one split: test files that hardly differ from training files would
-// measure little. It returns the selected files: at most most random files per series, or all files
-// if most is 0. Series of a class with an identical file count as one series. val and test each get
-// series with at most a tenth of the class's files. A class of three or more series gives at least
-// one series to each.
-func split(files []*file, seed uint64, most int) ([]*file, error) {
+// measure little. It returns the selected files: at most maxFiles random files per series, or all
+// files if maxFiles is 0. Series of a class with an identical file count as one series. val and test
+// each get series with at most a tenth of the class's files. A class of three or more series gives
+// at least one series to val and one to test.
+func split(files []*file, seed uint64, maxFiles int) ([]*file, error) {
 	same, err := sameSeries(files)
 	if err != nil {
 		return nil, err
@@ -72,12 +72,12 @@ func split(files []*file, seed uint64, most int) ([]*file, error) {
 	for _, g := range slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
 		return cmp.Or(cmp.Compare(a.draw, b.draw), strings.Compare(a.name, b.name))
 	}) {
-		if most > 0 && len(g.files) > most {
+		if maxFiles > 0 && len(g.files) > maxFiles {
 			draw := func(f *file) float64 { return random(seed, f.id+filepath.Ext(f.path), 0)() }
 			slices.SortFunc(g.files, func(a, b *file) int {
 				return cmp.Or(cmp.Compare(draw(a), draw(b)), strings.Compare(a.id, b.id))
 			})
-			g.files = g.files[:most]
+			g.files = g.files[:maxFiles]
 		}
 		class := g.files[0].class
 		classes[class] = append(classes[class], g)
@@ -123,22 +123,22 @@ func divide(groups []*group) {
 	for _, g := range groups {
 		total += len(g.files)
 	}
-	left := slices.Clone(groups)
+	remaining := slices.Clone(groups)
 	room := map[string]int{} // number of files that a split can still take
-	take := func(at int, split string) {
-		for _, f := range left[at].files {
+	take := func(index int, split string) {
+		for _, f := range remaining[index].files {
 			f.split = split
 		}
-		room[split] -= len(left[at].files)
-		left = slices.Delete(left, at, at+1)
+		room[split] -= len(remaining[index].files)
+		remaining = slices.Delete(remaining, index, index+1)
 	}
-	fill := func(split string, most int) (taken int) {
-		for at := 0; at < len(left) && taken < most && len(left) > 1; {
-			if len(left[at].files) > room[split] {
-				at++
+	fill := func(split string, maxGroups int) (taken int) {
+		for index := 0; index < len(remaining) && taken < maxGroups && len(remaining) > 1; {
+			if len(remaining[index].files) > room[split] {
+				index++
 				continue
 			}
-			take(at, split)
+			take(index, split)
 			taken++
 		}
 		return taken
@@ -148,22 +148,22 @@ func divide(groups []*group) {
 		room[split] = int(math.Ceil(0.1 * float64(total)))
 		if fill(split, 1) == 0 && len(groups) >= 3 {
 			largest := 0
-			for i, g := range left {
-				if len(g.files) >= len(left[largest].files) {
+			for i, g := range remaining {
+				if len(g.files) >= len(remaining[largest].files) {
 					largest = i
 				}
 			}
-			at := 0
+			index := 0
 			if largest == 0 {
-				at = 1
+				index = 1
 			}
-			take(at, split)
+			take(index, split)
 		}
 	}
 	for _, split := range splits {
 		fill(split, len(groups))
 	}
-	for len(left) > 0 {
+	for len(remaining) > 0 {
 		take(0, "train")
 	}
 }

@@ -36,7 +36,7 @@ func readVRML(text string) (*surface, error) {
 	}
 	s, in := &surface{}, &scanner{text: text}
 	materials := map[string]material{}
-	var now shape
+	var current shape
 	depth := 0
 	for word := in.next(); word != ""; word = in.next() {
 		name := ""
@@ -50,25 +50,25 @@ func readVRML(text string) (*surface, error) {
 		case "}":
 			depth--
 		case "Shape":
-			err = s.add(&now)
-			now = shape{material: material{color: vec{1, 1, 1}}}
+			err = s.add(&current)
+			current = shape{material: material{color: vec{1, 1, 1}}}
 		case "Material":
-			now.material, err = in.material(name)
-			materials[name] = now.material
-			s.named = s.named || now.name != ""
+			current.material, err = in.material(name)
+			materials[name] = current.material
+			s.named = s.named || current.name != ""
 		case "USE":
 			name, defined := in.next(), false
-			if now.material, defined = materials[name]; !defined {
+			if current.material, defined = materials[name]; !defined {
 				err = fmt.Errorf("USE %s: expected the name of a material", name)
 			}
 		case "IndexedFaceSet", "IndexedLineSet":
-			now.faces = word == "IndexedFaceSet"
+			current.faces = word == "IndexedFaceSet"
 		case "point":
-			now.numbers, err = in.numbers()
+			current.numbers, err = in.numbers()
 		case "coordIndex":
-			now.index, err = in.numbers()
+			current.index, err = in.numbers()
 		case "Color":
-			s.colorless = s.colorless || now.faces
+			s.colorless = s.colorless || current.faces
 		case "rotation", "scale", "translation":
 			err = in.identity(word)
 		case "Inline", "Box", "Cone", "Cylinder", "Sphere", "ElevationGrid", "Extrusion", "PROTO":
@@ -81,7 +81,7 @@ func readVRML(text string) (*surface, error) {
 	if depth != 0 {
 		return nil, errors.New("expected } for each {")
 	}
-	return s, s.add(&now)
+	return s, s.add(&current)
 }
 
 // shape collects the fields of a Shape until its faces are added.
@@ -93,31 +93,31 @@ type shape struct {
 }
 
 // add appends the faces of a shape to the surface, split into triangles.
-func (s *surface) add(now *shape) error {
-	if !now.faces {
+func (s *surface) add(current *shape) error {
+	if !current.faces {
 		return nil
 	}
-	if len(now.numbers)%3 != 0 {
-		return fmt.Errorf("%d coordinates of points, expected 3 for each", len(now.numbers))
+	if len(current.numbers)%3 != 0 {
+		return fmt.Errorf("%d coordinates of points, expected 3 for each", len(current.numbers))
 	}
 	first := len(s.points)
-	for v := range slices.Chunk(now.numbers, 3) {
+	for v := range slices.Chunk(current.numbers, 3) {
 		s.points = append(s.points, vec(v))
 	}
 	var corners []int
-	for _, at := range append(now.index, -1) { // the last face may omit its -1
-		i := first + int(at)
+	for _, index := range append(current.index, -1) { // the last face may omit its -1
+		i := first + int(index)
 		switch {
-		case at >= 0 && i < len(s.points):
+		case index >= 0 && i < len(s.points):
 			corners = append(corners, i)
 			continue
-		case at != -1:
-			return fmt.Errorf("coordIndex %v, expected 0 to %d", at, len(s.points)-first-1)
+		case index != -1:
+			return fmt.Errorf("coordIndex %v, expected 0 to %d", index, len(s.points)-first-1)
 		case len(corners) == 1 || len(corners) == 2:
 			return fmt.Errorf("a face of %d corners, expected at least 3", len(corners))
 		}
 		for i := 2; i < len(corners); i++ {
-			s.triangles = append(s.triangles, triangle{[3]int{corners[0], corners[i-1], corners[i]}, now.material})
+			s.triangles = append(s.triangles, triangle{[3]int{corners[0], corners[i-1], corners[i]}, current.material})
 		}
 		corners = corners[:0]
 	}
@@ -164,7 +164,7 @@ func (s *scanner) next() string {
 
 // numbers reads a list in brackets, or all numbers up to the next word.
 func (s *scanner) numbers() (out []float64, err error) {
-	before := s.text
+	start := s.text
 	word := s.next()
 	list := word == "["
 	if list {
@@ -176,13 +176,13 @@ func (s *scanner) numbers() (out []float64, err error) {
 		}
 		v, err := strconv.ParseFloat(word, 64)
 		if err != nil {
-			if s.text = before; !list && len(out) > 0 {
+			if s.text = start; !list && len(out) > 0 {
 				return out, nil
 			}
 			return nil, fmt.Errorf("expected a number, found %.20q", word)
 		}
 		out = append(out, v+0) // -0 becomes 0
-		before = s.text
+		start = s.text
 		word = s.next()
 	}
 }

@@ -74,13 +74,13 @@ func run(ctx context.Context, dir string) error {
 
 	// Classify.
 	for i, line := range lines {
-		answer, err := scorer.Classify(ctx, tokens[i])
+		prediction, err := scorer.Classify(ctx, tokens[i])
 		if err != nil {
 			return err
 		}
-		best := sft.Argmax(answer.Logits)
+		best := sft.Argmax(prediction.Logits)
 		fmt.Printf("%q is %v, with probability %.3f\n", line, model.Config.Label(best),
-			sft.Probabilities(answer.Logits)[best])
+			sft.Probabilities(prediction.Logits)[best])
 	}
 
 	// Embed: one vector for each sequence.
@@ -205,11 +205,11 @@ func webLine(r *rand.Rand) (string, int32) {
 // permanently.
 func mailLine(r *rand.Rand) (string, int32) {
 	label := int32(r.IntN(2))
-	what := []string{"250 delivered", "451 try later"}[r.IntN(2)]
+	status := []string{"250 delivered", "451 try later"}[r.IntN(2)]
 	if label == 1 {
-		what = []string{"550 no such user", "554 refused"}[r.IntN(2)]
+		status = []string{"550 no such user", "554 refused"}[r.IntN(2)]
 	}
-	return fmt.Sprintf("to=<user%d@example.com> %s", r.IntN(1000), what), label
+	return fmt.Sprintf("to=<user%d@example.com> %s", r.IntN(1000), status), label
 }
 
 func cosine(a, b []float32) float64 {

@@ -20,7 +20,7 @@ import (
 
 func TestServe(t *testing.T) {
 	report(t, "serve.yaml", checkServe(t, func(*appsv1.Deployment, *corev1.Service) {}))
-	for what, change := range map[string]func(*appsv1.Deployment, *corev1.Service){
+	for defect, change := range map[string]func(*appsv1.Deployment, *corev1.Service){
 		"a selector of other pods": func(d *appsv1.Deployment, _ *corev1.Service) { d.Spec.Template.Labels = nil },
 		"a mount without a volume": func(d *appsv1.Deployment, _ *corev1.Service) { d.Spec.Template.Spec.Volumes = nil },
 		"a service without a port": func(_ *appsv1.Deployment, s *corev1.Service) { s.Spec.Ports = nil },
@@ -30,7 +30,7 @@ func TestServe(t *testing.T) {
 		},
 	} {
 		if errs := checkServe(t, change); len(errs) == 0 {
-			t.Errorf("%s is accepted", what)
+			t.Errorf("%s is accepted", defect)
 		}
 	}
 }

@@ -45,18 +45,18 @@ func convert(path string, out, log io.Writer) error {
 		return err
 	}
 	defer file.Close()
-	lines := csv.NewReader(file)
-	lines.Comment, lines.FieldsPerRecord = '#', -1
-	write := json.NewEncoder(out)
+	reader := csv.NewReader(file)
+	reader.Comment, reader.FieldsPerRecord = '#', -1
+	encoder := json.NewEncoder(out)
 	for {
-		fields, err := lines.Read()
+		fields, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		line, _ := lines.FieldPos(0)
+		line, _ := reader.FieldPos(0)
 		m, err := parse(fields[0])
 		if err != nil {
 			fmt.Fprintf(log, "%s:%d: left out: %v\n", path, line, err)
@@ -67,7 +67,7 @@ func convert(path string, out, log io.Writer) error {
 		if len(fields) > 1 {
 			r.TPSA = json.Number(fields[1])
 		}
-		if err := write.Encode(r); err != nil {
+		if err := encoder.Encode(r); err != nil {
 			return fmt.Errorf("%s:%d: %w", path, line, err)
 		}
 	}
@@ -98,8 +98,8 @@ func (m *molecule) graph() (r row) {
 	return r
 }
 
-func indicator(holds bool) int {
-	if holds {
+func indicator(condition bool) int {
+	if condition {
 		return 1
 	}
 	return 0

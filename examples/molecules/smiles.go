@@ -21,7 +21,7 @@ type atom struct {
 	aromatic          bool   // written in lower case
 	stereo            bool   // has a chirality
 	ring              bool
-	bracket           bool // states the number of hydrogens
+	bracket           bool // written in brackets, which state the number of hydrogens
 }
 
 type bond struct {
@@ -50,14 +50,14 @@ const symbols = " * H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V C
 	" Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og "
 
 // follows maps each kind of token to the kinds that may follow it: "a" is an atom, "b" a bond, "r"
-// a ring closure, and other characters are themselves. "" is the start.
+// a ring closure, and other characters stand for themselves. "" is the start.
 var follows = map[string]string{"": "a", "a": "abr().", "b": "ar", "r": "abr().", "(": "ab.", ")": "ab().", ".": "a"}
 
 // parse reads a molecule in SMILES.
 func parse(text string) (*molecule, error) {
 	m, rings := &molecule{}, map[int]bond{} // first atom and order of each open ring closure
 	var branches []int                      // atoms before the open parentheses
-	last, order, before := -1, implied, ""
+	last, order, previous := -1, implied, ""
 	for at := 0; at < len(text); {
 		t := token.FindStringSubmatch(text[at:])
 		if t == nil {
@@ -73,7 +73,7 @@ func parse(text string) (*molecule, error) {
 		case t[8] != "":
 			kind = "b"
 		}
-		if !strings.Contains(follows[before], kind) || kind == ")" && len(branches) == 0 {
+		if !strings.Contains(follows[previous], kind) || kind == ")" && len(branches) == 0 {
 			return nil, fmt.Errorf("character %d: %s is not expected here", at+1, t[0])
 		}
 		switch kind {
@@ -101,11 +101,11 @@ func parse(text string) (*molecule, error) {
 		case ".":
 			last = -1
 		}
-		before = kind
+		previous = kind
 		at += len(t[0])
 	}
 	switch {
-	case !strings.Contains("ar)", before) || before == "":
+	case !strings.Contains("ar)", previous) || previous == "":
 		return nil, errors.New("expected an atom, found the end")
 	case len(branches) > 0:
 		return nil, errors.New("a branch is not closed")
@@ -135,12 +135,12 @@ func newAtom(t []string) (a atom, err error) {
 	return a, nil
 }
 
-// number parses digits, or returns otherwise if digits is empty.
-func number(digits string, otherwise int) int {
+// number parses digits, or returns fallback if digits is empty.
+func number(digits string, fallback int) int {
 	if n, err := strconv.Atoi(digits); err == nil {
 		return n
 	}
-	return otherwise
+	return fallback
 }
 
 // close opens a ring closure, or closes an open one with a bond between the two atoms.
@@ -152,11 +152,11 @@ func (m *molecule) close(rings map[int]bond, digits string, last, order int) err
 		return nil
 	}
 	delete(rings, n)
-	bound := func(b bond) bool { return b.a == first.a && b.b == last || b.a == last && b.b == first.a }
+	sameAtoms := func(b bond) bool { return b.a == first.a && b.b == last || b.a == last && b.b == first.a }
 	switch {
 	case order != implied && first.order != implied && order != first.order:
 		return fmt.Errorf("the two bonds of ring closure %d differ", n)
-	case first.a == last || slices.ContainsFunc(m.bonds, bound):
+	case first.a == last || slices.ContainsFunc(m.bonds, sameAtoms):
 		return fmt.Errorf("ring closure %d is of one atom, or of two that have a bond", n)
 	}
 	m.bonds = append(m.bonds, bond{a: first.a, b: last, order: max(order, first.order)})

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// described formats the formula of a molecule with sorted elements, its charge, the numbers of
+// describe formats the formula of a molecule with sorted elements, its charge, the numbers of
 // bonds by order, and the numbers of bonds and atoms in rings.
-func described(m *molecule) string {
+func describe(m *molecule) string {
 	count, charge := map[string]int{}, 0
 	var orders [aromatic]int
 	bonds, atoms := 0, 0
@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 		"C1:C:C:C:C:C1":                "C6H12+0 [1 0 0 0 5] 6/6", // explicit bonds are kept
 		"C(F)(Cl)(=C(C)C)":             "C4Cl1F1H6+0 [4 1 0 0 0] 0/0",
 	} {
-		if m, err := parse(text); err != nil || described(m) != want {
+		if m, err := parse(text); err != nil || describe(m) != want {
 			t.Errorf("%s: %+v, %v, expected %s", text, m, err, want)
 		}
 	}

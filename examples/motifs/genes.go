@@ -15,13 +15,13 @@ import (
 const (
 	shortestGene = 300
 	longestGene  = 3000
-	maxBetween   = 2000 // maximum number of bases between two genes
+	maxGap       = 2000 // maximum number of bases between two genes
 )
 
 // usage contains the cumulative frequencies of the 61 coding codons.
 type usage struct {
-	codons []string
-	upTo   []float64
+	codons     []string
+	cumulative []float64
 }
 
 var stopCodons = []string{"TAA", "TAG", "TGA"}
@@ -34,7 +34,7 @@ func drawUsage(random *rand.Rand, bias float64) *usage {
 			continue
 		}
 		sum += math.Exp(bias * random.NormFloat64())
-		u.codons, u.upTo = append(u.codons, codon), append(u.upTo, sum)
+		u.codons, u.cumulative = append(u.codons, codon), append(u.cumulative, sum)
 	}
 	return u
 }
@@ -43,7 +43,7 @@ func drawUsage(random *rand.Rand, bias float64) *usage {
 func (u *usage) gene(random *rand.Rand, n int) []byte {
 	out := []byte("ATG")
 	for len(out) < n-3 {
-		at, _ := slices.BinarySearch(u.upTo, random.Float64()*u.upTo[len(u.upTo)-1])
+		at, _ := slices.BinarySearch(u.cumulative, random.Float64()*u.cumulative[len(u.cumulative)-1])
 		out = append(out, u.codons[at]...)
 	}
 	return append(out, stopCodons[random.IntN(len(stopCodons))]...)
@@ -64,7 +64,7 @@ func (r *rule) drawGenes(random *rand.Rand, fasta, bed io.Writer) {
 		text := randomBases(random, r.shortest+random.IntN(r.longest-r.shortest+1))
 		for at := 0; ; {
 			n := 3 * (shortestGene/3 + random.IntN((longestGene-shortestGene)/3+1))
-			if at += random.IntN(maxBetween + 1); at+n > len(text) {
+			if at += random.IntN(maxGap + 1); at+n > len(text) {
 				break
 			}
 			gene, strand := u.gene(random, n), '+'

@@ -15,8 +15,8 @@
 // Bases are uniformly random. In a fraction --present of the sequences, 0 to --most copies of a
 // motif replace bases. Each copy has up to --mismatches substituted bases. Then all windows are
 // compared with all motifs, to include random occurrences: an occurrence is a window with at most
-// --mismatches differences. If two occurrences overlap, the one with fewer differences counts, or
-// else the first.
+// --mismatches differences. If two occurrences overlap, only the occurrence with fewer
+// differences counts, or the first one if both have equally many.
 package main
 
 import (
@@ -38,10 +38,10 @@ const bases = "ACGT"
 
 // rule contains the parameters of the generated sequences.
 type rule struct {
-	sequences, shortest, longest            int
-	motifs, motifLength, mismatches, maxOfA int
-	present, codonBias                      float64
-	seed                                    uint64
+	sequences, shortest, longest               int
+	motifs, motifLength, mismatches, maxCopies int
+	present, codonBias                         float64
+	seed                                       uint64
 }
 
 func main() {
@@ -54,7 +54,7 @@ func main() {
 	flag.IntVar(&r.motifs, "motifs", 1, "number of motifs")
 	flag.IntVar(&r.motifLength, "length", 12, "bases of a motif")
 	flag.IntVar(&r.mismatches, "mismatches", 2, "bases of an occurrence that may differ")
-	flag.IntVar(&r.maxOfA, "most", 10, "copies of a motif in a sequence, at most")
+	flag.IntVar(&r.maxCopies, "most", 10, "copies of a motif in a sequence, at most")
 	flag.Float64Var(&r.present, "present", 1,
 		"fraction of the sequences that get copies of a motif, drawn for each motif")
 	genes := flag.Bool("genes", false, "write genes instead of motifs")
@@ -76,7 +76,7 @@ func main() {
 
 func (r *rule) check() error {
 	switch {
-	case r.sequences < 1 || r.motifs < 1 || r.maxOfA < 0 || r.mismatches < 0:
+	case r.sequences < 1 || r.motifs < 1 || r.maxCopies < 0 || r.mismatches < 0:
 		return fmt.Errorf("expected at least one sequence and one motif, and no negative number")
 	case r.motifLength <= r.mismatches:
 		return fmt.Errorf("--length: expected more than the %d mismatches, found %d", r.mismatches, r.motifLength)
@@ -89,7 +89,7 @@ func (r *rule) check() error {
 }
 
 // occurrence is the position of a motif.
-type occurrence struct{ at, motif, differences int }
+type occurrence struct{ start, motif, differences int }
 
 // sequence is a line of sequences.jsonl.
 type sequence struct {
@@ -158,7 +158,7 @@ func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]
 	for i := range r.sequences {
 		text := randomBases(random, r.shortest+random.IntN(r.longest-r.shortest+1))
 		for _, motif := range motifs {
-			copies := random.IntN(r.maxOfA + 1)
+			copies := random.IntN(r.maxCopies + 1)
 			if random.Float64() >= r.present {
 				copies = 0
 			}
@@ -170,7 +170,7 @@ func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]
 		fmt.Fprintf(fasta, ">%s\n%s\n", s.ID, text)
 		for _, o := range r.find(text, motifs) {
 			name := motifName(o.motif)
-			fmt.Fprintf(bed, "%s\t%d\t%d\t%s\n", s.ID, o.at, o.at+r.motifLength, name)
+			fmt.Fprintf(bed, "%s\t%d\t%d\t%s\n", s.ID, o.start, o.start+r.motifLength, name)
 			if s.Count++; !slices.Contains(s.Motifs, name) {
 				s.Motifs = append(s.Motifs, name)
 			}
@@ -217,10 +217,11 @@ func (r *rule) find(text []byte, motifs [][]byte) (found []occurrence) {
 	}
 	slices.SortStableFunc(all, func(a, b occurrence) int { return cmp.Compare(a.differences, b.differences) })
 	for _, o := range all {
-		if !slices.ContainsFunc(found, func(f occurrence) bool { return max(f.at-o.at, o.at-f.at) < r.motifLength }) {
+		overlaps := func(f occurrence) bool { return max(f.start-o.start, o.start-f.start) < r.motifLength }
+		if !slices.ContainsFunc(found, overlaps) {
 			found = append(found, o)
 		}
 	}
-	slices.SortFunc(found, func(a, b occurrence) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(found, func(a, b occurrence) int { return cmp.Compare(a.start, b.start) })
 	return found
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestDraw checks that the files agree with the bases of each sequence, and that a second draw with
-// the same seed is equal.
+// TestDraw checks that intervals and counts agree with the bases of each sequence, and that a second
+// draw with the same seed is equal.
 func TestDraw(t *testing.T) {
 	r := rule{sequences: 40, shortest: 60, longest: 200, motifs: 2, motifLength: 8, mismatches: 1,
-		maxOfA: 3, present: 0.7, seed: 3}
+		maxCopies: 3, present: 0.7, seed: 3}
 	draw := func() (motifs [][]byte, fasta, bed, lines string) {
 		var f, b, l bytes.Buffer
 		motifs = r.draw(rand.New(rand.NewPCG(r.seed, 0)), &f, &b, &l)

@@ -247,9 +247,9 @@ test('a cancelled request fails with -32800, and its slot serves other requests'
 
   // Of 40 concurrent requests, exactly the cancelled ones fail.
   const sources = Array.from({ length: 40 }, () => new CancellationTokenSource());
-  const answers = sources.map((c, i) => s.request('sequence/classify', i % 2 ? tokens : slowRequest, c.token));
+  const responses = sources.map((c, i) => s.request('sequence/classify', i % 2 ? tokens : slowRequest, c.token));
   sources.forEach((c, i) => i % 2 || c.cancel());
-  for (const [i, { value, reason }] of (await Promise.allSettled(answers)).entries()) {
+  for (const [i, { value, reason }] of (await Promise.allSettled(responses)).entries()) {
     i % 2 ? assert.deepEqual(value, want) : assert.equal(reason?.code, -32800);
   }
   const { errors } = await s.request('server/stats');
@@ -317,8 +317,8 @@ test('a document is classified after changes, with ascending versions', async ()
 
 test('the prediction of a replaced version is not pushed', async () => {
   const s = await open('--debounce', '1ms');
-  const until = async (is) => {
-    while (!is(await s.request('server/stats'))) await new Promise((resolve) => setTimeout(resolve, 5));
+  const until = async (condition) => {
+    while (!condition(await s.request('server/stats'))) await new Promise((resolve) => setTimeout(resolve, 5));
   };
   const uri = 'file:///long', window = { policy: 'sliding', length: 512, stride: 1 };
   await s.notify('sequence/didOpen', { uri, version: 1, text: '1 '.repeat(2048), window });

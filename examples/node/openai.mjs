@@ -32,8 +32,8 @@ const tokens = await client.embeddings.create({ model, input: [[1, 2, 3], [4]] }
 console.log('token lists:', tokens.data.map(({ embedding }) => embedding.length).join(' '));
 
 // Concurrent requests.
-const many = await Promise.all(Array.from({ length: 64 }, () => client.embeddings.create({ model, input: input[0] })));
-console.log('at once:', many.filter((r) => same(r.data[0].embedding, data[0].embedding)).length);
+const concurrent = await Promise.all(Array.from({ length: 64 }, () => client.embeddings.create({ model, input: input[0] })));
+console.log('at once:', concurrent.filter((r) => same(r.data[0].embedding, data[0].embedding)).length);
 
 for (const request of [{ model: 'other', input }, { model, input: ['1', ''] }]) {
   await client.embeddings.create(request).then(

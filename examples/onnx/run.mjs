@@ -5,7 +5,7 @@
 // It reads JSON lines with id and tokens; a pair model reads tokens_a and tokens_b. A model of n-grams
 // of words also reads word_hashes (of a pair word_hashes_a and word_hashes_b), a list of strings. A model
 // of points or nodes reads features, and with relative: edges also edges: source, target and features
-// of each. It writes JSON lines with id and the outputs of the model as flat lists, or an error.
+// of each edge. It writes JSON lines with id and the outputs of the model as flat lists, or an error.
 
 import { createInterface } from "node:readline";
 import ort from "onnxruntime-node";
@@ -16,9 +16,9 @@ const widths = new Map(session.inputMetadata.map(({ name, shape }) => [name, sha
 
 // flat concatenates the rows of an input, and checks the number of values per row.
 function flat(name, rows) {
-  const wide = widths.get(name);
-  const wrong = rows.findIndex((row) => row.length !== wide || !row.every(Number.isFinite));
-  if (wrong >= 0) throw new Error(`${name}: row ${wrong}: expected ${wide} numbers, found ${JSON.stringify(rows[wrong])}`);
+  const width = widths.get(name);
+  const invalid = rows.findIndex((row) => row.length !== width || !row.every(Number.isFinite));
+  if (invalid >= 0) throw new Error(`${name}: row ${invalid}: expected ${width} numbers, found ${JSON.stringify(rows[invalid])}`);
   return rows.flat();
 }
 
@@ -38,12 +38,12 @@ function inputs({ tokens, tokens_a, tokens_b, features, edges = [], ...sequence 
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, ...sequence } = JSON.parse(line);
-  let answer;
+  let outputs;
   try {
-    answer = await session.run(inputs(sequence));
-    for (const name of session.outputNames) answer[name] = Array.from(answer[name].data, Number);
+    outputs = await session.run(inputs(sequence));
+    for (const name of session.outputNames) outputs[name] = Array.from(outputs[name].data, Number);
   } catch (e) {
-    answer = { error: e.message };
+    outputs = { error: e.message };
   }
-  console.log(JSON.stringify({ id, ...answer }));
+  console.log(JSON.stringify({ id, ...outputs }));
 }

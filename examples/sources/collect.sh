@@ -4,7 +4,7 @@
 #     examples/sources/collect.sh DIR [FILES]
 #
 # A folder gets at most FILES (default 500) files, evenly spaced in the sorted list of the paths found. Of files
-# with the same content, only the first is taken. Files below 200 bytes and above 200 kB are left out.
+# with the same content, only the first is copied. Files below 200 bytes and above 200 kB are skipped.
 # SOURCES lists the folders that are searched.
 set -eu
 to=${1:?usage: collect.sh DIR [FILES]}

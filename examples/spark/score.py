@@ -36,7 +36,7 @@ def scorer(program, model):
                     writer.write_batch(first)
                     for batch in batches:
                         writer.write_batch(batch)
-            except BaseException as error:  # of reading the frame, or of writing to a process that has ended
+            except BaseException as error:  # the frame is unreadable, or the process has ended
                 failed.append(error)
 
         feeding = threading.Thread(target=feed)

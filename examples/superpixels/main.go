@@ -125,11 +125,11 @@ func gray(r, g, b byte) byte {
 // 0 to 1. The area of an average piece is 1. Distances and borders are divided by the side of an
 // average piece.
 func graph(c *cut, pixels []byte) (out row) {
-	type sums struct{ n, light, squares, x, y, least, most float64 }
+	type sums struct{ n, light, squares, x, y, darkest, lightest float64 }
 	const white = 255
 	all := make([]sums, c.pieces)
 	for k := range all {
-		all[k].least = white
+		all[k].darkest = white
 	}
 	lengths := map[[2]int]int{} // pixels of each border
 	for i, k := range c.piece {
@@ -138,7 +138,7 @@ func graph(c *cut, pixels []byte) (out row) {
 		s.light += v
 		s.x += float64(i % c.width)
 		s.y += float64(i / c.width)
-		s.least, s.most = min(s.least, v), max(s.most, v)
+		s.darkest, s.lightest = min(s.darkest, v), max(s.lightest, v)
 		for _, j := range c.neighbours(i) {
 			if other := c.piece[j]; other != k {
 				lengths[[2]int{k, other}]++
@@ -150,18 +150,18 @@ func graph(c *cut, pixels []byte) (out row) {
 		d := float64(pixels[i]) - s.light/s.n
 		s.squares += float64(d * d)
 	}
-	middles := make([][2]float64, c.pieces)
+	centres := make([][2]float64, c.pieces)
 	for k, s := range all {
 		x, y := s.x/s.n, s.y/s.n
-		middles[k] = [2]float64{x, y}
+		centres[k] = [2]float64{x, y}
 		out.Features = append(out.Features, []float32{float32(s.light / s.n / white),
-			float32(math.Sqrt(s.squares/s.n) / white), float32(s.least / white), float32(s.most / white),
+			float32(math.Sqrt(s.squares/s.n) / white), float32(s.darkest / white), float32(s.lightest / white),
 			float32((x + 0.5) / float64(c.width)), float32((y + 0.5) / float64(c.height)),
 			float32(s.n / float64(c.step*c.step))})
 	}
 	out.Edges = [][]float32{} // a single piece has no border
 	for pair, n := range lengths {
-		a, b := middles[pair[0]], middles[pair[1]]
+		a, b := centres[pair[0]], centres[pair[1]]
 		distance := math.Hypot(a[0]-b[0], a[1]-b[1])
 		out.Edges = append(out.Edges, []float32{float32(pair[0]), float32(pair[1]), float32(distance / c.step),
 			float32(float64(n) / c.step)})

@@ -20,8 +20,8 @@ const compactness = 10
 
 // slice segments an image into about the given number of pieces by SLIC (Achanta, Shaji, Smith,
 // Lucchi, Fua and Süsstrunk, "SLIC Superpixels Compared to State-of-the-Art Superpixel Methods",
-// IEEE Transactions on Pattern Analysis and Machine Intelligence 34, 2012). Among equally near
-// centres the first wins.
+// IEEE Transactions on Pattern Analysis and Machine Intelligence 34, 2012). A pixel with
+// several nearest centres belongs to the first of them.
 func slice(pixels []byte, width, pieces int) *cut {
 	c := &cut{width: width, height: len(pixels) / width, piece: make([]int, len(pixels))}
 	c.step = math.Sqrt(float64(len(pixels)) / float64(pieces))
@@ -36,11 +36,11 @@ func slice(pixels []byte, width, pieces int) *cut {
 		for i := range nearest {
 			nearest[i] = math.Inf(1)
 		}
-		for k, at := range centres {
-			for y := max(0, int(at.y-c.step)); y <= min(c.height-1, int(at.y+c.step)); y++ {
-				for x := max(0, int(at.x-c.step)); x <= min(width-1, int(at.x+c.step)); x++ {
+		for k, middle := range centres {
+			for y := max(0, int(middle.y-c.step)); y <= min(c.height-1, int(middle.y+c.step)); y++ {
+				for x := max(0, int(middle.x-c.step)); x <= min(width-1, int(middle.x+c.step)); x++ {
 					i := y*width + x
-					dl, dx, dy := light[i]-at.light, float64(x)-at.x, float64(y)-at.y
+					dl, dx, dy := light[i]-middle.light, float64(x)-middle.x, float64(y)-middle.y
 					if d := float64(dl*dl) + weight*(float64(dx*dx)+float64(dy*dy)); d < nearest[i] {
 						nearest[i], c.piece[i] = d, k
 					}
@@ -58,18 +58,18 @@ func slice(pixels []byte, width, pieces int) *cut {
 func (c *cut) grid(light []float64) (out []centre) {
 	columns := max(1, int(math.Round(float64(c.width)/c.step)))
 	rows := max(1, int(math.Round(float64(c.height)/c.step)))
-	at := func(x, y int) float64 {
+	lightAt := func(x, y int) float64 {
 		return light[min(max(y, 0), c.height-1)*c.width+min(max(x, 0), c.width-1)]
 	}
 	for row := range rows {
 		for column := range columns {
 			x, y := (2*column+1)*c.width/(2*columns), (2*row+1)*c.height/(2*rows)
-			best, least := centre{}, math.Inf(1)
+			best, minGradient := centre{}, math.Inf(1)
 			for j := max(0, y-1); j <= min(c.height-1, y+1); j++ {
 				for i := max(0, x-1); i <= min(c.width-1, x+1); i++ {
-					dx, dy := at(i+1, j)-at(i-1, j), at(i, j+1)-at(i, j-1)
-					if g := float64(dx*dx) + float64(dy*dy); g < least {
-						best, least = centre{at(i, j), float64(i), float64(j)}, g
+					dx, dy := lightAt(i+1, j)-lightAt(i-1, j), lightAt(i, j+1)-lightAt(i, j-1)
+					if g := float64(dx*dx) + float64(dy*dy); g < minGradient {
+						best, minGradient = centre{lightAt(i, j), float64(i), float64(j)}, g
 					}
 				}
 			}
@@ -108,11 +108,11 @@ func (c *cut) connect() {
 		if c.piece[first] >= 0 {
 			continue
 		}
-		before := -1
+		neighbour := -1
 		if first%c.width > 0 {
-			before = c.piece[first-1]
+			neighbour = c.piece[first-1]
 		} else if first > 0 {
-			before = c.piece[first-c.width]
+			neighbour = c.piece[first-c.width]
 		}
 		c.piece[first] = c.pieces
 		part := []int{first}
@@ -124,12 +124,12 @@ func (c *cut) connect() {
 				}
 			}
 		}
-		if before < 0 || float64(len(part)) >= c.step*c.step/4 {
+		if neighbour < 0 || float64(len(part)) >= c.step*c.step/4 {
 			c.pieces++
 			continue
 		}
 		for _, i := range part {
-			c.piece[i] = before
+			c.piece[i] = neighbour
 		}
 	}
 }
