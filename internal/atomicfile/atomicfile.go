@@ -24,13 +24,13 @@ import (
 // A File is a file that is being written. Commit gives it the name passed to Create; Abort removes
 // it. A File is not safe for concurrent use.
 type File struct {
-	path    string // final name
-	temp    *os.File
-	buffer  *bufio.Writer
-	behind  int        // bytes written since the last sync
-	syncing chan error // receives the error of a pending Sync; nil without a pending Sync
-	err     error      // first error of a background sync
-	done    bool
+	path     string // final name
+	temp     *os.File
+	buffer   *bufio.Writer
+	unsynced int        // bytes written since the last sync
+	syncing  chan error // receives the error of a pending Sync; nil without a pending Sync
+	err      error      // first error of a background sync
+	done     bool
 }
 
 // ErrUnsynced means that a Commit or Link replaced the file but could not make the rename durable:
@@ -155,8 +155,8 @@ func (f *File) Write(p []byte) (int, error) {
 	if err != nil {
 		err = f.fail(err)
 	}
-	if f.behind += n; f.behind >= syncBytes {
-		f.behind = 0
+	if f.unsynced += n; f.unsynced >= syncBytes {
+		f.unsynced = 0
 		f.writeBehind()
 	}
 	return n, err

@@ -143,7 +143,7 @@ func TestWrapNamesTheFileOnce(t *testing.T) {
 	}
 }
 
-// TestErrorsNameTheFile checks that every error names the final file, not the temporary one.
+// TestErrorsNameTheFile checks that every error names the final file, not the temporary file.
 func TestErrorsNameTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model")
 	for name, fail := range map[string]func(*File) error{
@@ -164,7 +164,7 @@ func TestErrorsNameTheFile(t *testing.T) {
 	expectOnly(t, filepath.Dir(path), nil)
 }
 
-func TestRefusesWhatIsNoRegularFile(t *testing.T) {
+func TestRefusesIrregularFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, os.DevNull} {
 		must.Fail(t, path)(Write(path, writeString("x")))
@@ -184,7 +184,7 @@ func TestFollowsSymbolicLink(t *testing.T) {
 	}
 }
 
-func TestAfterTheEnd(t *testing.T) {
+func TestAfterCommitAndAbort(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model")
 	for _, commit := range []bool{true, false} {
@@ -248,12 +248,12 @@ func TestWriteBehind(t *testing.T) {
 	must.Get(f.Write([]byte("end")))(t)
 	again := must.Get(f.Reopen())(t)
 	defer again.Close()
-	sofar, err := io.ReadAll(again)
-	if err != nil || len(sofar) != pieces*len(piece)+3 {
-		t.Errorf("Reopen read %d bytes, error %v", len(sofar), err)
+	content, err := io.ReadAll(again)
+	if err != nil || len(content) != pieces*len(piece)+3 {
+		t.Errorf("Reopen read %d bytes, error %v", len(content), err)
 	}
 	must.Succeed(t, f.Commit())
-	if whole, err := os.ReadFile(path); err != nil || !bytes.Equal(whole, sofar) {
+	if whole, err := os.ReadFile(path); err != nil || !bytes.Equal(whole, content) {
 		t.Errorf("got %d bytes, error %v", len(whole), err)
 	}
 }
@@ -268,7 +268,7 @@ func TestLateSyncError(t *testing.T) {
 	f.writeBehind() // a later success does not clear the error
 	must.Fail(t, "the disk is gone")(f.Write([]byte("x")))
 	must.Fail(t, "the disk is gone")(f.Commit())
-	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("got files %v, want none", left)
+	if remaining, _ := os.ReadDir(dir); len(remaining) != 0 {
+		t.Errorf("got files %v, want none", remaining)
 	}
 }

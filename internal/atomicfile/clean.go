@@ -20,10 +20,10 @@ func Clean(path string) error {
 }
 
 // CleanAll removes leftovers of killed programs for all files in a directory whose names end in
-// ending, except the files in but. No other program may be writing these files.
-func CleanAll(dir, ending string, but ...string) error {
-	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) },
-		func(e fs.DirEntry) bool { return !slices.Contains(but, e.Name()) })
+// suffix, except the files in keep. No other program may be writing these files.
+func CleanAll(dir, suffix string, keep ...string) error {
+	return clean(dir, func(name string) bool { return strings.HasSuffix(name, suffix) },
+		func(e fs.DirEntry) bool { return !slices.Contains(keep, e.Name()) })
 }
 
 // cleanDead removes the temporary files for path that no process has locked, the leftovers of
@@ -45,13 +45,13 @@ func cleanDead(path string) {
 }
 
 // clean removes the selected temporary files. Another process may already have removed them.
-func clean(dir string, meant func(name string) bool, removed func(fs.DirEntry) bool) error {
+func clean(dir string, selectName func(name string) bool, selectEntry func(fs.DirEntry) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if name := TemporaryOf(e.Name()); name != "" && meant(name) && removed(e) {
+		if name := TemporaryOf(e.Name()); name != "" && selectName(name) && selectEntry(e) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

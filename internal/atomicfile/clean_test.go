@@ -18,15 +18,15 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
 	}
 	must.Succeed(t, Clean(filepath.Join(dir, "model")))
-	var left []string
+	var remaining []string
 	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
-		left = append(left, e.Name())
+		remaining = append(remaining, e.Name())
 	}
 	want := []string{".model.safetensors.1x9z.tmp", ".model.safetensors.1x9z.tmp.tmp", ".model.tmp",
 		".other.1x9z.tmp", "model"}
-	if !slices.Equal(left, want) {
-		t.Errorf("got files %v, want %v", left, want)
+	if !slices.Equal(remaining, want) {
+		t.Errorf("got files %v, want %v", remaining, want)
 	}
 }
 

@@ -119,13 +119,13 @@ const wordBytes = 4
 // transfer returns the time of the three collectives, and the bytes sent by the rank that sends
 // most. sums is the number of sums per rank.
 func transfer(b ClusterBatch, n Network, sums []int) (seconds, sent float64) {
-	ranks, moved := len(sums), 0
+	ranks, maxWords := len(sums), 0
 	for r, own := range sums {
 		share := Cut(b.Parameters, ranks, r+1) - Cut(b.Parameters, ranks, r)
-		moved = max(moved, own*(b.Parameters-share))
+		maxWords = max(maxWords, own*(b.Parameters-share))
 	}
 	w := float64(ranks)
-	sent = wordBytes * (float64(moved) + float64(b.Parameters+b.Results)*(w-1)/w)
+	sent = wordBytes * (float64(maxWords) + float64(b.Parameters+b.Results)*(w-1)/w)
 	messages := float64(bits.Len(uint(ranks-1)) + 2*(ranks-1))
 	return messages*n.Latency + sent/n.Bandwidth, sent
 }
@@ -133,12 +133,12 @@ func transfer(b ClusterBatch, n Network, sums []int) (seconds, sent float64) {
 // host returns the time for copying messages between the device and the host, and for adding up one
 // rank's share of the words.
 func (f ClusterFigures) host(parameters int, sums []int, total int) float64 {
-	p, most := float64(parameters), 0
+	p, maxSums := float64(parameters), 0
 	for _, n := range sums {
-		most = max(most, n)
+		maxSums = max(maxSums, n)
 	}
 	share := p / float64(len(sums))
-	return f.Copy*(float64(most)*p+float64(total)*share+share+p) + f.Add*float64(total-1)*share
+	return f.Copy*(float64(maxSums)*p+float64(total)*share+share+p) + f.Add*float64(total-1)*share
 }
 
 // Doubling returns the numbers of ranks 1, 2, 4, … below last, and last.

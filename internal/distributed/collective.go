@@ -33,17 +33,18 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // States that a rank contributes to an agreement.
 const (
-	well uint32 = iota
+	healthy uint32 = iota
 	stopped
 	failed
 )
 
 // Agree exchanges the states of all ranks. It returns each rank's word if no rank has an error,
-// otherwise the same [*Error] on all ranks. A rank with a cancelled context stops the others with
-// an Error of [context.Canceled]. Failures have priority over cancellation, then lower ranks.
+// otherwise the same [*Error] on all ranks. A rank with a cancelled context stops the other
+// ranks with an Error of [context.Canceled]. A failure has priority over a cancellation, and a lower
+// rank over a higher rank.
 func Agree(c Communicator, err error, word uint64) ([]uint64, error) {
 	const header = 4
-	mine := [header]uint32{well, 0, uint32(word), uint32(word >> 32)}
+	mine := [header]uint32{healthy, 0, uint32(word), uint32(word >> 32)}
 	var text []byte
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -53,7 +54,7 @@ func Agree(c Communicator, err error, word uint64) ([]uint64, error) {
 		mine[0], mine[1] = failed, uint32(len(text))
 	}
 	all := make([]uint32, header*c.Size())
-	if err := c.AllGather(mine[:], all, same(c, header)); err != nil {
+	if err := c.AllGather(mine[:], all, equalCounts(c, header)); err != nil {
 		return nil, err
 	}
 	words := make([]uint64, c.Size())
@@ -62,7 +63,7 @@ func Agree(c Communicator, err error, word uint64) ([]uint64, error) {
 	for r := range words {
 		h := all[header*r : header*(r+1)]
 		words[r], lengths[r] = uint64(h[3])<<32|uint64(h[2]), int(h[1])
-		if h[0] != well && (bad < 0 || h[0] > all[header*bad]) {
+		if h[0] != healthy && (bad < 0 || h[0] > all[header*bad]) {
 			bad = r
 		}
 	}
@@ -95,7 +96,7 @@ func Gather(c Communicator, mine []byte, err error) ([][]byte, error) {
 	return gather(c, mine, lengths)
 }
 
-// Broadcast returns the bytes of rank 0 on all ranks, or its error.
+// Broadcast returns the bytes of rank 0 on all ranks, or rank 0's error.
 func Broadcast(c Communicator, mine []byte, err error) ([]byte, error) {
 	if c.Rank() != 0 {
 		mine = nil
@@ -117,17 +118,17 @@ func Compare(c Communicator, mine map[string]string, err error) error {
 	}
 	var want map[string]string
 	for r, text := range all {
-		var has map[string]string
-		if err := json.Unmarshal(text, &has); err != nil {
+		var values map[string]string
+		if err := json.Unmarshal(text, &values); err != nil {
 			return fmt.Errorf("rank %d: %w", r, err)
 		}
 		if r == 0 {
-			want = has
+			want = values
 		}
-		for _, what := range slices.Sorted(maps.Keys(want)) {
-			if has[what] != want[what] {
+		for _, key := range slices.Sorted(maps.Keys(want)) {
+			if values[key] != want[key] {
 				return fmt.Errorf("rank %d differs from rank 0 in %s: it has %s, rank 0 has %s", r,
-					what, has[what], want[what])
+					key, values[key], want[key])
 			}
 		}
 	}
@@ -165,8 +166,8 @@ func packed(b []byte) []uint32 {
 	return out
 }
 
-// same returns counts for ranks that send n words each.
-func same(c Communicator, n int) []int {
+// equalCounts returns counts for ranks that send n words each.
+func equalCounts(c Communicator, n int) []int {
 	out := make([]int, c.Size())
 	for r := range out {
 		out[r] = n

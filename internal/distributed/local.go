@@ -46,14 +46,14 @@ func (c *Local) Rank() int { return c.rank }
 // Size returns the number of ranks.
 func (c *Local) Size() int { return c.size }
 
-// exchange passes the messages of all ranks to look, on every rank, and returns after look has
+// exchange passes the messages of all ranks to visit, on every rank, and returns after visit has
 // returned on all ranks.
-func (c *Local) exchange(m localMessage, look func(sent []localMessage) error) error {
+func (c *Local) exchange(m localMessage, visit func(sent []localMessage) error) error {
 	c.mu.Lock()
 	c.sent[c.rank] = m
 	c.mu.Unlock()
 	c.wait()
-	err := look(c.sent)
+	err := visit(c.sent)
 	c.wait()
 	return err
 }

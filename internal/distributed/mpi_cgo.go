@@ -188,7 +188,8 @@ type World struct {
 	broken     error // error of every later call
 }
 
-// JoinMPI connects this process with the others of its job. A process can have only one World.
+// JoinMPI connects this process with the other processes of its job. A process can have only one
+// World.
 func JoinMPI(o MPIOptions) (*World, error) {
 	w := &World{timeout: o.Timeout, calls: make(chan func())}
 	w.timeout = cmp.Or(w.timeout, DefaultTimeout)
@@ -363,10 +364,10 @@ func (w *World) Close() error {
 	if err := w.endPulse(); err != nil {
 		return err
 	}
-	left := make(chan error, 1)
-	go func() { left <- w.call("MPI_Finalize", func() C.int { return C.mpi_finalize() }) }()
+	finalized := make(chan error, 1)
+	go func() { finalized <- w.call("MPI_Finalize", func() C.int { return C.mpi_finalize() }) }()
 	select {
-	case err := <-left:
+	case err := <-finalized:
 		return err
 	case <-time.After(w.timeout): // MPI_Finalize waits for all processes
 		return w.failure("MPI_Finalize", C.SILENT)

@@ -103,8 +103,8 @@ func each(t *testing.T, f func(t *testing.T, launcher string)) {
 	}
 }
 
-// TestExchange checks that the right words arrive, for several numbers of ranks including 1, and
-// for several numbers of words including 0.
+// TestExchange checks that each rank receives the words that were sent to it, for several numbers of
+// ranks including 1, and for several numbers of words including 0.
 func TestExchange(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		for _, ranks := range []int{1, 3} {
@@ -157,7 +157,7 @@ func exchange(w *World) error {
 			return err
 		}
 		if !slices.Equal(got, want) || !slices.Equal(all, wantAll) {
-			return fmt.Errorf("call %d: other words than were sent", call)
+			return fmt.Errorf("call %d: the received words differ from the sent words", call)
 		}
 		if call%8 == w.Rank() {
 			time.Sleep(time.Duration(300*(1+w.Rank())) * time.Millisecond)

@@ -20,8 +20,8 @@ func MicroBatches(lengths []int, size int) (ends []int) {
 
 // MaxSums returns the maximum number of sums per rank, for batches of up to the given number of
 // micro-batches with up to the given number of tokens. Let M be the largest micro-batch and m =
-// [MicroBatchTokens] the minimum of all but the last. Then a rank gets k ≤ 9·M/m + 2 adjacent nodes
-// of the level at which [Deal] cuts: fewer than eight for an equal part of M = m, and one for
+// [MicroBatchTokens] the minimum size of all micro-batches but the last. Then a rank gets
+// k ≤ 9·M/m + 2 adjacent nodes of the level at which [Deal] cuts: fewer than eight for an equal part of M = m, and one for
 // inexact cuts. The frontier of k nodes has at most ⌊2·log₂((k+2)/2)⌋ nodes: one at either end of
 // each level above.
 func MaxSums(microBatches, tokens int) int {
@@ -34,26 +34,26 @@ func MaxSums(microBatches, tokens int) int {
 // nodes, so that a rank has few sums, see [MaxSums].
 func Deal(tokens []int, ranks int) (cuts []int) {
 	leaves := len(tokens)
-	before := make([]int, leaves+1)
+	prefix := make([]int, leaves+1)
 	for i, n := range tokens {
-		before[i+1] = before[i] + n
+		prefix[i+1] = prefix[i] + n
 	}
 	unit := 1 << max(0, bits.Len(uint(leaves/ranks))-3)
 	cuts = append(cuts, 0)
 	for r := 1; r < ranks; r++ {
-		target := before[leaves] * r / ranks
-		best, at := -1, cuts[r-1]
-		for i := at; i <= leaves; i++ {
+		target := prefix[leaves] * r / ranks
+		best, cut := -1, cuts[r-1]
+		for i := cut; i <= leaves; i++ {
 			if i%unit != 0 && i != leaves {
 				continue
 			}
-			off := max(before[i]-target, target-before[i])
-			if best >= 0 && off > best {
+			distance := max(prefix[i]-target, target-prefix[i])
+			if best >= 0 && distance > best {
 				break // later cuts are even further away
 			}
-			best, at = off, i
+			best, cut = distance, i
 		}
-		cuts = append(cuts, at)
+		cuts = append(cuts, cut)
 	}
 	return append(cuts, leaves)
 }

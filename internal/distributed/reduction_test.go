@@ -30,17 +30,17 @@ func TestFrontier(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, longest := range []int{1, 200, MicroBatchTokens, 5 * MicroBatchTokens, 40 * MicroBatchTokens} {
-		most, largest := 0, MicroBatchTokens-1+longest
+		maxSums, largest := 0, MicroBatchTokens-1+longest
 		for range 2000 {
 			tokens := make([]int, 1+random.IntN(300))
-			short, unlike := random.IntN(2*len(tokens)), longest > 200
+			short, mixed := random.IntN(2*len(tokens)), longest > 200
 			for i := range tokens {
 				tokens[i] = MicroBatchTokens + random.IntN(longest)
-				if unlike && i < short {
-					tokens[i] = MicroBatchTokens // many of these have the tokens of one long micro-batch
+				if mixed && i < short {
+					tokens[i] = MicroBatchTokens // many such micro-batches have the tokens of one long micro-batch
 				}
 			}
-			if unlike {
+			if mixed {
 				tokens[len(tokens)-1] = 1 + random.IntN(largest)
 			}
 			ranks := 1 + random.IntN(70)
@@ -50,24 +50,24 @@ func TestFrontier(t *testing.T) {
 			}
 			for r := range ranks {
 				n := len(Frontier(len(tokens), cuts[r], cuts[r+1]))
-				if most = max(most, n); n > MaxSums(len(tokens), largest) {
+				if maxSums = max(maxSums, n); n > MaxSums(len(tokens), largest) {
 					t.Errorf("%d micro-batches of up to %d tokens on %d ranks, %d to %d: got %d sums", len(tokens),
 						largest,
 						ranks, cuts[r], cuts[r+1], n)
 				}
-				if got, mean := cuts[r+1]-cuts[r], float64(len(tokens))/float64(ranks); !unlike &&
+				if got, mean := cuts[r+1]-cuts[r], float64(len(tokens))/float64(ranks); !mixed &&
 					float64(got) > 1.3*mean+1 {
 					t.Errorf("%d micro-batches on %d ranks: rank %d got %d", len(tokens), ranks, r, got)
 				}
 			}
 		}
-		t.Logf("up to %d tokens: at most %d sums, the bound is %d", largest, most, MaxSums(300, largest))
+		t.Logf("up to %d tokens: at most %d sums, the bound is %d", largest, maxSums, MaxSums(300, largest))
 	}
 }
 
-// TestMostSums checks the bound ⌊2·log₂((k+2)/2)⌋ for k as in the comment of MaxSums. Most cases
+// TestMaxSums checks the bound ⌊2·log₂((k+2)/2)⌋ for k as in the comment of MaxSums. Most cases
 // lie on either side of a change of the bound.
-func TestMostSums(t *testing.T) {
+func TestMaxSums(t *testing.T) {
 	for _, c := range []struct{ microBatches, tokens, want int }{
 		{300, MicroBatchTokens, 5},           // k = 11
 		{300, 4*MicroBatchTokens/3 - 1, 5},   // k = 13
@@ -114,7 +114,7 @@ func TestDeal(t *testing.T) {
 		ranks := len(tokens)/7 + 1 // few micro-batches per rank allow a cut anywhere
 		cuts := Deal(tokens, ranks)
 		for r := 1; r < ranks; r++ {
-			off := func(cut int) int {
+			distance := func(cut int) int {
 				before := 0
 				for _, n := range tokens[:cut] {
 					before += n
@@ -122,7 +122,7 @@ func TestDeal(t *testing.T) {
 				return max(before-total*r/ranks, total*r/ranks-before)
 			}
 			for cut := cuts[r-1]; cut <= len(tokens); cut++ {
-				if off(cut) < off(cuts[r]) {
+				if distance(cut) < distance(cuts[r]) {
 					t.Fatalf("%v on %d ranks: cuts %v, %d is better than %d", tokens, ranks, cuts, cut, cuts[r])
 				}
 			}

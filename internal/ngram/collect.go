@@ -6,23 +6,23 @@ import (
 	"github.com/sftseq/sftseq/internal/parallel"
 )
 
-// Collect builds the vocabulary of rows in blocks. each must call with for the rows of a block.
-// Collect calls each on several threads, in one pass that counts the rows of each cell, unless all
-// n-grams are kept, and in another pass that collects the slots. The result does not depend on the
-// number of threads.
+// Collect builds the vocabulary of rows in blocks. eachRow must call visit for each row of a block.
+// Collect calls eachRow on several threads. Unless all n-grams are kept, a first pass counts the rows
+// of each cell. Another pass collects the slots. The result does not depend on the number of
+// threads.
 func Collect(ctx context.Context, o Options, blocks, threads int,
-	each func(block int, with func(a, b []int32)) error) (*Vocabulary, error) {
+	eachRow func(block int, visit func(a, b []int32)) error) (*Vocabulary, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	extractors := make([]*Extractor, threads)
-	pass := func(begin func(thread int), with func(thread int, x *Extractor, a, b []int32)) error {
+	pass := func(begin func(thread int), visit func(thread int, x *Extractor, a, b []int32)) error {
 		return parallel.Do(ctx, threads, blocks, func(t, block int) error {
 			if extractors[t] == nil {
 				extractors[t] = NewExtractor(o)
 			}
 			begin(t)
-			return each(block, func(a, b []int32) { with(t, extractors[t], a, b) })
+			return eachRow(block, func(a, b []int32) { visit(t, extractors[t], a, b) })
 		})
 	}
 	var kept Bitmap

@@ -24,8 +24,8 @@ func (d *distinct) clear(n int) {
 // add adds a number and reports whether it is new.
 func (d *distinct) add(v uint32) bool {
 	entry := uint64(d.generation)<<32 | uint64(v)
-	for at := int(v * 0x9E3779B1 >> d.shift); ; at++ {
-		e := &d.table[at&(len(d.table)-1)]
+	for probe := int(v * 0x9E3779B1 >> d.shift); ; probe++ {
+		e := &d.table[probe&(len(d.table)-1)]
 		switch {
 		case *e>>32 != uint64(d.generation):
 			*e = entry

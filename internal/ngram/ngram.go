@@ -101,13 +101,13 @@ func mix(x uint64) uint64 {
 }
 
 // Begin returns the contribution of the initial term to the hash of n units on side 0. For n-grams of words
-// combined with bytes, more is MaxN; otherwise it is 0.
-func Begin(n, more int) uint64 { return begin(n, more, 0) }
+// combined with bytes, offset is MaxN; otherwise it is 0.
+func Begin(n, offset int) uint64 { return begin(n, offset, 0) }
 
-// begin returns (2(n + more) + side)·Multiplierⁿ, the contribution of the initial term to a hash of n units. With it,
-// each n-gram that begins at a unit extends the hash of the shorter one by one multiplication.
-func begin(n, more, side int) uint64 {
-	x := uint64(2*(n+more) + side)
+// begin returns (2(n + offset) + side)·Multiplierⁿ, the contribution of the initial term to a hash of n units. With it,
+// each n-gram that begins at a unit extends the hash of the next shorter n-gram by one multiplication.
+func begin(n, offset, side int) uint64 {
+	x := uint64(2*(n+offset) + side)
 	for range n {
 		x *= Multiplier
 	}

@@ -108,7 +108,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestNoByte checks that the id 0, which represents no byte, has another hash than each byte.
+// TestNoByte checks that the hash of the id 0, which represents no byte, differs from the hash of each
+// byte.
 func TestNoByte(t *testing.T) {
 	for _, units := range []string{Bytes, Words} {
 		x := NewExtractor(Options{Units: units, MinN: 1, MaxN: 1, Slots: MinSlots, MinCount: 1})
@@ -121,9 +122,9 @@ func TestNoByte(t *testing.T) {
 	}
 }
 
-// TestPlaces checks the ranges of tokens of units and n-grams: the text in a unit's range, in lower
+// TestLocated checks the ranges of tokens of units and n-grams: the text in a unit's range, in lower
 // case, has the unit's hash, and the n-grams are those of Hashes.
-func TestPlaces(t *testing.T) {
+func TestLocated(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	chars := []rune("abXY 01.,'-<\t\n éÉßİΣ́　。好日€😀")
 	for _, units := range []string{Words, Bytes, Tokens} {
@@ -164,13 +165,13 @@ func TestPlaces(t *testing.T) {
 				})
 				sides := [2][]int32{}
 				sides[side] = tokens
-				at, want := 0, both.Hashes(sides[0], sides[1])
+				next, want := 0, both.Hashes(sides[0], sides[1])
 				both = NewExtractor(both.options)
 				both.Located(tokens, side, func(h uint64, from, to int) {
-					if h != want[at] || from >= to || to > len(tokens) {
-						t.Fatalf("%q: n-gram %d of bytes and words has a wrong hash or range", text.String(), at)
+					if h != want[next] || from >= to || to > len(tokens) {
+						t.Fatalf("%q: n-gram %d of bytes and words has a wrong hash or range", text.String(), next)
 					}
-					at++
+					next++
 				})
 				if want := x.Hashes(sides[0], sides[1]); !slices.Equal(got, want) {
 					t.Fatalf("%s of %q: %x, expected %x", units, text.String(), got, want)
@@ -229,8 +230,8 @@ func TestSketch(t *testing.T) {
 		whole.Add(x, row, nil)
 		parts[i%2].Add(x, row, nil)
 	}
-	of := func(token int32) uint32 { return cell(x.Hashes([]int32{token}, nil)[0]) }
-	if n, m := whole.rows[of(1)], whole.rows[of(2)]; n != 255 || m != 2 {
+	cellOf := func(token int32) uint32 { return cell(x.Hashes([]int32{token}, nil)[0]) }
+	if n, m := whole.rows[cellOf(1)], whole.rows[cellOf(2)]; n != 255 || m != 2 {
 		t.Errorf("%d and %d rows, want 255 and 2", n, m)
 	}
 	for _, order := range [][]int{{0, 1}, {1, 0}} {
@@ -242,7 +243,7 @@ func TestSketch(t *testing.T) {
 			t.Error("merged sketches differ from the sketch of all rows")
 		}
 	}
-	if kept := whole.Kept(3); !kept.Has(of(1)) || kept.Has(of(2)) {
+	if kept := whole.Kept(3); !kept.Has(cellOf(1)) || kept.Has(cellOf(2)) {
 		t.Error("Kept(3) has the wrong cells")
 	}
 }
@@ -304,7 +305,7 @@ func TestVocabulary(t *testing.T) {
 func TestOptions(t *testing.T) {
 	good := Options{Words, 1, 3, 1 << 22, 2, 0}
 	must.Succeed(t, good.Validate())
-	for says, change := range map[string]func(*Options){
+	for want, change := range map[string]func(*Options){
 		`units: expected words, bytes or tokens, found "signs"`:                            func(o *Options) { o.Units = "signs" },
 		"min_n: expected 1 to 8, found 0":                                                  func(o *Options) { o.MinN = 0 },
 		"max_n: expected min_n, which is 1, to 8, found 9":                                 func(o *Options) { o.MaxN = 9 },
@@ -316,7 +317,7 @@ func TestOptions(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		must.Fail(t, says)(o.Validate())
+		must.Fail(t, want)(o.Validate())
 	}
 }
 

@@ -50,17 +50,17 @@ var begins = func() (out [2][MaxN + 1]uint64) {
 	return out
 }()
 
-// Located calls with for each n-gram of a side, in the order of [Extractor.Hashes], with its hash
+// Located calls visit for each n-gram of a side, in the order of [Extractor.Hashes], with its hash
 // and the range of its tokens.
-func (x *Extractor) Located(tokens []int32, side int, with func(hash uint64, from, to int)) {
+func (x *Extractor) Located(tokens []int32, side int, visit func(hash uint64, from, to int)) {
 	x.hashes = x.hashes[:0]
 	x.side(tokens, side)
-	at := 0
+	next := 0
 	each := func(minN, maxN int, start, end func(i int) int) {
 		for i := range x.units {
 			for n := minN; n <= min(maxN, len(x.units)-i); n++ {
-				with(x.hashes[at], start(i), end(i+n-1))
-				at++
+				visit(x.hashes[next], start(i), end(i+n-1))
+				next++
 			}
 		}
 	}

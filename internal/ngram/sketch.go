@@ -36,15 +36,16 @@ func (s *Sketch) Merge(other *Sketch) {
 	}
 }
 
-// nonzero yields the cells with rows. Small data have few, so it tests eight cells at a time.
+// nonzero yields the cells with rows. It tests eight cells at a time, because most cells of small
+// data have no rows.
 func (s *Sketch) nonzero() iter.Seq2[int, uint8] {
 	return func(yield func(int, uint8) bool) {
-		for at := 0; at < len(s.rows); at += 8 {
-			if binary.LittleEndian.Uint64(s.rows[at:]) == 0 {
+		for first := 0; first < len(s.rows); first += 8 {
+			if binary.LittleEndian.Uint64(s.rows[first:]) == 0 {
 				continue
 			}
-			for i, n := range s.rows[at : at+8] {
-				if n > 0 && !yield(at+i, n) {
+			for i, n := range s.rows[first : first+8] {
+				if n > 0 && !yield(first+i, n) {
 					return
 				}
 			}
@@ -52,11 +53,11 @@ func (s *Sketch) nonzero() iter.Seq2[int, uint8] {
 	}
 }
 
-// Kept returns the cells with at least least rows, which is 1 or more.
-func (s *Sketch) Kept(least int) Bitmap {
+// Kept returns the cells with at least minRows rows; minRows is 1 or more.
+func (s *Sketch) Kept(minRows int) Bitmap {
 	out := NewBitmap(Cells)
 	for i, n := range s.nonzero() {
-		if int(n) >= least {
+		if int(n) >= minRows {
 			out.Set(uint32(i))
 		}
 	}

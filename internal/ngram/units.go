@@ -116,7 +116,7 @@ func (x *Extractor) split(tokens []int32) {
 			if 'A' <= c && c <= 'Z' && x.options.MaxWords > 0 {
 				c += 'a' - 'A'
 			}
-			x.units = append(x.units, ofByte[c])
+			x.units = append(x.units, byteHashes[c])
 		}
 	default:
 		var id [4]byte
@@ -142,8 +142,8 @@ func UnitHashes(units string, maxWords, n int) []uint64 {
 // noByte is H(u) of the id 0, which is not a byte: the hash of an empty text.
 var noByte = xxh3.Hash(nil)
 
-// ofByte holds H(u) of each single byte.
-var ofByte = func() (out [256]uint64) {
+// byteHashes holds H(u) of each single byte.
+var byteHashes = func() (out [256]uint64) {
 	for i := range out {
 		out[i] = xxh3.Hash([]byte{byte(i)})
 	}
@@ -160,7 +160,7 @@ const (
 var ascii = func() (out [utf8.RuneSelf]uint8) {
 	for r := range rune(utf8.RuneSelf) {
 		switch {
-		case ofWord(r):
+		case isWordCharacter(r):
 			out[r] = letter
 		case !unicode.IsSpace(r):
 			out[r] = symbol
@@ -169,8 +169,10 @@ var ascii = func() (out [utf8.RuneSelf]uint8) {
 	return out
 }()
 
-// ofWord reports whether a character is part of a word.
-func ofWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+// isWordCharacter reports whether a character is part of a word.
+func isWordCharacter(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+}
 
 // splitWords sets the hashes of a text's words and other characters, and their positions. A byte that is not valid
 // UTF-8 is a unit of its own.
@@ -180,19 +182,19 @@ func (x *Extractor) splitWords(tokens []int32) {
 		text = append(text, byte(t-1))
 	}
 	x.text, x.units, x.starts, x.ends = text, x.units[:0], x.starts[:0], x.ends[:0]
-	word, begun := x.word[:0], 0 // current word and position of its first byte
+	word, wordStart := x.word[:0], 0 // current word and position of its first byte
 	unit := func(hash uint64, start, end int) {
 		x.units, x.starts, x.ends = append(x.units, hash), append(x.starts, int32(start)), append(x.ends, int32(end))
 	}
-	endWord := func(at int) {
+	endWord := func(end int) {
 		if len(word) > 0 {
-			unit(xxh3.Hash(word), begun, at)
+			unit(xxh3.Hash(word), wordStart, end)
 			word = word[:0]
 		}
 	}
 	for i := 0; i < len(text); {
 		if len(word) == 0 {
-			begun = i
+			wordStart = i
 		}
 		if c := text[i]; c < utf8.RuneSelf {
 			switch ascii[c] {
@@ -203,7 +205,7 @@ func (x *Extractor) splitWords(tokens []int32) {
 				word = append(word, c)
 			case symbol:
 				endWord(i)
-				unit(ofByte[c], i, i+1)
+				unit(byteHashes[c], i, i+1)
 			default:
 				endWord(i)
 			}
@@ -214,12 +216,12 @@ func (x *Extractor) splitWords(tokens []int32) {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			endWord(i)
-			hash := ofByte[text[i]]
+			hash := byteHashes[text[i]]
 			if tokens[i] == 0 {
 				hash = noByte
 			}
 			unit(hash, i, i+1)
-		case ofWord(r):
+		case isWordCharacter(r):
 			word = utf8.AppendRune(word, unicode.ToLower(r))
 		default:
 			endWord(i)

@@ -80,7 +80,7 @@ func (v *Vocabulary) Ending(x *Extractor, tokens []int32, out []uint32) []uint32
 	return out
 }
 
-// Feature returns the feature of an n-gram's hash; ok is false if it has none.
+// Feature returns the feature of an n-gram's hash; ok is false if the n-gram has no feature.
 func (v *Vocabulary) Feature(h uint64) (feature uint32, ok bool) {
 	return v.feature(h, v.Options.slotShift())
 }
