@@ -140,17 +140,17 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
 		model.Longest = int(p.Longest)
 	}
 	err = scoreInput(c, m.Config, scorer, model, isTable)
-	if model.Far > 0 {
+	if model.LongRequests > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
 			"warning: inputs more than %d times as long as the longest training row (%d tokens): %d (the longest: "+
 				"%d tokens); the model has not learned such lengths\n",
-			answer.FarLonger, model.Longest, model.Far, model.Most)
+			answer.MaxLengthRatio, model.Longest, model.LongRequests, model.LongestRequest)
 	}
-	if model.Off > 0 {
+	if model.OutlierRequests > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
 			"warning: inputs with numbers more than %d standard deviations from the training mean: %d (check their "+
 				"units against feature_scales in config.json)\n",
-			answer.FarOff, model.Off)
+			answer.MaxDeviations, model.OutlierRequests)
 	}
 	return err
 }

@@ -24,51 +24,52 @@ type Model struct {
 	Sequences []int
 	// Record converts an Arrow record of sequences to a record of results.
 	Record func(context.Context, arrow.Record) (arrow.Record, error)
-	// Longest is the number of tokens of the longest training row; 0 means unknown. Far counts the
-	// requests longer than [FarLonger] times Longest. Most is the number of tokens of the longest
-	// such request.
-	Longest, Far, Most int
-	// Off counts the requests whose features deviate from the training data by more than [FarOff]
-	// standard deviations.
-	Off int
+	// Longest is the number of tokens of the longest training row; 0 means unknown. LongRequests
+	// counts the requests longer than [MaxLengthRatio] times Longest. LongestRequest is the number of
+	// tokens of the longest such request.
+	Longest, LongRequests, LongestRequest int
+	// OutlierRequests counts the requests whose features deviate from the training data by more than
+	// [MaxDeviations] standard deviations.
+	OutlierRequests int
 
 	config *sft.Config
 	// answer returns a reply for each of the requests, which are all valid. A *requests.Failure in
 	// place of a reply is the error of the request.
-	answer  func(ctx context.Context, batch []*requests.Request) ([]any, error)
-	columns func(c *sft.Config, format string, pair bool) replyColumns // columns of a reply to a table's row
-	places  bool                                                       // replies are [requests.Spans]
+	answer       func(ctx context.Context, batch []*requests.Request) ([]any, error)
+	columns      func(c *sft.Config, format string, pair bool) replyColumns // columns of a reply to a table's row
+	hasPositions bool                                                       // replies are [requests.Spans]
 }
 
-// FarLonger is the multiple of the longest training row above which the quality of a prediction is
+// MaxLengthRatio is the multiple of the longest training row above which the quality of a prediction is
 // unknown.
-const FarLonger = 2
+const MaxLengthRatio = 2
 
 // measure counts requests that are much longer than the training rows.
 func (m *Model) measure(batch []*requests.Request) {
 	for _, r := range batch {
-		if n := r.Tokens(); m.Longest > 0 && n > FarLonger*m.Longest {
-			m.Far, m.Most = m.Far+1, max(m.Most, n)
+		if n := r.Tokens(); m.Longest > 0 && n > MaxLengthRatio*m.Longest {
+			m.LongRequests, m.LongestRequest = m.LongRequests+1, max(m.LongestRequest, n)
 		}
-		if m.isOff(r.Features) {
-			m.Off++
+		if m.isOutlier(r.Features) {
+			m.OutlierRequests++
 		}
 	}
 }
 
-// FarOff is the number of standard deviations above which a series probably has other units than
+// MaxDeviations is the number of standard deviations above which a series probably has other units than
 // the training data.
-const FarOff = 10
+const MaxDeviations = 10
 
-// isOff reports whether a feature's root mean square, standardised as in training, is above FarOff.
-func (m *Model) isOff(features [][]float32) bool {
+// isOutlier reports whether a feature's root mean square, standardised like the training data, is above
+// MaxDeviations.
+func (m *Model) isOutlier(features [][]float32) bool {
 	for j, s := range m.config.FeatureScales {
 		sum := 0.0
 		for _, f := range features {
 			z := (float64(f[j]) - s.Mean) / s.Deviation
 			sum += z * z
 		}
-		if s.Deviation > 0 && sum > FarOff*FarOff*float64(len(features)) {
+		if s.Deviation > 0 && sum > MaxDeviations*MaxDeviations*float64(len(features)) {
 			return true
 		}
 	}
@@ -93,7 +94,7 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 		score = scorer.Explain
 	}
 	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c,
-		columns: predictionColumns(t), places: t.HasPositions(),
+		columns: predictionColumns(t), hasPositions: t.HasPositions(),
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			examples := make([]seq.Example, len(batch))
 			for i, r := range batch {
@@ -141,7 +142,7 @@ func Embedder(scorer *sft.Scorer) *Model {
 // Parser returns a parser of the model's requests, see [requests.NewParser].
 func (m *Model) Parser(dir, file string) *requests.Parser {
 	p := requests.NewParser(m.config, dir, file, m.Sequences...)
-	p.RecordOffsets = m.places
+	p.RecordOffsets = m.hasPositions
 	return p
 }
 

@@ -48,23 +48,23 @@ func (n sized) Tokens() int { return int(n) }
 // TestBatches checks that waiting rows form one batch up to the limits of rows and tokens, and that
 // reading then blocks.
 func TestBatches(t *testing.T) {
-	for row, most := range map[sized]int{1: requests.BatchRows, requests.BatchTokens / 4: 4,
+	for row, want := range map[sized]int{1: requests.BatchRows, requests.BatchTokens / 4: 4,
 		2 * requests.BatchTokens: 1} {
 		var sent atomic.Int64
 		batches := gather(t.Context(), func(to chan<- sized) {
-			for range 2 * most {
+			for range 2 * want {
 				to <- row
 				sent.Add(1)
 			}
 		})
 		for range 2 {
 			before := sent.Load()
-			for start := time.Now(); sent.Load() < before+int64(most) && time.Since(start) < time.Second; {
+			for start := time.Now(); sent.Load() < before+int64(want) && time.Since(start) < time.Second; {
 				time.Sleep(time.Millisecond)
 			}
 			time.Sleep(20 * time.Millisecond) // the reader has one more row than the limit
-			if batch := <-batches; len(batch) != most {
-				t.Errorf("rows of %d tokens: got a batch of %d, want %d", row, len(batch), most)
+			if batch := <-batches; len(batch) != want {
+				t.Errorf("rows of %d tokens: got a batch of %d, want %d", row, len(batch), want)
 			}
 		}
 		if batch, more := <-batches; more {
@@ -73,8 +73,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestLines checks that replies have the order of the lines, with errors in the places of invalid
-// lines.
+// TestLines checks that replies have the order of the lines, with an error for each invalid
+// line.
 func TestLines(t *testing.T) {
 	var in strings.Builder
 	for i := range 700 {
@@ -110,8 +110,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestAtOnce checks that a client gets the reply to a line before it writes the next line.
-func TestAtOnce(t *testing.T) {
+// TestImmediateReplies checks that a client gets the reply to a line before it writes the next line.
+func TestImmediateReplies(t *testing.T) {
 	in, typed := io.Pipe()
 	shown, out := io.Pipe()
 	m, parser := echo()

@@ -23,7 +23,7 @@ type bedWriter struct{ w *bufio.Writer }
 // newBED returns a BED writer for the predictions of a table's rows.
 func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	switch {
-	case !m.places:
+	case !m.hasPositions:
 		found := m.config.Task
 		if m.config.HasFeatures() {
 			found += ", whose tokens have features"

@@ -15,7 +15,7 @@ import (
 // represent and models without spans are errors.
 func TestBED(t *testing.T) {
 	cfg := &sft.Config{Task: config.Tagging}
-	m := &Model{config: cfg, places: true, columns: predictionColumns(task.Of(cfg))}
+	m := &Model{config: cfg, hasPositions: true, columns: predictionColumns(task.Of(cfg))}
 	var out bytes.Buffer
 	rows := must.Get(m.NewRows(&out, "bed", &Table{Sources: []string{"sequence"}}))(t)
 	spans := func(unit string, found ...config.Span) requests.Reply {

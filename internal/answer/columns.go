@@ -20,13 +20,13 @@ type replyColumns struct {
 // predictionColumns returns a function that returns the columns of a predictor's replies.
 func predictionColumns(t Task) func(c *sft.Config, format string, pair bool) replyColumns {
 	return func(c *sft.Config, format string, pair bool) replyColumns {
-		of := t.Columns(format)
-		values := func(reply any) []any { return of.Values(reply.(requests.Reply).Answer) }
+		taskColumns := t.Columns(format)
+		values := func(reply any) []any { return taskColumns.Values(reply.(requests.Reply).Answer) }
 		if format != "jsonl" {
-			return replyColumns{columns: of.Columns, values: values}
+			return replyColumns{columns: taskColumns.Columns, values: values}
 		}
 		var names []string
-		for _, column := range of.Columns {
+		for _, column := range taskColumns.Columns {
 			names = append(names, column.Name)
 		}
 		return lineColumns(c, pair, names, func(reply any) ([]any, requests.Sizes) {

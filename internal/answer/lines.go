@@ -56,21 +56,21 @@ func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int,
 		readError = fmt.Errorf("%s: after line %d: %w", parser.File, total, readError)
 	}
 	if failed > 0 {
-		todo := r.todo
+		hintText := r.firstHint
 		if failed < total {
-			todo = ""
+			hintText = ""
 		}
-		return errors.Join(readError, fmt.Errorf("%d of %d lines failed%s", failed, total, todo))
+		return errors.Join(readError, fmt.Errorf("%d of %d lines failed%s", failed, total, hintText))
 	}
 	return readError
 }
 
 // lines reads and parses lines.
 type lines struct {
-	parser *requests.Parser
-	in     *jsonlines.Reader
-	hint   func(first []byte) string
-	todo   string // hint for the first line
+	parser    *requests.Parser
+	in        *jsonlines.Reader
+	hint      func(first []byte) string
+	firstHint string // hint for the first line
 }
 
 // read sends the parsed lines to a channel until the end of input.
@@ -85,7 +85,7 @@ func (r *lines) read(ctx context.Context, to chan<- *requests.Request) error {
 			return err
 		}
 		if r.in.Line() == 1 && err == nil {
-			r.todo = r.hint(line)
+			r.firstHint = r.hint(line)
 		}
 		select {
 		case to <- r.parser.Parse(line, r.in.Line(), err):

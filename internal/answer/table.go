@@ -27,7 +27,7 @@ type Rows struct {
 }
 
 // NoSpans reports whether the model predicts spans but found none in any row.
-func (o *Rows) NoSpans() bool { return o.model.places && o.Spans == 0 && o.Count > o.Failed }
+func (o *Rows) NoSpans() bool { return o.model.hasPositions && o.Spans == 0 && o.Count > o.Failed }
 
 // NewRows returns a writer of a model's predictions for the rows of a table, in one of
 // [table.OutputFormats], or of spans as BED. The caller must call Close.
@@ -113,7 +113,7 @@ func (o *Rows) row(r *tableRow, reply any) []any {
 	row := append([]any{r.id}, r.kept...)
 	refusal, bad := reply.(requests.Refusal)
 	if !bad {
-		if r, ok := reply.(requests.Reply); ok && o.model.places {
+		if r, ok := reply.(requests.Reply); ok && o.model.hasPositions {
 			o.Spans += len(r.Answer.(requests.Spans).Spans)
 		}
 		return append(append(row, o.reply.values(reply)...), nil)

@@ -58,25 +58,25 @@ func TestUnits(t *testing.T) {
 		} else {
 			c.initialize(encodingParams(strings.Fields(encodings)...))
 		}
-		var of, bytes, document reply
-		c.call(1, "sequence/tag", map[string]any{"text": text}, &of)
+		var single, bytes, document reply
+		c.call(1, "sequence/tag", map[string]any{"text": text}, &single)
 		c.call(2, "sequence/tag", map[string]any{"bytes": []byte(text)}, &bytes)
 		c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": text})
 		c.call(3, "sequence/tag", map[string]any{"uri": "a"}, &document)
-		for _, r := range []reply{of, bytes, document} {
+		for _, r := range []reply{single, bytes, document} {
 			if got := words(r, text); r.Unit != unit || !slices.Equal(got, want) {
 				t.Errorf("encodings %q: got words %q, want %q: %+v", encodings, got, want, r)
 			}
 		}
 		// An edit at the offsets of a span replaces that span.
-		x := of.Spans[slices.Index(want, "Zoë")]
+		x := single.Spans[slices.Index(want, "Zoë")]
 		c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 2,
 			"changes": []any{map[string]any{"range": map[string]int{"start": x.Start, "end": x.End}, "text": "Zöe"}}})
 		edited := strings.Replace(text, "Zoë", "Zöe", 1)
 		c.call(4, "sequence/tag", map[string]any{"uri": "a"}, &document)
-		c.call(5, "sequence/tag", map[string]any{"text": edited}, &of)
-		if !slices.Equal(words(document, edited), words(of, edited)) {
-			t.Errorf("encodings %q: edited document has %+v, want %+v", encodings, document, of)
+		c.call(5, "sequence/tag", map[string]any{"text": edited}, &single)
+		if !slices.Equal(words(document, edited), words(single, edited)) {
+			t.Errorf("encodings %q: edited document has %+v, want %+v", encodings, document, single)
 		}
 	}
 }

@@ -18,8 +18,8 @@ func TestLimitHeap(t *testing.T) {
 	keep := make([]byte, 64<<20)
 	before, limit := percent(), debug.SetMemoryLimit(-1)
 	for _, c := range []struct {
-		memory      int64
-		least, most int
+		memory   int64
+		min, max int
 	}{
 		{4 << 20, minPercent, minPercent},
 		{1 << 40, maxPercent, maxPercent},
@@ -29,8 +29,8 @@ func TestLimitHeap(t *testing.T) {
 		o.MaxMemory = c.memory
 		s := startServer(t, o)
 		stop := s.LimitHeap()
-		if p := percent(); p < c.least || p > c.most || debug.SetMemoryLimit(-1) == limit {
-			t.Errorf("--max-memory %d: GC percent %d, want %d to %d and a memory limit", c.memory, p, c.least, c.most)
+		if p := percent(); p < c.min || p > c.max || debug.SetMemoryLimit(-1) == limit {
+			t.Errorf("--max-memory %d: GC percent %d, want %d to %d and a memory limit", c.memory, p, c.min, c.max)
 		}
 		if stop(); percent() != before || debug.SetMemoryLimit(-1) != limit {
 			t.Errorf("--max-memory %d: GC percent %d after stop, want %d", c.memory, percent(), before)

@@ -30,7 +30,7 @@ func TestHTTPPage(t *testing.T) {
 	text := must.Get(os.ReadFile(httpPage))(t)
 	masked := maps.Clone(varying)
 	masked["created"] = true
-	asked := map[string]bool{}
+	covered := map[string]bool{}
 	page := httpBlock.ReplaceAllStringFunc(string(text), func(block string) string {
 		m := httpBlock.FindStringSubmatch(block)
 		words, lines := strings.Fields(m[1]), strings.Split(strings.TrimSpace(m[2]), "\n")
@@ -49,7 +49,7 @@ func TestHTTPPage(t *testing.T) {
 			if request == nil {
 				t.Fatalf("%s: %q, expected > GET or POST, a path and a body", httpPage, line)
 			}
-			asked[request[2]] = true
+			covered[request[2]] = true
 			r, answer := w.send(request[1], request[2], request[3], "X-Request-Id", "example")
 			for request[2] == "/stats" && !strings.Contains(answer, `"runningBatches":0`) { // batch still ends
 				r, answer = w.send(request[1], request[2], request[3], "X-Request-Id", "example")
@@ -68,7 +68,7 @@ func TestHTTPPage(t *testing.T) {
 		return fmt.Sprintf("\n```http %s\n%s\n```\n", m[1], strings.Join(got, "\n"))
 	})
 	for name := range methods {
-		if p := "/" + path.Base(name); !asked[p] {
+		if p := "/" + path.Base(name); !covered[p] {
 			t.Errorf("%s: no example of %s", httpPage, p)
 		}
 	}

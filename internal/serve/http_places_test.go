@@ -13,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestHTTPStrangers checks that clients without a valid token or host cannot keep a slot that an
+// TestHTTPUnauthorized checks that clients without a valid token or host cannot keep a slot that an
 // authorised client needs.
-func TestHTTPStrangers(t *testing.T) {
+func TestHTTPUnauthorized(t *testing.T) {
 	for name, c := range map[string]struct {
 		tokens        *Tokens
 		request, want string
@@ -63,9 +63,9 @@ func TestHTTPStrangers(t *testing.T) {
 	}
 }
 
-// TestHTTPPacedKeeps checks that a connection is not silent while a body arrives at the required
+// TestHTTPSlowBodyIsNotSilent checks that a connection is not silent while a body arrives at the required
 // rate.
-func TestHTTPPacedKeeps(t *testing.T) {
+func TestHTTPSlowBodyIsNotSilent(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1
 	s := startServer(t, o)
@@ -87,8 +87,8 @@ func TestHTTPPacedKeeps(t *testing.T) {
 	}
 }
 
-// TestHTTPHeardKeeps checks that a connection counts as idle, not silent, between requests.
-func TestHTTPHeardKeeps(t *testing.T) {
+// TestHTTPIdleIsNotSilent checks that a connection counts as idle, not silent, between requests.
+func TestHTTPIdleIsNotSilent(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1
 	s := startServer(t, o)
@@ -110,9 +110,9 @@ func TestHTTPHeardKeeps(t *testing.T) {
 	}
 }
 
-// TestHTTPStopsBehindAnswer checks that a connection ends after its response if the server stops
+// TestHTTPStopsAfterResponse checks that a connection ends after its response if the server stops
 // while the response is written. The response need not have the header Connection: close.
-func TestHTTPStopsBehindAnswer(t *testing.T) {
+func TestHTTPStopsAfterResponse(t *testing.T) {
 	for _, shown := range []bool{false, true} {
 		s := startServer(t, testOptions(t, "pre"))
 		ours, theirs := socketPair(t)
@@ -152,7 +152,7 @@ func TestHTTPBodyCounts(t *testing.T) {
 		"%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	eventually(t, "no batch runs", func() bool { _, _, running := queueState(w.server); return running > 0 })
 	if used := w.server.memory.used.Load(); used < 2<<20 {
-		t.Errorf("got %d counted bytes, want at least %d of the buffer", used, 2<<20)
+		t.Errorf("got %d counted bytes, want at minBytes %d of the buffer", used, 2<<20)
 	}
 }
 
@@ -172,6 +172,6 @@ func TestEmbeddingsCount(t *testing.T) {
 	body := `{"model":"pre","input":` + list("[1]") + "}"
 	embeddings := held("/v1/embeddings", body)
 	time.Sleep(100 * time.Millisecond) // long enough for all sequences to be read
-	least := embed() + int64(len(body)) + elementBytes*n
-	eventually(t, fmt.Sprintf("less than %d bytes are counted", least), func() bool { return embeddings() >= least })
+	minBytes := embed() + int64(len(body)) + elementBytes*n
+	eventually(t, fmt.Sprintf("less than %d bytes are counted", minBytes), func() bool { return embeddings() >= minBytes })
 }

@@ -61,11 +61,11 @@ func TestLostDevice(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*failingDevice
 	released := 0
-	var none error // error of the next load
+	var loadErr error // error of the next load
 	o.Lost = func(err error) bool { return errors.Is(err, errLost) }
 	o.Load = func() (*Model, error) {
-		if none != nil {
-			return nil, none
+		if loadErr != nil {
+			return nil, loadErr
 		}
 		m, err := sft.Load(goldenDir + "/pre")
 		if err != nil {
@@ -113,10 +113,10 @@ func TestLostDevice(t *testing.T) {
 	if health() != 200 || released != 1 {
 		t.Errorf("got /healthz %d and %d released devices, want 200 and 1", health(), released)
 	}
-	none = errors.New("no such device")
+	loadErr = errors.New("no such device")
 	devices[1].lost.Store(true)
 	c.expectError(4, "sequence/classify", map[string]any{"tokens": []int{2}}, -32000, "lost")
-	must.FailWith(t, none)(<-s.Failed())
+	must.FailWith(t, loadErr)(<-s.Failed())
 	if health() != 503 {
 		t.Errorf("got /healthz %d, want 503", health())
 	}

@@ -87,9 +87,9 @@ func TestUnwantedChanges(t *testing.T) {
 			l := must.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
 			defer l.Close()
 			client := must.Get(net.Dial("unix", l.Addr().String()))(t)
-			here := must.Get(l.Accept())(t)
-			t.Cleanup(func() { here.Close() })
-			s.input = here
+			accepted := must.Get(l.Accept())(t)
+			t.Cleanup(func() { accepted.Close() })
+			s.input = accepted
 			client.Close()
 		}},
 	} {

@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestSeveral checks an ensemble. Its models respond together, model/info has their number, and
-// methods for a single model are refused.
-func TestSeveral(t *testing.T) {
+// TestEnsemble checks that a server of an ensemble predicts probabilities, that model/info has the
+// number of models, and that methods for a single model are refused.
+func TestEnsemble(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load = func() (*Model, error) {
 		a, err := sft.Load(filepath.Join(goldenDir, "pre"))

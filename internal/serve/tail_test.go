@@ -33,8 +33,8 @@ func endTokens(tokens []int32) []int32 {
 	return slices.Concat(tokens[:6], tokens[len(tokens)-4:])
 }
 
-// TestTail checks that the server answers for both ends of a long sequence as for a short sequence
-// of these tokens, and that explanations count the tokens of the whole sequence.
+// TestTail checks that a long sequence has the logits of the short sequence of the tokens at both its
+// ends, and that explanations count the tokens of the whole sequence.
 func TestTail(t *testing.T) {
 	s := startServer(t, tailOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -65,8 +65,8 @@ func TestTail(t *testing.T) {
 		explanations(t, s, 0, seq.Example{A: tokens[:10]})[0])
 }
 
-// TestTailOfPairs checks that both sequences of a pair are cut, and that each has an explanation of
-// its own.
+// TestTailOfPairs checks that both sequences of a pair are cut, and that each has a separate
+// explanation.
 func TestTailOfPairs(t *testing.T) {
 	s := startServer(t, tailOptions(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})

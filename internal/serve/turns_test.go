@@ -39,8 +39,8 @@ func TestShortTextIsSmall(t *testing.T) {
 	o.Load, o.Debounce = longModel(t), time.Hour
 	s := startServer(t, o)
 	text := strings.Repeat("1 ", fair.LargeBytes/4)
-	if most := s.current().parser.Memory(int64(len(text))); most <= fair.LargeBytes {
-		t.Fatalf("the tokens take at most %d bytes, want more than fair.LargeBytes", most)
+	if maxBytes := s.current().parser.Memory(int64(len(text))); maxBytes <= fair.LargeBytes {
+		t.Fatalf("the tokens take at most %d bytes, want more than fair.LargeBytes", maxBytes)
 	}
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": text})

@@ -37,7 +37,7 @@ func TestWindowCuts(t *testing.T) {
 		must.Succeed(t, err)
 		for i, x := range cuts {
 			if i > 0 && (x.start <= cuts[i-1].start || w.Stride > 0 && x.start-cuts[i-1].start > w.Stride) {
-				t.Fatalf("%+v: window %d of %d tokens begins at %d, window before at %d", w, i, n,
+				t.Fatalf("%+v: window %d of %d tokens begins at %d, the previous window at %d", w, i, n,
 					x.start, cuts[i-1].start)
 			}
 		}
