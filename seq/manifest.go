@@ -93,7 +93,8 @@ func readManifest(dir string) (*Manifest, error) {
 	m := &Manifest{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(m); err != nil {
-		return nil, fmt.Errorf("%s: byte %d: expected the JSON object of a data set: %w (create the data set again)", path,
+		return nil, fmt.Errorf("%s: byte %d: expected the JSON object of a data set: %w (create the data set again)",
+			path,
 			decoder.InputOffset(), err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {

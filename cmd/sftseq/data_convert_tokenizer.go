@@ -28,7 +28,8 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 	}
 	if file, ok := strings.CutPrefix(text, "hf:"); ok {
 		if file == "" {
-			return nil, "", usage(c, "--tokenizer hf: expected the path of a tokenizer.json after the colon, found nothing")
+			return nil, "", usage(c,
+				"--tokenizer hf: expected the path of a tokenizer.json after the colon, found nothing")
 		}
 		return nil, file, nil
 	}

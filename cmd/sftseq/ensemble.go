@@ -96,8 +96,8 @@ func missingWeights(dir string, names []string) error {
 	if recorded := recordedData(dir); recorded != "" {
 		data = shellQuote(recorded)
 	}
-	return fmt.Errorf("%s: the training of this ensemble is unfinished: config.json, with the weights of the models, is "+
-		"missing (finish it with sftseq train custom --data %s --out %s --resume, or choose one model with --model: %s)",
+	return fmt.Errorf("%s: the training of this ensemble is unfinished: config.json, with the weights of the models, "+
+		"is missing (finish it with sftseq train custom --data %s --out %s --resume, or choose one model with --model: %s)",
 		dir, data, shellQuote(dir), shortList(names, 10))
 }
 

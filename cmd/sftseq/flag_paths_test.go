@@ -34,7 +34,8 @@ func TestErrorsNameFlags(t *testing.T) {
 		{"sftseq: --config: " + absent + ".json: no such file",
 			[]string{"train", "listops", "--config", absent + ".json"}},
 		{"sftseq: " + filepath.Join(plain, "to") + ": creating the directory: not a directory",
-			[]string{"data", "convert", "--name", dir, "--from", table, "--to", filepath.Join(plain, "to"), "--text", "t",
+			[]string{"data", "convert", "--name", dir, "--from", table, "--to", filepath.Join(plain, "to"), "--text",
+				"t",
 				"--tokenizer", "byte"}},
 		{"sftseq: " + absent + ": no such file", []string{"data", "info", absent}},
 	})

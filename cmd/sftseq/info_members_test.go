@@ -14,7 +14,8 @@ import (
 // keys that it lacks. For a fusion, info prints the members with their weights and losses.
 func TestInfoMembers(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
-	trained, progress := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", out, "--steps", "2", "--seed", "1",
+	trained, progress := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", out, "--steps", "2",
+		"--seed", "1",
 		"--hidden", "8", "--layers", "1", "--device", "cpu")
 	contains(t, trained+progress, "kept: the sum of linear, lexical (model in "+out+")\n")
 	linear := filepath.Join(out, "linear")

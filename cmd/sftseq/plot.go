@@ -42,13 +42,15 @@ func plotRuns(c *cli.Context) error {
 	for i, dir := range dirs {
 		m, err := train.ReadMetrics(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: expected a run directory of sftseq train, with metrics.jsonl: %w", dir, atomicfile.Cause(err))
+			return fmt.Errorf("%s: expected a run directory of sftseq train, with metrics.jsonl: %w", dir,
+				atomicfile.Cause(err))
 		}
 		if err != nil {
 			return err
 		}
 		if len(m.Train) == 0 && len(m.Validation) == 0 {
-			return fmt.Errorf("%s: expected a step of training or validation, found none yet", filepath.Join(dir, "metrics.jsonl"))
+			return fmt.Errorf("%s: expected a step of training or validation, found none yet", filepath.Join(dir,
+				"metrics.jsonl"))
 		}
 		runs = append(runs, report.Run{Name: names[i], Metrics: m})
 	}

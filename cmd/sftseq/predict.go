@@ -15,7 +15,8 @@ import (
 
 func lineFlags(model cli.Flag) []cli.Flag {
 	return slices.Concat(modelFlags(model), tableFlags(), shardFlags(),
-		group(inputGroup, &cli.BoolFlag{Name: "truncate", Usage: "read only the beginning of a sequence that is too long"}),
+		group(inputGroup, &cli.BoolFlag{Name: "truncate",
+			Usage: "read only the beginning of a sequence that is too long"}),
 		advancedGroup(inputGroup, maxLineFlag()))
 }
 

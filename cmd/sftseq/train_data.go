@@ -32,8 +32,9 @@ type trainData struct {
 func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, error) {
 	dir := c.String("data")
 	if dir == "" && task.Generator == nil {
-		return nil, usage(c, "--data is missing: expected a data set directory: create one, such as with\n  %s\nand pass "+
-			"that directory", task.Import.Example)
+		return nil, usage(c,
+			"--data is missing: expected a data set directory: create one, such as with\n  %s\nand pass "+
+				"that directory", task.Import.Example)
 	}
 	if dir == "" {
 		var err error

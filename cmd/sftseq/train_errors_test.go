@@ -126,6 +126,7 @@ func TestTrainFlags(t *testing.T) {
 	}
 	contains(t, readText(t, picture), "<svg")
 	other := t.TempDir()
-	refuse(t, exitError, "sftseq: "+other+": expected a run directory of sftseq train, with metrics.jsonl: no such file", "",
+	refuse(t, exitError,
+		"sftseq: "+other+": expected a run directory of sftseq train, with metrics.jsonl: no such file", "",
 		"plot", other)
 }

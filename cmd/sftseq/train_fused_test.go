@@ -249,7 +249,8 @@ func TestTrainFusedAlone(t *testing.T) {
 
 	// Training writes config.json last, so it is missing after an interruption.
 	must.Succeed(t, os.Remove(filepath.Join(out, "config.json")))
-	refuse(t, exitError, "the training of this ensemble is unfinished: config.json, with the weights of the models, is "+
-		"missing (finish it with sftseq train custom --data "+data+" --out "+out+" --resume, or choose one model with "+
-		"--model: lexical, linear)", line, "predict", "--model", out)
+	refuse(t, exitError,
+		"the training of this ensemble is unfinished: config.json, with the weights of the models, is "+
+			"missing (finish it with sftseq train custom --data "+data+" --out "+out+" --resume, or choose one model with "+
+			"--model: lexical, linear)", line, "predict", "--model", out)
 }

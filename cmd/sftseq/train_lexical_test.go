@@ -48,7 +48,8 @@ func TestTrainLexical(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 				"--split", "0.6,0.2,0.2", "--tokenizer", tokenizer)
-			small := []string{"--members", "linear,lexical", "--seed", "1", "--device", "cpu", "--hidden", "8", "--layers", "1",
+			small := []string{"--members", "linear,lexical", "--seed", "1", "--device", "cpu", "--hidden", "8",
+				"--layers", "1",
 				"--steps", "20"}
 			dir := t.TempDir()
 			out, again := filepath.Join(dir, "out"), filepath.Join(dir, "again")

@@ -250,8 +250,9 @@ func TestLexicalSeeds(t *testing.T) {
 		want      string
 	}{{"words", 7999, 100, "1,2,3"}, {"words", 8000, 100, ""}, {"words", 2000, 800, ""}, {"hf", 2000, 750, "1,2,3"},
 		{"byte", 2000, 100, ""}} {
-		m := &seq.Manifest{Tokenizer: json.RawMessage(`{"type":"` + c.tokenizer + `"}`), Splits: map[string]seq.SplitInfo{
-			"train": {Rows: c.rows, Lengths: seq.Quantiles{Mean: c.length}}}}
+		m := &seq.Manifest{Tokenizer: json.RawMessage(`{"type":"` + c.tokenizer + `"}`),
+			Splits: map[string]seq.SplitInfo{
+				"train": {Rows: c.rows, Lengths: seq.Quantiles{Mean: c.length}}}}
 		equal(t, lexicalSeeds(m), c.want, fmt.Sprintf("%+v", c))
 	}
 }

@@ -41,7 +41,8 @@ func (e *Error) Error() string { return fmt.Sprintf("[%d] %s", e.Code, e.Message
 // Causes of the contexts in this package.
 var (
 	errCancelled = &Error{Code: codeCancelled, Message: "cancelled by the client"}
-	errStopped   = &Error{Code: codeStopped, Message: "the server is stopping: send the request again after its restart"}
+	errStopped   = &Error{Code: codeStopped,
+		Message: "the server is stopping: send the request again after its restart"}
 )
 
 // errSessionOver is the cause when a session ends before all responses are sent.

@@ -113,9 +113,9 @@ func (r *folderReader) writeNotes() {
 	}
 	r.marked, r.depths = 0, [2]string{}
 	if r.packed > 0 && r.note != nil {
-		r.note(fmt.Sprintf("%s: the bytes of %d files in compressed formats are read unchanged (first: %s): decompress or "+
-			"unpack them, rename gzip and Zstandard files to end in .gz and .zst, and convert sound to WAV and images or "+
-			"documents to text or numbers", r.dir, r.packed, r.firstPacked))
+		r.note(fmt.Sprintf("%s: the bytes of %d files in compressed formats are read unchanged (first: %s): decompress "+
+			"or unpack them, rename gzip and Zstandard files to end in .gz and .zst, and convert sound to WAV and "+
+			"images or documents to text or numbers", r.dir, r.packed, r.firstPacked))
 	}
 	r.packed = 0
 }

@@ -172,7 +172,8 @@ func TestBadTables(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"x.csv", "", "x.csv: expected a header with column names, found an empty file"},
 		{"x.csv", "a,c\n1,2\n", `x.csv: column "b": expected one of ["a" "c"]`},
-		{"x.csv", "\x89PNG\r\n\x1a\n", `x.csv: expected a table, found a file of the format PNG: column "a": expected one of`},
+		{"x.csv", "\x89PNG\r\n\x1a\n",
+			`x.csv: expected a table, found a file of the format PNG: column "a": expected one of`},
 		{"x.csv", "a,b,a\n1,2,3\n", `x.csv: column "a": expected one column of this name, found 2`},
 		{"x.csv", "a,b\n1,2\n3,\"" + strings.Repeat("open\n", 5000),
 			"x.csv: after line 2: a row has more than 200 bytes: is a quote not closed?"},

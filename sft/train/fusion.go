@@ -31,7 +31,8 @@ type Member struct {
 }
 
 // FitFusion fits the weights and the temperature of a fusion on validation rows. It skips rows
-// without a label. The weights are not negative, and equal for members of a kind. They minimise the mean loss (cross-entropy, binary
+// without a label. The weights are not negative, and equal for members of a kind. They minimise the
+// mean loss (cross-entropy, binary
 // cross-entropy of labels, squared error of standardised numbers) plus a ridge penalty towards 0.6
 // for a linear model and 0.3 shared by the other models. With fewer than 100 rows the weights are
 // these priors. If the sum is not better than the best model, this model gets the weight 1 and the

@@ -25,7 +25,8 @@ func TestFusion(t *testing.T) {
 	_, val := tinySplits(t, config.Classification)
 	one, two := modeltest.RandomModel(configtest.TinyConfig(), 1), modeltest.RandomModel(configtest.TinyConfig(), 2)
 	two.Config.InputWindow = &config.InputWindow{Length: 2, Policy: "head"}
-	f := must.Get(FitFusion(t.Context(), []Member{{"one", "first", one}, {"two", "second", two}}, val, cpu.New(2), nil))(t)
+	f := must.Get(FitFusion(t.Context(), []Member{{"one", "first", one}, {"two", "second", two}}, val, cpu.New(2),
+		nil))(t)
 	if len(f.Losses) != 2 || f.Loss > math.Min(f.Losses[0], f.Losses[1])+1e-9 && val.Len() >= 100 {
 		t.Errorf("fusion %+v, want two losses and a sum that is not worse", f)
 	}

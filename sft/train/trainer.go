@@ -94,8 +94,8 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 	t := &Trainer{options: o, train: train, val: val, now: time.Now, started: time.Now()}
 	if from != nil {
 		if from.Data != o.Data {
-			return nil, errors.New("the checkpoint was trained on other data: resume with the data of the run, or start a new " +
-				"run in another directory")
+			return nil, errors.New("the checkpoint was trained on other data: resume with the data of the run, or start a " +
+				"new run in another directory")
 		}
 		t.state, t.kernels = from.State, from.Kernels
 		m = &sft.Model{Config: from.Config, Parameters: model.NewParameters(from.Config), Weights: from.weights,
