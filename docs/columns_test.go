@@ -14,7 +14,7 @@ import (
 // lines: long strings, and code with a comment behind it. It may only decrease.
 const (
 	columns = 120
-	maxWide = 531
+	maxWide = 530
 )
 
 // TestColumns checks that the number of lines with more than 120 columns does not increase.

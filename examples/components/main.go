@@ -143,7 +143,8 @@ func read(f *file, o *options) (r row, err error) {
 		if err != nil {
 			return r, err
 		}
-		logRadius, periodicity, spacing = []float32{float32(math.Log(radius))}, waves(period, strength), spacings(points)
+		logRadius, periodicity, spacing = []float32{float32(math.Log(radius))}, waves(period,
+			strength), spacings(points)
 	}
 	for i, p := range points {
 		features := append(float32s(p.at), float32s(p.normal)...)

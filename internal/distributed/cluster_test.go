@@ -33,7 +33,8 @@ func TestOneRank(t *testing.T) {
 func TestFreeExchange(t *testing.T) {
 	f := ClusterFigures{Alone: 1e-6, Together: 1e-6, Update: 0.001}
 	free := Network{Bandwidth: math.Inf(1)}
-	for _, c := range []struct{ microBatches, ranks, maxMicroBatches, busy int }{{8, 2, 4, 2}, {8, 4, 2, 4}, {8, 8, 1, 8},
+	for _, c := range []struct{ microBatches, ranks, maxMicroBatches, busy int }{{8, 2, 4, 2}, {8, 4, 2, 4}, {8, 8, 1,
+		8},
 		{6, 4, 2, 4}, {3, 16, 1, 3}} {
 		s := PredictSteps(batchOf(c.microBatches, 4096, 1000, 10), f, free, []int{c.ranks})[0]
 		want := float64(c.maxMicroBatches)*4096*1e-6 + 0.001

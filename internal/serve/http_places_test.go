@@ -173,5 +173,6 @@ func TestEmbeddingsCount(t *testing.T) {
 	embeddings := held("/v1/embeddings", body)
 	time.Sleep(100 * time.Millisecond) // long enough for all sequences to be read
 	minBytes := embed() + int64(len(body)) + elementBytes*n
-	eventually(t, fmt.Sprintf("less than %d bytes are counted", minBytes), func() bool { return embeddings() >= minBytes })
+	eventually(t, fmt.Sprintf("less than %d bytes are counted", minBytes),
+		func() bool { return embeddings() >= minBytes })
 }
