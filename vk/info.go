@@ -67,8 +67,8 @@ func (s CooperativeShape) String() string {
 type Device interface {
 	// Name returns the device's name for messages.
 	Name() string
-	// Kernels returns the name of the device, of its driver and of the precision. Runs with the
-	// same value give bitwise identical results.
+	// Kernels returns the names of the device, its driver and its precision. Runs on devices with
+	// the same Kernels value give bitwise identical results.
 	Kernels() string
 	// Slots returns the number of programs that the device can run efficiently at a time.
 	Slots() int

@@ -168,7 +168,7 @@ func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workloa
 }
 
 // toResult converts a measurement to a result, with the operations per token and the fraction of
-// the ceiling.
+// the device's peak rate.
 func (m *modelBench) toResult(c *cli.Context, w *bench.Workload, pass string,
 	measured bench.Measurement) (bench.ModelResult, error) {
 	operations, err := w.Operations(pass)

@@ -70,8 +70,8 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		from, sum)
 }
 
-// checkWeights returns an error if --class-weights differs from the weights with which a run was
-// started.
+// checkWeights returns an error if the weights of --class-weights differ from the weights with
+// which a run was started.
 func checkWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {
@@ -126,7 +126,7 @@ func describeWeights(names []string, weights []float64) string {
 	return "class weights: " + shortList(words, 12)
 }
 
-// lineOf returns the line number of a JSON error in a text.
+// lineOf returns the line number at which a JSON text has the error err, or 1 if err has no offset.
 func lineOf(text []byte, err error) int {
 	offset := 0
 	var syntax *json.SyntaxError

@@ -42,8 +42,8 @@ func addTo(data []byte, n int64) {
 	binary.LittleEndian.PutUint64(data, uint64(int64(binary.LittleEndian.Uint64(data))+n))
 }
 
-// TestFooterAgrees checks that a file is refused if its footer lists other batches than the file
-// has.
+// TestFooterAgrees checks that a file is refused if its footer lists batches that differ from the
+// file's batches.
 func TestFooterAgrees(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(data []byte)
@@ -53,16 +53,13 @@ func TestFooterAgrees(t *testing.T) {
 			binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerBatches), 1)
 		}, "footer: expected 2 record batches as in the file, found 1"},
 		"another offset": {func(data []byte) {
-			addTo(blocksIn(t, footerIn(t, data),
-				footerBatches)[secondOffset:], 8)
+			addTo(blocksIn(t, footerIn(t, data), footerBatches)[secondOffset:], 8)
 		}, "footer: record batch 1: expected offset"},
 		"another metadata length": {func(data []byte) {
-			blocksIn(t, footerIn(t, data),
-				footerBatches)[secondMeta] += 8
+			blocksIn(t, footerIn(t, data), footerBatches)[secondMeta] += 8
 		}, "footer: record batch 1: expected offset"},
 		"another body length": {func(data []byte) {
-			addTo(blocksIn(t, footerIn(t, data),
-				footerBatches)[secondBody:], 8)
+			addTo(blocksIn(t, footerIn(t, data), footerBatches)[secondBody:], 8)
 		}, "footer: record batch 1: expected offset"},
 		"a dictionary": {func(data []byte) {
 			binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerDictionaries), 1)
@@ -98,8 +95,8 @@ func TestFooterBlocks(t *testing.T) {
 	} {
 		data := footerOnly(t)
 		damage(blocksIn(t, footerIn(t, data), footerBatches))
-		must.Fail(t, "footer: block 1: expected an offset from",
-			name)(NewFileOrStream(bytes.NewReader(data), section(data)))
+		must.Fail(t, "footer: block 1: expected an offset from", name)(NewFileOrStream(bytes.NewReader(data),
+			section(data)))
 	}
 }
 

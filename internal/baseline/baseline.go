@@ -47,7 +47,7 @@ func Measure(ctx context.Context, set *seq.Dataset, progress func(rows int64), s
 	return measure(ctx, set, splits, usual, progress)
 }
 
-func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits,
+func measure(ctx context.Context, set *seq.Dataset, splits []string, limits limits,
 	progress func(rows int64)) ([]Result, error) {
 	m := set.Manifest
 	if m.Splits["train"].Rows == 0 {
@@ -65,7 +65,7 @@ func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits
 		class := largest(m.LabelNames, m.Splits["train"].Labels)
 		out[i] = Result{Split: split, Class: class, Majority: float64(info.Labels[class]) / float64(info.Rows)}
 	}
-	models, err := suited(ctx, set, most)
+	models, err := suited(ctx, set, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +93,11 @@ func (w *work) done(n int) {
 }
 
 // measure trains a baseline and adds its accuracy to the results.
-func (w *work) measure(m *simple, out []Result) error {
+func (w *work) measure(m *baseline, out []Result) error {
 	train := m.train
 	if train == nil {
 		train = func(w *work) (int, error) {
-			if _, err := w.read("train", seq.Window{Length: m.window}, m.most.train, m.learn); err != nil {
+			if _, err := w.read("train", seq.Window{Length: m.window}, m.limits.train, m.learn); err != nil {
 				return 0, err
 			}
 			return m.finish(w)
@@ -108,13 +108,13 @@ func (w *work) measure(m *simple, out []Result) error {
 		return err
 	}
 	for i := range out {
-		right := 0
-		rows, err := w.read(out[i].Split, seq.Window{Length: m.window}, m.most.test,
-			func(rows []seq.Example) { right += m.right(rows) })
+		correct := 0
+		rows, err := w.read(out[i].Split, seq.Window{Length: m.window}, m.limits.test,
+			func(rows []seq.Example) { correct += m.countCorrect(rows) })
 		if err != nil {
 			return err
 		}
-		out[i].Models = append(out[i].Models, Model{m.name, float64(right) / float64(rows), rows, trained})
+		out[i].Models = append(out[i].Models, Model{m.name, float64(correct) / float64(rows), rows, trained})
 	}
 	return nil
 }

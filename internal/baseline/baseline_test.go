@@ -42,7 +42,8 @@ func noise(r *rand.Rand, n int) []int32 {
 	return out
 }
 
-// onlyModel returns the only model of r. It fails the test if r has several models or the name differs.
+// onlyModel returns the only model of r. It fails the test if r has several models or the name
+// differs.
 func onlyModel(t *testing.T, r Result, name string) Model {
 	t.Helper()
 	if len(r.Models) != 1 || r.Models[0].Name != name {
@@ -125,7 +126,7 @@ func TestBestThreshold(t *testing.T) {
 		for i := range s {
 			s[i] = similarity{float64(r.IntN(5)) / 4, r.IntN(2) == 0}
 		}
-		right := func(at float64) (n int) {
+		correct := func(at float64) (n int) {
 			for _, v := range s {
 				if (v.cosine >= at) == v.related {
 					n++
@@ -135,10 +136,10 @@ func TestBestThreshold(t *testing.T) {
 		}
 		best := 0
 		for i := range 6 {
-			best = max(best, right(float64(i)/4))
+			best = max(best, correct(float64(i)/4))
 		}
-		if at := bestThreshold(slices.Clone(s)); right(at) != best {
-			t.Fatalf("%v: threshold %v classifies %d pairs correctly, want %d", s, at, right(at), best)
+		if at := bestThreshold(slices.Clone(s)); correct(at) != best {
+			t.Fatalf("%v: threshold %v classifies %d pairs correctly, want %d", s, at, correct(at), best)
 		}
 	}
 }

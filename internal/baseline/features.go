@@ -64,10 +64,10 @@ func bags(sequences [][]int32, what counted, neighbours bool) [][]feature {
 	return out
 }
 
-// inverseFrequency returns idf(b) = least + ln((1+n) / (1+df(b))) for each bucket b, where n is the
-// number of bags and df(b) the number of bags that contain b (Salton and Buckley, Information
+// inverseFrequency returns idf(b) = minIDF + ln((1+n) / (1+df(b))) for each bucket b, where n is
+// the number of bags and df(b) the number of bags that contain b (Salton and Buckley, Information
 // Processing and Management 24, 1988).
-func inverseFrequency(bags [][]feature, least float64) []float32 {
+func inverseFrequency(bags [][]feature, minIDF float64) []float32 {
 	idf := make([]float32, buckets)
 	for _, bag := range bags {
 		for _, f := range bag {
@@ -75,7 +75,7 @@ func inverseFrequency(bags [][]feature, least float64) []float32 {
 		}
 	}
 	for i, df := range idf {
-		idf[i] = float32(least + math.Log(float64(1+len(bags))/(1+float64(df))))
+		idf[i] = float32(minIDF + math.Log(float64(1+len(bags))/(1+float64(df))))
 	}
 	return idf
 }

@@ -11,12 +11,12 @@ const NearestMean = "nearest class mean"
 
 // nearestMean returns a model that predicts the class whose mean training row has the smallest
 // Euclidean distance. All rows have the given length.
-func nearestMean(length, classes int, most limits) *simple {
+func nearestMean(length, classes int, limits limits) *baseline {
 	rows := make([]int, classes)
 	means := make([][]float64, classes) // sums until the last training row, then means
 	trained := 0
-	return &simple{
-		name: NearestMean, most: most,
+	return &baseline{
+		name: NearestMean, limits: limits,
 		learn: func(examples []seq.Example) {
 			for _, e := range examples {
 				c := e.Label
@@ -38,20 +38,20 @@ func nearestMean(length, classes int, most limits) *simple {
 			}
 			return trained, nil
 		},
-		right: func(examples []seq.Example) (right int) {
+		countCorrect: func(examples []seq.Example) (correct int) {
 			for _, e := range examples {
 				if nearest(means, e.A) == int(e.Label) {
-					right++
+					correct++
 				}
 			}
-			return right
+			return correct
 		},
 	}
 }
 
 // nearest returns the class whose mean is nearest to row, the first if several tie.
 func nearest(means [][]float64, row []int32) int {
-	best, least := 0, math.Inf(1)
+	best, minDistance := 0, math.Inf(1)
 	for c, mean := range means {
 		if mean == nil {
 			continue // the class has no training rows
@@ -61,8 +61,8 @@ func nearest(means [][]float64, row []int32) int {
 			d := float64(row[i]) - m
 			distance += d * d
 		}
-		if distance < least {
-			best, least = c, distance
+		if distance < minDistance {
+			best, minDistance = c, distance
 		}
 	}
 	return best

@@ -33,7 +33,7 @@ const radii = 16
 //
 // Source of the distances: Osada, Funkhouser, Chazelle and Dobkin, "Shape Distributions", ACM
 // Transactions on Graphics 21, 2002 (D1).
-func moments(m *seq.Manifest, classes int, most limits) *simple {
+func moments(m *seq.Manifest, classes int, limits limits) *baseline {
 	sums := summedOf(m)
 	var rows [][]float64
 	var labels []int32
@@ -46,8 +46,8 @@ func moments(m *seq.Manifest, classes int, most limits) *simple {
 		}
 		return out
 	}
-	return &simple{
-		name: momentsName(m), most: most,
+	return &baseline{
+		name: momentsName(m), limits: limits,
 		learn: func(examples []seq.Example) {
 			for _, e := range examples {
 				rows, labels = append(rows, sums.values(e)), append(labels, e.Label)
@@ -63,16 +63,16 @@ func moments(m *seq.Manifest, classes int, most limits) *simple {
 				all[i], all[j] = all[j], all[i]
 				labels[i], labels[j] = labels[j], labels[i]
 			})
-			return l.train(w, all, labels, most.updates)
+			return l.train(w, all, labels, limits.updates)
 		},
-		right: func(examples []seq.Example) (right int) {
+		countCorrect: func(examples []seq.Example) (correct int) {
 			scores := make([]float64, classes)
 			for _, e := range examples {
 				if l.answer(standard(sums.values(e)), scores) == int(e.Label) {
-					right++
+					correct++
 				}
 			}
-			return right
+			return correct
 		},
 	}
 }

@@ -46,7 +46,7 @@ func (what counted) nGrams(s *seq.Manifest) ngram.Options {
 
 // nGrams returns the model of package linear. The validation split, if any, selects the epoch whose
 // weights are kept.
-func nGrams(what counted, set *seq.Dataset, most limits) (*simple, error) {
+func nGrams(what counted, set *seq.Dataset, limits limits) (*baseline, error) {
 	spec := set.Spec()
 	o := what.nGrams(set.Manifest)
 	config, err := linear.NewConfig(&spec, o)
@@ -55,11 +55,11 @@ func nGrams(what counted, set *seq.Dataset, most limits) (*simple, error) {
 	}
 	// With many classes and long n-grams, fewer rows are evaluated. Validation reads fewer still,
 	// because it only selects one of five epochs.
-	most.test = min(most.test, 8*most.nGrams*what.tokens/int64(o.Orders()*len(spec.LabelNames)))
-	tokens := map[string]int64{"train": most.train, "val": min(most.train, most.test/8)}
+	limits.test = min(limits.test, 8*limits.nGrams*what.tokens/int64(o.Orders()*len(spec.LabelNames)))
+	tokens := map[string]int64{"train": limits.train, "val": min(limits.train, limits.test/8)}
 	var model *linear.Model
-	return &simple{
-		name: what.name, most: most,
+	return &baseline{
+		name: what.name, limits: limits,
 		train: func(w *work) (int, error) {
 			rows := [2]linear.Rows{}
 			for i, split := range []string{"train", "val"} {
@@ -73,7 +73,7 @@ func nGrams(what counted, set *seq.Dataset, most limits) (*simple, error) {
 				defer f.Close()
 				rows[i] = sampledOf(f, tokens[split])
 			}
-			o := linear.Options{Seed: 1, Rate: what.rate, Updates: most.nGrams, Progress: w.done}
+			o := linear.Options{Seed: 1, Rate: what.rate, Updates: limits.nGrams, Progress: w.done}
 			var report *linear.Report
 			model, report, err = linear.Fit(w.ctx, config, rows[0], rows[1], o)
 			if errors.Is(err, linear.ErrNothingToLearn) {
@@ -84,14 +84,14 @@ func nGrams(what counted, set *seq.Dataset, most limits) (*simple, error) {
 			}
 			return report.Rows, nil
 		},
-		right: func(examples []seq.Example) int { return rightOf(model, examples) },
+		countCorrect: func(examples []seq.Example) int { return countCorrect(model, examples) },
 	}, nil
 }
 
-// rightOf returns the number of rows whose label has the largest logit, the first if several tie.
-// It uses all cores.
-func rightOf(model *linear.Model, examples []seq.Example) int {
-	var right atomic.Int64
+// countCorrect returns the number of rows whose label has the largest logit, the first if several
+// tie. It uses all cores.
+func countCorrect(model *linear.Model, examples []seq.Example) int {
+	var correct atomic.Int64
 	var group sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
@@ -99,13 +99,13 @@ func rightOf(model *linear.Model, examples []seq.Example) int {
 			p := model.NewPredictor()
 			for i := w; i < len(examples); i += workers {
 				if z := p.Logits(&examples[i]); slices.Index(z, slices.Max(z)) == int(examples[i].Label) {
-					right.Add(1)
+					correct.Add(1)
 				}
 			}
 		})
 	}
 	group.Wait()
-	return int(right.Load())
+	return int(correct.Load())
 }
 
 // sampled is a subset of the rows of a file.

@@ -140,7 +140,7 @@ func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]f
 		y[i] = float64(numbers[i][c])
 	}
 	held := max(1, len(rows)/10) // the held-out rows are the first rows, as the order of a split is arbitrary
-	best, least := penalties[0], math.Inf(1)
+	best, minSum := penalties[0], math.Inf(1)
 	for _, penalty := range penalties {
 		l, err := solve(ctx, rows[held:], columns, y[held:], penalty)
 		if err != nil {
@@ -151,8 +151,8 @@ func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]f
 			d := l.predict(x) - y[i]
 			sum += d * d
 		}
-		if sum < least {
-			best, least = penalty, sum
+		if sum < minSum {
+			best, minSum = penalty, sum
 		}
 	}
 	return solve(ctx, rows, columns, y, best)

@@ -11,12 +11,12 @@ const Root = "operator at the root alone"
 
 // root returns a model that predicts the most frequent value of the training expressions with the
 // same first token.
-func root(classes int, most limits) *simple {
+func root(classes int, limits limits) *baseline {
 	values := map[int32][]int{} // row counts per value, by first token
 	all := make([]int, classes) // row counts per value, for first tokens absent from training
 	trained := 0
-	return &simple{
-		name: Root, window: 1, most: most,
+	return &baseline{
+		name: Root, window: 1, limits: limits,
 		learn: func(examples []seq.Example) {
 			for _, e := range examples {
 				first := e.A[0]
@@ -29,17 +29,17 @@ func root(classes int, most limits) *simple {
 			}
 		},
 		finish: func(*work) (int, error) { return trained, nil },
-		right: func(examples []seq.Example) (right int) {
+		countCorrect: func(examples []seq.Example) (correct int) {
 			for _, e := range examples {
 				counts := values[e.A[0]]
 				if counts == nil {
 					counts = all
 				}
 				if slices.Index(counts, slices.Max(counts)) == int(e.Label) { // the first value if several tie
-					right++
+					correct++
 				}
 			}
-			return right
+			return correct
 		},
 	}
 }

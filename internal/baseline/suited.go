@@ -7,16 +7,17 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// simple is a baseline model. learn receives the training rows in batches, finish completes
-// training, and right counts the correctly predicted rows of a batch.
-type simple struct {
-	name   string
-	window int // maximum tokens per row; 0 means all
-	most   limits
-	learn  func([]seq.Example)
-	finish func(*work) (rows int, err error) // returns the number of training rows
-	train  func(*work) (rows int, err error) // replaces learn and finish for models that read rows themselves
-	right  func([]seq.Example) int
+// baseline is a simple model whose accuracy is compared with a trained model's accuracy. learn
+// receives the training rows in batches, finish completes training, and countCorrect counts the
+// correctly predicted rows of a batch.
+type baseline struct {
+	name         string
+	window       int // maximum tokens per row; 0 means all
+	limits       limits
+	learn        func([]seq.Example)
+	finish       func(*work) (rows int, err error) // returns the number of training rows
+	train        func(*work) (rows int, err error) // replaces learn and finish for models that read rows themselves
+	countCorrect func([]seq.Example) int
 }
 
 // limits bounds time and memory. Splits with more tokens than a limit are sampled.
@@ -45,7 +46,7 @@ const (
 )
 
 // suited returns the baseline models that suit a data set, or nil.
-func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, error) {
+func suited(ctx context.Context, set *seq.Dataset, limits limits) ([]*baseline, error) {
 	m := set.Manifest
 	classes, tokenizer := len(m.LabelNames), tokenizers.TypeOf(m.Tokenizer)
 	pair := m.Task == seq.Retrieval
@@ -53,25 +54,25 @@ func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, erro
 	case pair && classes != 2 || classes < 2 || classes > maxClasses:
 		return nil, nil
 	case m.FeatureNames != nil: // rows with features have no token ids
-		return []*simple{moments(m, classes, most)}, nil
+		return []*baseline{moments(m, classes, limits)}, nil
 	case !pair && tokenizer == tokenizers.ListOps{}.Type():
-		return []*simple{root(classes, most)}, nil
+		return []*baseline{root(classes, limits)}, nil
 	}
 	counted, err := countedOf(ctx, set, tokenizer)
 	if err != nil {
 		return nil, err
 	}
-	most = most.times(counted.tokens)
+	limits = limits.times(counted.tokens)
 	if pair {
-		return []*simple{cosine(counted, most)}, nil
+		return []*baseline{cosine(counted, limits)}, nil
 	}
-	first, err := nGrams(counted, set, most)
+	first, err := nGrams(counted, set, limits)
 	if err != nil {
 		return nil, err
 	}
-	out := []*simple{first}
+	out := []*baseline{first}
 	if length := levels(m, tokenizer); length > 0 && length*classes <= maxMeans {
-		out = append(out, nearestMean(length, classes, most.times(cheap)))
+		out = append(out, nearestMean(length, classes, limits.times(cheap)))
 	}
 	return out, nil
 }

@@ -48,14 +48,14 @@ func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 		return nil, nil
 	}
 	c := &Ceilings{threads: threads, peaks: &levels[0].Peaks, bandwidth: map[int]Bandwidth{}}
-	const turns = 10_000
-	c.FMA = c.rate(func() func() int { return func() int { return c.peaks.FMA(turns) } })
-	c.MaxAdd = c.rate(func() func() int { return func() int { return c.peaks.MaxAdd(turns) } })
+	const iterations = 10_000
+	c.FMA = c.rate(func() func() int { return func() int { return c.peaks.FMA(iterations) } })
+	c.MaxAdd = c.rate(func() func() int { return func() int { return c.peaks.MaxAdd(iterations) } })
 	return c, nil
 }
 
 // MeasureMemory measures the bandwidths. For a device that measures itself it ignores the caches,
-// so kernels with small operands may be faster than the ceiling.
+// so kernels with small operands may exceed the measured peak.
 func (c *Ceilings) MeasureMemory() error {
 	if c.device != nil {
 		copied, err := c.device.MeasureCopy()
@@ -112,8 +112,8 @@ func (c *Ceilings) Memory(bytes int) Bandwidth {
 	if c.device != nil {
 		return c.Levels[0]
 	}
-	const least = 1 << 12
-	step := max(least, 1<<max(0, bits.Len(uint(bytes-1))-3)) * c.threads
+	const minStep = 1 << 12
+	step := max(minStep, 1<<max(0, bits.Len(uint(bytes-1))-3)) * c.threads
 	size := (bytes + step - 1) / step * step
 	if b, ok := c.bandwidth[size]; ok {
 		return b

@@ -41,11 +41,11 @@ func (m ClusterMeasurement) Batch() distributed.ClusterBatch {
 // micro-batches as the device runs concurrently, but at most the whole batch. The measurements
 // alternate, so that other load on the machine affects all of them.
 func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterFigures, err error) {
-	each := (distributed.MicroBatchTokens + m.Length - 1) / m.Length // examples per micro-batch
-	one := min(each, m.Settings.Batch)
-	many := min(each*m.Device.Slots(), m.Settings.Batch)
+	examplesPerMicroBatch := (distributed.MicroBatchTokens + m.Length - 1) / m.Length
+	oneMicroBatch := min(examplesPerMicroBatch, m.Settings.Batch)
+	concurrentMicroBatches := min(examplesPerMicroBatch*m.Device.Slots(), m.Settings.Batch)
 	settings := m.Settings
-	settings.Batch = many
+	settings.Batch = concurrentMicroBatches
 	sequences := m.Config.Sequences()
 	stepper, err := train.NewStepper(sft.NewModel(m.Config, 1), settings, m.Device,
 		(m.Length+sequences-1)/sequences, m.Memory)
@@ -56,14 +56,14 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 	w := *m.Workload
 	w.Settings = settings
 	examples := w.Examples()
-	sizes := [][]seq.Example{{shortened(m.Config, examples[0])}, examples[:one], examples}
+	sizes := [][]seq.Example{{firstToken(m.Config, examples[0])}, examples[:oneMicroBatch], examples}
 	seconds := make([][]float64, len(sizes))
 	for i := range 1 + repetitions { // the first round warms up
 		for j, batch := range sizes {
 			s, err := Seconds(ctx, func(ctx context.Context) error {
 				_, err := stepper.Step(ctx, batch)
 				return err
-			}, 1, least(i))
+			}, 1, minTime(i))
 			if err != nil {
 				return distributed.ClusterFigures{}, err
 			}
@@ -72,26 +72,27 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 			}
 		}
 	}
-	if one == many { // both are the same measurement
+	if oneMicroBatch == concurrentMicroBatches { // both are the same measurement
 		both := slices.Concat(seconds[1], seconds[2])
 		seconds[1], seconds[2] = both, both
 	}
-	f = fit(one*m.Length, many*m.Length, median(seconds[0]), median(seconds[1]), median(seconds[2]))
-	f.Copy, f.Add, err = host(ctx, m.Device, sft.NewParameters(m.Config).Words)
+	f = tokenTimes(oneMicroBatch*m.Length, concurrentMicroBatches*m.Length, median(seconds[0]),
+		median(seconds[1]), median(seconds[2]))
+	f.Copy, f.Add, err = measureExchange(ctx, m.Device, sft.NewParameters(m.Config).Words)
 	return f, err
 }
 
-// least returns the minimum total time of round i. A single short step would be imprecise.
-func least(i int) time.Duration {
+// minTime returns the minimum total time of round i. A single short step would be imprecise.
+func minTime(i int) time.Duration {
 	if i == 0 {
 		return 0
 	}
 	return 100 * time.Millisecond
 }
 
-// fit returns the times per token and of the update, given the times of an update and of steps with
-// one and with many micro-batches.
-func fit(oneTokens, manyTokens int, update, one, many float64) distributed.ClusterFigures {
+// tokenTimes returns the times per token and of the update, given the times of an update and of
+// steps with one and with many micro-batches.
+func tokenTimes(oneTokens, manyTokens int, update, one, many float64) distributed.ClusterFigures {
 	rate := func(seconds float64, tokens int) float64 { return max(0, seconds-update) / float64(tokens) }
 	f := distributed.ClusterFigures{Update: update, Alone: rate(one, oneTokens), Together: rate(many, manyTokens)}
 	f.Together = min(f.Together, f.Alone) // concurrency does not make a token slower
@@ -100,8 +101,8 @@ func fit(oneTokens, manyTokens int, update, one, many float64) distributed.Clust
 
 func median(seconds []float64) float64 { return SpreadOf(seconds).Median }
 
-// shortened returns an example of one token, or a pair of one token each.
-func shortened(c *sft.Config, e seq.Example) seq.Example {
+// firstToken returns an example of one token, or a pair of one token each.
+func firstToken(c *sft.Config, e seq.Example) seq.Example {
 	if e.Labels != nil {
 		e.Labels = e.Labels[:1]
 	}
@@ -116,9 +117,9 @@ func shortened(c *sft.Config, e seq.Example) seq.Example {
 	return e
 }
 
-// host measures the work of an exchange other than sending: the time per word to copy words from
-// the device to a new buffer and back, and to add sums.
-func host(ctx context.Context, d tensor.Device, words int) (copying, adding float64, err error) {
+// measureExchange measures the work of an exchange other than sending: the time per word to copy
+// words from the device to a new buffer and back, and to add sums.
+func measureExchange(ctx context.Context, d tensor.Device, words int) (copying, adding float64, err error) {
 	p := tensor.NewProgram()
 	p.Segment("merge")
 	g := tensor.At(tensor.Gradients, 0, "gradients", words)

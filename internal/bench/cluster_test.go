@@ -122,14 +122,14 @@ func (x slowExecutable) Run(ctx context.Context, memory tensor.Binding, from, to
 	return x.Executable.Run(ctx, memory, from, to)
 }
 
-// TestHost checks that the copy time per word is the mean of reading and writing, and that the add
-// time per word follows from a sum of all words.
-func TestHost(t *testing.T) {
+// TestMeasureExchange checks that the copy time per word is the mean of reading and writing, and
+// that the add time per word follows from a sum of all words.
+func TestMeasureExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // synctest's clock advances only in Sleep
 		d := slow{cpu.New(1)}
 		defer d.Close()
 		const words = 1000
-		copying, adding := must.Get2(host(t.Context(), d, words))(t)
+		copying, adding := must.Get2(measureExchange(t.Context(), d, words))(t)
 		near := func(got float64, want time.Duration) bool { return math.Abs(got*words-want.Seconds()) < 1e-9 }
 		if !near(copying, (slowRead+slowWrite)/2) || !near(adding, slowRun) {
 			t.Errorf("got %v s per copied word and %v s per added word", copying, adding)
@@ -137,16 +137,17 @@ func TestHost(t *testing.T) {
 	})
 }
 
-// TestFit checks that fit subtracts the update from every step, and that noise never makes a time
-// negative.
-func TestFit(t *testing.T) {
-	if f := fit(4000, 16000, 1, 5, 9); f != (distributed.ClusterFigures{Alone: 1e-3, Together: 5e-4, Update: 1}) {
+// TestTokenTimes checks that tokenTimes subtracts the update from every step, and that noise never makes a
+// time negative.
+func TestTokenTimes(t *testing.T) {
+	if f := tokenTimes(4000, 16000, 1, 5, 9); f != (distributed.ClusterFigures{Alone: 1e-3, Together: 5e-4,
+		Update: 1}) {
 		t.Errorf("got %+v", f)
 	}
-	if f := fit(4000, 16000, 6, 5, 30); f.Alone != 0 || f.Together != 0 {
+	if f := tokenTimes(4000, 16000, 6, 5, 30); f.Alone != 0 || f.Together != 0 {
 		t.Errorf("got %+v", f)
 	}
-	if f := fit(4000, 8000, 0, 4, 10); f.Together != 1e-3 {
+	if f := tokenTimes(4000, 8000, 0, 4, 10); f.Together != 1e-3 {
 		t.Errorf("got %+v", f)
 	}
 }

@@ -27,22 +27,24 @@ const (
 // draws generates the random numbers of an example.
 type draws struct{ example uint32 }
 
-func (d draws) words(what uint32, e int) [4]uint32 {
-	return philox.Words(seed, philox.Counter(uint32(e), 0, what, philox.StreamGenerate, d.example, 0))
+func (d draws) words(stream uint32, e int) [4]uint32 {
+	return philox.Words(seed, philox.Counter(uint32(e), 0, stream, philox.StreamGenerate, d.example, 0))
 }
 
 // below returns a uniform integer in 0 … n−1, up to a bias of n·2⁻³².
 func below(word uint32, n int) int32 { return int32(uint64(word) * uint64(n) >> 32) }
 
 // between returns a uniform number in −1 … 1.
-func (d draws) between(what uint32, e int) float32 {
-	return 2*philox.Uniform(d.words(what, e)[0]) - 1
+func (d draws) between(stream uint32, e int) float32 {
+	return 2*philox.Uniform(d.words(stream, e)[0]) - 1
 }
 
 // Label and Number implement [task.Draws].
-func (d draws) Label(at, labels int) int32 { return below(d.words(drawLabel, at)[0], labels) }
+func (d draws) Label(position, labels int) int32 {
+	return below(d.words(drawLabel, position)[0], labels)
+}
 
-func (d draws) Number(at int) float64 { return float64(d.between(drawNumber, at)) }
+func (d draws) Number(position int) float64 { return float64(d.between(drawNumber, position)) }
 
 // Examples returns the batch. It always returns the same examples.
 func (w *Workload) Examples() []seq.Example {

@@ -104,13 +104,13 @@ func TestCloudsOfEveryTask(t *testing.T) {
 	for _, task := range []string{config.Tagging, config.MultiLabel} {
 		w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 		w.Config.Task, w.Settings.Select = task, ""
-		for _, what := range []string{Forward, Train} {
-			run, err := w.Prepare(what)
+		for _, pass := range []string{Forward, Train} {
+			run, err := w.Prepare(pass)
 			if err == nil {
 				err = run(t.Context())
 			}
 			if err != nil {
-				t.Errorf("%s, %s: %v", w.Config.Task, what, err)
+				t.Errorf("%s, %s: %v", w.Config.Task, pass, err)
 			}
 		}
 	}
@@ -137,31 +137,31 @@ func TestCloudsOfEveryTask(t *testing.T) {
 // per pair of tokens, or per pair of token and sampled token.
 func TestMemoryIsLinear(t *testing.T) {
 	testenv.Long(t, "trains on long sequences")
-	taken := func(name, what string, length, k int) float64 {
+	allocated := func(name, pass string, length, k int) float64 {
 		w := generated(t, name, func(c *sft.Config) { c.NumSampledTokens = k })
 		w.Settings.Batch, w.Length = 1, length
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		run, err := w.Prepare(what)
+		run, err := w.Prepare(pass)
 		if err == nil {
 			err = run(t.Context())
 		}
 		if err != nil {
-			t.Fatalf("%s, %s of %d tokens: %v", name, what, length, err)
+			t.Fatalf("%s, %s of %d tokens: %v", name, pass, length, err)
 		}
 		runtime.ReadMemStats(&after)
 		return float64(after.TotalAlloc - before.TotalAlloc)
 	}
 	for _, name := range lra.GeneratedNames {
-		for _, what := range []string{Forward, Train} {
+		for _, pass := range []string{Forward, Train} {
 			const length, k = 2000, 32
-			usual := taken(name, what, length, k)
-			if ratio := taken(name, what, 4*length, k) / usual; ratio > 6 {
-				t.Errorf("%s, %s: four times the tokens take %.2f times the memory, want at most 6", name, what, ratio)
+			usual := allocated(name, pass, length, k)
+			if ratio := allocated(name, pass, 4*length, k) / usual; ratio > 6 {
+				t.Errorf("%s, %s: four times the tokens take %.2f times the memory, want at most 6", name, pass, ratio)
 			}
-			if ratio := taken(name, what, length, 4*k) / usual; ratio > 1.1 {
+			if ratio := allocated(name, pass, length, 4*k) / usual; ratio > 1.1 {
 				t.Errorf("%s, %s: four times the sampled tokens take %.2f times the memory, want at most 1.1",
-					name, what, ratio)
+					name, pass, ratio)
 			}
 		}
 	}

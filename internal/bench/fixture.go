@@ -131,8 +131,8 @@ func (r *fixture) state(s tensor.Region, draw func() float64, shape ...int) *ten
 	return t
 }
 
-// before adds a kernel that computes operands before the measurement.
-func (r *fixture) before(k tensor.Kernel) { r.setup = append(r.setup, k) }
+// launchBefore adds a kernel that computes operands before the measurement.
+func (r *fixture) launchBefore(k tensor.Kernel) { r.setup = append(r.setup, k) }
 
 // prepare prepares the kernel. Each call of run launches it once; free releases the device memory.
 func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (run Run,

@@ -12,7 +12,7 @@ import (
 type Kernel struct {
 	Name string // name as in package tensor, with its direction
 	Size string
-	work work // replaces the result of [arithmetic] if set
+	work work // replaces the result of [kernelWork] if set
 	// build declares operands and returns the launch.
 	build func(r *fixture) tensor.Kernel
 	batch func() *fixture
@@ -43,7 +43,8 @@ type KernelResult struct {
 // kernelTime is the duration for which each kernel is repeated.
 const kernelTime = 300 * time.Millisecond
 
-// Measure measures the kernel, and compares its rate with the ceilings if they are known.
+// Measure measures the kernel, and compares its rate with the device's peak rates if they are
+// known.
 func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Ceilings) (KernelResult, error) {
 	r := k.batch()
 	launch := k.build(r)
@@ -63,7 +64,7 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 	const giga = 1e9
 	moved, w := r.traffic(launch), k.work
 	if w == (work{}) {
-		w = arithmetic(launch)
+		w = kernelWork(launch)
 	}
 	if n := w.operations(); n > 0 {
 		out.GFLOPS = n / seconds / giga
@@ -79,7 +80,7 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 // kernelSeconds returns the median time of f. For a device with its own memory it returns the mean
 // of the times that the device measures itself.
 func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, error) {
-	if _, apart := tensor.Capability[tensor.OwnMemory](device); !apart {
+	if _, ownMemory := tensor.Capability[tensor.OwnMemory](device); !ownMemory {
 		return Seconds(ctx, f, 3, kernelTime)
 	}
 	runs, total := 0, 0.0

@@ -32,7 +32,7 @@ func attentionKernels() []Kernel {
 			}, batch},
 			Kernel{"attention backward", size, work{}, func(r *fixture) tensor.Kernel {
 				forward := r.attention(relative)
-				r.before(forward)
+				r.launchBefore(forward)
 				k := tensor.AttentionBackward{Forward: forward, DO: r.normal(tensor.Tokens, hidden, 1),
 					DQ: r.out(tensor.Tokens, hidden),
 					DK: r.out(tensor.Sampled, hidden), DV: r.out(tensor.Sampled, hidden),
@@ -62,13 +62,14 @@ func (r *fixture) attention(relative bool) tensor.Attention {
 	for _, p := range r.random.Perm(length) {
 		positions = append(positions, int32(p))
 	}
-	choice := func(from int) *tensor.Tensor {
+	sampledPositions := func(from int) *tensor.Tensor {
 		chosen := slices.Sorted(slices.Values(positions[from : from+sampledKeys]))
 		return r.fill(r.Input("choice", tensor.Sampled, sampledKeys, 1), chosen)
 	}
 	t := r.sinusoidTables()
-	r.before(t)
-	k.RelativeBias = tensor.SinusoidBias{F: t.F, G: t.G, E: t.E, Top: choice(0), Partner: choice(sampledKeys),
+	r.launchBefore(t)
+	k.RelativeBias = tensor.SinusoidBias{F: t.F, G: t.G, E: t.E, Top: sampledPositions(0),
+		Partner: sampledPositions(sampledKeys),
 		P: r.floats(r.Input("p", tensor.Sampled, sampledKeys, 1),
 			func() float64 { return sigmoid(r.random.NormFloat64()) })}
 	return k

@@ -35,7 +35,7 @@ func elementKernels() []Kernel {
 		{"layernorm", narrow, work{}, func(r *fixture) tensor.Kernel { return norm(r) }, batch},
 		{"layernorm backward", narrow, work{}, func(r *fixture) tensor.Kernel {
 			n := norm(r)
-			r.before(n)
+			r.launchBefore(n)
 			return tensor.LayerNormBackward{DX: r.out(tensor.Tokens, hidden), DGain: r.outFixed(hidden),
 				DBias: r.outFixed(hidden),
 				DY:    r.normal(tensor.Tokens, hidden, 1), X: n.X, Mean: n.Mean, RStd: n.RStd, Gain: n.Gain}
@@ -114,7 +114,7 @@ func updateKernels() []Kernel {
 				G: gradient(r), SumSquares: r.outFixed(1), Step: r.Input("step", tensor.Fixed, tensor.AdamWStepWords),
 				Decay: 0.01, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
 			r.fill(k.Step, tensor.As[int32](tensor.Bits(step.Words())))
-			r.before(tensor.SumSquares{Y: k.SumSquares, X: k.G})
+			r.launchBefore(tensor.SumSquares{Y: k.SumSquares, X: k.G})
 			return k
 		}, batch},
 	}

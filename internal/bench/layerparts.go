@@ -25,16 +25,16 @@ type LayerParts struct {
 func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences, reps int) (p LayerParts, err error) {
 	rows, sampled := sequences*l.Length, sequences*min(l.K, l.Length)
 	for _, part := range []struct {
-		to *float64
-		of product
+		seconds *float64
+		size    product
 	}{{&p.Q, product{rows, tableHidden, tableHidden}}, {&p.K, product{sampled, tableHidden, tableHidden}},
 		{&p.V, product{sampled, tableHidden, tableHidden}},
 		{&p.C, product{sampled, tableHidden, l.Heads}}, {&p.Out, product{rows, tableHidden, tableHidden}}} {
-		r, err := part.of.linear().Measure(ctx, device, nil)
+		r, err := part.size.linear().Measure(ctx, device, nil)
 		if err != nil {
 			return p, err
 		}
-		*part.to = r.Seconds
+		*part.seconds = r.Seconds
 	}
 	l.Relative = "none"
 	plain, err := l.profile(ctx, device, sequences, reps)

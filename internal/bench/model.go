@@ -37,12 +37,12 @@ const seed = 1
 func (w *Workload) Tokens() int { return w.Settings.Batch * w.Length }
 
 // Prepare prepares a forward pass or a training step. Each call of the result runs it once.
-func (w *Workload) Prepare(what string) (Run, error) {
-	if err := w.fits(what); err != nil {
+func (w *Workload) Prepare(pass string) (Run, error) {
+	if err := w.checkMemory(pass); err != nil {
 		return nil, err
 	}
 	loaded, examples := sft.NewModel(w.Config, seed), w.Examples()
-	switch what {
+	switch pass {
 	case Forward:
 		s, err := sft.NewScorer(loaded, w.Device)
 		if err != nil {
@@ -62,17 +62,17 @@ func (w *Workload) Prepare(what string) (Run, error) {
 			return err
 		}, nil
 	}
-	return nil, fmt.Errorf("%q, expected %s or %s", what, Forward, Train)
+	return nil, fmt.Errorf("%q, expected %s or %s", pass, Forward, Train)
 }
 
-// fits returns an error if a measurement would exceed the memory limit. It runs before the
+// checkMemory returns an error if a measurement would exceed the memory limit. It runs before the
 // measurement; a stepper plans its memory more precisely.
-func (w *Workload) fits(what string) error {
+func (w *Workload) checkMemory(pass string) error {
 	slots := w.Device.Slots()
-	if what == Train {
+	if pass == Train {
 		slots = 1 // a stepper can work with fewer slots
 	}
-	need, err := w.planned(what, slots)
+	need, err := w.plannedBytes(pass, slots)
 	need += 4 * int64(w.Settings.Batch) * w.exampleWords()
 	if err == nil && w.Memory > 0 && need > w.Memory {
 		return &config.MemoryError{Limit: w.Memory, Need: need, Longest: w.Length}
@@ -90,9 +90,9 @@ func (w *Workload) exampleWords() int64 {
 	return n + int64(w.edges())*int64(slice+2+len(w.Config.EdgeFeatureNames))
 }
 
-// planned returns the device memory that a measurement needs, in bytes.
-func (w *Workload) planned(what string, slots int) (int64, error) {
-	return sft.PlannedBytes(w.Config, what == Train, w.Settings.Batch, sft.PlannedTokens(w.Length, w.edges()), slots)
+// plannedBytes returns the device memory that a measurement needs, in bytes.
+func (w *Workload) plannedBytes(pass string, slots int) (int64, error) {
+	return sft.PlannedBytes(w.Config, pass == Train, w.Settings.Batch, sft.PlannedTokens(w.Length, w.edges()), slots)
 }
 
 // Measurement is the result of measuring one workload.
@@ -109,13 +109,13 @@ type Measurement struct {
 
 // Measure prepares the workload, warms up with one run and measures reps runs. If profile is set, a
 // further run is profiled, which requires a [tensor.Profiler].
-func (w *Workload) Measure(ctx context.Context, what string, reps int, profile bool) (Measurement, error) {
+func (w *Workload) Measure(ctx context.Context, pass string, reps int, profile bool) (Measurement, error) {
 	if _, ok := tensor.Capability[tensor.Profiler](w.Device); profile && !ok {
 		return Measurement{}, noProfiler(w.Device)
 	}
 	debug.FreeOSMemory() // excludes memory of earlier measurements
-	peak := w.watchMemory(what)
-	f, err := w.Prepare(what)
+	peak := w.watchMemory(pass)
+	f, err := w.Prepare(pass)
 	if err == nil {
 		err = f(ctx)
 	}
@@ -136,16 +136,16 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int, profile b
 }
 
 // watchMemory starts to watch memory; peak returns the peak of the measurement.
-func (w *Workload) watchMemory(what string) (peak func() (int64, error)) {
-	planned := func() (int64, error) { return w.planned(what, w.Device.Slots()) }
+func (w *Workload) watchMemory(pass string) (peak func() (int64, error)) {
+	planned := func() (int64, error) { return w.plannedBytes(pass, w.Device.Slots()) }
 	if own, ok := tensor.Capability[tensor.OwnMemory](w.Device); ok {
 		before := own.Budget()
 		return func() (int64, error) {
 			// No memory has been released since the start. It is allocated in large blocks, one of
 			// which already existed.
-			taken := before - own.Budget()
+			used := before - own.Budget()
 			n, err := planned()
-			return max(n, taken), err
+			return max(n, used), err
 		}
 	}
 	known := resetPeak()

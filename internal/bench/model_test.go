@@ -21,13 +21,13 @@ func TestTagging(t *testing.T) {
 			t.Errorf("got labels %v, want all labels", e.Labels)
 		}
 	}
-	for _, what := range []string{Forward, Train} {
-		run, err := w.Prepare(what)
+	for _, pass := range []string{Forward, Train} {
+		run, err := w.Prepare(pass)
 		if err == nil {
 			err = run(t.Context())
 		}
 		if err != nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", pass, err)
 		}
 	}
 }

@@ -21,10 +21,10 @@ func (w *work) add(v work) {
 	w.comparisons += v.comparisons
 }
 
-// arithmetic returns the work of a launch of a matrix product, or of attention over sequences of
+// kernelWork returns the work of a launch of a matrix product, or of attention over sequences of
 // equal length, with all rows in use. It ignores the relative encoding and the probability function
 // of attention.
-func arithmetic(k tensor.Kernel) work {
+func kernelWork(k tensor.Kernel) work {
 	product := func(rows, weight *tensor.Tensor) float64 { return 2 * float64(rows.Shape[0]) * float64(weight.Words()) }
 	switch k := k.(type) {
 	case tensor.Linear:
@@ -46,16 +46,16 @@ func arithmetic(k tensor.Kernel) work {
 // pairs returns the work over all channels of all pairs of query and key, for a number of products
 // and a number of scores per pair.
 func pairs(k tensor.Attention, products, scores float64) work {
-	once := 2 * float64(k.Q.Words()) * float64(k.K.Shape[0]) / float64(k.Count.Shape[0])
+	perPass := 2 * float64(k.Q.Words()) * float64(k.K.Shape[0]) / float64(k.Count.Shape[0])
 	if k.Score == tensor.Dot {
-		return work{products: (products + scores) * once}
+		return work{products: (products + scores) * perPass}
 	}
-	return work{products: products * once, comparisons: scores * once}
+	return work{products: products * perPass, comparisons: scores * perPass}
 }
 
-// convolved returns the work of a convolution's sums over taps. A launch is nevertheless measured
+// convolution returns the work of a convolution's sums over taps. A launch is nevertheless measured
 // by its bytes, because it has few taps.
-func convolved(x, weight *tensor.Tensor) work {
+func convolution(x, weight *tensor.Tensor) work {
 	return work{products: 2 * float64(x.Words()) * float64(weight.Shape[0])}
 }
 
@@ -68,9 +68,9 @@ type Operations struct {
 }
 
 // Operations returns the number of operations of a forward pass or a training step.
-func (w *Workload) Operations(what string) (*Operations, error) {
+func (w *Workload) Operations(pass string) (*Operations, error) {
 	sequences, length := w.Settings.Batch*w.Config.Sequences(), w.Length/w.Config.Sequences()
-	recorded, err := sft.Record(w.Config, what == Train, sequences*length, sequences)
+	recorded, err := sft.Record(w.Config, pass == Train, sequences*length, sequences)
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +78,17 @@ func (w *Workload) Operations(what string) (*Operations, error) {
 	_, shaders := tensor.Capability[tensor.OwnMemory](w.Device)
 	o := &Operations{byName: map[string]work{}}
 	for _, k := range program.Launches {
-		n := arithmetic(k)
+		n := kernelWork(k)
 		switch k := k.(type) {
 		case tensor.Convolution:
-			n = convolved(k.X, k.Weight)
+			n = convolution(k.X, k.Weight)
 		case tensor.ConvolutionBackward: // gradients of the input and of the weight
-			n = convolved(k.X, k.Weight)
+			n = convolution(k.X, k.Weight)
 			n.add(n)
 		}
 		o.total.add(n)
 		if shaders {
-			o.shaders(k, n)
+			o.addShaders(k, n)
 		} else {
 			o.add(tensor.Name(k), n)
 		}
@@ -96,8 +96,8 @@ func (w *Workload) Operations(what string) (*Operations, error) {
 	return o, nil
 }
 
-// shaders adds the work n of a launch to its Vulkan shaders.
-func (o *Operations) shaders(k tensor.Kernel, n work) {
+// addShaders adds the work n of a launch to its Vulkan shaders.
+func (o *Operations) addShaders(k tensor.Kernel, n work) {
 	switch k := k.(type) {
 	case tensor.Attention:
 		o.add("attention", n)
@@ -120,8 +120,8 @@ func (o *Operations) add(name string, n work) {
 func (o *Operations) Total() float64 { return o.total.operations() }
 
 // Of returns the number of operations of a kernel, named as in a [tensor.Profiler], and its rate in
-// the given time as a fraction of the ceilings. It returns 0 if the kernel's work is not mostly
-// arithmetic.
+// the given time as a fraction of the device's peak rate. It returns 0 if the kernel's work is not
+// mostly arithmetic.
 func (o *Operations) Of(name string, seconds float64, c *Ceilings) (operations, fraction float64) {
 	if strings.HasPrefix(name, "matmul") { // several shaders have this prefix
 		name = "matmul"

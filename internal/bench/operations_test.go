@@ -11,11 +11,11 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// apart is a device with its own memory, whose kernels have the names of shaders.
-type apart struct{ tensor.Device }
+// gpu is a device with its own memory, whose kernels have the names of shaders.
+type gpu struct{ tensor.Device }
 
-func (apart) Budget() int64                        { return 0 }
-func (apart) Scratch(*tensor.Program) (int, error) { return 0, nil }
+func (gpu) Budget() int64                        { return 0 }
+func (gpu) Scratch(*tensor.Program) (int, error) { return 0, nil }
 
 // TestOperations checks the numbers of operations against the formulas of the layers.
 func TestOperations(t *testing.T) {
@@ -31,19 +31,19 @@ func TestOperations(t *testing.T) {
 		pair                     = 2 * tokens * 64 * d // one pass over all channels
 		linear                   = layers*(query+key+leak+mlp) + head
 	)
-	for what, want := range map[string]float64{Forward: linear + layers*2*pair, Train: 3*linear + layers*7*pair} {
-		on := *w
-		on.Device = apart{w.Device}
-		o, err := on.Operations(what)
+	for pass, want := range map[string]float64{Forward: linear + layers*2*pair, Train: 3*linear + layers*7*pair} {
+		withDevice := *w
+		withDevice.Device = gpu{w.Device}
+		o, err := withDevice.Operations(pass)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if o.Total() != want {
-			t.Errorf("%s: got %v operations, want %v", what, o.Total(), want)
+			t.Errorf("%s: got %v operations, want %v", pass, o.Total(), want)
 		}
 		c := &Ceilings{FMA: 4, MaxAdd: 2}
 		times := 1.0
-		if what == Train {
+		if pass == Train {
 			times = 3
 		}
 		for shader, want := range map[string][2]float64{
@@ -52,37 +52,37 @@ func TestOperations(t *testing.T) {
 			"attention":      {layers * 2 * pair, layers * (pair/4. + pair/2.) / 10},
 			"gelu":           {0, 0},
 		} {
-			if n, part := o.Of(shader, 10, c); n != want[0] || math.Abs(part-want[1]) > 1e-9*want[1] {
-				t.Errorf("%s of %s: %v operations, %v of the ceilings; want %v", shader, what, n, part, want)
+			if n, fraction := o.Of(shader, 10, c); n != want[0] || math.Abs(fraction-want[1]) > 1e-9*want[1] {
+				t.Errorf("%s of %s: %v operations, %v of the ceilings; want %v", shader, pass, n, fraction, want)
 			}
 		}
-		if n, part := o.Of("attention_backward_keys", 10, nil); (n > 0) != (what == Train) || part != 0 {
-			t.Errorf("%s: got %v operations and %v of an unknown ceiling", what, n, part)
+		if n, fraction := o.Of("attention_backward_keys", 10, nil); (n > 0) != (pass == Train) || fraction != 0 {
+			t.Errorf("%s: got %v operations and %v of an unknown ceiling", pass, n, fraction)
 		}
 	}
 	const taps = 5 + 9
 	cfg.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 9, Dilation: 3}}
-	for what, want := range map[string]float64{Forward: linear + layers*2*pair + layers*2*tokens*d*taps,
+	for pass, want := range map[string]float64{Forward: linear + layers*2*pair + layers*2*tokens*d*taps,
 		Train: 3*linear + layers*7*pair + 3*layers*2*tokens*d*taps} {
-		if o, err := w.Operations(what); err != nil || o.Total() != want {
-			t.Errorf("%s with convolutions: got %+v, want %v; error %v", what, o, want, err)
+		if o, err := w.Operations(pass); err != nil || o.Total() != want {
+			t.Errorf("%s with convolutions: got %+v, want %v; error %v", pass, o, want, err)
 		} else {
 			once := float64(layers * 2 * tokens * d * taps)
 			for kernel, want := range map[string]float64{
 				"convolution": once, "attention": layers * 2 * pair, "gelu": 0,
-				"convolution_backward": map[string]float64{Train: 2 * once}[what],
-				"attention_backward":   map[string]float64{Train: layers * 5 * pair}[what],
-				"linear_backward":      map[string]float64{Train: 2 * linear}[what],
+				"convolution_backward": map[string]float64{Train: 2 * once}[pass],
+				"attention_backward":   map[string]float64{Train: layers * 5 * pair}[pass],
+				"linear_backward":      map[string]float64{Train: 2 * linear}[pass],
 			} {
 				if n, _ := o.Of(kernel, 1, nil); n != want {
-					t.Errorf("%s of %s: got %v operations, want %v", kernel, what, n, want)
+					t.Errorf("%s of %s: got %v operations, want %v", kernel, pass, n, want)
 				}
 			}
 		}
 	}
-	on := *w
-	on.Device = apart{w.Device}
-	if o, err := on.Operations(Train); err != nil {
+	withDevice := *w
+	withDevice.Device = gpu{w.Device}
+	if o, err := withDevice.Operations(Train); err != nil {
 		t.Error(err)
 	} else if n, _ := o.Of("matmul", 1, nil); n != 3*linear {
 		t.Errorf("with convolutions: got %v operations of products, want %v", n, 3*linear)

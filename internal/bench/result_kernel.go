@@ -23,7 +23,7 @@ func (k *KernelMeasurement) Row() []string {
 	return []string{k.Kernel, k.Size, FormatSeconds(k.Seconds), rate, FormatPercent(k.Ceiling)}
 }
 
-// DescribeCeilings returns a description of the ceilings for the table of kernels.
+// DescribeCeilings returns a description of the device's peak rates for the table of kernels.
 func DescribeCeilings(c *Ceilings, threads int) string {
 	text := DescribeArithmetic(c)
 	if c == nil {
@@ -39,7 +39,7 @@ func DescribeCeilings(c *Ceilings, threads int) string {
 	return text
 }
 
-// DescribeArithmetic returns a description of the arithmetic ceilings.
+// DescribeArithmetic returns a description of the device's peak arithmetic rates.
 func DescribeArithmetic(c *Ceilings) string {
 	if c == nil {
 		return "The device cannot measure its ceilings."

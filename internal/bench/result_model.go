@@ -52,7 +52,7 @@ func (k *KernelShare) Row() []string {
 var ProfileColumns = []string{"kernel", "launches", "time", "share", "rate", "of the ceiling"}
 
 // KernelShares returns the kernels of a profile with their shares, and compares their rates with
-// the ceilings if they are known.
+// the device's peak rates if they are known.
 func KernelShares(times []tensor.KernelTime, operations *Operations, ceilings *Ceilings) []KernelShare {
 	total := 0.0
 	for _, t := range times {

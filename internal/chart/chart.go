@@ -85,9 +85,11 @@ func (c *Chart) draw(s *Scene, at Point) {
 	c.dropUndrawable()
 	f := c.layout(at)
 	if c.Name != "" {
-		s.add(text{Point{at.X, at.Y + nameSize}, fit(c.Name, nameSize, c.Width, true), nameSize, Start, TextInk, true})
+		s.add(text{Point{at.X, at.Y + nameSize}, truncateText(c.Name, nameSize, c.Width, true), nameSize, Start,
+			TextInk, true})
 	}
-	s.add(text{Point{at.X, f.top - 10}, fit(c.Y.Label, labelSize, c.Width, false), labelSize, Start, NoteInk, false})
+	s.add(text{Point{at.X, f.top - 10}, truncateText(c.Y.Label, labelSize, c.Width, false), labelSize, Start,
+		NoteInk, false})
 	for _, t := range f.yTicks {
 		s.add(stroke{lines: [][]Point{{{f.left, t.At}, {f.right, t.At}}}, ink: GridInk, width: 1},
 			text{Point{f.left - tickGap, t.At + 4}, t.Label, labelSize, End, TextInk, false})
@@ -108,17 +110,19 @@ func (c *Chart) draw(s *Scene, at Point) {
 	for _, l := range c.Series {
 		l.draw(s, f)
 	}
-	s.add(text{Point{(f.left + f.right) / 2, at.Y + c.Height - 6}, fit(c.X.Label, labelSize, f.right-f.left, false),
+	s.add(text{Point{(f.left + f.right) / 2, at.Y + c.Height - 6}, truncateText(c.X.Label, labelSize,
+		f.right-f.left, false),
 		labelSize, Middle, NoteInk, false})
 }
 
-// largest is the maximum absolute value of an axis. Sums and differences of such values are finite.
-const largest = 1e300
+// maxValue is the maximum absolute value of an axis. Sums and differences of such values are
+// finite.
+const maxValue = 1e300
 
 // dropUndrawable removes points that an axis cannot show. Values come from files, and an infinite
 // axis has no ticks.
 func (c *Chart) dropUndrawable() {
-	drawable := func(v float64) bool { return math.Abs(v) <= largest } // false for NaN, too
+	drawable := func(v float64) bool { return math.Abs(v) <= maxValue } // false for NaN, too
 	c.Series = slices.Clone(c.Series)
 	for i := range c.Series {
 		c.Series[i].Points = slices.DeleteFunc(slices.Clone(c.Series[i].Points),
@@ -151,18 +155,18 @@ func (c *Chart) layout(at Point) frame {
 	for range 2 { // a second pass accounts for labels at the ends of the axis
 		f.left, f.right = at.X+left, at.X+c.Width-right-2
 		f.x.From, f.x.To = f.left, f.right
-		f.xTicks = c.X.places(f.x)
+		f.xTicks = c.X.visibleTicks(f.x)
 		first, last := f.xTicks[0], f.xTicks[len(f.xTicks)-1]
-		left = max(left, left+half(first)-(first.At-at.X)+1)
-		right = max(0, half(last)-(f.right-last.At)+1)
+		left = max(left, left+halfWidth(first)-(first.At-at.X)+1)
+		right = max(0, halfWidth(last)-(f.right-last.At)+1)
 	}
 	f.left, f.right = at.X+left, at.X+c.Width-right-2
 	f.x.From, f.x.To = f.left, f.right
-	f.xTicks = c.X.places(f.x)
+	f.xTicks = c.X.visibleTicks(f.x)
 	return f
 }
 
-func half(t tick) float64 {
+func halfWidth(t tick) float64 {
 	return max(widthOf(t.Label, labelSize, false), widthOf(t.Note, labelSize, false)) / 2
 }
 
@@ -178,12 +182,12 @@ func (a *Axis) ticks(s Scale, n int) []tick {
 	return out
 }
 
-// places returns the labels of the x axis that fit without overlaps: round values or the given
-// places.
-func (a *Axis) places(s Scale) []tick {
+// visibleTicks returns the labels of the x axis that fit without overlaps: round values or the
+// given places.
+func (a *Axis) visibleTicks(s Scale) []tick {
 	if len(a.Ticks) == 0 && !a.Logarithmic {
 		for n := max(2, int((s.To-s.From)/60)); ; n-- {
-			if out := s.ticks(n); n == 2 || !crowded(out) {
+			if out := s.ticks(n); n == 2 || !overlap(out) {
 				return out
 			}
 		}
@@ -191,7 +195,7 @@ func (a *Axis) places(s Scale) []tick {
 	out := a.ticks(s, 2)
 	last := -1
 	for i := range out {
-		if last >= 0 && crowded([]tick{out[last], out[i]}) {
+		if last >= 0 && overlap([]tick{out[last], out[i]}) {
 			out[i].Label, out[i].Note = "", ""
 			continue
 		}
@@ -200,10 +204,10 @@ func (a *Axis) places(s Scale) []tick {
 	return out
 }
 
-// crowded reports whether the gap between adjacent labels is too small.
-func crowded(labels []tick) bool {
+// overlap reports whether the gap between adjacent labels is too small.
+func overlap(labels []tick) bool {
 	for i := range len(labels) - 1 {
-		if math.Abs(labels[i+1].At-labels[i].At) < half(labels[i])+half(labels[i+1])+textGap {
+		if math.Abs(labels[i+1].At-labels[i].At) < halfWidth(labels[i])+halfWidth(labels[i+1])+textGap {
 			return true
 		}
 	}
@@ -219,11 +223,11 @@ func (a *Axis) scale(values []float64, zero bool) Scale {
 		values = []float64{0, 1}
 	}
 	low, high := slices.Min(values), slices.Max(values)
-	if a.Logarithmic && low >= 1/largest {
+	if a.Logarithmic && low >= 1/maxValue {
 		margin := max(math.Pow(high/low, 0.02), 1.05)
 		return Scale{Low: low / margin, High: high * margin, Logarithmic: true}
 	}
-	s := spread(values, 0, 0)
+	s := paddedScale(values, 0, 0)
 	if zero {
 		s.Low = min(0, low)
 	}

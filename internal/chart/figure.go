@@ -25,7 +25,7 @@ func (f Figure) Scene() *Scene {
 	}
 	at := Point{margin, margin}
 	if f.Title != "" {
-		s.add(text{Point{at.X, at.Y + titleSize}, fit(f.Title, titleSize, s.Width-2*margin, true),
+		s.add(text{Point{at.X, at.Y + titleSize}, truncateText(f.Title, titleSize, s.Width-2*margin, true),
 			titleSize, Start, TextInk, true})
 		at.Y += titleRoom
 	}
@@ -48,7 +48,7 @@ func (f Figure) legend(s *Scene, at Point) Point {
 				continue
 			}
 			named[l.Name] = true
-			name := fit(l.Name, labelSize, right-left-swatch-6, false)
+			name := truncateText(l.Name, labelSize, right-left-swatch-6, false)
 			width := swatch + 6 + widthOf(name, labelSize, false)
 			if at.X > left && at.X+width > right {
 				at = Point{left, at.Y + lineRoom + 4}

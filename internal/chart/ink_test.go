@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// sights has matrices on linear RGB that simulate vision without red, green or blue cones (Machado,
-// Oliveira and Fernandes, 2009, severity 1).
-var sights = map[string][3][3]float64{
+// visionMatrices has matrices on linear RGB that simulate vision without red, green or blue cones
+// (Machado, Oliveira and Fernandes, 2009, severity 1).
+var visionMatrices = map[string][3][3]float64{
 	"normal sight": {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
 	"deuteranopia": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
@@ -26,7 +26,7 @@ func linear(c color.RGBA) (out [3]float64) {
 	return out
 }
 
-func seen(v [3]float64, sight [3][3]float64) (out [3]float64) {
+func simulate(v [3]float64, sight [3][3]float64) (out [3]float64) {
 	for i := range out {
 		for j := range v {
 			out[i] += sight[i][j] * v[j]
@@ -65,7 +65,7 @@ func TestPalette(t *testing.T) {
 	for i, p := range palette {
 		light[i] = p.Color
 	}
-	const apart = 20 // distance ΔE*ab; 2.3 is just noticeable
+	const minDistance = 20 // distance ΔE*ab; 2.3 is just noticeable
 	for _, c := range []struct {
 		colors [len(palette)]color.RGBA
 		behind color.RGBA
@@ -75,9 +75,9 @@ func TestPalette(t *testing.T) {
 				t.Errorf("%v: got contrast %.2f, want at least 3", a, v)
 			}
 			for _, b := range c.colors[:i] {
-				for name, sight := range sights {
-					x, y := lab(seen(linear(a), sight)), lab(seen(linear(b), sight))
-					if d := math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2]); d < apart {
+				for name, sight := range visionMatrices {
+					x, y := lab(simulate(linear(a), sight)), lab(simulate(linear(b), sight))
+					if d := math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2]); d < minDistance {
 						t.Errorf("%v and %v have a distance of %.1f with %s, want at least 20", a, b, d, name)
 					}
 				}

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// pictures returns charts whose labels are hard to place.
-func pictures() map[string]*Scene {
+// testScenes returns charts whose labels are hard to place.
+func testScenes() map[string]*Scene {
 	line := func(name string, n int, points ...float64) Series {
 		s := Series{Name: name, Style: StyleOf(n)}
 		for i := 0; i+1 < len(points); i += 2 {
@@ -47,11 +47,11 @@ func pictures() map[string]*Scene {
 		Y: Axis{Label: "rows (%)", Zero: true}, Series: []Series{line("train", 0, 1, 0, 1000000, 8)}},
 		Chart{X: Axis{Label: "length (tokens)", Logarithmic: true}, Y: Axis{Label: "norm", Logarithmic: true},
 			Series: []Series{line("val", 1, 500, 1e-3, 640, 1e6)}})
-	var places []Tick
+	var ticks []Tick
 	for _, n := range []int{16, 32, 64, 1000, 1024, 1048576, 1048577, 16777216} {
-		places = append(places, Tick{Value: float64(n), Label: fmt.Sprint(n)})
+		ticks = append(ticks, Tick{Value: float64(n), Label: fmt.Sprint(n)})
 	}
-	add("many places", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true, Ticks: places},
+	add("many places", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true, Ticks: ticks},
 		Y: Axis{Label: "tokens/s", Zero: true}, Series: []Series{line("a", 0, 16, 1, 16777216, 1e6)}})
 	var many []Series
 	for i := range 60 {
@@ -60,16 +60,16 @@ func pictures() map[string]*Scene {
 	many = append(many, line(long, 3, 0, 0, 10, 10))
 	add("many lines", Chart{Name: long, X: Axis{Label: long}, Y: Axis{Label: long}, Series: many})
 	var boxes []Box
-	places = nil
+	ticks = nil
 	for i := range 5 {
-		places = append(places, Tick{Value: float64(i) + .5,
+		ticks = append(ticks, Tick{Value: float64(i) + .5,
 			Label: fmt.Sprintf("%d–%d", i*10000, i*10000+9999), Note: "1234567 rows"})
 		for j := range 3 {
 			left := float64(i) + float64(j)/3
 			boxes = append(boxes, Box{From: left, To: left + .3, Value: 100, Ink: palette[j], Label: "100.0"})
 		}
 	}
-	add("bars", Chart{Width: 620, Height: 280, X: Axis{Label: "length (tokens)", Low: 0, High: 5, Ticks: places},
+	add("bars", Chart{Width: 620, Height: 280, X: Axis{Label: "length (tokens)", Low: 0, High: 5, Ticks: ticks},
 		Y: Axis{Label: "accuracy (%)"}, Boxes: boxes})
 	out["strip"] = Strip{Name: "strip", Length: 100001, Rows: []StripRow{
 		{Name: "tokens", Ink: NoteInk, Levels: make([]float64, 100001)},
@@ -103,7 +103,7 @@ func (b box) apart(c box, gap float64) bool {
 
 // TestLabels checks that texts lie within the picture and do not overlap other texts or lines.
 func TestLabels(t *testing.T) {
-	for name, s := range pictures() {
+	for name, s := range testScenes() {
 		all := texts(s)
 		if len(all) < 4 {
 			t.Errorf("%s: got %d texts, want at least 4", name, len(all))
@@ -119,7 +119,7 @@ func TestLabels(t *testing.T) {
 				}
 			}
 			for _, shape := range s.shapes {
-				if l, ok := shape.(stroke); ok && l.ink != GridInk && over(l, b) {
+				if l, ok := shape.(stroke); ok && l.ink != GridInk && crosses(l, b) {
 					t.Errorf("%s: %q lies over a line", name, a.text)
 				}
 			}
@@ -134,8 +134,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// over reports whether a line crosses a box, by sampling many of its points.
-func over(l stroke, b box) bool {
+// crosses reports whether a line crosses a box, by sampling many of its points.
+func crosses(l stroke, b box) bool {
 	for _, points := range l.lines {
 		for i := range len(points) - 1 {
 			for step := range 101 {
@@ -150,8 +150,8 @@ func over(l stroke, b box) bool {
 	return false
 }
 
-// TestOneLabelAnAxis checks that a chart has each axis label exactly once.
-func TestOneLabelAnAxis(t *testing.T) {
+// TestAxisLabelsOnce checks that a chart has each axis label exactly once.
+func TestAxisLabelsOnce(t *testing.T) {
 	s := Chart{X: Axis{Label: "step"}, Y: Axis{Label: "norm"}, Width: 300, Height: 200,
 		Series: []Series{{Name: "a", Points: []Datum{{X: 0, Y: 1}, {X: 9, Y: 2}}}}}.Scene()
 	found := map[string]int{}
@@ -168,8 +168,8 @@ func TestOneLabelAnAxis(t *testing.T) {
 	}
 }
 
-// TestPlaces checks that points are at the positions that the axes indicate.
-func TestPlaces(t *testing.T) {
+// TestPointPositions checks that points are at the positions that the axes indicate.
+func TestPointPositions(t *testing.T) {
 	for _, logarithmic := range []bool{false, true} {
 		c := Chart{X: Axis{Label: "x", Low: 1, High: 100, Logarithmic: logarithmic},
 			Y: Axis{Label: "y", Low: 0, High: 1}, Width: 400, Height: 300,
@@ -228,7 +228,7 @@ func TestSVG(t *testing.T) {
 // TestFormats checks that a picture has the same size in PNG as in SVG, and that PDF output is
 // valid.
 func TestFormats(t *testing.T) {
-	for name, s := range pictures() {
+	for name, s := range testScenes() {
 		var out bytes.Buffer
 		must.Succeed(t, s.Write(&out, "png"))
 		img := must.Get(png.Decode(&out))(t)

@@ -58,12 +58,12 @@ func (c *Chart) drawBoxes(s *Scene, f frame) {
 			a.opacity = 0.45
 		}
 		s.add(a)
-		if c.labelFits(b, f) {
+		if c.labelFitsBox(b, f) {
 			s.add(text{Point{(left + right) / 2, top - 5}, b.Label, labelSize, Middle, TextInk, false})
 		}
 	}
 }
 
-func (c *Chart) labelFits(b Box, f frame) bool {
+func (c *Chart) labelFitsBox(b Box, f frame) bool {
 	return b.Label != "" && f.x.At(b.To)-f.x.At(b.From) >= widthOf(b.Label, labelSize, false)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestOddValues checks that a chart of arbitrary values has finite coordinates, and that drawing
-// terminates even if an axis has no ticks.
-func TestOddValues(t *testing.T) {
+// TestUnusualValues checks that a chart of arbitrary values has finite coordinates, and that
+// drawing terminates even if an axis has no ticks.
+func TestUnusualValues(t *testing.T) {
 	for _, values := range [][]float64{{}, {0}, {-3}, {1e-320}, {-1e-320}, {0, 1e-320}, {1e308}, {1e308, -1e308},
 		{1e300, 1e299}, {math.NaN()}, {math.Inf(1), 1},
 		{1, math.NaN(), 2}, {5, 5, 5}, {1e16, 1e16 + 2}, {1e-9, 1}, {0, 1e-300}, {0.1 + 0.2, 0.3}, {1, 1 + 1e-8}} {

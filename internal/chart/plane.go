@@ -28,7 +28,7 @@ const (
 // Scene draws the points with equal scales on both axes, as large as the picture allows.
 func (p Plane) Scene() *Scene {
 	s := &Scene{Width: planeSide, Height: planeSide, Name: p.Name}
-	at := p.within(planeMargin, planeSide-planeMargin)
+	at := p.scaleInto(planeMargin, planeSide-planeMargin)
 	if len(p.Edges) > 0 {
 		var lines [][]Point
 		for _, e := range p.Edges {
@@ -58,17 +58,17 @@ func (p Plane) Scene() *Scene {
 	if len(pale) > 0 {
 		s.add(stroke{lines: pale, ink: FrameInk, width: dot})
 	}
-	for i, of := range dark { // the darkest on top
-		for _, ink := range slices.SortedFunc(maps.Keys(of),
+	for i, byInk := range dark { // the darkest on top
+		for _, ink := range slices.SortedFunc(maps.Keys(byInk),
 			func(a, b Ink) int { return cmp.Compare(a.Class, b.Class) }) {
-			s.add(stroke{lines: of[ink], ink: ink, width: dot, opacity: 0.2 + 0.8*float64(i)/(shades-1)})
+			s.add(stroke{lines: byInk[ink], ink: ink, width: dot, opacity: 0.2 + 0.8*float64(i)/(shades-1)})
 		}
 	}
 	return s
 }
 
-// within scales and centres the points into the square from from to to.
-func (p Plane) within(from, to float64) []Point {
+// scaleInto scales and centres the points into the square from from to to.
+func (p Plane) scaleInto(from, to float64) []Point {
 	low, high := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
 	for _, q := range p.Points {
 		low = Point{min(low.X, q.X), min(low.Y, q.Y)}

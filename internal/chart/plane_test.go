@@ -10,11 +10,11 @@ import (
 func TestPlane(t *testing.T) {
 	p := Plane{Name: "two", Points: []Point{{0, 0}, {10, 5}}, Edges: [][2]int{{0, 1}},
 		Marks: []float64{1, 0}, Ink: TextInk}
-	at := p.within(0, 100)
+	at := p.scaleInto(0, 100)
 	if at[0] != (Point{0, 25}) || at[1] != (Point{100, 75}) {
 		t.Errorf("got %v, want (0, 25) and (100, 75)", at)
 	}
-	if at := (Plane{Points: []Point{{3, 4}}}).within(0, 100); at[0] != (Point{50, 50}) {
+	if at := (Plane{Points: []Point{{3, 4}}}).scaleInto(0, 100); at[0] != (Point{50, 50}) {
 		t.Errorf("got %v, want (50, 50)", at)
 	}
 	svg := string(p.Scene().Inline())
@@ -28,7 +28,7 @@ func TestPlane(t *testing.T) {
 // shades differ.
 func TestTallPlane(t *testing.T) {
 	p := Plane{Points: []Point{{0, 0}, {1, 10}, {0.5, 5}}, Marks: []float64{0.1, 0.5, 1}, Ink: TextInk}
-	for _, q := range p.within(8, 186) {
+	for _, q := range p.scaleInto(8, 186) {
 		if q.X < 8 || q.X > 186 || q.Y < 8 || q.Y > 186 {
 			t.Errorf("got a point at %v, outside the picture", q)
 		}

@@ -36,11 +36,11 @@ func (a Scale) ticks(n int) []tick {
 		values = a.decades()
 	}
 	for ; len(values) < 2; n++ { // for few decades, round values are better even on a logarithmic axis
-		values = a.round(n)
+		values = a.roundValues(n)
 	}
 	var out []tick
 	for _, v := range values {
-		label := inUnit(v, slices.Max(values))
+		label := formatInUnit(v, slices.Max(values))
 		if a.Logarithmic {
 			label = Short(v)
 		}
@@ -49,8 +49,8 @@ func (a Scale) ticks(n int) []tick {
 	return out
 }
 
-// round returns the multiples of a round step within the axis.
-func (a Scale) round(n int) (out []float64) {
+// roundValues returns the multiples of a round step within the axis.
+func (a Scale) roundValues(n int) (out []float64) {
 	step := roundStep((a.High - a.Low) / float64(n))
 	first := math.Ceil(a.Low/step - 1e-9)
 	for i := 0; i <= 2*n && (first+float64(i))*step <= a.High+step*1e-9; i++ {
@@ -88,12 +88,12 @@ func roundStep(v float64) float64 {
 	return 10 * power
 }
 
-// spread returns a scale of values with a margin, even if all values are zero or equal.
-func spread(values []float64, from, to float64) Scale {
+// paddedScale returns a scale of values with a margin, even if all values are zero or equal.
+func paddedScale(values []float64, from, to float64) Scale {
 	low, high := slices.Min(values), slices.Max(values)
 	margin := 0.05 * (high - low)
-	if margin <= 1e-9*max(math.Abs(low), math.Abs(high)) || margin < 1/largest { // equal up to rounding
-		if margin = math.Abs(high) * 0.5; margin < 1/largest { // smaller values have no round steps
+	if margin <= 1e-9*max(math.Abs(low), math.Abs(high)) || margin < 1/maxValue { // equal up to rounding
+		if margin = math.Abs(high) * 0.5; margin < 1/maxValue { // smaller values have no round steps
 			margin = 0.5
 		}
 	}
@@ -104,10 +104,10 @@ func spread(values []float64, from, to float64) Scale {
 }
 
 // Short formats a number with four digits, and with k, M or G for thousands, millions or billions.
-func Short(v float64) string { return inUnit(v, v) }
+func Short(v float64) string { return formatInUnit(v, v) }
 
-// inUnit formats a number in the unit of largest.
-func inUnit(v, largest float64) string {
+// formatInUnit formats a number in the unit of largest.
+func formatInUnit(v, largest float64) string {
 	unit := ""
 	switch a := math.Abs(largest); {
 	case a >= 1e9:

@@ -47,7 +47,7 @@ func TestTicks(t *testing.T) {
 func TestSpread(t *testing.T) {
 	for _, values := range [][]float64{{0.001, 0.001}, {0}, {-3, -3}, {0.1, math.Nextafter(0.1, 1)},
 		{1e300, 1e300}, {1, 2, 3}} {
-		a := spread(values, 0, 100)
+		a := paddedScale(values, 0, 100)
 		low, high := slices.Min(values), slices.Max(values)
 		size := max(math.Abs(low), math.Abs(high))
 		if size == 0 {

@@ -100,18 +100,18 @@ func face(size float64, bold bool) font.Face {
 	return out
 }
 
-// wider is a safety factor for text widths. If the fonts of an SVG are not installed, viewers
+// widthFactor is a safety factor for text widths. If the fonts of an SVG are not installed, viewers
 // replace them by wider fonts such as DejaVu Sans and Verdana.
-const wider = 1.22
+const widthFactor = 1.22
 
 // widthOf returns the width reserved for a text.
 func widthOf(text string, size float64, bold bool) float64 {
 	f := face(size, bold)
-	return wider * float64(f.Width(text))
+	return widthFactor * float64(f.Width(text))
 }
 
-// fit truncates a text to a width in pixels.
-func fit(text string, size, width float64, bold bool) string {
+// truncateText truncates a text to a width in pixels.
+func truncateText(text string, size, width float64, bold bool) string {
 	if widthOf(text, size, bold) <= width {
 		return text
 	}
@@ -130,21 +130,22 @@ const markRadius = 3
 // outline returns a mark's polygon, or nil for a circle.
 func (m mark) outline() (out []Point) {
 	const r = markRadius
-	var around [][2]float64
+	var corners [][2]float64
 	switch m.shape {
 	case Square:
-		around = [][2]float64{{-.9, -.9}, {.9, -.9}, {.9, .9}, {-.9, .9}}
+		corners = [][2]float64{{-.9, -.9}, {.9, -.9}, {.9, .9}, {-.9, .9}}
 	case Triangle:
-		around = [][2]float64{{0, -1.3}, {1.2, .85}, {-1.2, .85}}
+		corners = [][2]float64{{0, -1.3}, {1.2, .85}, {-1.2, .85}}
 	case Wedge:
-		around = [][2]float64{{0, 1.3}, {1.2, -.85}, {-1.2, -.85}}
+		corners = [][2]float64{{0, 1.3}, {1.2, -.85}, {-1.2, -.85}}
 	case Diamond:
-		around = [][2]float64{{0, -1.35}, {1.35, 0}, {0, 1.35}, {-1.35, 0}}
+		corners = [][2]float64{{0, -1.35}, {1.35, 0}, {0, 1.35}, {-1.35, 0}}
 	case Cross:
-		around = [][2]float64{{-1.3, -.8}, {-.8, -1.3}, {0, -.5}, {.8, -1.3}, {1.3, -.8}, {.5, 0}, {1.3, .8}, {.8, 1.3},
+		corners = [][2]float64{{-1.3, -.8}, {-.8, -1.3}, {0, -.5}, {.8, -1.3}, {1.3, -.8}, {.5, 0}, {1.3, .8}, {.8,
+			1.3},
 			{0, .5}, {-.8, 1.3}, {-1.3, .8}, {-.5, 0}}
 	}
-	for _, p := range around {
+	for _, p := range corners {
 		out = append(out, Point{m.at.X + r*p[0], m.at.Y + r*p[1]})
 	}
 	return out

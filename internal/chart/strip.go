@@ -49,12 +49,13 @@ func (t Strip) Scene() *Scene {
 			height = stripTick
 			rows = append(rows, t.marks(r, y)...)
 		}
-		rows = append(rows, text{Point{stripLeft - textGap, y + height/2 + 4}, fit(r.Name, labelSize, stripLeft-textGap,
+		rows = append(rows, text{Point{stripLeft - textGap, y + height/2 + 4}, truncateText(r.Name, labelSize,
+			stripLeft-textGap,
 			false), labelSize, End, TextInk, false})
 		y += height + stripGap
 	}
 	y -= stripGap - 4
-	for _, l := range positions.places(x) {
+	for _, l := range positions.visibleTicks(x) {
 		s.add(stroke{lines: [][]Point{{{l.At, 0}, {l.At, y}}}, ink: GridInk, width: 1},
 			text{Point{l.At, y + labelRoom}, l.Label, labelSize, Middle, TextInk, false})
 	}
@@ -66,10 +67,14 @@ func (t Strip) Scene() *Scene {
 }
 
 // at returns the x coordinate of the middle of a position.
-func (t *Strip) at(position int) float64 { return stripLeft + (float64(position)+0.5)*t.place() }
+func (t *Strip) at(position int) float64 {
+	return stripLeft + (float64(position)+0.5)*t.positionWidth()
+}
 
-// place returns the width of a position in pixels.
-func (t *Strip) place() float64 { return float64(stripRight-stripLeft) / float64(max(t.Length, 2)) }
+// positionWidth returns the width of a position in pixels.
+func (t *Strip) positionWidth() float64 {
+	return float64(stripRight-stripLeft) / float64(max(t.Length, 2))
+}
 
 // marks draws the marks of a row, grouped by darkness.
 func (t *Strip) marks(r StripRow, y float64) (out []shape) {
@@ -87,12 +92,12 @@ func (t *Strip) marks(r StripRow, y float64) (out []shape) {
 	return out
 }
 
-// eachBin divides the values into bins of equal size, and calls f with each bin and its x range.
-func (t *Strip) eachBin(values []float64, f func(part []float64, from, to float64)) {
+// forEachBin divides the values into bins of equal size, and calls f with each bin and its x range.
+func (t *Strip) forEachBin(values []float64, f func(bin []float64, from, to float64)) {
 	bins := min(len(values), maxBins)
 	for i := range bins {
 		first, end := i*len(values)/bins, (i+1)*len(values)/bins
-		f(values[first:end], t.at(first)-t.place()/2, t.at(end-1)+t.place()/2)
+		f(values[first:end], t.at(first)-t.positionWidth()/2, t.at(end-1)+t.positionWidth()/2)
 	}
 }
 
@@ -101,7 +106,7 @@ func (t *Strip) columns(values []float64, y float64) [][]Point {
 	largest := max(slices.Max(values), 1e-30)
 	out := []Point{{stripLeft, y + stripArea}}
 	last := 0.0
-	t.eachBin(values, func(part []float64, from, to float64) {
+	t.forEachBin(values, func(part []float64, from, to float64) {
 		top := y + stripArea*(1-max(0, slices.Max(part))/largest)
 		out = append(out, Point{from, top}, Point{to, top})
 		last = to
@@ -113,7 +118,7 @@ func (t *Strip) columns(values []float64, y float64) [][]Point {
 func (t *Strip) band(values []float64, y float64) (out [][]Point) {
 	low, high := slices.Min(values), slices.Max(values)
 	at := func(v float64) float64 { return y + stripArea*(1-(v-low)/max(high-low, 1)) }
-	t.eachBin(values, func(part []float64, from, to float64) {
+	t.forEachBin(values, func(part []float64, from, to float64) {
 		top, bottom := at(slices.Max(part)), at(slices.Min(part))
 		bottom = max(bottom, top+1)
 		out = append(out, []Point{{from, top}, {to, top}, {to, bottom}, {from, bottom}})

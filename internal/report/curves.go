@@ -42,18 +42,19 @@ var quantities = []struct {
 		func(r train.EvaluationReport) float64 { return percent(r.Accuracy) }, baselineAccuracy},
 	{"Macro F1", "macro F1 (%)",
 		"Mean over the labels, with the best thresholds on the validation split at each step.", true, false,
-		nothing, func(r train.EvaluationReport) float64 {
+		notInTraining, func(r train.EvaluationReport) float64 {
 			if r.Thresholds == nil { // classes show accuracy instead
 				return math.NaN()
 			}
 			return percent(r.MacroF1)
 		}, nil},
 	{"Mean average precision", "average precision (%)", "Mean over the labels.", true, false,
-		nothing, func(r train.EvaluationReport) float64 { return percent(r.MAP) }, nil},
+		notInTraining, func(r train.EvaluationReport) float64 { return percent(r.MAP) }, nil},
 	{"Span F1", "F1 (%)", "Spans of the validation split; start, end and type must match.", true, false,
-		nothing, func(r train.EvaluationReport) float64 { return percent(r.SpanF1) }, nil},
-	{"Part IoU", "IoU (%)", "Mean over the validation shapes of the mean over the parts of their category.", true, false,
-		nothing, func(r train.EvaluationReport) float64 { return percent(r.InstanceIoU) }, nil},
+		notInTraining, func(r train.EvaluationReport) float64 { return percent(r.SpanF1) }, nil},
+	{"Part IoU", "IoU (%)", "Mean over the validation shapes of the mean over the parts of their category.", true,
+		false,
+		notInTraining, func(r train.EvaluationReport) float64 { return percent(r.InstanceIoU) }, nil},
 	{"Learning rate", "learning rate", "At the last step of an interval.", false, false,
 		func(r train.StepReport) float64 { return r.LearningRate }, nil, nil},
 	{"Gradient norm", "norm", "Mean over an interval, before clipping.", false, true,
@@ -62,8 +63,8 @@ var quantities = []struct {
 		func(r train.StepReport) float64 { return r.TokensPerS }, nil, nil},
 }
 
-// nothing is the train function of quantities that only validation measures.
-func nothing(train.StepReport) float64 { return math.NaN() }
+// notInTraining is the train function of quantities that only validation measures.
+func notInTraining(train.StepReport) float64 { return math.NaN() }
 
 // percent returns 100·v, or NaN if v is nil.
 func percent(v *float64) float64 {
@@ -165,12 +166,12 @@ func baselineSeries(r Run, run int, level float64) chart.Series {
 // wideRange reports whether a logarithmic axis suits the values: all are positive, and the largest
 // is more than 50 times the smallest.
 func wideRange(series []chart.Series) bool {
-	const many = 50
+	const minRatio = 50
 	low, high := series[0].Points[0].Y, 0.0
 	for _, s := range series {
 		for _, p := range s.Points {
 			low, high = min(low, p.Y), max(high, p.Y)
 		}
 	}
-	return low > 0 && high/low > many
+	return low > 0 && high/low > minRatio
 }

@@ -18,12 +18,12 @@ type exampleView struct {
 	ID            string
 	Label, Answer string
 	Right         bool
-	Likely        []likely
+	Likely        []classProbability
 	Sequences     []sequenceView
 }
 
-// likely is a class and its predicted probability.
-type likely struct {
+// classProbability is a class and its predicted probability.
+type classProbability struct {
 	Name        string
 	Probability float64
 }
@@ -63,9 +63,12 @@ func exampleViews(c *sft.Config, d tokenizers.Tokenizer, examples []Example) ([]
 		v := exampleView{Row: e.Row, ID: e.ID, Label: fmt.Sprint(c.Label(int(e.Label))),
 			Answer: fmt.Sprint(c.Label(answer)), Right: answer == int(e.Label)}
 		for i, p := range metrics.Softmax(e.Output.Logits) {
-			v.Likely = append(v.Likely, likely{fmt.Sprint(c.Label(i)), p})
+			v.Likely = append(v.Likely, classProbability{fmt.Sprint(c.Label(i)), p})
 		}
-		slices.SortStableFunc(v.Likely, func(a, b likely) int { return cmp.Compare(b.Probability, a.Probability) })
+		slices.SortStableFunc(v.Likely, func(a, b classProbability) int {
+			return cmp.Compare(b.Probability,
+				a.Probability)
+		})
 		v.Likely = v.Likely[:min(len(v.Likely), shownAnswers)]
 		if c.HasFeatures() {
 			v.Sequences = append(v.Sequences, newFeaturedView(c, &e))
@@ -125,8 +128,8 @@ func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
 	for n := range e.Layers {
 		l := &e.Layers[n]
 		row := chart.StripRow{Name: fmt.Sprintf("layer %d", n+1), Ink: sampledInk}
-		for i, at := range l.Positions {
-			row.Marks = append(row.Marks, chart.StripMark{At: int(at), Part: share(l, i)})
+		for i, position := range l.Positions {
+			row.Marks = append(row.Marks, chart.StripMark{At: int(position), Part: relativeMass(l, i)})
 		}
 		s.Rows = append(s.Rows, row)
 	}
@@ -152,9 +155,9 @@ func (s scale) fraction(weight float32) float64 {
 	return (float64(weight) - s.Least) / (s.Largest - s.Least)
 }
 
-// share returns the mass of token i relative to the largest mass in its layer, from 0 to 1. The
-// mass of a leaky layer can be negative.
-func share(l *sft.LayerExplanation, i int) float64 {
+// relativeMass returns the mass of token i relative to the largest mass in its layer, from 0 to 1.
+// The mass of a leaky layer can be negative.
+func relativeMass(l *sft.LayerExplanation, i int) float64 {
 	largest := slices.Max(l.Mass)
 	if largest <= 0 {
 		return 0

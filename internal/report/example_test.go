@@ -81,7 +81,7 @@ func TestLongText(t *testing.T) {
 		found = found || p.Text == "X" && strings.Contains(p.Title, "position 50000, pooling 3") &&
 			strings.Contains(string(p.Style), "0.75")
 	}
-	if shown+out != n || shown > heaviest*2*around || !found || !v.Part {
+	if shown+out != n || shown > maxHeaviest*2*contextTokens || !found || !v.Part {
 		t.Errorf("got %d tokens shown, %d left out, found %v, part %v", shown, out, found, v.Part)
 	}
 	if size := len(v.Strip.Scene().Inline()); size > 30_000 {

@@ -13,21 +13,21 @@ const (
 	maxEdges = 4000
 )
 
-// laidOut places the nodes of a graph by a force-directed layout. With d the distance of two nodes
-// and ℓ the spacing of evenly spread nodes, all nodes repel each other with ℓ²/d, and edges attract
-// with d²/ℓ. A weak force towards the centre keeps disconnected parts in the picture. A temperature
-// that falls to 0 limits the movement per step, so the layout always terminates. It starts from a
-// circle, so it is deterministic.
+// layoutGraph places the nodes of a graph by a force-directed layout. With d the distance of two
+// nodes and ℓ the spacing of evenly spread nodes, all nodes repel each other with ℓ²/d, and edges
+// attract with d²/ℓ. A weak force towards the centre keeps disconnected parts in the picture. A
+// temperature that falls to 0 limits the movement per step, so the layout always terminates. It
+// starts from a circle, so it is deterministic.
 //
 // Source: Fruchterman, Reingold, "Graph Drawing by Force-directed Placement", Software: Practice
 // and Experience 21, 1991.
-func laidOut(nodes int, edges []seq.Edge) *chart.Plane {
-	p := &chart.Plane{Points: make([]chart.Point, nodes), Edges: joined(edges)}
+func layoutGraph(nodes int, edges []seq.Edge) *chart.Plane {
+	p := &chart.Plane{Points: make([]chart.Point, nodes), Edges: uniqueEdges(edges)}
 	for n := range p.Points {
 		sin, cos := math.Sincos(2 * math.Pi * float64(n) / float64(nodes))
 		p.Points[n] = chart.Point{X: cos, Y: sin}
 	}
-	even := 2 / math.Sqrt(float64(nodes))
+	spacing := 2 / math.Sqrt(float64(nodes))
 	moves := make([]chart.Point, nodes)
 	pull := func(a, b int, force func(d float64) float64) {
 		x, y := p.Points[b].X-p.Points[a].X, p.Points[b].Y-p.Points[a].Y
@@ -43,25 +43,25 @@ func laidOut(nodes int, edges []seq.Edge) *chart.Plane {
 		}
 		for a := range nodes {
 			for b := range a {
-				pull(a, b, func(d float64) float64 { return -even * even / d })
+				pull(a, b, func(d float64) float64 { return -spacing * spacing / d })
 			}
 		}
 		for _, e := range p.Edges {
-			pull(e[0], e[1], func(d float64) float64 { return d * d / even })
+			pull(e[0], e[1], func(d float64) float64 { return d * d / spacing })
 		}
 		temperature := 0.2 * (1 - float64(step)/steps)
 		for n, move := range moves {
 			length := max(math.Hypot(move.X, move.Y), 1e-12)
-			part := min(length, temperature) / length
-			p.Points[n].X += part * move.X
-			p.Points[n].Y += part * move.Y
+			scale := min(length, temperature) / length
+			p.Points[n].X += scale * move.X
+			p.Points[n].Y += scale * move.Y
 		}
 	}
 	return p
 }
 
-// joined returns the pairs of nodes with an edge, without duplicates and self-loops.
-func joined(edges []seq.Edge) (out [][2]int) {
+// uniqueEdges returns the pairs of nodes with an edge, without duplicates and self-loops.
+func uniqueEdges(edges []seq.Edge) (out [][2]int) {
 	seen := map[[2]int]bool{}
 	for _, e := range edges {
 		pair := [2]int{int(min(e.Source, e.Target)), int(max(e.Source, e.Target))}

@@ -58,8 +58,8 @@ func TestLayouts(t *testing.T) {
 		for _, n := range sizes {
 			t.Run(fmt.Sprint(name, " of ", n), func(t *testing.T) {
 				edges := of(n)
-				g := laidOut(n, edges)
-				if !slices.Equal(g.Points, laidOut(n, edges).Points) {
+				g := layoutGraph(n, edges)
+				if !slices.Equal(g.Points, layoutGraph(n, edges).Points) {
 					t.Error("got different layouts of the same graph")
 				}
 				for _, p := range g.Points {

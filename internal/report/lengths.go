@@ -25,16 +25,16 @@ func lengthCharts(runs []Run) (out []lengthChart) {
 		if r.Results == nil {
 			continue
 		}
-		at := slices.IndexFunc(groups, func(g []int) bool {
+		group := slices.IndexFunc(groups, func(g []int) bool {
 			return slices.EqualFunc(runs[g[0]].Results.Report.ByLength, r.Results.Report.ByLength,
 				func(a, b metrics.LengthBin) bool {
 					return a.From == b.From && a.To == b.To && a.Rows == b.Rows
 				})
 		})
-		if at < 0 {
-			groups, at = append(groups, nil), len(groups)
+		if group < 0 {
+			groups, group = append(groups, nil), len(groups)
 		}
-		groups[at] = append(groups[at], i)
+		groups[group] = append(groups[group], i)
 	}
 	for _, g := range groups {
 		out = append(out, newLengthChart(runs, g))

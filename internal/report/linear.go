@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// linearView lists the n-grams of a sequence that contribute most to the prediction of a linear model.
+// linearView lists the n-grams of a sequence that contribute most to the prediction of a linear
+// model.
 type linearView struct {
 	NGrams []nGramView
 	Rest   float64
@@ -33,10 +34,10 @@ func newLinearView(t tokenizers.Tokenizer, tokens []int32, e *sft.LinearExplanat
 		shaded = e.Shared
 	}
 	for _, g := range shaded {
-		for _, place := range g.Places {
-			share := g.Contribution / float32(len(g.Places)) / float32(place[1]-place[0])
-			for i := place[0]; i < place[1]; i++ {
-				weights[i] += share
+		for _, span := range g.Places {
+			tokenWeight := g.Contribution / float32(len(g.Places)) / float32(span[1]-span[0])
+			for i := span[0]; i < span[1]; i++ {
+				weights[i] += tokenWeight
 			}
 		}
 	}
@@ -59,7 +60,7 @@ func newLinearView(t tokenizers.Tokenizer, tokens []int32, e *sft.LinearExplanat
 		p.Title = fmt.Sprintf("position %d, contribution %.3g", from, weight)
 		if largest > 0 {
 			opacity := 0.75 * math.Abs(float64(weight/largest))
-			p.Style = template.CSS("background:" + shade(ink, opacity))
+			p.Style = template.CSS("background:" + cssColor(ink, opacity))
 		}
 	})
 	return v
@@ -68,8 +69,8 @@ func newLinearView(t tokenizers.Tokenizer, tokens []int32, e *sft.LinearExplanat
 // nGramViews returns the text and the contribution of each n-gram.
 func nGramViews(t tokenizers.Tokenizer, tokens []int32, all []sft.NGramExplanation) (out []nGramView) {
 	for _, g := range all {
-		place := g.Places[0]
-		out = append(out, nGramView{visible(t.Decode(tokens[place[0]:place[1]])), float64(g.Contribution)})
+		span := g.Places[0]
+		out = append(out, nGramView{replaceControls(t.Decode(tokens[span[0]:span[1]])), float64(g.Contribution)})
 	}
 	return out
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/sftseq/sftseq/internal/baseline"
 )
 
-// measured returns the scores of a run's model and of the strongest baseline on the same rows, with
-// the names of rows and baseline. An unknown score is [none].
-func measured(r Run) (model, strongest string) {
+// formatScores returns the scores of a run's model and of the strongest baseline on the same rows,
+// with the names of rows and baseline. An unknown score is [none].
+func formatScores(r Run) (model, strongest string) {
 	model, strongest = none, none
 	switch {
 	case r.Results != nil:
@@ -19,8 +19,8 @@ func measured(r Run) (model, strongest string) {
 			strongest = fmt.Sprintf("accuracy %.2f%% (%s)", 100*b.Accuracy, b.Name)
 		}
 	case r.Tags != nil:
-		show := func(l TagLine, of string) string {
-			return fmt.Sprintf("span F1 %.4f, accuracy of tokens %.2f%% (%s)", l.SpanF1, 100*l.Accuracy, of)
+		show := func(l TagLine, source string) string {
+			return fmt.Sprintf("span F1 %.4f, accuracy of tokens %.2f%% (%s)", l.SpanF1, 100*l.Accuracy, source)
 		}
 		model = show(r.Tags.Lines[0], r.Tags.Data)
 		if rest := r.Tags.Lines[1:]; len(rest) > 0 {
@@ -30,8 +30,8 @@ func measured(r Run) (model, strongest string) {
 			strongest = show(best, best.Of)
 		}
 	case r.NodeTags != nil:
-		show := func(l NodeTagLine, of string) string {
-			return fmt.Sprintf("accuracy of tokens %.2f%% (%s)", 100*l.Accuracy, of)
+		show := func(l NodeTagLine, source string) string {
+			return fmt.Sprintf("accuracy of tokens %.2f%% (%s)", 100*l.Accuracy, source)
 		}
 		model = show(r.NodeTags.Lines[0], r.NodeTags.Data)
 		if rest := r.NodeTags.Lines[1:]; len(rest) > 0 {

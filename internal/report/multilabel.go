@@ -34,9 +34,9 @@ type labelNumbers struct {
 	Precision, Recall, F1, AveragePrecision string
 }
 
-// labelsAsClasses is passed as the number of classes, so that labels are drawn as more than two
+// manyClasses is passed as the number of classes, so that labels are drawn as more than two
 // classes: the curves of two labels are not mirror images of each other.
-const labelsAsClasses = 3
+const manyClasses = 3
 
 func newLabelsView(r Run) *labelsView {
 	report, name := r.Labels.Report, func(label int) string { return fmt.Sprint(r.Config.Label(label)) }
@@ -59,7 +59,7 @@ func newLabelsView(r Run) *labelsView {
 			Precision: n.Precision, Recall: n.Recall, F1: n.F1, AveragePrecision: n.AveragePrecision})
 	}
 	if len(r.Labels.Curves) > 0 {
-		v.Curves = newCurvesView(r.Labels.Curves, labelsAsClasses, name)
+		v.Curves = newCurvesView(r.Labels.Curves, manyClasses, name)
 	}
 	return v
 }

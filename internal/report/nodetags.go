@@ -65,7 +65,7 @@ type TagCounts struct {
 func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExample {
 	e := NodeTagExample{Row: x.Index, ID: id, Length: len(x.Features), Edges: x.Edges}
 	counts := map[int32]*TagCounts{}
-	of := func(tag int32) *TagCounts {
+	countsOf := func(tag int32) *TagCounts {
 		if counts[tag] == nil {
 			counts[tag] = &TagCounts{Tag: tag}
 		}
@@ -75,10 +75,10 @@ func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExampl
 		if label < 0 {
 			continue
 		}
-		of(label).Labels++
-		of(answers[i]).Answers++
+		countsOf(label).Labels++
+		countsOf(answers[i]).Answers++
 		if answers[i] == label {
-			of(label).Both++
+			countsOf(label).Both++
 		}
 	}
 	for _, c := range counts {
@@ -161,7 +161,7 @@ func newNodeTagExampleView(c *sft.Config, e *NodeTagExample) nodeTagExampleView 
 		v.Tags = append(v.Tags, nodeTagView{name, chart.Swatch(style, "colour of "+name).Inline(), t})
 		v.Tagged, v.Right = v.Tagged+t.Labels, v.Right+t.Both
 	}
-	plane, what, near := planeOf(c, e.Features, e.Edges)
+	plane, what, near := newPlane(c, e.Features, e.Edges)
 	if plane == nil {
 		return v
 	}

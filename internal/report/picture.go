@@ -38,16 +38,16 @@ func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture
 	p := &picture{Side: side}
 	// add draws a panel. part has the opacity of the colour at each pixel; nil draws the unmodified
 	// image.
-	add := func(name string, over color.RGBA, part []float64) error {
+	add := func(name string, overlay color.RGBA, opacity []float64) error {
 		img := image.NewRGBA(image.Rect(0, 0, side, side))
 		for i, level := range tokens {
 			gray := float64(level)
-			if part == nil {
+			if opacity == nil {
 				img.SetRGBA(i%side, i/side, color.RGBA{uint8(gray), uint8(gray), uint8(gray), 0xff})
 				continue
 			}
 			pale := 0.55*gray + 0.45*255 // pale, so that the colour stands out
-			img.SetRGBA(i%side, i/side, blend(pale, over, part[i]))
+			img.SetRGBA(i%side, i/side, blend(pale, overlay, opacity[i]))
 		}
 		var text bytes.Buffer
 		if err := png.Encode(&text, img); err != nil {
@@ -62,23 +62,23 @@ func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture
 	}
 	for n := range e.Layers {
 		l := &e.Layers[n]
-		part := make([]float64, len(tokens))
+		opacity := make([]float64, len(tokens))
 		for i, at := range l.Positions {
-			part[at] = max(part[at], 0.3+0.7*share(l, i))
+			opacity[at] = max(opacity[at], 0.3+0.7*relativeMass(l, i))
 		}
-		if err := add(fmt.Sprintf("layer %d sampled", n+1), sampledColor, part); err != nil {
+		if err := add(fmt.Sprintf("layer %d sampled", n+1), sampledColor, opacity); err != nil {
 			return nil, err
 		}
 	}
-	part := make([]float64, len(tokens))
+	opacity := make([]float64, len(tokens))
 	for i, w := range e.Pooling {
-		part[i] = s.fraction(w)
+		opacity[i] = s.fraction(w)
 	}
-	return p, add("pooling weights", poolingColor, part)
+	return p, add("pooling weights", poolingColor, opacity)
 }
 
 // blend returns a grey level with a colour over it. part is the opacity of the colour.
-func blend(gray float64, over color.RGBA, part float64) color.RGBA {
-	mix := func(c uint8) uint8 { return uint8(math.Round(gray + part*(float64(c)-gray))) }
-	return color.RGBA{mix(over.R), mix(over.G), mix(over.B), 0xff}
+func blend(gray float64, overlay color.RGBA, opacity float64) color.RGBA {
+	mix := func(c uint8) uint8 { return uint8(math.Round(gray + opacity*(float64(c)-gray))) }
+	return color.RGBA{mix(overlay.R), mix(overlay.G), mix(overlay.B), 0xff}
 }

@@ -28,7 +28,7 @@ type drawingPanel struct {
 func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 	x := &e.Output.Explanations[0]
 	v := sequenceView{Length: len(e.Features), Pooling: poolingScale(x)}
-	plane, what, near := planeOf(c, e.Features, e.Edges)
+	plane, what, near := newPlane(c, e.Features, e.Edges)
 	if plane == nil {
 		v.Strip = newStrip(v.Length, x, nil)
 		return v
@@ -50,7 +50,7 @@ func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 		l := &x.Layers[n]
 		marks := make([]float64, v.Length)
 		for i, at := range l.Positions {
-			marks[at] = max(marks[at], 0.3+0.7*share(l, i))
+			marks[at] = max(marks[at], 0.3+0.7*relativeMass(l, i))
 		}
 		add(fmt.Sprintf("layer %d sampled", n+1), sampledInk, marks)
 	}
@@ -79,29 +79,29 @@ func shownPoints(n int, x *sft.Explanation) (out []int) {
 			show[at] = true
 		}
 	}
-	for i, yes := range show {
-		if yes {
+	for i, drawn := range show {
+		if drawn {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// planeOf returns the tokens of a row on a plane, their plural name, and the nearness of each.
+// newPlane returns the tokens of a row on a plane, their plural name, and the nearness of each.
 // plane is nil if tokens have no position or there are too many.
-func planeOf(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *chart.Plane, what string, near []float64) {
+func newPlane(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *chart.Plane, what string, near []float64) {
 	xyz := seq.Points(c.FeatureNames)
 	few := len(features) <= maxNodes && len(edges) <= maxEdges
 	switch {
 	case xyz != nil && c.Edged() && few: // nodes with coordinates
-		plane, near = seen(features, [3]int(xyz[:3]))
-		plane.Edges = joined(edges)
+		plane, near = project(features, [3]int(xyz[:3]))
+		plane.Edges = uniqueEdges(edges)
 		return plane, "nodes", near
 	case xyz != nil && !c.Edged():
-		plane, near = seen(features, [3]int(xyz[:3]))
+		plane, near = project(features, [3]int(xyz[:3]))
 		return plane, "points", near
 	case c.Edged() && few:
-		return laidOut(len(features), edges), "nodes", slices.Repeat([]float64{1}, len(features))
+		return layoutGraph(len(features), edges), "nodes", slices.Repeat([]float64{1}, len(features))
 	}
 	return nil, "", nil
 }
@@ -112,9 +112,9 @@ const (
 	fromAbove = 25 * math.Pi / 180
 )
 
-// seen projects points orthographically, with z up. Nearness is 1 for the nearest point and 0.2 for
-// the farthest.
-func seen(points [][]float32, xyz [3]int) (*chart.Plane, []float64) {
+// project projects points orthographically, with z up. Nearness is 1 for the nearest point and 0.2
+// for the farthest.
+func project(points [][]float32, xyz [3]int) (*chart.Plane, []float64) {
 	p, near := &chart.Plane{}, make([]float64, len(points))
 	for i, row := range points {
 		x, y, z := float64(row[xyz[0]]), float64(row[xyz[1]]), float64(row[xyz[2]])

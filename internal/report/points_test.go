@@ -32,7 +32,7 @@ func TestDrawings(t *testing.T) {
 	if shades(0) == 0 || shades(1) != 1 { // far points and tokens of small mass are lighter
 		t.Errorf("got %d shades of nearness and %d of mass", shades(0), shades(1))
 	}
-	plane, near := seen([][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}}, [3]int{0, 1, 2})
+	plane, near := project([][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}}, [3]int{0, 1, 2})
 	if at := plane.Points; at[1].Y >= at[0].Y || at[1].X != at[0].X {
 		t.Errorf("got points %v, want z up", at)
 	}
@@ -78,7 +78,7 @@ func TestManyPoints(t *testing.T) {
 	}
 	e := row(3)
 	e.Edges = []seq.Edge{{Source: 0, Target: 1}, {Source: 1, Target: 0}}
-	if plane, what, _ := planeOf(space, e.Features, e.Edges); plane == nil || what != "nodes" || len(plane.Edges) != 1 {
+	if plane, what, _ := newPlane(space, e.Features, e.Edges); plane == nil || what != "nodes" || len(plane.Edges) != 1 {
 		t.Errorf("got %+v of %s, want nodes with one edge", plane, what)
 	}
 	if newFeaturedView(masses, row(maxNodes)).Drawing == nil ||

@@ -174,16 +174,16 @@ const none = "–"
 func summarize(r Run) summary {
 	s := summary{Rows: none, Date: none, Duration: none, Device: none, Step: none, Epoch: none, TrainLoss: none,
 		Best: none, Tokens: none, Speed: none}
-	s.Measured, s.Baseline = measured(r)
+	s.Measured, s.Baseline = formatScores(r)
 	m := r.Metrics
 	if r.Began != "" {
 		s.Notes = append(s.Notes, r.Began)
 	}
 	if len(r.Starts) > 0 {
-		s.Rows, s.Device, s.Date = fmt.Sprint(r.Starts[0].TrainRows), devices(r.Starts), dates(r.Starts)
+		s.Rows, s.Device, s.Date = fmt.Sprint(r.Starts[0].TrainRows), joinDevices(r.Starts), formatDates(r.Starts)
 	}
 	if n := len(m.Train); n > 0 {
-		s.Duration = inWords(trainingTime(m, r.Starts))
+		s.Duration = formatDuration(trainingTime(m, r.Starts))
 		last := m.Train[n-1]
 		s.Step, s.Epoch, s.TrainLoss = fmt.Sprint(last.Step), fmt.Sprintf("%.2f", last.Epoch),
 			fmt.Sprintf("%.4f", last.Loss)
@@ -202,27 +202,27 @@ func summarize(r Run) summary {
 		}
 	}
 	if best != nil {
-		by := "accuracy"
+		metric := "accuracy"
 		if best.SelectedBy != "" {
-			by = best.SelectedBy
+			metric = best.SelectedBy
 		}
-		reached := fmt.Sprintf("a loss of %.4f", best.Loss)
+		score := fmt.Sprintf("a loss of %.4f", best.Loss)
 		if best.BitsPerToken != nil {
-			reached += fmt.Sprintf(", %.4f bits per masked token", *best.BitsPerToken)
+			score += fmt.Sprintf(", %.4f bits per masked token", *best.BitsPerToken)
 		}
 		if best.Accuracy != nil {
-			reached = fmt.Sprintf("%.2f%%", percent(best.Accuracy))
+			score = fmt.Sprintf("%.2f%%", percent(best.Accuracy))
 			if best.SpanF1 != nil {
-				reached += fmt.Sprintf(" of the tokens, span F1 %.4f", *best.SpanF1)
+				score += fmt.Sprintf(" of the tokens, span F1 %.4f", *best.SpanF1)
 			} else if best.InstanceIoU != nil {
-				reached += fmt.Sprintf(" of the tokens, instance IoU %.4f", *best.InstanceIoU)
+				score += fmt.Sprintf(" of the tokens, instance IoU %.4f", *best.InstanceIoU)
 			}
 		} else if best.MAP != nil && best.MacroF1 != nil {
-			reached = fmt.Sprintf("macro F1 %.4f, mean average precision %.4f", *best.MacroF1, *best.MAP)
+			score = fmt.Sprintf("macro F1 %.4f, mean average precision %.4f", *best.MacroF1, *best.MAP)
 		} else if best.R2 != nil {
-			reached = fmt.Sprintf("R² %.4f", *best.R2)
+			score = fmt.Sprintf("R² %.4f", *best.R2)
 		}
-		s.Best = fmt.Sprintf("%s (step %d, the best in %s)", reached, best.Step, by)
+		s.Best = fmt.Sprintf("%s (step %d, the best in %s)", score, best.Step, metric)
 	} else if r.Config.IsLinear() {
 		s.Notes = append(s.Notes, "Linear models have no training curve.")
 	} else {

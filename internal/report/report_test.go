@@ -78,9 +78,9 @@ func elements(t *testing.T, page string, f func(n *html.Node)) (text string) {
 	return text
 }
 
-// TestNothingFromOutside checks that texts of a run are escaped, and that the page references no
+// TestPageIsSelfContained checks that texts of a run are escaped, and that the page references no
 // external resource.
-func TestNothingFromOutside(t *testing.T) {
+func TestPageIsSelfContained(t *testing.T) {
 	r := testRun(t, hostile, 16)
 	page := write(t, r, Run{Name: "second", Config: r.Config, Metrics: &train.Metrics{}, Missing: hostile})
 	text := elements(t, page, func(n *html.Node) {
@@ -164,8 +164,8 @@ func attributeOf(n *html.Node, key string) string {
 	return ""
 }
 
-// TestBeginning checks that a run without recorded metrics has a page.
-func TestBeginning(t *testing.T) {
+// TestRunWithoutMetrics checks that a run without recorded metrics has a page.
+func TestRunWithoutMetrics(t *testing.T) {
 	r := testRun(t, "new", 16)
 	text := elements(t, write(t, Run{Name: "new", Config: r.Config, Metrics: &train.Metrics{}, Missing: "none"}),
 		func(*html.Node) {})

@@ -49,8 +49,8 @@ func resumes(starts []provenance.Start) []provenance.Start {
 	return starts
 }
 
-// dates returns when a run was started and last resumed.
-func dates(starts []provenance.Start) string {
+// formatDates returns when a run was started and last resumed.
+func formatDates(starts []provenance.Start) string {
 	const layout = "2006-01-02 15:04 MST"
 	out, again := "not recorded", resumes(starts)
 	if len(again) < len(starts) {
@@ -62,8 +62,8 @@ func dates(starts []provenance.Start) string {
 	return out
 }
 
-// inWords returns a duration in two units.
-func inWords(d time.Duration) string {
+// formatDuration returns a duration in two units.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
@@ -75,8 +75,8 @@ func inWords(d time.Duration) string {
 	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// devices returns the distinct devices that computed a run, in order of their first use.
-func devices(starts []provenance.Start) string {
+// joinDevices returns the distinct devices that computed a run, in order of their first use.
+func joinDevices(starts []provenance.Start) string {
 	var out []string
 	if len(resumes(starts)) == len(starts) {
 		out = append(out, "not recorded")

@@ -42,7 +42,7 @@ func TestTrainingTime(t *testing.T) {
 	}
 	for d, want := range map[time.Duration]string{0: "0.0 s", 59500 * time.Millisecond: "59.5 s",
 		61 * time.Second: "1 min 1 s", 125 * time.Minute: "2 h 5 min", 50 * time.Hour: "2 d 2 h"} {
-		if got := inWords(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("%v: got %s, want %s", d, got, want)
 		}
 	}
@@ -53,14 +53,14 @@ func TestTrainingTime(t *testing.T) {
 			{Time: day.AddDate(0, 0, 1), Step: 9}},
 		"not recorded, resumed 1× until 2026-03-04 05:06 UTC": {{Time: day, Step: 9}},
 	} {
-		if got := dates(starts); got != want {
+		if got := formatDates(starts); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got := devices([]provenance.Start{{Device: "a", Step: 9}}); got != "not recorded, then a" {
+	if got := joinDevices([]provenance.Start{{Device: "a", Step: 9}}); got != "not recorded, then a" {
 		t.Error(got)
 	}
-	if got := devices([]provenance.Start{{Device: "a"}, {Device: "b"}, {Device: "a"}}); got != "a, then b" {
+	if got := joinDevices([]provenance.Start{{Device: "a"}, {Device: "b"}, {Device: "a"}}); got != "a, then b" {
 		t.Error(got)
 	}
 }

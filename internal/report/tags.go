@@ -106,7 +106,7 @@ func newTagExampleView(t tokenizers.Tokenizer, e *TagExample) tagExampleView {
 func shownSpans(n int, labels, answers []metrics.Span) []bool {
 	shown := make([]bool, n)
 	near := func(at int) {
-		for i := max(0, at-around); i < min(n, at+around); i++ {
+		for i := max(0, at-contextTokens); i < min(n, at+contextTokens); i++ {
 			shown[i] = true
 		}
 	}
@@ -140,7 +140,7 @@ func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metr
 				end++
 			}
 			if shown[i] {
-				s.Pieces = append(s.Pieces, piece{Text: visible(t.Decode(tokens[i:end]))})
+				s.Pieces = append(s.Pieces, piece{Text: replaceControls(t.Decode(tokens[i:end]))})
 			} else {
 				s.Pieces = append(s.Pieces, piece{LeftOut: end - i})
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// drawn returns segments as text, with spans and their outcomes in brackets.
-func drawn(segments []segment) string {
+// segmentText returns segments as text, with spans and their outcomes in brackets.
+func segmentText(segments []segment) string {
 	var out strings.Builder
 	for _, s := range segments {
 		if s.Space {
@@ -46,10 +46,10 @@ func TestTagExample(t *testing.T) {
 		[]metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 5, End: 13, Type: "LOC"}}
 	v := newTagExampleView(tokenizer(t, `{"type":"byte"}`),
 		&TagExample{Row: 3, Tokens: bytes, Labels: labels, Answers: answers})
-	if got, want := drawn(v.Labels), "[Zoë|PER found] saw [Oslo|LOC missed]"; got != want {
+	if got, want := segmentText(v.Labels), "[Zoë|PER found] saw [Oslo|LOC missed]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := drawn(v.Answers), "[Zoë|PER right] [saw Oslo|LOC wrong]"; got != want {
+	if got, want := segmentText(v.Answers), "[Zoë|PER right] [saw Oslo|LOC wrong]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if v.Found != 1 || v.Missed != 1 || v.Invented != 1 || v.Part {
@@ -58,7 +58,7 @@ func TestTagExample(t *testing.T) {
 	words := tokenizer(t, `{"type":"listops"}`)
 	tokens := must.Get(words.Encode("[MAX 2 9 ]"))(t)
 	v = newTagExampleView(words, &TagExample{Tokens: tokens, Labels: []metrics.Span{{Start: 1, End: 3, Type: "N"}}})
-	if got, want := drawn(v.Labels), "[MAX [2 9|N missed] ]"; got != want {
+	if got, want := segmentText(v.Labels), "[MAX [2 9|N missed] ]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 
@@ -66,12 +66,15 @@ func TestTagExample(t *testing.T) {
 	long := slices.Repeat([]int32{'a' + 1}, n)
 	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`),
 		&TagExample{Tokens: long, Labels: []metrics.Span{{Start: 100, End: far, Type: "x"}}})
-	if got, want := drawn(v.Labels), fmt.Sprintf("…60…%s[%s…%d…%s|x missed]%s…%d…", a(around), a(around),
-		far-100-2*around, a(around), a(around), n-far-around); got != want || !v.Part {
+	if got, want := segmentText(v.Labels), fmt.Sprintf("…60…%s[%s…%d…%s|x missed]%s…%d…", letters(contextTokens),
+		letters(contextTokens),
+		far-100-2*contextTokens, letters(contextTokens), letters(contextTokens),
+		n-far-contextTokens); got != want || !v.Part {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := drawn(v.Answers), fmt.Sprintf("…60…%s…%d…%s…%d…", a(2*around), far-100-2*around, a(2*around),
-		n-far-around); got != want {
+	if got, want := segmentText(v.Answers), fmt.Sprintf("…60…%s…%d…%s…%d…", letters(2*contextTokens),
+		far-100-2*contextTokens, letters(2*contextTokens),
+		n-far-contextTokens); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	both := TagExample{Tokens: long}
@@ -79,7 +82,7 @@ func TestTagExample(t *testing.T) {
 		both.Labels = append(both.Labels, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
 	}
 	both.Answers = both.Labels
-	if got := drawn(newTagExampleView(tokenizer(t, `{"type":"byte"}`), &both).Answers); strings.Count(got,
+	if got := segmentText(newTagExampleView(tokenizer(t, `{"type":"byte"}`), &both).Answers); strings.Count(got,
 		"x right") != maxSpans {
 		t.Errorf("got %s, want maxSpans correct spans", got)
 	}
@@ -88,13 +91,13 @@ func TestTagExample(t *testing.T) {
 		many.Answers = append(many.Answers, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
 	}
 	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`), &many)
-	if got := drawn(v.Answers); strings.Count(got, "x wrong") != maxSpans ||
-		len(got) > 3*maxSpans*around || v.Invented != 100 {
+	if got := segmentText(v.Answers); strings.Count(got, "x wrong") != maxSpans ||
+		len(got) > 3*maxSpans*contextTokens || v.Invented != 100 {
 		t.Errorf("got %d characters and %d wrong spans: %s", len(got), v.Invented, got)
 	}
 }
 
-func a(n int) string { return strings.Repeat("a", n) }
+func letters(n int) string { return strings.Repeat("a", n) }
 
 // TestTags checks that the page has the scores of model and baselines, and escapes tagged text.
 func TestTags(t *testing.T) {

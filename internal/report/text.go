@@ -24,15 +24,15 @@ type piece struct {
 }
 
 const (
-	maxPieces = 1200 // maximum number of tokens shown as text
-	around    = 40   // tokens shown on each side of a token with a large weight, in longer sequences
-	heaviest  = 10   // number of tokens with large weights that are shown
+	maxPieces     = 1200 // maximum number of tokens shown as text
+	contextTokens = 40   // tokens shown on each side of a token with a large weight, in longer sequences
+	maxHeaviest   = 10   // number of tokens with large weights that are shown
 )
 
 // pieces returns a sequence as text, shaded by the pooling weights and underlined where sampled. A
 // long sequence is shown near its largest weights only; part is true then.
 func pieces(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation, s scale) (out []piece, part bool) {
-	sampled := sampledBy(e, len(tokens))
+	sampled := sampledMasses(e, len(tokens))
 	return textOf(t, tokens, shownTokens(e.Pooling), func(from, to int, p *piece) {
 		p.Style, p.Title = styleOf(from, to, e, s, sampled)
 	})
@@ -57,7 +57,7 @@ func textOf(t tokenizers.Tokenizer, tokens []int32, shown []bool, style func(fro
 		for !separate && end < len(tokens) && end < i+utf8.UTFMax && !utf8.FullRuneInString(t.Decode(tokens[i:end])) {
 			end++
 		}
-		p := piece{Text: visible(t.Decode(tokens[i:end])), Space: separate && i > 0}
+		p := piece{Text: replaceControls(t.Decode(tokens[i:end])), Space: separate && i > 0}
 		style(i, end, &p)
 		out = append(out, p)
 		i = end
@@ -68,16 +68,16 @@ func textOf(t tokenizers.Tokenizer, tokens []int32, shown []bool, style func(fro
 func styleOf(from, to int, e *sft.Explanation, s scale, sampled map[int][]mass) (css template.CSS, title string) {
 	weight := slices.Max(e.Pooling[from:to])
 	title = fmt.Sprintf("position %d, pooling %.3g", from, weight)
-	line := 0.0
+	opacity := 0.0
 	for at := from; at < to; at++ {
 		for _, m := range sampled[at] {
 			title += fmt.Sprintf("; layer %d sampled it, mass %.3g", m.layer+1, m.mass)
-			line = max(line, 0.3+0.7*m.share)
+			opacity = max(opacity, 0.3+0.7*m.share)
 		}
 	}
-	style := fmt.Sprintf("background:%s", shade("pooling", 0.75*s.fraction(weight)))
-	if line > 0 {
-		style += fmt.Sprintf(";border-bottom-color:%s", shade("sampled", line))
+	style := fmt.Sprintf("background:%s", cssColor("pooling", 0.75*s.fraction(weight)))
+	if opacity > 0 {
+		style += fmt.Sprintf(";border-bottom-color:%s", cssColor("sampled", opacity))
 	}
 	return template.CSS(style), title
 }
@@ -88,12 +88,12 @@ type mass struct {
 	mass, share float64
 }
 
-func sampledBy(e *sft.Explanation, n int) map[int][]mass {
+func sampledMasses(e *sft.Explanation, n int) map[int][]mass {
 	out := make(map[int][]mass)
 	for layer := range e.Layers {
 		l := &e.Layers[layer]
 		for i, at := range l.Positions {
-			out[int(at)] = append(out[int(at)], mass{layer, float64(l.Mass[i]), share(l, i)})
+			out[int(at)] = append(out[int(at)], mass{layer, float64(l.Mass[i]), relativeMass(l, i)})
 		}
 	}
 	return out
@@ -114,21 +114,21 @@ func shownTokens(weights []float32) []bool {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[b], weights[a]) })
-	for n, found := 0, 0; n < len(order) && found < heaviest; n++ {
+	for n, found := 0, 0; n < len(order) && found < maxHeaviest; n++ {
 		if shown[order[n]] { // near a larger weight
 			continue
 		}
 		found++
-		for i := max(0, order[n]-around); i < min(len(shown), order[n]+around); i++ {
+		for i := max(0, order[n]-contextTokens); i < min(len(shown), order[n]+contextTokens); i++ {
 			shown[i] = true
 		}
 	}
 	return shown
 }
 
-// visible replaces control characters by their Unicode pictures, and invalid bytes by their
+// replaceControls replaces control characters by their Unicode pictures, and invalid bytes by their
 // hexadecimal values.
-func visible(text string) string {
+func replaceControls(text string) string {
 	var out strings.Builder
 	for i, r := range text {
 		switch {
@@ -147,7 +147,7 @@ func visible(text string) string {
 	return out.String()
 }
 
-// shade returns a colour of the style sheet with an opacity.
-func shade(name string, opacity float64) string {
+// cssColor returns a colour of the style sheet with an opacity.
+func cssColor(name string, opacity float64) string {
 	return fmt.Sprintf("rgb(var(--%s) / %.2f)", name, opacity)
 }

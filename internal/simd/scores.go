@@ -2,9 +2,10 @@ package simd
 
 import "fmt"
 
-// Scores holds the kernels of sampled attention for a tile of pairs. Queries are across the lanes,
-// and each key is a row of stride floats. Numbers of queries are rounded up to two vectors, and
-// numbers of channels to one vector. The padding takes part in the computation and must be finite.
+// Scores holds the kernels of sampled attention for a tile of pairs. The lanes of a vector hold
+// different queries, and each key is a row of stride floats. Numbers of queries are rounded up to
+// two vectors, and numbers of channels to one vector. The padding takes part in the computation and
+// must be finite.
 type Scores struct {
 	Maxout, Lily Score
 
@@ -33,8 +34,8 @@ type Score struct {
 	//
 	//	dq[r] += Σ_j g[j][r] ∂score/∂q,  dk[j] += Σ_r g[j][r] ∂score/∂k
 	//
-	// The two derivatives of maxout are 1 and 0, or 0 and 1. For maxout, dk must initially contain
-	// Σ_r g[j][r] in every channel.
+	// Of the derivatives of maxout by q and k, one is 1 and the other is 0. For maxout, dk must
+	// initially contain Σ_r g[j][r] in every channel.
 	Backward func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int)
 }
 

@@ -47,8 +47,8 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-// kit runs the run.sh of a directory and returns its output and exit status.
-func kit(t *testing.T, dir string, env []string, args ...string) (string, int) {
+// runKit runs the run.sh of a directory and returns its output and exit status.
+func runKit(t *testing.T, dir string, env []string, args ...string) (string, int) {
 	t.Helper()
 	c := command(t, dir, env, args...)
 	out, err := c.CombinedOutput()
@@ -70,7 +70,7 @@ func command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 // TestPlan checks that the planned parts fit into nine minutes, including the time to stop them.
 func TestPlan(t *testing.T) {
 	for _, args := range [][]string{{"--plan"}, {"--plan", "--quick"}} {
-		out, status := kit(t, ".", nil, args...)
+		out, status := runKit(t, ".", nil, args...)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		if status != 0 || strings.Join(strings.Fields(lines[0]), " ") != "part planned at most" {
 			t.Fatalf("got status %d and output %s", status, out)
@@ -183,8 +183,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// nothingHangs checks that all processes of the fake program have ended.
-func nothingHangs(t *testing.T, dir string, want int) {
+// checkNoProcess checks that all processes of the fake program have ended.
+func checkNoProcess(t *testing.T, dir string, want int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "hanging*"))
 	if err != nil {
@@ -218,14 +218,14 @@ type line struct {
 
 // resultsOf returns the lines of results.jsonl by part, the outcome lines by part, and the number
 // of truncated lines.
-func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, torn int) {
+func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, truncated int) {
 	t.Helper()
 	lines, parts = map[string][]line{}, map[string][]line{}
 	for text := range strings.Lines(read(t, filepath.Join(results, "results.jsonl"))) {
 		var l line
 		switch err := json.Unmarshal([]byte(text), &l); {
 		case text == `{"part":"kernels","ceilings"`+"\n":
-			torn++
+			truncated++
 		case err != nil:
 			t.Errorf("%s: %v", text, err)
 		case l.Part == "parts":
@@ -234,7 +234,7 @@ func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, to
 			lines[l.Part] = append(lines[l.Part], l)
 		}
 	}
-	return lines, parts, torn
+	return lines, parts, truncated
 }
 
 // TestRun checks that failing parts are recorded, do not affect the results of other parts, and
@@ -244,13 +244,13 @@ func TestRun(t *testing.T) {
 	dir := fakeKit(t)
 	results := filepath.Join(dir, "results")
 	env := []string{"OUT=" + results, "PYTHON=" + filepath.Join(dir, "python")}
-	out, status := kit(t, dir, env)
+	out, status := runKit(t, dir, env)
 	if status != 1 || !strings.Contains(out, "a report of ") || !strings.Contains(out, "planned: incomplete\n") ||
 		!strings.Contains(out, "Not everything of sftseq succeeded") {
 		t.Errorf("got status %d and output %s", status, out)
 	}
-	nothingHangs(t, dir, 4)
-	lines, parts, torn := resultsOf(t, results)
+	checkNoProcess(t, dir, 4)
+	lines, parts, truncated := resultsOf(t, results)
 	for part, want := range map[string]int{"kit": 1, "python": 1, "devices": 1, "check": 1, "golden": 2, "loss": 2,
 		"listops": 2, "profile": 2, "presets": 8, "lengths": 4, "kernels": 2, "peer": 6, "peers": 4} {
 		if got := len(lines[part]); got != want {
@@ -264,8 +264,8 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: got %+v, want %q", part, got, want)
 		}
 	}
-	if t.Failed() || torn != 2 {
-		t.Fatalf("got output %s\nlines %+v\nparts %+v\n%d truncated lines", out, lines, parts, torn)
+	if t.Failed() || truncated != 2 {
+		t.Fatalf("got output %s\nlines %+v\nparts %+v\n%d truncated lines", out, lines, parts, truncated)
 	}
 	if l := lines["golden"][0]; l.Status != 3 || l.Error != `Error: "no" \ luck` ||
 		!strings.HasPrefix(l.Command, "sftseq check --golden") {
@@ -286,13 +286,13 @@ func TestRun(t *testing.T) {
 	// This program computes the kernels part.
 	write(t, filepath.Join(dir, "sftseq"), strings.Replace(fakeProgram, `printf '{"ceilings"'; exit 1`,
 		`echo '{"kernel":"gelu"}'`, 1))
-	if out, status := kit(t, dir, env, "--quick", "--part", "kernels"); status != 0 ||
+	if out, status := runKit(t, dir, env, "--quick", "--part", "kernels"); status != 0 ||
 		!strings.Contains(out, "a report of ") {
 		t.Errorf("got status %d and output %s", status, out)
 	}
-	again, parts, torn := resultsOf(t, results)
-	if torn != 0 || len(again["kernels"]) != 2 || again["kernels"][0].Kernel != "gelu" {
-		t.Errorf("got %d truncated lines and kernels %+v", torn, again["kernels"])
+	again, parts, truncated := resultsOf(t, results)
+	if truncated != 0 || len(again["kernels"]) != 2 || again["kernels"][0].Kernel != "gelu" {
+		t.Errorf("got %d truncated lines and kernels %+v", truncated, again["kernels"])
 	}
 	if p := parts["kernels"]; len(p) != 1 || p[0].Result != "ok" ||
 		!strings.HasPrefix(p[0].Note, "run alone on vulkan, 20") ||
@@ -304,7 +304,7 @@ func TestRun(t *testing.T) {
 	if !reflect.DeepEqual(lines, again) || len(parts) != 12 {
 		t.Errorf("got lines %+v\nafter repeating a part\n%+v\nparts %+v", lines, again, parts)
 	}
-	kit(t, dir, env, "--part", "info")
+	runKit(t, dir, env, "--part", "info")
 	if lines, _, _ := resultsOf(t, results); len(lines["kit"]) != 1 || len(lines["devices"]) != 1 ||
 		len(lines["python"]) != 1 {
 		t.Errorf("got %+v", lines)
@@ -312,18 +312,18 @@ func TestRun(t *testing.T) {
 
 	// Invalid arguments delete nothing.
 	before := read(t, filepath.Join(results, "results.jsonl"))
-	refused(t, dir, results, "no part \"kernel\"", 2, env, "--part", "kernel")
-	refused(t, dir, results, "no device vulkan:1", 1, append(env, "DEVICE=vulkan:1"))
+	checkRefused(t, dir, results, "no part \"kernel\"", 2, env, "--part", "kernel")
+	checkRefused(t, dir, results, "no device vulkan:1", 1, append(env, "DEVICE=vulkan:1"))
 	if after := read(t, filepath.Join(results, "results.jsonl")); after != before {
 		t.Errorf("got %s", after)
 	}
 }
 
-// refused checks that run.sh prints an error and leaves the results unchanged.
-func refused(t *testing.T, dir, results, want string, wantStatus int, env []string, args ...string) {
+// checkRefused checks that run.sh prints an error and leaves the results unchanged.
+func checkRefused(t *testing.T, dir, results, want string, wantStatus int, env []string, args ...string) {
 	t.Helper()
 	_, before := os.Stat(results)
-	out, status := kit(t, dir, env, args...)
+	out, status := runKit(t, dir, env, args...)
 	if status != wantStatus || !strings.HasPrefix(out, "run.sh: ") || !strings.Contains(out, want) {
 		t.Errorf("%v %v: got status %d and output %s", args, env, status, out)
 	}
@@ -354,7 +354,7 @@ func TestArguments(t *testing.T) {
 		{1, "no device vulkan:3", "DEVICE=vulkan:3", []string{"--part", "check"}},
 		{1, "no device vulkan:1", "DEVICE=vulkan:1", nil}, // the device exists, but cannot be used
 	} {
-		refused(t, dir, results, c.want, c.status, []string{"OUT=" + results, c.env}, c.args...)
+		checkRefused(t, dir, results, c.want, c.status, []string{"OUT=" + results, c.env}, c.args...)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestPyTorch(t *testing.T) {
 		t.Helper()
 		write(t, python, "#!/bin/sh\n"+program)
 		for _, part := range []string{"info", "peers"} {
-			if out, status := kit(t, dir, []string{"OUT=" + results, "PYTHON=" + python}, "--quick",
+			if out, status := runKit(t, dir, []string{"OUT=" + results, "PYTHON=" + python}, "--quick",
 				"--part", part); status != 0 {
 				t.Errorf("got status %d and output %s", status, out)
 			}
@@ -413,12 +413,12 @@ func TestHang(t *testing.T) {
 	dir := fakeKit(t)
 	write(t, filepath.Join(dir, "hang"), "")
 	results := filepath.Join(dir, "results")
-	out, status := kit(t, dir, []string{"OUT=" + results, "TIME=10"}, "--part", "profile")
+	out, status := runKit(t, dir, []string{"OUT=" + results, "TIME=10"}, "--part", "profile")
 	if status != 1 || !strings.Contains(out, "planned: out of time, run alone") ||
 		!strings.Contains(out, "a report of ") {
 		t.Errorf("got status %d and output %s", status, out)
 	}
-	nothingHangs(t, dir, 2)
+	checkNoProcess(t, dir, 2)
 	lines, parts, _ := resultsOf(t, results)
 	if p := parts["profile"]; len(p) != 1 || p[0].Result != "out of time" {
 		t.Errorf("got %+v", p)
@@ -457,5 +457,5 @@ func TestInterrupted(t *testing.T) {
 	if err := c.Wait(); err == nil || time.Since(begin) > 10*time.Second {
 		t.Errorf("got error %v after %v, want an error within 10 s", err, time.Since(begin))
 	}
-	nothingHangs(t, dir, 2)
+	checkNoProcess(t, dir, 2)
 }

@@ -16,27 +16,27 @@ import (
 // results holds the lines of the GPU kit by part. Each line has the name of its part and the output
 // of the part's command.
 type results struct {
-	about    []kitAbout
-	devices  []bench.DeviceResult
-	checks   []conformance.Summary
-	golden   []golden.Comparison
-	listops  []bench.ModelResult
-	profiles []bench.ModelResult
-	presets  []bench.ModelResult
-	lengths  []bench.ModelResult
-	torch    []torchResult // results for the preset of ListOps
-	torches  []torchResult // results for other presets
-	kernels  []bench.KernelMeasurement
-	ceilings []kitCeilings
-	losses   []kitLoss
-	parts    []kitPart
-	failures []kitFailure
-	lines    int // number of readable lines
-	torn     int // number of truncated lines
+	systems   []kitSystem
+	devices   []bench.DeviceResult
+	checks    []conformance.Summary
+	golden    []golden.Comparison
+	listops   []bench.ModelResult
+	profiles  []bench.ModelResult
+	presets   []bench.ModelResult
+	lengths   []bench.ModelResult
+	torch     []torchResult // results for the preset of ListOps
+	taskTorch []torchResult // results for other presets
+	kernels   []bench.KernelMeasurement
+	ceilings  []kitCeilings
+	losses    []kitLoss
+	parts     []kitPart
+	failures  []kitFailure
+	lines     int // number of readable lines
+	truncated int // number of truncated lines
 }
 
-// kitAbout holds the system and time of the run, and the versions of drivers and PyTorch.
-type kitAbout struct {
+// kitSystem holds the system and time of the run, and the versions of drivers and PyTorch.
+type kitSystem struct {
 	Date    string `json:"date"`
 	Version string `json:"version"`
 	System  string `json:"system"`
@@ -99,8 +99,8 @@ func (r *results) read(in io.Reader) error {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
-			if err := r.line(line); err != nil {
-				r.torn++
+			if err := r.decode(line); err != nil {
+				r.truncated++
 				continue
 			}
 			r.lines++
@@ -109,7 +109,7 @@ func (r *results) read(in io.Reader) error {
 	return lines.Err()
 }
 
-func (r *results) line(line []byte) error {
+func (r *results) decode(line []byte) error {
 	var kind struct {
 		Part     string          `json:"part"`
 		Command  string          `json:"command"`
@@ -119,27 +119,28 @@ func (r *results) line(line []byte) error {
 		return err
 	}
 	if kind.Command != "" {
-		return to(&r.failures)(line)
+		return appendTo(&r.failures)(line)
 	}
 	if kind.Ceilings != nil && kind.Part == "kernels" {
-		return to(&r.ceilings)(line)
+		return appendTo(&r.ceilings)(line)
 	}
-	about := to(&r.about)
-	keep, ok := map[string]func([]byte) error{
-		"kit": about, "driver": about, "python": about, "devices": to(&r.devices),
-		"check": to(&r.checks), "golden": to(&r.golden),
-		"listops": to(&r.listops), "profile": to(&r.profiles), "presets": to(&r.presets), "lengths": to(&r.lengths),
-		"peer": to(&r.torch), "peers": to(&r.torches), "kernels": to(&r.kernels),
-		"loss": to(&r.losses), "parts": to(&r.parts),
+	about := appendTo(&r.systems)
+	store, ok := map[string]func([]byte) error{
+		"kit": about, "driver": about, "python": about, "devices": appendTo(&r.devices),
+		"check": appendTo(&r.checks), "golden": appendTo(&r.golden),
+		"listops": appendTo(&r.listops), "profile": appendTo(&r.profiles), "presets": appendTo(&r.presets),
+		"lengths": appendTo(&r.lengths),
+		"peer":    appendTo(&r.torch), "peers": appendTo(&r.taskTorch), "kernels": appendTo(&r.kernels),
+		"loss": appendTo(&r.losses), "parts": appendTo(&r.parts),
 	}[kind.Part]
 	if !ok {
 		return fmt.Errorf("unknown part %q", kind.Part)
 	}
-	return keep(line)
+	return store(line)
 }
 
-// to returns a function that decodes a line and appends the result to a list.
-func to[T any](list *[]T) func(line []byte) error {
+// appendTo returns a function that decodes a line and appends the result to a list.
+func appendTo[T any](list *[]T) func(line []byte) error {
 	return func(line []byte) error {
 		var v T
 		err := json.Unmarshal(line, &v)

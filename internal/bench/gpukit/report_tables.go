@@ -38,7 +38,7 @@ func (r *results) markdown() string {
 
 // header adds the origin of the figures.
 func (r *results) header(p *page) {
-	for _, a := range r.about {
+	for _, a := range r.systems {
 		switch {
 		case a.Says != "":
 			p.line("%s", a.Says)
@@ -56,8 +56,8 @@ func (r *results) header(p *page) {
 			p.line("%s", m.Device)
 		}
 	}
-	if r.torn > 0 {
-		p.line("Lines that could not be read: %d.", r.torn)
+	if r.truncated > 0 {
+		p.line("Lines that could not be read: %d.", r.truncated)
 	}
 }
 
@@ -130,8 +130,8 @@ func (r *results) goldenTable() *mdTable {
 	return t
 }
 
-// what returns the name of a kind of measurement.
-func (x *torchResult) what() string {
+// pass returns the name of a kind of measurement.
+func (x *torchResult) pass() string {
 	if x.What == "infer" {
 		return bench.Forward
 	}
@@ -158,18 +158,18 @@ func (x *torchResult) program() string {
 func (r *results) listOpsTable() *mdTable {
 	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory",
 		"sftseq fp32 is", "sftseq mixed is")
-	for _, what := range []string{bench.Train, bench.Forward} {
+	for _, pass := range []string{bench.Train, bench.Forward} {
 		ours := map[device.Precision]float64{}
 		for _, m := range r.listops {
-			if m.What == what {
+			if m.What == pass {
 				ours[m.Precision] = m.TokensPerSec
-				t.add(what, "sftseq", string(m.Precision), bench.FormatRate(m.TokensPerSec),
+				t.add(pass, "sftseq", string(m.Precision), bench.FormatRate(m.TokensPerSec),
 					bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes), "", "")
 			}
 		}
 		for _, x := range r.torch {
-			if x.what() == what {
-				t.add(what, x.program(), x.Type, bench.FormatRate(x.TokensPerSec),
+			if x.pass() == pass {
+				t.add(pass, x.program(), x.Type, bench.FormatRate(x.TokensPerSec),
 					bench.FormatSeconds(x.Seconds), x.peak(),
 					ratio(ours[device.FP32], x.TokensPerSec), ratio(ours[device.Mixed], x.TokensPerSec))
 			}
@@ -205,15 +205,15 @@ func (r *results) presetsTable() *mdTable {
 	type measurement struct{ task, what string }
 	best := map[measurement]torchResult{}
 	var tasks []measurement // tasks that PyTorch measured, in order
-	for _, x := range slices.Concat(r.torch, r.torches) {
-		of := measurement{x.Task, x.what()}
-		if x.Model != "sft" || x.TokensPerSec <= best[of].TokensPerSec {
+	for _, x := range slices.Concat(r.torch, r.taskTorch) {
+		key := measurement{x.Task, x.pass()}
+		if x.Model != "sft" || x.TokensPerSec <= best[key].TokensPerSec {
 			continue
 		}
-		if _, known := best[of]; !known {
-			tasks = append(tasks, of)
+		if _, known := best[key]; !known {
+			tasks = append(tasks, key)
 		}
-		best[of] = x
+		best[key] = x
 	}
 	figure := func(x torchResult) string {
 		if x.TokensPerSec == 0 {
@@ -224,17 +224,17 @@ func (r *results) presetsTable() *mdTable {
 	}
 	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s",
 		"time", "memory", "PyTorch tokens/s", "sftseq is")
-	ours := map[measurement]bool{}
+	measured := map[measurement]bool{}
 	for _, m := range slices.Concat(r.listops, r.presets) {
-		of := measurement{strings.TrimSuffix(filepath.Base(m.Config), ".json"), m.What}
-		ours[of] = true
-		t.add(of.task, of.what, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch),
+		key := measurement{strings.TrimSuffix(filepath.Base(m.Config), ".json"), m.What}
+		measured[key] = true
+		t.add(key.task, key.what, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch),
 			bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes),
-			figure(best[of]), ratio(m.TokensPerSec, best[of].TokensPerSec))
+			figure(best[key]), ratio(m.TokensPerSec, best[key].TokensPerSec))
 	}
-	for _, of := range tasks {
-		if x := best[of]; !ours[of] {
-			t.add(of.task, of.what, none, strconv.Itoa(x.Length), strconv.Itoa(x.Batch), none,
+	for _, key := range tasks {
+		if x := best[key]; !measured[key] {
+			t.add(key.task, key.what, none, strconv.Itoa(x.Length), strconv.Itoa(x.Batch), none,
 				none, none, figure(x), none)
 		}
 	}
