@@ -78,7 +78,8 @@ func TestManyPoints(t *testing.T) {
 	}
 	e := row(3)
 	e.Edges = []seq.Edge{{Source: 0, Target: 1}, {Source: 1, Target: 0}}
-	if plane, what, _ := newPlane(space, e.Features, e.Edges); plane == nil || what != "nodes" || len(plane.Edges) != 1 {
+	plane, what, _ := newPlane(space, e.Features, e.Edges)
+	if plane == nil || what != "nodes" || len(plane.Edges) != 1 {
 		t.Errorf("got %+v of %s, want nodes with one edge", plane, what)
 	}
 	if newFeaturedView(masses, row(maxNodes)).Drawing == nil ||

@@ -66,10 +66,9 @@ func TestTagExample(t *testing.T) {
 	long := slices.Repeat([]int32{'a' + 1}, n)
 	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`),
 		&TagExample{Tokens: long, Labels: []metrics.Span{{Start: 100, End: far, Type: "x"}}})
-	if got, want := segmentText(v.Labels), fmt.Sprintf("…60…%s[%s…%d…%s|x missed]%s…%d…", letters(contextTokens),
-		letters(contextTokens),
-		far-100-2*contextTokens, letters(contextTokens), letters(contextTokens),
-		n-far-contextTokens); got != want || !v.Part {
+	context := letters(contextTokens)
+	if got, want := segmentText(v.Labels), fmt.Sprintf("…60…%s[%s…%d…%s|x missed]%s…%d…", context, context,
+		far-100-2*contextTokens, context, context, n-far-contextTokens); got != want || !v.Part {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got, want := segmentText(v.Answers), fmt.Sprintf("…60…%s…%d…%s…%d…", letters(2*contextTokens),
