@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// baseline is a simple model whose accuracy is compared with a trained model's accuracy. learn
+// baseline is a fast method whose accuracy is compared with the accuracy of a trained model. learn
 // receives the training rows in batches, finish completes training, and countCorrect counts the
 // correctly predicted rows of a batch.
 type baseline struct {
