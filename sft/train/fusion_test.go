@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -49,6 +50,23 @@ func TestFusion(t *testing.T) {
 		sft.NewFusion([]*sft.Model{one, two}, f, cpu.New(1)))
 	other := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 1)
 	must.Fail(t, "expected one prediction for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
+}
+
+// TestFitFusionKinds checks that members of one kind get equal weights, and members of different
+// kinds different weights.
+func TestFitFusionKinds(t *testing.T) {
+	rows, _ := writeSplits(t, config.Classification, 150, func(*rand.Rand, string, int) int { return 3 })
+	one, two := modeltest.RandomModel(configtest.TinyConfig(), 1), modeltest.RandomModel(configtest.TinyConfig(), 2)
+	weights := func(a, b string) []float64 {
+		t.Helper()
+		return must.Get(FitFusion(t.Context(), []Member{{"one", a, one}, {"two", b, two}}, rows, cpu.New(1), nil))(t).Weights
+	}
+	if w := weights("lexical", "lexical"); w[0] != w[1] || w[0] == 0 {
+		t.Errorf("got weights %v of members of one kind, want equal weights above 0", w)
+	}
+	if w := weights("lexical", "sft"); w[0] == w[1] {
+		t.Errorf("got weights %v of members of two kinds, want different weights", w)
+	}
 }
 
 // TestFusionExplains checks that a fusion of a linear model and a model that reads both ends of a
