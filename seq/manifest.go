@@ -94,8 +94,7 @@ func readManifest(dir string) (*Manifest, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(m); err != nil {
 		return nil, fmt.Errorf("%s: byte %d: expected the JSON object of a data set: %w (create the data set again)",
-			path,
-			decoder.InputOffset(), err)
+			path, decoder.InputOffset(), err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s: byte %d: expected one JSON object, found more", path, decoder.InputOffset())

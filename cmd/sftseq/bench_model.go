@@ -279,8 +279,8 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 		info, statErr := os.Stat(path)
 		if statErr != nil {
 			return nil, train.Settings{}, fmt.Errorf("%q: expected a config.json, a model directory or a task, such "+
-				"as text or text:paper (one of %s): %w", name, strings.Join(lra.Names(),
-				", "), atomicfile.Cause(statErr))
+				"as text or text:paper (one of %s): %w", name,
+				strings.Join(lra.Names(), ", "), atomicfile.Cause(statErr))
 		}
 		if info.IsDir() {
 			path = filepath.Join(path, "config.json")

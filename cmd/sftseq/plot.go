@@ -49,8 +49,8 @@ func plotRuns(c *cli.Context) error {
 			return err
 		}
 		if len(m.Train) == 0 && len(m.Validation) == 0 {
-			return fmt.Errorf("%s: expected a step of training or validation, found none yet", filepath.Join(dir,
-				"metrics.jsonl"))
+			return fmt.Errorf("%s: expected a step of training or validation, found none yet",
+				filepath.Join(dir, "metrics.jsonl"))
 		}
 		runs = append(runs, report.Run{Name: names[i], Metrics: m})
 	}

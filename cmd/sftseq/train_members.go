@@ -199,7 +199,10 @@ func (f *fusedRun) setDefaultSeeds(m *seq.Manifest) error {
 		isRun(filepath.Join(f.out, kinds[0].name)) {
 		return nil
 	}
-	return f.Set("seeds", kinds[0].seeds(m))
+	if seeds := kinds[0].seeds(m); seeds != "" {
+		return f.Set("seeds", seeds)
+	}
+	return nil
 }
 
 // plan lists the models with layers, and sets the flags of each kind. A kind with a started run

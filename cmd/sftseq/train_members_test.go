@@ -239,6 +239,12 @@ func TestDefaultSeeds(t *testing.T) {
 	done(t, "", slices.Concat(flags, []string{"--out", single, "--seed", "2", "--stop-at", "5"})...)
 	done(t, "", "train", "custom", "--out", single, "--resume")
 	equal(t, fmt.Sprint(must.Get(sft.ReadFusion(single))(t).Members), "[linear lexical]")
+	bytes := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")
+	output = done(t, "", "train", "custom", "--data", bytes, "--device", "cpu", "--hidden", "8", "--layers", "1",
+		"--steps", "20", "--stop-at", "5", "--out", filepath.Join(t.TempDir(), "bytes"))
+	contains(t, output, "stopped at step 5")
+	notContains(t, output, "--seeds")
 }
 
 // TestLexicalSeeds checks that many rows, many tokens and bytes get a single lexical member.

@@ -70,8 +70,8 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		from, sum)
 }
 
-// checkWeights returns an error if the weights of --class-weights differ from the weights with
-// which a run was started.
+// checkWeights returns an error if the weights of --class-weights differ from the weights that the
+// checkpoint from has.
 func checkWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {

@@ -122,8 +122,8 @@ func (x slowExecutable) Run(ctx context.Context, memory tensor.Binding, from, to
 	return x.Executable.Run(ctx, memory, from, to)
 }
 
-// TestMeasureExchange checks that the copy time per word is the mean of reading and writing, and
-// that the add time per word follows from a sum of all words.
+// TestMeasureExchange checks that the copy time per word is the mean of reading and writing. It also
+// checks that the add time per word follows from a sum of all words.
 func TestMeasureExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // synctest's clock advances only in Sleep
 		d := slow{cpu.New(1)}

@@ -49,8 +49,8 @@ func (f *Fusion) Fit(prior []float64, groups []int) *FusionFit {
 	return fit
 }
 
-// groupMeans returns a Fusion with one model per group, whose outputs are the means of the outputs
-// of the group's models, and the number of models of each group.
+// groupMeans returns a Fusion with one model per group, and the number of models of each group. The
+// outputs of a group's model are the mean outputs of the models in the group.
 func (f *Fusion) groupMeans(groups []int) (*Fusion, []int) {
 	sizes := make([]int, slices.Max(groups)+1)
 	for _, g := range groups {

@@ -7,9 +7,8 @@ import (
 )
 
 // Collect builds the vocabulary of rows in blocks. eachRow must call visit for each row of a block.
-// Collect calls eachRow on several threads. Unless all n-grams are kept, a first pass counts the rows
-// of each cell. Another pass collects the slots. The result does not depend on the number of
-// threads.
+// Collect calls eachRow on several threads. Unless all n-grams are kept, a first pass counts each
+// cell's rows. Another pass collects the slots. The result does not depend on the number of threads.
 func Collect(ctx context.Context, o Options, blocks, threads int,
 	eachRow func(block int, visit func(a, b []int32)) error) (*Vocabulary, error) {
 	if err := o.Validate(); err != nil {

@@ -34,7 +34,7 @@ type Score struct {
 	//
 	//	dq[r] += Σ_j g[j][r] ∂score/∂q,  dk[j] += Σ_r g[j][r] ∂score/∂k
 	//
-	// Of the derivatives of maxout by q and k, one is 1 and the other is 0. For maxout, dk must
+	// One derivative of maxout, by q or by k, is 1 and the other is 0. For maxout, dk must
 	// initially contain Σ_r g[j][r] in every channel.
 	Backward func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int)
 }

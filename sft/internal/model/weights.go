@@ -91,8 +91,8 @@ func CheckSize(size int64, c *config.Config) error {
 		words(objectiveOf(c).parameters(c)))
 	if minBytes > float64(size) {
 		return fmt.Errorf("the file is incomplete, or belongs to another model: found %d bytes, "+
-			"expected at least %.0f by %s", size,
-			minBytes, ConfigFile)
+			"expected at least %.0f by %s",
+			size, minBytes, ConfigFile)
 	}
 	return nil
 }
