@@ -20,8 +20,7 @@ func duplet(r *recorder, k tensor.Duplet) {
 		r.dispatch(dispatch{shader: "duplet", groups: blocks(rows, dupletRows),
 			push: []uint32{uint32(d), axis(k.Y), uint32(rows), uint32(first), uint32(n)},
 			operands: []operand{y, write(k.P), read(rowsOf(k.X, first, n)), read(k.Noised), read(k.Top),
-				read(k.Partner), read(k.Count),
-				read(k.Batch.Offset), read(k.Batch.SampleOffset)}})
+				read(k.Partner), read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}})
 	})
 }
 
@@ -43,8 +42,7 @@ func dupletBackward(r *recorder, k tensor.DupletBackward) {
 			push: []uint32{uint32(d), uint32(heads), axis(k.DY), uint32(rows), uint32(first), uint32(n),
 				boolWord(first+n == tokens)},
 			operands: []operand{update(slice(k.DX)), update(k.DScore), read(k.DY), read(k.DP), read(k.P),
-				read(slice(k.X)), read(k.Noised),
-				read(k.Top), read(k.Partner), read(k.Count), read(k.Batch.Offset),
-				read(k.Batch.SampleOffset), update(differences)}})
+				read(slice(k.X)), read(k.Noised), read(k.Top), read(k.Partner), read(k.Count),
+				read(k.Batch.Offset), read(k.Batch.SampleOffset), update(differences)}})
 	})
 }

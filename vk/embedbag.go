@@ -6,9 +6,9 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(embedBag), kernel(embedBagBackward)) }
 
-// embedBag sums rows of a table. If the table has several blocks, each launch adds the rows of one
-// block that one slot of the tokens refers to. The terms are added in the same order as in a single
-// launch, because each row is in only one block.
+// embedBag sums rows of a table. If the table spans several blocks, each launch handles one
+// block of the table and one column of Row. This adds the terms in the same order as a single launch
+// would, because each row of the table is in only one block.
 func embedBag(r *recorder, k tensor.EmbedBag) {
 	rows, groups := k.Table.Shape[0], k.Row.Width()
 	size, step := blockRows(k.Y.Width(), 0), 1
@@ -21,9 +21,8 @@ func embedBag(r *recorder, k tensor.EmbedBag) {
 		eachBlock(groups, step, func(from, count int) {
 			eachBlock(rows, size, func(first, n int) {
 				scaled := from+count == groups && first+n == rows
-				r.dispatch(e.elements("embedbag", write(e.slice(k.Y)), read(e.slice(x)), read(rowsOf(k.Table, first,
-					n)),
-					read(e.slice(k.Row)), read(e.slice(k.Scale))).
+				r.dispatch(e.elements("embedbag", write(e.slice(k.Y)), read(e.slice(x)),
+					read(rowsOf(k.Table, first, n)), read(e.slice(k.Row)), read(e.slice(k.Scale))).
 					withPush(uint32(groups), uint32(from), uint32(from+count), uint32(first), uint32(n),
 						boolWord(scaled)))
 				x = k.Y

@@ -28,9 +28,8 @@ func TestSubgroups(t *testing.T) {
 	}
 }
 
-// subgroupShaders maps each shader that reads the size of its subgroup, or the rank in it, to the
-// conformance suite of its kernel. Cooperative matrices also depend on the subgroup, but Mesa's
-// driver does not support them.
+// subgroupShaders maps each shader that uses subgroup operations to the conformance suite of its
+// kernel. Cooperative matrices also depend on the subgroup, but Mesa's driver does not support them.
 var subgroupShaders = map[string]string{
 	"attention_backward_leak": "attention",
 	"embed_backward":          "embed",
@@ -42,8 +41,8 @@ var subgroupShaders = map[string]string{
 }
 
 // usesSubgroup reports whether a conformance case launches one of subgroupShaders. Other cases
-// need no run with subgroups of more than 8. More invocations run in lockstep there, so a shader that
-// ignores its subgroup fails in smaller subgroups if it fails at any size.
+// run only with subgroups of up to 8. Their shaders do not depend on the subgroup size, and a missing
+// barrier shows up first in small subgroups, where fewer invocations run in lockstep.
 func usesSubgroup(suite, name string) bool {
 	if suite == "attention" { // the backward pass launches such a shader only for these options
 		return strings.HasPrefix(name, "attention_backward ") && strings.Contains(name, "score 0, probability 0")
@@ -68,6 +67,6 @@ func TestSubgroupShaders(t *testing.T) {
 		}
 	}
 	if want := slices.Sorted(maps.Keys(subgroupShaders)); !slices.Equal(found, want) {
-		t.Errorf("%q use subgroup operations, want %q", found, want)
+		t.Errorf("shaders that use subgroup operations: got %q, want %q", found, want)
 	}
 }

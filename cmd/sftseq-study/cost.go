@@ -147,11 +147,13 @@ func (c *costs) report(ctx context.Context, r *report) (err error) {
 		}
 	}
 	r.title, r.charts = "Time of the parts of a layer", []chart.Chart{picture}
-	r.note("%s; threads %d, sequences %d, medians of %d runs. The rate of a part is that of its full count.", d.Name(),
-		c.threads, costSequences, c.reps)
-	r.note(`The paper (Table 7) prints these counts for 1,024 tokens of 256 channels. They fit two
-sequences, 16 heads and a relation of two numbers a pair; its counts of sampling and of the
-remainder are printed, no formula fits them. It omits the score and the weighted sum.`)
-	r.note("Here the relative encoding is read from tables, which takes other operations than the paper's two linear layers for each pair.")
+	r.note("%s; threads %d, sequences %d, medians of %d runs. The rate of a part is its full count of operations "+
+		"divided by its time.", d.Name(), c.threads, costSequences, c.reps)
+	r.note(`The paper (Table 7) prints these counts for 1,024 tokens of 256 channels. Formulas for two
+sequences, 16 heads and relations of two numbers per pair reproduce them, except the counts of
+sampling and of the remainder, which are copied from the table. The paper omits the score and the
+weighted sum.`)
+	r.note("Here, the relative encoding is read from tables, so its operations differ from those of the paper's two " +
+		"linear layers per pair.")
 	return nil
 }

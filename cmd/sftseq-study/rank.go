@@ -17,9 +17,9 @@ var rankStudy = &study{
 	help: `Begins with the same vector for every token and applies layers with random weights, in
 float64, for each probability function. After each layer it computes three ranks of the
 matrix of all tokens: with the tolerance of float32, as in the paper, with a tenth of this
-tolerance, and the entropy rank, which needs no tolerance. The paper's size, --layers 100 --draws 30,
+tolerance, and the effective rank, which needs no tolerance. The paper's size, --layers 100 --draws 30,
 takes more than an hour on one core.`,
-	columns: []string{"probability", "layer", "rank", "rank, tolerance/10", "entropy rank"},
+	columns: []string{"probability", "layer", "rank", "rank, tolerance/10", "effective rank"},
 	prepare: func(f *flags) measurement {
 		m := &rankMeasurement{probabilities: []string{leakyReLU, relu, softmax}}
 		f.intFlag(&m.tokens, "tokens", 256, 1, 1<<14, "tokens")
@@ -38,7 +38,7 @@ func (r *rankMeasurement) report(ctx context.Context, out *report) error {
 	}
 	layer := chart.Axis{Label: "layer"}
 	ranks, entropies := newChart("Rank with the tolerance of float32", layer, chart.Axis{Label: "rank", Zero: true}),
-		newChart("Entropy rank", layer, chart.Axis{Label: "rank"})
+		newChart("Effective rank", layer, chart.Axis{Label: "rank"})
 	for n := range r.probabilities {
 		var layers []int
 		var rank, entropy []spread
@@ -136,7 +136,7 @@ func (r *rankMeasurement) run(ctx context.Context, progress func(n int)) (out []
 			for _, s := range s {
 				single, tenth = append(single, float64(s.rank(singlePrecision))),
 					append(tenth, float64(s.rank(singlePrecision/10)))
-				entropy = append(entropy, s.entropyRank())
+				entropy = append(entropy, s.effectiveRank())
 			}
 			out = append(out, rankPoint{probability, l + 1, newSpread(single), newSpread(tenth), newSpread(entropy),
 				r.draws, r.tokens, r.width, r.seed})

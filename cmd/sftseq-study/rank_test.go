@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestSpectrum checks the ranks and the entropy rank of known matrices.
+// TestSpectrum checks the ranks and the effective rank of known matrices.
 func TestSpectrum(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -30,9 +30,9 @@ func TestSpectrum(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.rank(singlePrecision) != c.rank || s.rank(singlePrecision/10) != c.tenth ||
-			math.Abs(s.entropyRank()-c.entropy) > 1e-8 {
-			t.Errorf("%s: ranks %d and %d, entropy rank %v; want %d, %d, %v", c.name, s.rank(singlePrecision),
-				s.rank(singlePrecision/10), s.entropyRank(), c.rank, c.tenth, c.entropy)
+			math.Abs(s.effectiveRank()-c.entropy) > 1e-8 {
+			t.Errorf("%s: ranks %d and %d, effective rank %v; want %d, %d, %v", c.name, s.rank(singlePrecision),
+				s.rank(singlePrecision/10), s.effectiveRank(), c.rank, c.tenth, c.entropy)
 		}
 	}
 }
@@ -54,8 +54,8 @@ func TestSpectrumOfAlikeRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.rank(singlePrecision) != 1 || s.entropyRank() != 1 {
-			t.Errorf("draw %d: rank %d, entropy rank %v", example, s.rank(singlePrecision), s.entropyRank())
+		if s.rank(singlePrecision) != 1 || s.effectiveRank() != 1 {
+			t.Errorf("draw %d: rank %d, effective rank %v", example, s.rank(singlePrecision), s.effectiveRank())
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestRank(t *testing.T) {
 			low, high = 2, 24 // ranks of 96
 		}
 		if p.Single.Min < low || p.Single.Max > high || p.Entropy.Max > 1.2 || p.Entropy.Min < 1-1e-9 {
-			t.Errorf("%s, layer %d: rank %+v, entropy rank %+v; expected a rank from %v to %v", p.Probability, p.Layer,
+			t.Errorf("%s, layer %d: rank %+v, effective rank %+v; expected a rank from %v to %v", p.Probability, p.Layer,
 				p.Single, p.Entropy, low, high)
 		}
 	}

@@ -32,7 +32,7 @@ type report struct {
 
 	rows   [][]string // rows of the table
 	points []any      // lines of points.jsonl
-	title  string     // title of the picture
+	title  string     // title of the figure
 	charts []chart.Chart
 	notes  []string // below the table
 }
@@ -67,9 +67,9 @@ func (r *report) finish(w io.Writer) error {
 	if err := os.MkdirAll(r.dir, 0o777); err != nil {
 		return err
 	}
-	picture, points := filepath.Join(r.dir, r.study.name+".svg"), filepath.Join(r.dir, pointsName)
+	figure, points := filepath.Join(r.dir, r.study.name+".svg"), filepath.Join(r.dir, pointsName)
 	scene := chart.Figure{Title: r.title, Charts: r.charts}.Scene()
-	if err := atomicfile.Write(picture, func(w io.Writer) error { return scene.Write(w, "svg") }); err != nil {
+	if err := atomicfile.Write(figure, func(w io.Writer) error { return scene.Write(w, "svg") }); err != nil {
 		return err
 	}
 	if err := atomicfile.Write(points, func(w io.Writer) error {
@@ -87,7 +87,7 @@ func (r *report) finish(w io.Writer) error {
 	for _, row := range append([][]string{r.study.columns}, r.rows...) {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	r.note("%s and %s", points, picture)
+	r.note("%s and %s", points, figure)
 	for _, n := range r.notes {
 		fmt.Fprintf(t, "\n%s\n", n)
 	}
@@ -161,7 +161,7 @@ func addLine(c *chart.Chart, n int, name string, points []chart.Datum) {
 	c.Series = append(c.Series, chart.Series{Name: name, Style: chart.StyleOf(n), Points: points})
 }
 
-// manyPoints is the number of points from which on a line has no markers.
+// manyPoints is a number of points. Lines with at least manyPoints points are drawn without markers.
 const manyPoints = 20
 
 // addBand draws means as the n-th line of a chart. If the values of a point differ, it also draws

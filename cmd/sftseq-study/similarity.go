@@ -15,12 +15,11 @@ import (
 
 var similarityStudy = &study{
 	name:    "similarity",
-	summary: "similarity of the tokens of a trained model after each layer",
-	help: `Reads rows with a trained model and measures the tokens after each layer: the mean cosine
-of all pairs of a sequence, the rank of the matrix of its tokens with the tolerance
-of float32, and the entropy rank, each as the mean over the sequences. Layer 0 is the input of
-the first layer.`,
-	columns: []string{"layer", "cosine", "rank", "entropy rank"},
+	summary: "similarity of the tokens after each layer of a trained model",
+	help: `Runs a trained model and measures the token representations after each layer: the mean pairwise
+cosine similarity, the numerical rank with the tolerance of float32, and the effective rank, each
+averaged over the sequences. Layer 0 is the input of the first layer.`,
+	columns: []string{"layer", "cosine", "rank", "effective rank"},
 	prepare: func(f *flags) measurement {
 		m, rows := f.modelFlags(), 0
 		f.intFlag(&rows, "rows", 32, 1, 1<<20, "rows to measure")
@@ -50,7 +49,7 @@ func (m *trainedModel) measureSimilarity(ctx context.Context, r *report, rows in
 	}
 	defer scorer.Close()
 	width := m.Config.HiddenSize
-	measures := make([][3][]float64, m.Config.NumLayers+1) // cosine, rank and entropy rank of each layer
+	measures := make([][3][]float64, m.Config.NumLayers+1) // cosine, rank and effective rank of each layer
 	progress := r.progress(rows, "rows")
 	for i := range rows {
 		examples, err := m.examples(i, 1)
@@ -92,17 +91,18 @@ func (m *trainedModel) measureSimilarity(ctx context.Context, r *report, rows in
 	cosines, ranks := newChart("Mean cosine of two tokens", layer, chart.Axis{Label: "cosine"}),
 		newChart("Rank of the tokens", layer, chart.Axis{Label: "rank", Zero: true})
 	addBand(&cosines, 0, "", layers, cosine)
-	addBand(&ranks, 0, "by the tolerance of float32", layers, rank)
-	addBand(&ranks, 1, "by entropy", layers, entropy)
+	addBand(&ranks, 0, "numerical, tolerance of float32", layers, rank)
+	addBand(&ranks, 1, "effective", layers, entropy)
 	r.title, r.charts = "Tokens after each layer of a trained model", []chart.Chart{cosines, ranks}
-	r.note(`The paper: in a model that reads only relations (ModelNet40, 32 clouds of 1,024 tokens, 256
-channels), tokens become dissimilar from about layer 5, and their rank approaches 256.`)
+	r.note(`The paper: in a model whose only input is the relations of its tokens (ModelNet40, 32 clouds of
+1,024 tokens, 256 channels), tokens become dissimilar from about layer 5, and their rank
+approaches 256.`)
 	r.note("Here: %s, of which %d sequences were measured; width %d.", m.describe(), len(measures[0][0]), width)
 	return nil
 }
 
 // tokenSimilarity measures at least two rows of width channels. It returns the mean cosine over all
-// pairs, the rank with the tolerance of float32, and the entropy rank. With unit vectors u the mean
+// pairs, the rank with the tolerance of float32, and the effective rank. With unit vectors u the mean
 // cosine is (‖Σ u_i‖² − n) / (n(n − 1)). The cosine with a row of zeros is 0.
 func tokenSimilarity(rows []float32, width int) (out [3]float64, err error) {
 	n := len(rows) / width
@@ -128,5 +128,5 @@ func tokenSimilarity(rows []float32, width int) (out [3]float64, err error) {
 	}
 	pairs := float64(n) * float64(n-1)
 	return [3]float64{(dot(sum, sum) - float64(nonzero)) / pairs, float64(s.rank(singlePrecision)),
-		s.entropyRank()}, nil
+		s.effectiveRank()}, nil
 }

@@ -60,11 +60,11 @@ func (s spectrum) rank(precision float64) (n int) {
 	return n
 }
 
-// entropyRank returns exp(−Σ p·log p) with p = σ/Σσ. It is 1 for a single nonzero value, and the
-// number of values if all are equal. It needs no tolerance.
+// effectiveRank returns exp(−Σ p·log p) with p = σ/Σσ. It is 1 for a single nonzero singular value,
+// and the number of singular values if all are equal. It needs no tolerance.
 //
 // Source: Roy, Vetterli, "The effective rank", EUSIPCO 2007.
-func (s spectrum) entropyRank() float64 {
+func (s spectrum) effectiveRank() float64 {
 	total, entropy := 0.0, 0.0
 	for _, v := range s.values {
 		total += v

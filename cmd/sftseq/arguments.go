@@ -75,8 +75,8 @@ func separateFlags(flags []cli.Flag, commands []*cli.Command,
 	return flagArgs, arguments, nil
 }
 
-// modelArgument makes the first argument of a command with --model the value of that flag, unless
-// the flag is set. With --verify, which needs no model, the arguments stay files.
+// modelArgument passes the first argument as --model, if the command has that flag and it is not set.
+// With --verify, which needs no model, all arguments remain files.
 func modelArgument(flags []cli.Flag, flagArgs, arguments []string) (_, _ []string) {
 	if _, ok := findFlag(flags, "model").(*cli.StringFlag); !ok || len(arguments) == 0 ||
 		strings.HasPrefix(arguments[0], "-") {

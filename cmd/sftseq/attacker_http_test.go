@@ -35,14 +35,15 @@ var (
 func checkAttackRequests(t *testing.T, server attackedProcess) {
 	t.Helper()
 	for _, r := range append(broken, longText, largeBody, wrongToken, vectors) {
-		if status, answer, err := server.request(http.DefaultClient, r.path, r.token, r.body); err != nil ||
+		if status, response, err := server.request(http.DefaultClient, r.path, r.token, r.body); err != nil ||
 			status != r.status {
-			t.Errorf("%s %.60s: %d %.200s, %v, want %d", r.path, r.body, status, answer, err, r.status)
+			t.Errorf("%s %.60s: got status %d, response %.200s, error %v; want status %d", r.path, r.body, status,
+				response, err, r.status)
 		}
 	}
 }
 
-// post writes a request with a body of the length in its header.
+// post writes a POST request whose Content-Length matches its body.
 func (a *attacker) post(r webRequest) bool {
 	_, err := fmt.Fprintf(a.out,
 		"POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",

@@ -24,7 +24,7 @@ var attacks = []struct {
 	run     func(*attacker)
 	http    bool
 }{
-	{name: "nothing", clients: 2, run: (*attacker).nothing},
+	{name: "busy-loop", clients: 2, run: (*attacker).busyLoop},
 	{name: "pipeline", clients: 1, run: (*attacker).pipeline},
 	{name: "pipelines", clients: 16, run: (*attacker).pipeline},
 	{name: "never-readers", clients: 20, run: (*attacker).neverRead},
@@ -34,7 +34,7 @@ var attacks = []struct {
 	{name: "edits", clients: 2, run: (*attacker).edits},
 	{name: "front-edits", clients: 2, run: (*attacker).frontEdits},
 	{name: "large-messages", clients: 4, run: (*attacker).largeMessages},
-	{name: "http-nothing", clients: 2, run: (*attacker).nothing, http: true},
+	{name: "http-busy-loop", clients: 2, run: (*attacker).busyLoop, http: true},
 	{name: "http-long-texts", clients: 16, run: (*attacker).longTexts, http: true},
 	{name: "http-broken-bodies", clients: 16, run: (*attacker).brokenBodies, http: true},
 	{name: "http-large-bodies", clients: 4, run: (*attacker).largeBodies, http: true},
@@ -80,7 +80,7 @@ func attackUntilKilled(server, name string) {
 	os.Exit(1)
 }
 
-// attacker is one connection of a client.
+// attacker is one connection of an attacking client.
 type attacker struct {
 	conn net.Conn
 	out  *bufio.Writer
@@ -107,9 +107,9 @@ func (a *attacker) notify(method, params string) bool {
 // jsonText returns a JSON string of about n bytes.
 func jsonText(n int) string { return `"` + strings.Repeat("x y ", n/4) + `"` }
 
-// nothing keeps a core busy without requests. It shows the slowdown that comes from the machine and
-// not from the server.
-func (a *attacker) nothing() {
+// busyLoop keeps a core busy and sends no requests. It shows the slowdown that comes from the machine
+// and not from the server.
+func (a *attacker) busyLoop() {
 	for n := 0; ; n++ {
 		runtime.KeepAlive(n)
 	}
@@ -130,7 +130,7 @@ func (a *attacker) neverRead() {
 	}
 }
 
-// bareLines sends short texts as bare JSON lines, as for predict.
+// bareLines sends short texts as JSON lines without a JSON-RPC envelope, the input of predict.
 func (a *attacker) bareLines() {
 	a.drain()
 	for line := `{"text":` + jsonText(100) + "}"; a.send(line); {

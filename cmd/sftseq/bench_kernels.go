@@ -17,7 +17,7 @@ func benchKernelsCommand() *cli.Command {
 
 Example: sftseq bench kernels --only attention`,
 		Description: `Runs each kernel for about 0.3 seconds on operands of the paper's model of ListOps, and prints the
-median time (on a GPU the mean of the device's own clock), its rate, and the fraction of the ceiling:
+median time (on a GPU the mean of the device's own clock), its rate, and the fraction of peak:
 the rate of loops that only compute, or copy. More: docs/performance.md`,
 		Flags:  benchFlags(&cli.StringFlag{Name: "only", Usage: "measure kernels whose names contain `NAME`"}),
 		Action: benchKernels,
@@ -35,10 +35,10 @@ func benchKernels(c *cli.Context) error {
 	if len(kernels) == 0 {
 		return usage(c, "--only %q: expected a part of a kernel's name", c.String("only"))
 	}
-	report := newResults(c, 2, "kernel", "size", "time", "rate", "of the ceiling")
+	report := newResults(c, 2, "kernel", "size", "time", "rate", "of peak")
 	progress := newBenchProgress(c.App.ErrWriter, len(kernels)+1)
 	var ceilings *bench.Ceilings
-	if err := progress.measure("the ceilings", func() (err error) {
+	if err := progress.measure("peak rates", func() (err error) {
 		if ceilings, err = bench.NewCeilings(d, benchThreads(c)); err == nil && ceilings != nil {
 			err = ceilings.MeasureMemory()
 		}

@@ -34,8 +34,8 @@ Examples: sftseq bench model --config listops --batch 8
           sftseq bench model --config text:quick --length 1024 --what train --profile
           sftseq bench model --device vulkan --profile --what train`,
 		Description: `Measures a model with fresh weights on random tokens, points or graphs: forward as predict does, train
-as a step of training. Prints tokens a second, seconds (medians after a warm-up), the fraction of the
-ceiling (the rate of a loop of float32 multiply-adds) and the peak memory. --profile adds the share of
+as a step of training. Prints tokens a second, seconds (medians after a warm-up), the fraction of peak
+(the rate of a loop of float32 multiply-adds) and the peak memory. --profile adds the share of
 each kernel. More: docs/performance.md`,
 		Flags: benchFlags(append(group(modelGroup,
 			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name,
@@ -47,7 +47,7 @@ each kernel. More: docs/performance.md`,
 			&cli.StringFlag{Name: "length", Usage: "measure rows of `N,…` tokens",
 				DefaultText: "2048, or the most that the model accepts"},
 			&cli.StringFlag{Name: "batch", Value: "8", Usage: "measure batches of `B,…` rows"},
-			&cli.IntFlag{Name: "edges-per-node", Value: bench.UsualEdges,
+			&cli.IntFlag{Name: "edges-per-node", Value: bench.DefaultEdges,
 				Usage: "draw `N` edges into a node of a graph on average"},
 			&cli.StringFlag{Name: "what", Value: "both", Usage: "measure `PASS`: forward, train or both"},
 			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repeat `N` times"},
@@ -76,9 +76,9 @@ func benchModel(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	report := newResults(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "of the ceiling", "peak memory")
+	report := newResults(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "of peak", "peak memory")
 	progress := newBenchProgress(c.App.ErrWriter, 1+len(m.passes)*len(m.lengths)*len(m.batches))
-	if err := progress.measure("the ceiling", func() error { return m.measureCeilings(c) }); err != nil {
+	if err := progress.measure("peak rates", func() error { return m.measureCeilings(c) }); err != nil {
 		return err
 	}
 	var results []bench.ModelResult

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// tinyConfig returns the configuration of a golden model, which limits the length of a sequence.
+// tinyConfig returns the path to the configuration of a golden model.
 func tinyConfig() string { return goldenPath("pre", "config.json") }
 
 // decodeLines reads lines of JSON and fails on unknown keys.
@@ -57,7 +57,7 @@ func TestBenchKernels(t *testing.T) {
 	}
 	status, out, _ := program(nil, "bench", "kernels", "--only", "embed")
 	if status != exitOK || !strings.HasPrefix(out, "kernel          size") ||
-		!strings.Contains(out, "\nembed backward  17×128") || !strings.Contains(out, "ceilings in float32: ") {
+		!strings.Contains(out, "\nembed backward  17×128") || !strings.Contains(out, "peak rates in float32: ") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	refuse(t, exitUsage, `--only "matmul"`, "", "bench", "kernels", "--only", "matmul")
@@ -99,7 +99,7 @@ func TestBenchModelJSON(t *testing.T) {
 			t.Errorf("unexpected result: %+v", r)
 		}
 		if r.Operations <= 0 || r.Ceiling <= 0 || r.Ceiling > 1 {
-			t.Errorf("%v operations per token, want more than 0; %v of the ceiling, want at most 1", r.Operations,
+			t.Errorf("%v operations per token, want more than 0; %v of peak, want at most 1", r.Operations,
 				r.Ceiling)
 		}
 	}
@@ -130,10 +130,10 @@ func TestBenchModelGenerated(t *testing.T) {
 		edges  int
 	}{
 		{lra.Shapes.Name, nil, 0},
-		{lra.GraphsName, nil, bench.UsualEdges},
-		{lra.GraphsName, []string{"--edges-per-node", "40"}, 40}, // more than the default, bench.UsualEdges
+		{lra.GraphsName, nil, bench.DefaultEdges},
+		{lra.GraphsName, []string{"--edges-per-node", "40"}, 40}, // more than the default
 		{goldenPath("clouds"), []string{"--length", "5000"}, 0},
-		{goldenPath("graphs"), []string{"--length", "5000"}, bench.UsualEdges},
+		{goldenPath("graphs"), []string{"--length", "5000"}, bench.DefaultEdges},
 	} {
 		args := append([]string{"bench", "model", "--config", c.config, "--k", "16", "--batch", "1", "--reps", "1",
 			"--length", "100", "--json"}, c.more...)

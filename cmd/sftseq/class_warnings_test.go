@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSimilarNames checks that names that a person would read as the same name form a group.
+// TestSimilarNames checks that similarNames groups names that a reader would take for the same name.
 func TestSimilarNames(t *testing.T) {
 	for _, c := range []struct {
 		names []string
@@ -38,13 +38,13 @@ func TestSimilarNames(t *testing.T) {
 			`["non-fiction" and "Nonfiction"]`},
 	} {
 		if got := fmt.Sprint(similarNames(c.names)); got != c.want {
-			t.Errorf("%q: %s, expected %s", c.names, got, c.want)
+			t.Errorf("%q: got %s, want %s", c.names, got, c.want)
 		}
 	}
 }
 
-// TestClassWarnings checks that convert and train warn once of each indication that classes are
-// wrong.
+// TestClassWarnings checks that convert and train print each warning about suspicious classes exactly
+// once.
 func TestClassWarnings(t *testing.T) {
 	rows := func(split string, label ...string) (text string) {
 		for i := range 40 {
@@ -66,9 +66,9 @@ func TestClassWarnings(t *testing.T) {
 		{"a class without rows", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good",
 			"bad"), []string{"--labels", "bad,good,ugly"},
 			[]string{"1 of 3 classes have no row in any split: ugly\n"}},
-		{"a class that only test has", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"),
+		{"a class only in test", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"),
 			nil, []string{"1 of 3 classes have no row in train, so models cannot learn them: c\n"}},
-		{"a label of several that only test has", rows("train", "a", "b") + rows("val", "a", "a|b") + rows("test", "a",
+		{"a label only in test, with several labels per row", rows("train", "a", "b") + rows("val", "a", "a|b") + rows("test", "a",
 			"b|c"), []string{"--label-separator", "|"},
 			[]string{"1 of 3 classes have no row in train, so models cannot learn them: c\n"}},
 		{"a class of one row", rows("train", "a", "b") + "x,rare,train\n" + rows("val", "a",
@@ -89,7 +89,7 @@ func TestClassWarnings(t *testing.T) {
 		{"numbers beside labels", rows("train", "a", "a|3") + rows("val", "a|3"), []string{"--label-separator", "|"},
 			[]string{"1 of 2 labels are numbers and the others are names: 3; ",
 				"all 40 rows of train have 1 of the 2 labels, so models cannot learn these: a\n"}},
-		{"nothing", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
+		{"no warning", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -104,18 +104,18 @@ func TestClassWarnings(t *testing.T) {
 			for command, output := range map[string]string{"convert": converted, "train": trained} {
 				for _, want := range c.want {
 					if n := strings.Count(output, "warning: "+want); n != 1 {
-						t.Errorf("%s: %d warnings %q, expected 1, in\n%s", command, n, want, output)
+						t.Errorf("%s: got %d warnings %q, want 1, in\n%s", command, n, want, output)
 					}
 				}
 				if n := strings.Count(output, "warning: "); n != len(c.want) {
-					t.Errorf("%s: %d warnings, expected %d, in\n%s", command, n, len(c.want), output)
+					t.Errorf("%s: got %d warnings, want %d, in\n%s", command, n, len(c.want), output)
 				}
 			}
 		})
 	}
 }
 
-// TestTagWarnings checks that convert and train warn of tags that the training split lacks.
+// TestTagWarnings checks that convert and train warn of tags without a token in the training split.
 func TestTagWarnings(t *testing.T) {
 	dir := t.TempDir()
 	rows := "{\"text\":\"ann sees bob\",\"tag\":\"P V P\",\"split\":\"train\"}\n{\"text\":\"bob sees\",\"tag\":\"P V\",\"split\":\"val\"}\n" +
@@ -156,7 +156,7 @@ func TestNumberWarnings(t *testing.T) {
 	}
 }
 
-// TestGraphWarnings checks that convert warns of classes of graphs like of classes of tables.
+// TestGraphWarnings checks that convert warns of similar class names in a data set of graphs, too.
 func TestGraphWarnings(t *testing.T) {
 	dir, text := t.TempDir(), ""
 	for i := range 40 {

@@ -24,7 +24,7 @@ Example: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points
 belong to that split; other files are split at random. Points are sampled on surfaces, with normals;
 clouds are reduced by farthest point sampling. Each cloud is centred and divided by its radius.
 Files that cannot be used are left out and listed by reason.
-More: docs/data-clouds-graphs.md`, strings.Join(cloud.Endings(), ", ")),
+More: docs/data-clouds-graphs.md`, strings.Join(cloud.Extensions(), ", ")),
 		Flags: slices.Concat(
 			group(inputGroup,
 				&cli.StringFlag{Name: "from", Usage: "read `DIR` with a folder for each class (required)",
@@ -73,12 +73,12 @@ func convertCloud(c *cli.Context) error {
 	if n := c.Int("min-files"); n < 1 {
 		return badFlag(c, "min-files", "at least 1")
 	}
-	removed := files.AtLeast(c.Int("min-files"))
+	removed := files.ExcludeSmallClasses(c.Int("min-files"))
 	if len(removed) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "left out, with fewer than %d files: %s\n",
 			c.Int("min-files"), shortList(removed, 20))
 	}
-	unassigned, training := files.Divided()
+	unassigned, training := files.MissingSplits()
 	switch {
 	case len(removed) > 0 && len(files.Classes) == 0:
 		return fmt.Errorf("%s: expected at least one class with %d files or more, found "+

@@ -39,7 +39,7 @@ func refuseTable(path string) error {
 	}
 	name := filepath.Base(path)
 	name, _, _ = strings.Cut(name, ".")
-	return fmt.Errorf("%s: expected a data set, found %s: convert it first, such as with\n  sftseq data convert "+
+	return fmt.Errorf("%s: expected a data set, found %s: convert it first, for example:\n  sftseq data convert "+
 		"--from %s --to %s --text COLUMN --label COLUMN\nand pass that directory (pretrain needs no --label)",
 		path, found, shellQuote(path), shellQuote("data/"+name))
 }
@@ -63,7 +63,8 @@ func refuseNonLines(path string) error {
 	switch format, err := table.FormatOf(path); {
 	case err != nil:
 		if advice := table.UnsupportedAdvice(path); advice != "" {
-			return fmt.Errorf("%s: expected a FILE of JSON lines: %s", path, advice)
+			return fmt.Errorf("%s: expected a FILE of JSON lines (pass other files and folders with --input): %s",
+				path, advice)
 		}
 		return nil
 	case format == "arrow":

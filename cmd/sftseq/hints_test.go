@@ -24,7 +24,7 @@ func TestHints(t *testing.T) {
 	for _, seed := range []string{"seed-1", "seed-2"} {
 		must.Succeed(t, os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))))
 	}
-	make := "found a table (csv): convert it first, such as with\n  sftseq data convert --from '" + csv +
+	make := "found a table (csv): convert it first, for example:\n  sftseq data convert --from '" + csv +
 		"' --to 'data/my reviews' --text COLUMN --label COLUMN\n"
 	refuseAll(t, exitError, nil, []refusal{
 		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--members",
@@ -35,7 +35,7 @@ func TestHints(t *testing.T) {
 		{csv + ": expected a data set, " + make, []string{"data", "info", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "head", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "stats", csv}},
-		{"found a folder of files: convert it first, such as with\n  sftseq data convert --from " + folder +
+		{"found a folder of files: convert it first, for example:\n  sftseq data convert --from " + folder +
 			" --to data/sounds", []string{"train", "custom", "--members", "sft", "--data", folder, "--out",
 			filepath.Join(dir, "out")}},
 		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
@@ -54,7 +54,8 @@ func TestHints(t *testing.T) {
 			filepath.Join(dir, "out"), "--text", "text"}},
 	})
 	contains(t, failing(t, "", "predict", "--model", goldenPath("pre"), "a.wav"),
-		"a.wav: expected a FILE of JSON lines: each sound file is one row: give its folder instead")
+		"a.wav: expected a FILE of JSON lines (pass other files and folders with --input): sound files are read from "+
+			"a folder, one per row: pass the folder")
 	refuseAll(t, exitUsage, nil, []refusal{
 		{"expected a FILE of JSON lines, found csv: read tables with --input '" + csv + "' --text COLUMN",
 			[]string{"predict", "--model", goldenPath("pre"), csv}},
@@ -125,7 +126,7 @@ func TestSummary(t *testing.T) {
 	const last = "wordzk"
 	for _, args := range [][]string{{"data", "info", data}, {"info", "--model", run}} {
 		out := succeed(t, "", args...)
-		contains(t, out, ", the first word", "words")
+		contains(t, out, " items, starting with word", "words")
 		notContains(t, out, last)
 		if out := succeed(t, "", append(args, "--json")...); !strings.Contains(out, last) &&
 			!strings.Contains(out, "wordyk") {
@@ -137,9 +138,9 @@ func TestSummary(t *testing.T) {
 		`{"codebook":"` + strings.Repeat("A",
 			300) + `","rate":8000,"type":"audio-vq"}`: `{"type":"audio-vq","codebook":"302 bytes","rate":8000}`,
 		`{"type":"x","map":{"a":"` + strings.Repeat("b",
-			300) + `"},"lower":true}`: `{"type":"x","lower":true,"map":"1 entries"}`,
+			300) + `"},"lower":true}`: `{"type":"x","lower":true,"map":"1 entry"}`,
 		`{"type":"words","words":["` + strings.Repeat("é",
-			100) + `","b","c","d"],"odd":[1,2]}`: `{"type":"words","odd":[1,2],"words":"4, the first éééééééééééééééééééé, b, c"}`,
+			100) + `","b","c","d"],"odd":[1,2]}`: `{"type":"words","odd":[1,2],"words":"4 items, starting with éééééééééééééééééééé, b, c"}`,
 	} {
 		equal(t, string(summary([]byte(spec))), want)
 	}

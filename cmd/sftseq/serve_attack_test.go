@@ -29,8 +29,8 @@ import (
 // BenchmarkAttack measures how long an honest client waits for the class of a short text,
 // alternately without and with each attack. It reports the median, the 99th percentile and their
 // ratios to the times without an attack. Server, attackers and honest client are separate
-// processes. The attack "nothing" only keeps the machine busy. On a machine with other load the
-// percentiles differ between runs.
+// processes. The attacks "busy-loop" and "http-busy-loop" only keep the machine
+// busy. On a machine with other load, the percentiles differ between runs.
 //
 //	go test ./cmd/sftseq -run '^$' -bench Attack -benchtime 1000x
 //

@@ -31,18 +31,20 @@ func summary(spec json.RawMessage) json.RawMessage {
 
 // shortValue returns a JSON value, or a summary if it is long.
 func shortValue(value json.RawMessage) []byte {
-	const most, examples = 70, 3
+	const maxBytes, maxExamples = 70, 3
 	var list []json.RawMessage
 	var object map[string]json.RawMessage
 	switch {
-	case len(value) <= most:
+	case len(value) <= maxBytes:
 		return value
 	case json.Unmarshal(value, &list) == nil:
 		var first []string
-		for _, v := range list[:min(len(list), examples)] {
+		for _, v := range list[:min(len(list), maxExamples)] {
 			first = append(first, fmt.Sprintf("%.20s", bytes.Trim(v, `"`)))
 		}
-		return quoted(fmt.Sprintf("%d, the first %s", len(list), strings.Join(first, ", ")))
+		return quoted(fmt.Sprintf("%d items, starting with %s", len(list), strings.Join(first, ", ")))
+	case json.Unmarshal(value, &object) == nil && len(object) == 1:
+		return quoted("1 entry")
 	case json.Unmarshal(value, &object) == nil:
 		return quoted(fmt.Sprintf("%d entries", len(object)))
 	}

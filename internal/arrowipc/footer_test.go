@@ -30,7 +30,7 @@ func blocksIn(t *testing.T, footer []byte, slot int) []byte {
 	return footer[start-4:]
 }
 
-// Offsets of the second of two blocks' fields, after the count.
+// Offsets of the fields of the second block, after the count of the blocks.
 const (
 	secondOffset = 4 + 24
 	secondMeta   = secondOffset + 8
@@ -49,7 +49,7 @@ func TestFooterAgrees(t *testing.T) {
 		damage func(data []byte)
 		want   string
 	}{
-		"a batch less": {func(data []byte) {
+		"a missing batch": {func(data []byte) {
 			binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerBatches), 1)
 		}, "footer: expected 2 record batches as in the file, found 1"},
 		"another offset": {func(data []byte) {
@@ -88,15 +88,15 @@ func TestFooterOfStream(t *testing.T) {
 func TestFooterBlocks(t *testing.T) {
 	for name, damage := range map[string]func(blocks []byte){
 		"the first batch twice": func(b []byte) { copy(b[secondOffset:], b[4:4+8]) },
-		"within the first":      func(b []byte) { addTo(b[secondOffset:], -8) },
+		"overlaps the first":    func(b []byte) { addTo(b[secondOffset:], -8) },
 		"no metadata":           func(b []byte) { binary.LittleEndian.PutUint32(b[secondMeta:], 7) },
 		"a negative body":       func(b []byte) { binary.LittleEndian.PutUint64(b[secondBody:], 1<<64-8) },
 		"a large body":          func(b []byte) { binary.LittleEndian.PutUint64(b[secondBody:], MaxBody+8) },
 	} {
 		data := footerOnly(t)
 		damage(blocksIn(t, footerIn(t, data), footerBatches))
-		must.Fail(t, "footer: block 1: expected an offset from", name)(NewFileOrStream(bytes.NewReader(data),
-			section(data)))
+		must.Fail(t, "footer: block 1: expected an offset from", name)(
+			NewFileOrStream(bytes.NewReader(data), section(data)))
 	}
 }
 
@@ -123,25 +123,25 @@ func TestFooterSize(t *testing.T) {
 	}
 }
 
-// endless is a source of zeros. It returns an error after more bytes than a reader should read.
-type endless struct{ left int }
+// limitedZeros returns remaining zero bytes and then errReadTooMuch.
+type limitedZeros struct{ remaining int }
 
-var errReadTooMuch = errors.New("more was read than the limit")
+var errReadTooMuch = errors.New("the reader read beyond the limit")
 
-func (r *endless) Read(p []byte) (int, error) {
-	if r.left == 0 {
+func (r *limitedZeros) Read(p []byte) (int, error) {
+	if r.remaining == 0 {
 		return 0, errReadTooMuch
 	}
-	n := min(len(p), r.left)
-	r.left -= n
+	n := min(len(p), r.remaining)
+	r.remaining -= n
 	clear(p[:n])
 	return n, nil
 }
 
-var _ io.Reader = (*endless)(nil)
+var _ io.Reader = (*limitedZeros)(nil)
 
 // TestFooterLimit checks that at most the maximum footer size is read after the messages.
 func TestFooterLimit(t *testing.T) {
-	f := framer{r: &endless{left: maxFooter + 1}, isFile: true}
+	f := framer{r: &limitedZeros{remaining: maxFooter + 1}, isFile: true}
 	must.Fail(t, "the footer exceeds the limit of 67108864 bytes")(f.restFooter())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// UsualEdges is the default average number of edges per node.
-const UsualEdges = 10
+// DefaultEdges is the default average number of edges per node.
+const DefaultEdges = 10
 
 // Streams of random numbers. They replace the layer in the counter of the generator. The element e
 // and the used words are:

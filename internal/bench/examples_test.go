@@ -23,7 +23,7 @@ func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload 
 		t.Fatal(err)
 	}
 	s.Batch = 2
-	return &Workload{Config: &c, Settings: s, Length: 1000, EdgesPerNode: UsualEdges,
+	return &Workload{Config: &c, Settings: s, Length: 1000, EdgesPerNode: DefaultEdges,
 		Device: cpu.New(1), Memory: 4 << 30}
 }
 

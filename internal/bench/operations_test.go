@@ -53,11 +53,12 @@ func TestOperations(t *testing.T) {
 			"gelu":           {0, 0},
 		} {
 			if n, fraction := o.Of(shader, 10, c); n != want[0] || math.Abs(fraction-want[1]) > 1e-9*want[1] {
-				t.Errorf("%s of %s: %v operations, %v of the ceilings; want %v", shader, pass, n, fraction, want)
+				t.Errorf("%s of %s: got %v operations and the fraction %v of peak, want %v", shader, pass, n,
+					fraction, want)
 			}
 		}
 		if n, fraction := o.Of("attention_backward_keys", 10, nil); (n > 0) != (pass == Train) || fraction != 0 {
-			t.Errorf("%s: got %v operations and %v of an unknown ceiling", pass, n, fraction)
+			t.Errorf("%s: got %v operations and the fraction %v of an unknown peak", pass, n, fraction)
 		}
 	}
 	const taps = 5 + 9

@@ -42,9 +42,9 @@ func DescribeCeilings(c *Ceilings, threads int) string {
 // DescribeArithmetic returns a description of the device's peak arithmetic rates.
 func DescribeArithmetic(c *Ceilings) string {
 	if c == nil {
-		return "The device cannot measure its ceilings."
+		return "The device cannot measure its peak rates."
 	}
-	return fmt.Sprintf("ceilings in float32: multiply-add %s GFLOP/s, max-add %s GFLOP/s", FormatDigits(c.FMA/giga),
+	return fmt.Sprintf("peak rates in float32: multiply-add %s GFLOP/s, max-add %s GFLOP/s", FormatDigits(c.FMA/giga),
 		FormatDigits(c.MaxAdd/giga))
 }
 

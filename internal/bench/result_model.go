@@ -49,7 +49,7 @@ func (k *KernelShare) Row() []string {
 }
 
 // ProfileColumns are the column headings for the rows of [KernelShare].
-var ProfileColumns = []string{"kernel", "launches", "time", "share", "rate", "of the ceiling"}
+var ProfileColumns = []string{"kernel", "launches", "time", "share", "rate", "of peak"}
 
 // KernelShares returns the kernels of a profile with their shares, and compares their rates with
 // the device's peak rates if they are known.

@@ -170,7 +170,7 @@ func halfWidth(t tick) float64 {
 	return max(widthOf(t.Label, labelSize, false), widthOf(t.Note, labelSize, false)) / 2
 }
 
-// ticks returns the labelled values of the axis: its places, or about n round values.
+// ticks returns the tick marks of the axis: Ticks if set, else about n round values.
 func (a *Axis) ticks(s Scale, n int) []tick {
 	if len(a.Ticks) == 0 {
 		return s.ticks(n)
@@ -182,8 +182,8 @@ func (a *Axis) ticks(s Scale, n int) []tick {
 	return out
 }
 
-// visibleTicks returns the labels of the x axis that fit without overlaps: round values or the
-// given places.
+// visibleTicks returns the tick marks of the x axis, whose labels do not overlap: Ticks if set, else
+// round values.
 func (a *Axis) visibleTicks(s Scale) []tick {
 	if len(a.Ticks) == 0 && !a.Logarithmic {
 		for n := max(2, int((s.To-s.From)/60)); ; n-- {

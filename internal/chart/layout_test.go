@@ -51,7 +51,7 @@ func testScenes() map[string]*Scene {
 	for _, n := range []int{16, 32, 64, 1000, 1024, 1048576, 1048577, 16777216} {
 		ticks = append(ticks, Tick{Value: float64(n), Label: fmt.Sprint(n)})
 	}
-	add("many places", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true, Ticks: ticks},
+	add("many ticks", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true, Ticks: ticks},
 		Y: Axis{Label: "tokens/s", Zero: true}, Series: []Series{line("a", 0, 16, 1, 16777216, 1e6)}})
 	var many []Series
 	for i := range 60 {

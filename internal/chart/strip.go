@@ -9,19 +9,20 @@ type Strip struct {
 	Rows   []StripRow
 }
 
-// StripRow is a row of a strip: Levels or Weights of all positions, or Marks at some positions.
+// StripRow is a row of a strip. Levels are drawn as a band between the minimum and the maximum,
+// Weights as bars, and Marks as ticks. Exactly one of the three is set.
 type StripRow struct {
 	Name    string
 	Ink     Ink
-	Levels  []float64
-	Weights []float64 // nonnegative
-	Marks   []StripMark
+	Levels  []float64   // per position
+	Weights []float64   // per position, nonnegative
+	Marks   []StripMark // for some positions
 }
 
-// StripMark is a marked position and its darkness, from 0 to 1.
+// StripMark is a marked position.
 type StripMark struct {
-	At   int
-	Part float64
+	At       int
+	Darkness float64 // from 0 to 1
 }
 
 // Sizes in pixels.
@@ -81,7 +82,7 @@ func (t *Strip) marks(r StripRow, y float64) (out []shape) {
 	const shades = 5
 	var lines [shades][][]Point
 	for _, m := range r.Marks {
-		shade := min(int(m.Part*shades), shades-1)
+		shade := min(int(m.Darkness*shades), shades-1)
 		lines[shade] = append(lines[shade], []Point{{t.at(m.At), y}, {t.at(m.At), y + stripTick}})
 	}
 	for i, l := range lines {

@@ -38,8 +38,8 @@ var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts
 // Reads reports whether a file name has a supported extension.
 func Reads(path string) bool { return formats[strings.ToLower(filepath.Ext(path))] != nil }
 
-// Endings returns the supported file name extensions.
-func Endings() []string { return slices.Sorted(maps.Keys(formats)) }
+// Extensions returns the supported file name extensions.
+func Extensions() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // maxBytes is the maximum size of a file; reading a file takes several times this memory.
 const maxBytes = 256 << 20

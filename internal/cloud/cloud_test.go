@@ -157,10 +157,10 @@ func TestColours(t *testing.T) {
 		"0 0 0 0 0 0\n1 1 1 0 0 0\n":             "0 0 0 in every line",
 		"0,134,0,847,0,764\n0,255,0,495,0,449\n": "847 0 764 has the length 1141",
 	} {
-		for _, ending := range []string{".xyz", ".txt", ".pts"} {
-			s, err := Read(write(t, filepath.Join(t.TempDir(), "a"+ending), text))
+		for _, extension := range []string{".xyz", ".txt", ".pts"} {
+			s, err := Read(write(t, filepath.Join(t.TempDir(), "a"+extension), text))
 			if err != nil || s.ignored != want || (s.Normals == nil) != (want != "") {
-				t.Errorf("%s %q: got %+v, error %v, want ignored %q", ending, text, s, err, want)
+				t.Errorf("%s %q: got %+v, error %v, want ignored %q", extension, text, s, err, want)
 			}
 		}
 	}

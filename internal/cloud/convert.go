@@ -114,7 +114,7 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	c.skipped.Content = "points"
 	err := o.Validate()
 	if err == nil {
-		_, c.training = files.Divided()
+		_, c.training = files.MissingSplits()
 		err = c.findCopies(ctx)
 		c.divide()
 		if text := files.Others(); text != "" {

@@ -39,11 +39,11 @@ func convert(t *testing.T, from string, o Options) (*seq.Dataset, *source.Skippe
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "data")
-	d, left, err := Convert(t.Context(), files, dir, o)
+	d, skipped, err := Convert(t.Context(), files, dir, o)
 	if _, bad := seq.OpenDataset(dir); (bad == nil) != (err == nil) {
 		t.Errorf("opening the data set: %v, but Convert returned error %v", bad, err)
 	}
-	return d, left, err
+	return d, skipped, err
 }
 
 // ids returns the class of each row in a split, by id.
@@ -78,9 +78,9 @@ func TestConvert(t *testing.T) {
 	write(t, filepath.Join(from, "names.txt"), "chair\ndesk\n")
 	write(t, filepath.Join(from, ".hidden/chair/5.off"), surface)
 	write(t, filepath.Join(from, "chair/train/._1.off"), "resources of a Mac")
-	d, left, err := convert(t, from, o)
-	if err != nil || left.Read != 4 || left.Left() != 0 {
-		t.Fatal(left, err)
+	d, skipped, err := convert(t, from, o)
+	if err != nil || skipped.Read != 4 || skipped.Left() != 0 {
+		t.Fatal(skipped, err)
 	}
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) || len(m.FeatureNames) != 6 {
 		t.Errorf("got %+v", m)
@@ -177,7 +177,7 @@ func TestLeftOut(t *testing.T) {
 	if err := os.Symlink("nowhere.off", filepath.Join(from, "desk/8.off")); err != nil {
 		t.Fatal(err)
 	}
-	d, left, err := convert(t, from, Options{Points: 5})
+	d, skipped, err := convert(t, from, Options{Points: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestLeftOut(t *testing.T) {
 		"desk/3": "desk"}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	report := strings.ReplaceAll(left.String(), from+"/", "")
+	report := strings.ReplaceAll(skipped.String(), from+"/", "")
 	const want = `1 of 11 rows left out: a normal without a direction
   desk/6.xyz: point 0: found a normal of length 0
 1 of 11 rows left out: no label
@@ -228,12 +228,12 @@ func TestEqualPoints(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/pair.xyz"), "1 1 1\n1 1 9\n")
 	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
-	if _, left, err := convert(t, from, Options{Points: 2}); err != nil ||
-		!strings.Contains(left.String(), "a cloud without a size") || left.Left() != 1 {
-		t.Fatal(err, left)
+	if _, skipped, err := convert(t, from, Options{Points: 2}); err != nil ||
+		!strings.Contains(skipped.String(), "a cloud without a size") || skipped.Left() != 1 {
+		t.Fatal(err, skipped)
 	}
-	if _, left, err := convert(t, from, Options{Points: 1}); err != nil || left.Left() != 0 {
-		t.Fatal(err, left)
+	if _, skipped, err := convert(t, from, Options{Points: 1}); err != nil || skipped.Left() != 0 {
+		t.Fatal(err, skipped)
 	}
 }
 
@@ -244,12 +244,12 @@ func TestIgnoredColours(t *testing.T) {
 	for i := range 3 {
 		write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), fmt.Sprintf("0 0 0 51 95 151\n1 1 %d 12 10 1\n", 2+i))
 	}
-	d, left, err := convert(t, from, Options{Points: 2})
-	if err != nil || left.Left() != 0 {
-		t.Fatal(err, left)
+	d, skipped, err := convert(t, from, Options{Points: 2})
+	if err != nil || skipped.Left() != 0 {
+		t.Fatal(err, skipped)
 	}
 	want := "3 files: columns 4 to 6 are ignored: expected normals of length 1, found other vectors (colours, for example), first in " + filepath.Join(from, "a/0.xyz") + ": 51 95 151 has the length 185.5\n"
-	if got := left.String(); got != want || !slices.Equal(d.Manifest.FeatureNames, seq.PositionNames) {
+	if got := skipped.String(); got != want || !slices.Equal(d.Manifest.FeatureNames, seq.PositionNames) {
 		t.Errorf("got %q, want %q; features %q", got, want, d.Manifest.FeatureNames)
 	}
 }
@@ -260,9 +260,9 @@ func TestNormals(t *testing.T) {
 	write(t, filepath.Join(from, "a/train/points.ply"),
 		"ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\nproperty float y\nproperty float z\n"+
 			"property double nx\nproperty double ny\nproperty double nz\nend_header\n0 0 0 0 0 -2\n1 0 0 0 -1 0\n2 0 0 -10 0 1.42\n5 0 0 0 0 3e-162\n6 0 0 -1e153 0 0\n")
-	d, left, err := convert(t, from, Options{Points: 5})
-	if err != nil || left.Left() != 0 {
-		t.Fatal(err, left)
+	d, skipped, err := convert(t, from, Options{Points: 5})
+	if err != nil || skipped.Left() != 0 {
+		t.Fatal(err, skipped)
 	}
 	_, features := rowsOf(t, d, "train")
 	var found []string
@@ -276,18 +276,18 @@ func TestNormals(t *testing.T) {
 	}
 }
 
-// TestFilesAtLeast checks that classes with few files are left out, and that listed files which do
+// TestExcludeSmallClasses checks that classes with few files are left out, and that listed files which do
 // not exist do not count.
-func TestFilesAtLeast(t *testing.T) {
+func TestExcludeSmallClasses(t *testing.T) {
 	files := &Files{Classes: []string{"chair", "desk"}}
 	for i := range 3 {
 		files.list = append(files.list, file{relative: fmt.Sprintf("chair/%d.off", i), class: "chair"},
 			file{relative: fmt.Sprintf("desk/%d.off", i), class: "desk"})
 	}
-	files.list[1].left = source.Skip("no file", nil)
-	if left := files.AtLeast(3); !slices.Equal(left, []string{"desk"}) ||
+	files.list[1].excluded = source.Skip("no file", nil)
+	if removed := files.ExcludeSmallClasses(3); !slices.Equal(removed, []string{"desk"}) ||
 		!slices.Equal(files.Classes, []string{"chair"}) || files.Len() != 3 {
-		t.Errorf("left out %v, kept %v with %d files", left, files.Classes, files.Len())
+		t.Errorf("left out %v, kept %v with %d files", removed, files.Classes, files.Len())
 	}
 }
 
@@ -382,9 +382,9 @@ func TestOtherFiles(t *testing.T) {
 	if err := os.Symlink(filepath.Join(from, "b"), filepath.Join(from, "a", "link")); err != nil {
 		t.Fatal(err)
 	}
-	_, left, err := convert(t, from, Options{Points: 2})
-	if want := "not read: files of other kinds: 3 .step, 2 without an ending, 2 .stl, 1 .png; folders with only such files: c, d\n"; err != nil || left.String() != want {
-		t.Errorf("got error %v, report %q, want %q", err, left, want)
+	_, skipped, err := convert(t, from, Options{Points: 2})
+	if want := "not read: files of other kinds: 3 .step, 2 without an extension, 2 .stl, 1 .png; folders with only such files: c, d\n"; err != nil || skipped.String() != want {
+		t.Errorf("got error %v, report %q, want %q", err, skipped, want)
 	}
 	many := t.TempDir()
 	for i := range 20 {
@@ -392,7 +392,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 	_, err = Find(many)
 	if want := "found files of other kinds: 1 .000, "; err == nil || !strings.Contains(err.Error(), want) ||
-		!strings.Contains(err.Error(), "1 .009, 10 other endings; folders with only such files: f00, ") ||
+		!strings.Contains(err.Error(), "1 .009, 10 other extensions; folders with only such files: f00, ") ||
 		!strings.HasSuffix(err.Error(), "f09, 10 more folders") {
 		t.Errorf("got %v, want %q", err, want)
 	}
@@ -408,8 +408,8 @@ func TestFarPoints(t *testing.T) {
 		}
 		write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), text)
 	}
-	_, left, err := convert(t, from, Options{Points: 20})
-	if want := "1 files: a few points are more than 100 times as far away as the others, so scaling by the radius shrinks the others, first in " + filepath.Join(from, "a/0.xyz") + ": "; err != nil || !strings.HasPrefix(left.String(), want) {
-		t.Errorf("got report %q, error %v, want %q", left, err, want)
+	_, skipped, err := convert(t, from, Options{Points: 20})
+	if want := "1 files: a few points are more than 100 times as far away as the others, so scaling by the radius shrinks the others, first in " + filepath.Join(from, "a/0.xyz") + ": "; err != nil || !strings.HasPrefix(skipped.String(), want) {
+		t.Errorf("got report %q, error %v, want %q", skipped, err, want)
 	}
 }

@@ -29,7 +29,7 @@ func TestCopies(t *testing.T) {
 	write("train/ball/copy.xyz", 1)
 	write("test/ball/copy.xyz", 1)
 	files := must.Get(Find(dir))(t)
-	d, left, err := Convert(t.Context(), files, filepath.Join(t.TempDir(), "set"),
+	d, skipped, err := Convert(t.Context(), files, filepath.Join(t.TempDir(), "set"),
 		Options{Points: 3, ValPart: 0.3, TestPart: 0.3})
 	must.Succeed(t, err)
 	splits := map[string]string{}
@@ -46,9 +46,9 @@ func TestCopies(t *testing.T) {
 	if splits["cube/copy"] != splits["ball/0"] {
 		t.Errorf("the copy in another class is in %s, want %s", splits["cube/copy"], splits["ball/0"])
 	}
-	if left.Repeated.Rows != 13 || left.OtherLabel != 1 || left.OtherSplit.Rows == 0 || len(splits) != 93 {
-		t.Errorf("got %d copies, %d of another class, %d in another split, %d rows\n%s", left.Repeated.Rows,
-			left.OtherLabel, left.OtherSplit.Rows, len(splits), left)
+	if skipped.Repeated.Rows != 13 || skipped.OtherLabel != 1 || skipped.OtherSplit.Rows == 0 || len(splits) != 93 {
+		t.Errorf("got %d copies, %d of another class, %d in another split, %d rows\n%s", skipped.Repeated.Rows,
+			skipped.OtherLabel, skipped.OtherSplit.Rows, len(splits), skipped)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestCopiesOfPoints(t *testing.T) {
 			fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex 3\n"+
 				"property float z\nproperty double x\nproperty float y\nend_header\n%d 0 0\n0.5 1 0\n0 0 1\n", 10+i))
 	}
-	d, left, err := Convert(t.Context(), must.Get(Find(dir))(t), filepath.Join(t.TempDir(), "set"),
+	d, skipped, err := Convert(t.Context(), must.Get(Find(dir))(t), filepath.Join(t.TempDir(), "set"),
 		Options{Points: 3, ValPart: 0.3, TestPart: 0.3})
 	must.Succeed(t, err)
 	for _, split := range []string{"train", "val", "test"} {
@@ -77,8 +77,8 @@ func TestCopiesOfPoints(t *testing.T) {
 			}
 		}
 	}
-	if left.Repeated.Rows != 80 || left.OtherLabel != 40 || left.OtherSplit.Rows != 0 {
-		t.Errorf("got %d copies, %d of another class, %d in another split", left.Repeated.Rows,
-			left.OtherLabel, left.OtherSplit.Rows)
+	if skipped.Repeated.Rows != 80 || skipped.OtherLabel != 40 || skipped.OtherSplit.Rows != 0 {
+		t.Errorf("got %d copies, %d of another class, %d in another split", skipped.Repeated.Rows,
+			skipped.OtherLabel, skipped.OtherSplit.Rows)
 	}
 }

@@ -32,7 +32,7 @@ type file struct {
 	path, relative string
 	class          string             // "" for a file outside class folders
 	split          string             // split that a folder or list determines, or ""
-	left           *source.SkipReason // reason why the folder's lists exclude the file; nil otherwise
+	excluded       *source.SkipReason // reason why the folder's lists exclude the file, or nil
 	first          string             // relative path of the first file with the same content; "" means this file
 }
 
@@ -41,12 +41,12 @@ func (f *file) id() string {
 	return strings.ToValidUTF8(strings.TrimSuffix(f.relative, filepath.Ext(f.relative)), "\uFFFD")
 }
 
-// unused returns the reason if the file is left out without being read; nil otherwise.
+// unused returns the reason why the file is left out without being read, or nil.
 func (f *file) unused() *source.SkipReason {
-	if f.left == nil && f.class == "" {
+	if f.excluded == nil && f.class == "" {
 		return noClass
 	}
-	return f.left
+	return f.excluded
 }
 
 // CheckDir returns an error unless from is a directory.
@@ -92,9 +92,9 @@ func Find(from string) (*Files, error) {
 		}
 		if !Reads(path) {
 			// "" also for a name that ends in a dot
-			ending := strings.TrimSuffix(strings.ToLower(filepath.Ext(path)), ".")
-			if f.class != "" && d.Type().IsRegular() && ending != ".json" { // lists of ShapeNetPart are .json
-				out.others[ending]++
+			extension := strings.TrimSuffix(strings.ToLower(filepath.Ext(path)), ".")
+			if f.class != "" && d.Type().IsRegular() && extension != ".json" { // lists of ShapeNetPart are .json
+				out.others[extension]++
 				other[f.class] = true
 			}
 			return nil
@@ -114,7 +114,7 @@ func Find(from string) (*Files, error) {
 		}
 	}
 	if err == nil && len(out.list) == 0 {
-		err = fmt.Errorf("%s: expected a folder for each class, with files %s", from, strings.Join(Endings(), ", "))
+		err = fmt.Errorf("%s: expected a folder for each class, with files %s", from, strings.Join(Extensions(), ", "))
 		if text := out.Others(); text != "" {
 			err = fmt.Errorf("%w, found %s", err, text)
 		}
@@ -136,19 +136,19 @@ func (f *Files) Len() int { return len(f.list) }
 // folders with only such files; "" if all files are supported.
 func (f *Files) Others() string {
 	const maxListed = 10
-	endings := slices.SortedFunc(maps.Keys(f.others), func(a, b string) int {
+	extensions := slices.SortedFunc(maps.Keys(f.others), func(a, b string) int {
 		return cmp.Or(cmp.Compare(f.others[b], f.others[a]), strings.Compare(a, b))
 	})
-	if len(endings) == 0 {
+	if len(extensions) == 0 {
 		return ""
 	}
 	var each []string
-	for i, ending := range endings {
+	for i, extension := range extensions {
 		if i == maxListed {
-			each = append(each, fmt.Sprintf("%d other endings", len(endings)-maxListed))
+			each = append(each, fmt.Sprintf("%d other extensions", len(extensions)-maxListed))
 			break
 		}
-		each = append(each, fmt.Sprintf("%d %s", f.others[ending], cmp.Or(ending, "without an ending")))
+		each = append(each, fmt.Sprintf("%d %s", f.others[extension], cmp.Or(extension, "without an extension")))
 	}
 	text := "files of other kinds: " + strings.Join(each, ", ")
 	if len(f.empty) == 0 {
@@ -167,10 +167,10 @@ func (f *Files) Surfaces() bool {
 		func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })
 }
 
-// Divided reports whether splits must be assigned. any is true if a file has no split folder, and
-// training is true if validation files must be taken from the training files. Files that are left
-// out before they are read do not count.
-func (f *Files) Divided() (any, training bool) {
+// MissingSplits reports which splits must be assigned. unassigned is true if a file has no split
+// folder, and fromTraining is true if validation files must be taken from the training files. It
+// ignores files that are left out before they are read.
+func (f *Files) MissingSplits() (unassigned, fromTraining bool) {
 	has := map[string]bool{}
 	for i := range f.list {
 		if f.list[i].unused() == nil {
@@ -227,9 +227,9 @@ const NoClass = "no label"
 // noClass is the reason NoClass with details.
 var noClass = source.Skip(NoClass, errors.New("expected a file in the folder of its class"))
 
-// AtLeast leaves out the classes with fewer than n files and returns their names. A listed file
-// that does not exist does not count. Files without a class remain, to be reported.
-func (f *Files) AtLeast(n int) (left []string) {
+// ExcludeSmallClasses removes the classes with fewer than n files and returns their names. A listed
+// file that does not exist does not count. Files without a class remain, to be reported.
+func (f *Files) ExcludeSmallClasses(n int) (removed []string) {
 	count := map[string]int{}
 	for i := range f.list {
 		if x := &f.list[i]; x.unused() == nil {
@@ -238,11 +238,11 @@ func (f *Files) AtLeast(n int) (left []string) {
 	}
 	for _, class := range f.Classes {
 		if count[class] < n {
-			left = append(left, class)
+			removed = append(removed, class)
 		}
 	}
-	isExcluded := func(class string) bool { return slices.Contains(left, class) }
-	f.Classes = slices.DeleteFunc(f.Classes, isExcluded)
-	f.list = slices.DeleteFunc(f.list, func(x file) bool { return isExcluded(x.class) })
-	return left
+	isRemoved := func(class string) bool { return slices.Contains(removed, class) }
+	f.Classes = slices.DeleteFunc(f.Classes, isRemoved)
+	f.list = slices.DeleteFunc(f.list, func(x file) bool { return isRemoved(x.class) })
+	return removed
 }

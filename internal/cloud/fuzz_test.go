@@ -20,12 +20,12 @@ func FuzzFormats(f *testing.F) {
 		binaryPLY(binary.LittleEndian, "binary_little_endian"), binaryPLY(binary.BigEndian, "binary_big_endian"),
 		"1e999 0 0\n", "OFF\n1e300 NaN 0\n",
 	} {
-		for _, ending := range Endings() {
-			f.Add([]byte(text), ending)
+		for _, extension := range Extensions() {
+			f.Add([]byte(text), extension)
 		}
 	}
-	f.Fuzz(func(t *testing.T, text []byte, ending string) {
-		parse := formats[ending]
+	f.Fuzz(func(t *testing.T, text []byte, extension string) {
+		parse := formats[extension]
 		if parse == nil {
 			return
 		}

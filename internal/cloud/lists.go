@@ -23,14 +23,14 @@ func (f *Files) applyLists(categories map[string]string, named string, splits ma
 		x := &f.list[i]
 		name, ok := categories[x.class]
 		if !ok {
-			x.left = source.Skip(NoClass, fmt.Errorf("folder %q, expected a folder that is listed in %s", x.class, named))
+			x.excluded = source.Skip(NoClass, fmt.Errorf("folder %q, expected a folder that is listed in %s", x.class, named))
 			continue
 		}
 		key := x.id()
 		found[key] = true
 		if x.class = name; splits != nil {
 			if x.split = splits[key]; x.split == "" {
-				x.left = source.Skip("no split", fmt.Errorf("the file is not listed in %s", lists))
+				x.excluded = source.Skip("no split", fmt.Errorf("the file is not listed in %s", lists))
 			}
 		}
 		if !slices.Contains(f.Classes, name) {
@@ -42,7 +42,7 @@ func (f *Files) applyLists(categories map[string]string, named string, splits ma
 			folder, _, _ := strings.Cut(key, "/")
 			f.list = append(f.list, file{path: filepath.Join(f.from, filepath.FromSlash(key)) + ".txt",
 				relative: key + ".txt", class: categories[folder], split: split,
-				left: source.Skip("no file", fmt.Errorf("the file is listed in %s", lists))})
+				excluded: source.Skip("no file", fmt.Errorf("the file is listed in %s", lists))})
 		}
 	}
 	slices.SortFunc(f.list, func(a, b file) int { return strings.Compare(a.relative, b.relative) })

@@ -24,7 +24,7 @@ func TestMissingFiles(t *testing.T) {
 	}
 	var missing []string
 	for _, f := range files.list {
-		if f.left != nil && strings.Contains(f.relative, "/x") {
+		if f.excluded != nil && strings.Contains(f.relative, "/x") {
 			missing = append(missing, f.relative)
 			if f.class != "Mug" {
 				t.Errorf("%s has class %s, want Mug", f.relative, f.class)
@@ -35,12 +35,12 @@ func TestMissingFiles(t *testing.T) {
 		t.Errorf("got %v", missing)
 	}
 	// Mugs m2 and m3 exist, m1 is in no list; airplane a1 exists, and a2 is in no list.
-	if left := files.AtLeast(2); !slices.Equal(left, []string{"Airplane"}) ||
+	if removed := files.ExcludeSmallClasses(2); !slices.Equal(removed, []string{"Airplane"}) ||
 		!slices.Equal(files.Classes, []string{"Mug"}) {
-		t.Errorf("left out %v, kept %v", left, files.Classes)
+		t.Errorf("left out %v, kept %v", removed, files.Classes)
 	}
-	if left := files.AtLeast(3); !slices.Equal(left, []string{"Mug"}) || len(files.Classes) != 0 {
-		t.Errorf("left out %v, kept %v", left, files.Classes)
+	if removed := files.ExcludeSmallClasses(3); !slices.Equal(removed, []string{"Mug"}) || len(files.Classes) != 0 {
+		t.Errorf("left out %v, kept %v", removed, files.Classes)
 	}
 }
 
@@ -70,8 +70,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestDivided checks that files which are left out before reading need no split.
-func TestDivided(t *testing.T) {
+// TestMissingSplits checks that files which are left out before reading need no split.
+func TestMissingSplits(t *testing.T) {
 	from := modelNet(t)
 	write(t, filepath.Join(from, "bed/bed_0003.txt"), "0 0 0 0 0 1\n") // in no list
 	write(t, filepath.Join(from, "lamp/lamp_0001.txt"), "0 0 0 0 0 1\n")
@@ -80,15 +80,15 @@ func TestDivided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if unassigned, training := files.Divided(); unassigned || !training {
-		t.Errorf("Divided returned %v, %v, want false, true", unassigned, training)
+	if unassigned, training := files.MissingSplits(); unassigned || !training {
+		t.Errorf("MissingSplits returned %v, %v, want false, true", unassigned, training)
 	}
 	plain := t.TempDir()
 	write(t, filepath.Join(plain, "a/0.xyz"), "0 0 0\n")
 	if files, err = Find(plain); err != nil {
 		t.Fatal(err)
 	}
-	if unassigned, _ := files.Divided(); !unassigned {
-		t.Error("Divided returned false for a file without a split folder")
+	if unassigned, _ := files.MissingSplits(); !unassigned {
+		t.Error("MissingSplits returned false for a file without a split folder")
 	}
 }

@@ -28,9 +28,9 @@ func modelNet(t *testing.T) string {
 // their normals.
 func TestModelNet(t *testing.T) {
 	from := modelNet(t)
-	d, left, err := convert(t, from, Options{Points: 9})
-	if err != nil || left.Read != 3 || left.Left() != 0 {
-		t.Fatal(left, err)
+	d, skipped, err := convert(t, from, Options{Points: 9})
+	if err != nil || skipped.Read != 3 || skipped.Left() != 0 {
+		t.Fatal(skipped, err)
 	}
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"bed", "flower_pot"}) || len(m.FeatureNames) != 6 {
 		t.Errorf("got %+v", m)
@@ -62,7 +62,7 @@ func TestModelNetLeftOut(t *testing.T) {
 	if err := os.Remove(filepath.Join(from, "flower_pot/flower_pot_0150.txt")); err != nil {
 		t.Fatal(err)
 	}
-	_, left, err := convert(t, from, Options{Points: 5})
+	_, skipped, err := convert(t, from, Options{Points: 5})
 	const want = `1 of 5 rows left out: no file
   flower_pot/flower_pot_0150.txt: the file is listed in modelnet40_train.txt or modelnet40_test.txt
 1 of 5 rows left out: no label
@@ -74,7 +74,7 @@ func TestModelNetLeftOut(t *testing.T) {
 1 of 5 rows have the points of a row in another split: a model evaluated on them has seen their points in training
   flower_pot/flower_pot_0001.txt
 `
-	if report := strings.ReplaceAll(left.String(), from+"/", ""); err != nil || report != want {
+	if report := strings.ReplaceAll(skipped.String(), from+"/", ""); err != nil || report != want {
 		t.Errorf("got\n%s\nwant\n%s, error %v", report, want, err)
 	}
 	for _, c := range []struct{ file, text, want string }{
@@ -110,18 +110,18 @@ func TestKnownLabels(t *testing.T) {
 	from := modelNet(t)
 	spec := seq.Spec{Task: seq.Classification, Name: "known", LabelNames: []string{"sofa", "flower_pot",
 		"desk"}, FeatureNames: features}
-	d, left, err := convert(t, from, Options{Points: 5, Spec: &spec})
+	d, skipped, err := convert(t, from, Options{Points: 5, Spec: &spec})
 	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, spec.LabelNames) || d.Manifest.Name != "known" ||
-		!strings.Contains(left.String(), `bed_0002.txt: "bed", expected one of sofa, flower_pot, desk`) {
-		t.Fatalf("got %+v, report %v, error %v", d.Manifest, left, err)
+		!strings.Contains(skipped.String(), `bed_0002.txt: "bed", expected one of sofa, flower_pot, desk`) {
+		t.Fatalf("got %+v, report %v, error %v", d.Manifest, skipped, err)
 	}
 	if got := ids(t, d, "test"); !maps.Equal(got, map[string]string{"flower_pot/flower_pot_0150": "flower_pot"}) {
 		t.Error(got)
 	}
 	write(t, filepath.Join(from, "flower_pot/flower_pot_0001.txt"), "0,0,0\n1,1,1\n")
-	if _, left, err = convert(t, from, Options{Points: 5, Spec: &spec}); err != nil ||
-		!strings.Contains(left.String(), "no normals, expected normals\n") {
-		t.Error(left, err)
+	if _, skipped, err = convert(t, from, Options{Points: 5, Spec: &spec}); err != nil ||
+		!strings.Contains(skipped.String(), "no normals, expected normals\n") {
+		t.Error(skipped, err)
 	}
 	spec.LabelNames = []string{"desk"}
 	if _, _, err = convert(t, from, Options{Points: 5, Spec: &spec}); err == nil ||
@@ -130,10 +130,10 @@ func TestKnownLabels(t *testing.T) {
 	}
 	parts := seq.Spec{Task: seq.Tagging, Name: "parts", LabelNames: []string{"Mug/36", "Cap/6", "Mug/37", "Airplane/0",
 		"Airplane/2"}, FeatureNames: features}
-	d, left, err = convert(t, shapeNetPart(t), Options{Points: 5, Parts: true, Spec: &parts})
+	d, skipped, err = convert(t, shapeNetPart(t), Options{Points: 5, Parts: true, Spec: &parts})
 	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, parts.LabelNames) ||
-		!strings.Contains(left.String(), "a2.txt: \"Airplane/1\", expected one of Airplane/0, Airplane/2\n") {
-		t.Fatalf("got %+v, report %v, error %v", d.Manifest, left, err)
+		!strings.Contains(skipped.String(), "a2.txt: \"Airplane/1\", expected one of Airplane/0, Airplane/2\n") {
+		t.Fatalf("got %+v, report %v, error %v", d.Manifest, skipped, err)
 	}
 	if got, _ := rowsOf(t, d, "train"); !maps.Equal(got,
 		map[string]string{"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "03797390/m1": "Mug/37 Mug/36"}) {

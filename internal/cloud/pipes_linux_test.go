@@ -21,9 +21,9 @@ func TestPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	pipe("bed/bed_0002.txt")
-	_, left, err := convert(t, from, Options{Points: 5})
-	if err != nil || !strings.Contains(left.String(), "bed_0002.txt: expected a file, found a pipe or a device\n") {
-		t.Error(left, err)
+	_, skipped, err := convert(t, from, Options{Points: 5})
+	if err != nil || !strings.Contains(skipped.String(), "bed_0002.txt: expected a file, found a pipe or a device\n") {
+		t.Error(skipped, err)
 	}
 	if err := os.Remove(filepath.Join(from, ModelNetClasses)); err != nil {
 		t.Fatal(err)

@@ -72,9 +72,9 @@ func rowsOf(t *testing.T, d *seq.Dataset, split string) (tags map[string]string,
 func TestShapeNetPart(t *testing.T) {
 	from := shapeNetPart(t)
 	o := Options{Points: 9, Parts: true}
-	d, left, err := convert(t, from, o)
-	if err != nil || left.Read != 5 || left.Left() != 0 {
-		t.Fatal(left, err)
+	d, skipped, err := convert(t, from, o)
+	if err != nil || skipped.Read != 5 || skipped.Left() != 0 {
+		t.Fatal(skipped, err)
 	}
 	if m := d.Manifest; m.Task != seq.Tagging ||
 		!reflect.DeepEqual(m.LabelNames, []string{"Airplane/0", "Airplane/1", "Airplane/2", "Mug/36", "Mug/37"}) ||
@@ -113,9 +113,9 @@ func TestPartsTaken(t *testing.T) {
 		lines += fmt.Sprintf("%d 0 0 %d\n", i, i/25)
 	}
 	write(t, filepath.Join(from, "rod/1.xyz"), lines)
-	d, left, err := convert(t, from, Options{Points: 20, Parts: true})
-	if err != nil || left.Left() != 0 {
-		t.Fatal(left, err)
+	d, skipped, err := convert(t, from, Options{Points: 20, Parts: true})
+	if err != nil || skipped.Left() != 0 {
+		t.Fatal(skipped, err)
 	}
 	tags, features := rowsOf(t, d, "train")
 	names := strings.Fields(tags["rod/1"])
@@ -146,7 +146,7 @@ func TestShapeNetLeftOut(t *testing.T) {
 	if err := os.Remove(filepath.Join(from, "03797390/m2.txt")); err != nil {
 		t.Fatal(err)
 	}
-	d, left, err := convert(t, from, Options{Points: 5, Parts: true})
+	d, skipped, err := convert(t, from, Options{Points: 5, Parts: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestShapeNetLeftOut(t *testing.T) {
   02691156/a2.txt: line 2: part "1.5", expected a whole number from 0 to 65535
   03797390/m1.txt: line 1: found 6 numbers, expected 4 or 7 as on the first line: a point, an optional normal, and a part
 `
-	if report := strings.ReplaceAll(left.String(), from+"/", ""); report != want {
+	if report := strings.ReplaceAll(skipped.String(), from+"/", ""); report != want {
 		t.Errorf("got\n%s\nwant\n%s", report, want)
 	}
 	for _, c := range []struct{ file, text, want string }{

@@ -23,6 +23,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
+// TestParseTarget checks the suffixes of valid targets, and that other targets are rejected.
 func TestParseTarget(t *testing.T) {
 	for name, want := range map[string]string{"linux/amd64": "linux-amd64", "darwin/arm64": "darwin-arm64",
 		"windows/amd64": "windows-amd64"} {
@@ -101,7 +102,7 @@ func TestArchives(t *testing.T) {
 	must.Succeed(t, json.Unmarshal([]byte(command(t, t.TempDir(), path, "version", "--json")), &info))
 	if info.Version != version || info.Revision != revision || info.Committed != "2030-01-02T03:04:05Z" ||
 		info.Modified || info.Vulkan {
-		t.Errorf("expected %s of %s, found %+v", version, revision, info)
+		t.Errorf("got %+v, want version %s of revision %s, unmodified and without Vulkan", info, version, revision)
 	}
 	checkArchive(t, unzip(t, read(t, filepath.Join(a.out, "sftseq-"+version+"-windows-amd64.zip"))), windows)
 	if here.suffix() == "linux-amd64" {
@@ -125,7 +126,7 @@ func checkInstallation(t *testing.T, archives, version string) {
 	command(t, archives, "env", "HOME="+home, "sh", "-e", "-c", string(blocks[0][1]))
 	if out := command(t, home, filepath.Join(home, ".local/bin/sftseq"),
 		"version"); !strings.HasPrefix(out, "sftseq "+version+" ") {
-		t.Errorf("installed is %s, expected %s", out, version)
+		t.Errorf("installed version: got %s, want %s", out, version)
 	}
 	for _, name := range []string{"share/man/man1/sftseq.1", "share/bash-completion/completions/sftseq"} {
 		if len(read(t, filepath.Join(home, ".local", name))) == 0 {
@@ -139,7 +140,7 @@ var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 func expectVersion(t *testing.T, r release, want string) {
 	t.Helper()
 	if _, from, err := r.program(t.Context(), host()); err != nil || from.version != want {
-		t.Errorf("got version %q (error %v), expected %q", from.version, err, want)
+		t.Errorf("got version %q (error %v), want %q", from.version, err, want)
 	}
 }
 
@@ -153,8 +154,8 @@ func TestNoCommit(t *testing.T) {
 		[]byte("package main\n\nfunc main() {}\n"), 0o666))
 	r := release{root: dir, out: filepath.Join(dir, "out"), scratch: t.TempDir()}
 	must.Fail(t, "checkout by git")(r.build(t.Context(), []target{host()}))
-	if left, err := os.ReadDir(r.out); err != nil || len(left) > 0 {
-		t.Errorf("output directory has %v (error %v), expected no files", left, err)
+	if entries, err := os.ReadDir(r.out); err != nil || len(entries) > 0 {
+		t.Errorf("output directory has %v (error %v), want no files", entries, err)
 	}
 }
 
@@ -178,7 +179,7 @@ func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 	}
 	for _, m := range info.Deps {
 		if !strings.Contains(string(files["NOTICE"]), "\n"+m.Path+" "+m.Version+", ") {
-			t.Errorf("%s: NOTICE has not the licence of %s", of.suffix(), m.Path)
+			t.Errorf("%s: NOTICE lacks the licence of %s", of.suffix(), m.Path)
 		}
 	}
 	return files[program]
@@ -186,12 +187,12 @@ func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 
 var committed = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// untar and unzip return the files of an archive by name, without the top-level folder. They check
-// modes, times and order.
+// untar and unzip map the paths in an archive, without the top-level folder, to the files' contents.
+// They check modes, times and order.
 func untar(t *testing.T, archive []byte) map[string][]byte {
 	compressed := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
 	if !compressed.ModTime.IsZero() || compressed.Name != "" {
-		t.Errorf("gzip: %+v", compressed.Header)
+		t.Errorf("gzip header: got %+v, want no time and no name", compressed.Header)
 	}
 	var e entries
 	for r := tar.NewReader(compressed); ; {
@@ -201,7 +202,7 @@ func untar(t *testing.T, archive []byte) map[string][]byte {
 		}
 		must.Succeed(t, err)
 		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
-			t.Errorf("%s: of %d %q, %d %q", h.Name, h.Uid, h.Uname, h.Gid, h.Gname)
+			t.Errorf("%s: owner %d %q, group %d %q, want 0 and no names", h.Name, h.Uid, h.Uname, h.Gid, h.Gname)
 		}
 		e.add(t, h.Name, h.FileInfo().Mode(), h.ModTime, r)
 	}
@@ -231,7 +232,7 @@ func (e *entries) add(t *testing.T, name string, mode fs.FileMode, at time.Time,
 		want = 0o755
 	}
 	if !strings.HasPrefix(folder, "sftseq-v") || mode != want || !at.Equal(committed) {
-		t.Errorf("%s: mode %v, time %v", name, mode, at)
+		t.Errorf("%s: mode %v, time %v, want mode %v, time %v", name, mode, at, want, committed)
 	}
 	if e.files == nil {
 		e.files = map[string][]byte{}
@@ -241,7 +242,7 @@ func (e *entries) add(t *testing.T, name string, mode fs.FileMode, at time.Time,
 
 func (e *entries) checked(t *testing.T) map[string][]byte {
 	if !slices.IsSorted(e.names) {
-		t.Errorf("not in order: %v", e.names)
+		t.Errorf("the archive's names are not sorted: %v", e.names)
 	}
 	return e.files
 }

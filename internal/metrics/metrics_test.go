@@ -46,8 +46,8 @@ func TestTwoClasses(t *testing.T) {
 	if !near(*r.Recall[0], .5) || !near(*r.Recall[1], .5) || !near(r.MacroF1, .5) {
 		t.Errorf("got recalls %v and %v, macro F1 %v, want 0.5 for all", *r.Recall[0], *r.Recall[1], r.MacroF1)
 	}
-	// Pairs of margins (class 1, class 0): (a, −a) counts 1, (a, a) counts ½, (0, −a) counts 1, (0,
-	// a) counts 0.
+	// Pairs of a row of class 1 and a row of class 0 with the margins (a, −a) or (0, −a) count 1,
+	// (a, a) counts ½, and (0, a) counts 0.
 	if !near(*r.AUC, 2.5/4) {
 		t.Errorf("got AUC %v, want %v", *r.AUC, 2.5/4)
 	}
@@ -126,10 +126,10 @@ func TestInvalidRows(t *testing.T) {
 func TestSparseConfusion(t *testing.T) {
 	const classes = 16_000
 	tally, logits := NewTally(classes), make([]float32, classes)
-	for _, row := range []struct{ class, answer int }{{3, 3}, {3, 15_999}, {7, 2}, {3, 15_999}} {
-		logits[row.answer] = 5
+	for _, row := range []struct{ class, predicted int }{{3, 3}, {3, 15_999}, {7, 2}, {3, 15_999}} {
+		logits[row.predicted] = 5
 		must.Succeed(t, tally.Add(row.class, logits, 1))
-		logits[row.answer] = 0
+		logits[row.predicted] = 0
 	}
 	r := tally.Report()
 	if want := []Confused{{3, 3, 1}, {3, 15_999, 2}, {7, 2, 1}}; r.Confusion != nil ||

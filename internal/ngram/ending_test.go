@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// TestEnding compares Ending with the hash of each single n-gram that ends at a token.
+// TestEnding compares Ending with hashes of single n-grams, one for each order and token.
 func TestEnding(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for _, o := range []Options{{Units: Bytes, MinN: 3, MaxN: 6}, {Units: Tokens, MinN: 1, MaxN: 2},
@@ -36,16 +36,16 @@ func TestEnding(t *testing.T) {
 					want = append(want, h)
 				}
 				if got := hashes[i*o.Orders() : (i+1)*o.Orders()]; !slices.Equal(got, want) {
-					t.Fatalf("%v: %v at %d: %x, expected %x", o, tokens, i, got, want)
+					t.Fatalf("%v: tokens %v, position %d: got hashes %x, want %x", o, tokens, i, got, want)
 				}
 			}
 		}
 	}
 }
 
-// TestEndingWords checks that word n-grams end at the last byte of a word, whatever precedes it.
-// Their hashes differ from the hashes of byte n-grams. A row's n-grams are the n-grams that end at
-// its tokens.
+// TestEndingWords checks that a word n-gram ends at the last byte of its last word, and that the text
+// before the n-gram does not change its hash. Word and byte n-grams have different hashes. The
+// n-grams of a row are the n-grams that end at its tokens.
 func TestEndingWords(t *testing.T) {
 	o := Options{Units: Bytes, MinN: 3, MaxN: 3, MaxWords: 2, Slots: MinSlots, MinCount: 1}
 	must.Succeed(t, o.Validate())
@@ -54,20 +54,20 @@ func TestEndingWords(t *testing.T) {
 	hashes := slices.Clone(x.Ending(ids(text)))
 	var words []string
 	tokenizers.EachWord(text, func(w string) { words = append(words, w) })
-	at := 0
+	ended := 0 // number of words
 	for i := range len(text) {
-		one, two := hashes[i*3+1], hashes[i*3+2]
+		unigram, bigram := hashes[i*3+1], hashes[i*3+2]
 		ends := slices.Contains([]string{"Été", "Été,", "Été, the", "Été, the END", "Été, the END\xff", text},
 			text[:i+1])
-		if ends != (one != 0) || (two != 0) != (ends && at > 0) {
-			t.Errorf("byte %d: %x and %x", i, one, two)
+		if ends != (unigram != 0) || (bigram != 0) != (ends && ended > 0) {
+			t.Errorf("byte %d: got hashes %x and %x of word n-grams", i, unigram, bigram)
 		}
 		if ends {
-			at++
+			ended++
 		}
 	}
-	if at != len(words) {
-		t.Errorf("%d words end, expected %d", at, len(words))
+	if ended != len(words) {
+		t.Errorf("got %d ends of words, want %d", ended, len(words))
 	}
 	row := slices.Clone(x.Hashes(ids(text), nil))
 	ending := slices.DeleteFunc(slices.Clone(hashes), func(h uint64) bool { return h == 0 })
@@ -83,8 +83,8 @@ func TestEndingWords(t *testing.T) {
 	}
 	last := func(h []uint64) []uint64 { return h[len(h)-2:] }
 	if !slices.Equal(last(a), last(b)) || a[2*3+1] == a[2*3] {
-		t.Errorf("words at the end have the hashes %x and %x, want equal hashes that differ from bytes", last(a),
-			last(b))
+		t.Errorf("the last words have the hashes %x and %x, want equal hashes that differ from byte n-grams",
+			last(a), last(b))
 	}
 }
 
@@ -115,7 +115,7 @@ func TestEndingFeatures(t *testing.T) {
 		Use(x, kept, used, row, nil)
 	}
 	if !slices.Equal(v.Kept, kept) || !slices.Equal(v.Used, used) {
-		t.Error("a collected vocabulary differs from its definition")
+		t.Error("Collect returns a vocabulary that differs from Sketch.Kept and Use")
 	}
 	if other := must.Get(Collect(context.Background(), o, 10, 3, each))(t); !slices.Equal(other.Kept, v.Kept) ||
 		!slices.Equal(other.Used, v.Used) {
@@ -131,7 +131,7 @@ func TestEndingFeatures(t *testing.T) {
 			} else if !ok && features[i] == NoFeature {
 				none++
 			} else {
-				t.Fatalf("%x: %d, expected %d, %v", h, features[i], f, ok)
+				t.Fatalf("hash %x: got feature %d, want %d (%v)", h, features[i], f, ok)
 			}
 		}
 	}
@@ -150,6 +150,7 @@ func TestEndingFeatures(t *testing.T) {
 	}
 }
 
+// TestMaxWords checks that Validate limits MaxWords and accepts it only for byte n-grams.
 func TestMaxWords(t *testing.T) {
 	good := Options{Bytes, 3, 6, 1 << 18, 2, 2}
 	must.Succeed(t, good.Validate())

@@ -129,7 +129,7 @@ func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
 		l := &e.Layers[n]
 		row := chart.StripRow{Name: fmt.Sprintf("layer %d", n+1), Ink: sampledInk}
 		for i, position := range l.Positions {
-			row.Marks = append(row.Marks, chart.StripMark{At: int(position), Part: relativeMass(l, i)})
+			row.Marks = append(row.Marks, chart.StripMark{At: int(position), Darkness: relativeMass(l, i)})
 		}
 		s.Rows = append(s.Rows, row)
 	}

@@ -6,16 +6,26 @@ package simd
 
 // The kernels, each for AVX2 and for AVX-512:
 //
-//   - maxoutK and lilyK score K keys and n queries, a multiple of two vectors.
-//   - maxoutBackwardK and lilyBackwardK compute the backward of the scores of K keys and n queries; rows of q, dq, k and dk have c floats, a multiple of a vector.
-//   - scaleTile computes s = max(s·scale, floor) and adds its columns to sum; n is a multiple of a vector.
-//   - scaleRows multiplies each row of y by x; n is a multiple of a vector.
-//   - dotColumns computes the dot products of the columns of a and b; n is a multiple of a vector.
-//   - sinusoidTile computes the forward pass of the SinusoidTile at tile.
-//   - sinusoidTileFar computes the forward pass of the SinusoidTile at tile.
-//   - sinusoidBackward computes the backward pass of the SinusoidTile at tile.
-//   - transpose8 transposes 8 rows of 8·blocks floats.
-//   - prefetch prefetches cache lines of each row.
+//   - maxoutK and lilyK compute Score.Forward for K keys and n queries.
+//     n is a multiple of two vectors.
+//   - maxoutBackwardK and lilyBackwardK compute Score.Backward for K keys and n queries.
+//     c is a multiple of a vector.
+//   - scaleTile computes Scores.ScaleTile.
+//     n is a multiple of a vector.
+//   - scaleRows computes Scores.ScaleRows.
+//     n is a multiple of a vector.
+//   - dotColumns computes Scores.DotColumns.
+//     n is a multiple of a vector.
+//   - sinusoidTile computes Scores.Sinusoid.
+//     tile is a *SinusoidTile.
+//   - sinusoidTileFar computes Scores.SinusoidFar: it also prefetches the tables' windows of the next key.
+//     tile is a *SinusoidTile.
+//   - sinusoidBackward computes Scores.SinusoidBackward.
+//     tile is a *SinusoidTile.
+//   - transpose8 writes the transpose of 8 rows of src, which have 8·blocks floats, to dst.
+//     Rows of src and dst are lds and ldd floats apart.
+//   - prefetch prefetches the first lines cache lines of each row.
+//     Rows of x are stride floats apart.
 
 func maxout5AVX2(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)
 func maxout2AVX2(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)

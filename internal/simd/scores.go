@@ -79,7 +79,8 @@ type SinusoidTile struct {
 // check panics if the assembly, which has no checks, would access memory outside the slices.
 func (t *SinusoidTile) check(width int, backward bool) {
 	if t.Keys < 1 || t.N < 1 || t.N%(2*width) != 0 {
-		panic(fmt.Sprintf("simd: a tile of %d keys and %d queries, %d per vector", t.Keys, t.N, width))
+		panic(fmt.Sprintf("simd: a SinusoidTile of %d keys and %d queries: expected at least 1 key and a positive "+
+			"multiple of %d queries", t.Keys, t.N, 2*width))
 	}
 	last := (t.Keys-1)*t.Stride + t.N - 1
 	_ = t.S[last]

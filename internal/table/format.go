@@ -34,11 +34,11 @@ func UnsupportedAdvice(path string) string {
 	}
 	switch extension(path) {
 	case ".tar", ".tgz", ".zip", ".7z", ".rar", ".tbz2", ".txz":
-		return "archives are not supported: unpack the archive, and give its folder or files"
+		return "archives are not supported: unpack the archive, and pass its folder or files"
 	case ".wav", ".wave":
-		return "each sound file is one row: give its folder instead (tokenizer audio-vq or mulaw)"
+		return "sound files are read from a folder, one per row: pass the folder (tokenizer audio-vq or mulaw)"
 	case ".mp3", ".flac", ".ogg", ".m4a", ".aac":
-		return "expected sound as WAV: convert the file, and give its folder instead"
+		return "unsupported sound format: convert the file to WAV, and pass its folder"
 	case ".xls", ".xlsx", ".ods":
 		return "spreadsheets are not supported: save the sheet as CSV"
 	}

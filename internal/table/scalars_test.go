@@ -21,8 +21,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestScalars checks that numbers, decimals, UUIDs and timestamps of Arrow are formatted as in
-// other programs.
+// TestScalars checks the text of Arrow's numbers, decimals, UUIDs and timestamps. Other programs
+// format them the same way.
 func TestScalars(t *testing.T) {
 	uuid := arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
 	s := arrow.NewSchema([]arrow.Field{
@@ -68,8 +68,9 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-// typedFile returns a Parquet file without rows. It has a text column, and a byte column and a group that both have
-// the logical type, a Thrift-encoded field of the union LogicalType.
+// typedFile returns a Parquet file without rows. It has a text column, a byte column and a group. The
+// byte column and the group have the given logical type, a Thrift-encoded field of the union
+// LogicalType.
 func typedFile(logical string) string {
 	typed := func(fields []byte) []byte { // appends logicalType, field 10, to an element's fields
 		return append(append(fields[:len(fields)-1], thriftStruct, 2*logicalTypeField), logical+"\x00\x00"...)
@@ -99,7 +100,7 @@ func TestUnknownTypes(t *testing.T) {
 	} {
 		path := writeFile(t, "x.parquet", typedFile(c.logical))
 		if rows, err := readText(path, Options{Columns: []string{"text"}}); err != nil || len(rows) > 0 {
-			t.Errorf("%s: got %q, %v", c.want, rows, err)
+			t.Errorf("%s: got rows %q, error %v, want neither", c.want, rows, err)
 		}
 		for _, name := range []string{"bytes", "group"} {
 			must.Fail(t, `column "`+name+`": expected text, numbers or lists of whole numbers, found `+

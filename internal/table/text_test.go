@@ -68,7 +68,7 @@ func TestDelimiters(t *testing.T) {
 // TestUnsupportedFiles checks that the error for an unsupported file suggests what to do.
 func TestUnsupportedFiles(t *testing.T) {
 	for name, want := range map[string]string{"x.tar.gz": "archives are not supported: unpack the archive", "x.zip": "archives are not supported",
-		"x.wav": "give its folder instead", "x.mp3": "convert the file", "x.xlsx": "save the sheet as CSV",
+		"x.wav": "pass the folder", "x.mp3": "convert the file", "x.xlsx": "save the sheet as CSV",
 		"x.csv.bz2": "expected gzip or Zstandard"} {
 		if _, err := readText(writeFile(t, name, "x"), Options{}); err == nil ||
 			!strings.Contains(err.Error(), name+": ") ||

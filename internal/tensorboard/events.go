@@ -1,14 +1,14 @@
-// Package tensorboard writes event files, whose curves TensorBoard shows.
+// Package tensorboard writes event files, whose scalars TensorBoard plots.
 //
-// A file is a list of TFRecord records. Each contains an Event, a message of protocol buffers:
+// A file is a list of TFRecord records. Each contains an Event, a protocol buffer message:
 //
-//	length   uint64   length of the event in bytes
-//	check    uint32   check of the 8 bytes of length
+//	length   uint64          length of the event in bytes
+//	crc      uint32          masked CRC-32C of the length field
 //	event    [length]byte
-//	check    uint32   check of the event
+//	crc      uint32          masked CRC-32C of the event
 //
-// Numbers are little-endian. A check is the masked CRC-32C c of the bytes. Masking avoids CRCs of
-// data that contain CRCs, which would be weak:
+// Numbers are little-endian. The CRC is masked because computing the CRC of data that itself
+// contains CRCs is unreliable:
 //
 //	mask(c) = (c >> 15 | c << 17) + 0xa282ead8
 //
@@ -29,7 +29,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Scalar is a point of the curve Tag.
+// Scalar is a value of the curve named Tag.
 type Scalar struct {
 	Tag   string
 	Value float64
@@ -41,7 +41,7 @@ type Writer struct {
 	err  error
 }
 
-// Field numbers of the messages.
+// Field numbers of the protocol buffer messages.
 const (
 	eventWallTime, eventStep, eventFileVersion, eventSummary, eventSessionLog = 1, 2, 3, 5, 7
 
@@ -50,7 +50,7 @@ const (
 	sessionStatus        = 1
 )
 
-// sessionStart makes TensorBoard drop all points from the event's step on.
+// sessionStart is the status that makes TensorBoard drop all points from the event's step on.
 const sessionStart = 1
 
 // Create creates a new event file in dir. resumed is 0 for a new run. For a run that resumes after
@@ -80,18 +80,18 @@ func Create(dir string, resumed int) (*Writer, error) {
 // files of a directory in the order of their names. A name begins with a time in seconds.
 func nextPath(dir string) (string, error) {
 	const prefix = "events.out.tfevents."
-	there, err := os.ReadDir(dir)
+	existing, err := os.ReadDir(dir)
 	if err != nil {
 		return "", err
 	}
-	at := time.Now().Unix()
-	for _, e := range there {
+	seconds := time.Now().Unix()
+	for _, e := range existing {
 		var used int64
 		if n, _ := fmt.Sscanf(e.Name(), prefix+"%d.", &used); n == 1 {
-			at = max(at, used+1)
+			seconds = max(seconds, used+1)
 		}
 	}
-	return filepath.Join(dir, fmt.Sprintf("%s%010d.sftseq", prefix, at)), nil
+	return filepath.Join(dir, fmt.Sprintf("%s%010d.sftseq", prefix, seconds)), nil
 }
 
 // Write adds a point at a step to each curve in scalars.
@@ -128,15 +128,15 @@ func (w *Writer) event(step int, field protowire.Number, content []byte) {
 // record returns an event as a TFRecord.
 func record(event []byte) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(event)))
-	out = binary.LittleEndian.AppendUint32(out, masked(out))
+	out = binary.LittleEndian.AppendUint32(out, maskedCRC(out))
 	out = append(out, event...)
-	return binary.LittleEndian.AppendUint32(out, masked(event))
+	return binary.LittleEndian.AppendUint32(out, maskedCRC(event))
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked returns the check (masked CRC-32C) of bytes.
-func masked(bytes []byte) uint32 {
+// maskedCRC returns the masked CRC-32C of bytes.
+func maskedCRC(bytes []byte) uint32 {
 	c := crc32.Checksum(bytes, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8
 }

@@ -276,7 +276,7 @@ func profileTable(m *bench.ModelResult) *mdTable {
 }
 
 func (r *results) kernelsTable() *mdTable {
-	t := newMDTable("Kernels alone", "precision", "kernel", "size", "time", "rate", "of the ceiling")
+	t := newMDTable("Kernels alone", "precision", "kernel", "size", "time", "rate", "of peak")
 	for _, k := range r.kernels {
 		t.add(append([]string{string(k.Precision)}, k.Row()...)...)
 	}

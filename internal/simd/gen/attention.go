@@ -40,7 +40,7 @@ func scoreTiles(v isa, name string, step func(v isa, q, k Op, acc, one VecVirtua
 
 func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one VecVirtual)) {
 	v.text(name, "func(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)",
-		"maxoutK and lilyK score K keys and n queries, a multiple of two vectors.")
+		"maxoutK and lilyK compute Score.Forward for K keys and n queries. n is a multiple of two vectors.")
 	n, s, q := word("n"), word("s"), word("q")
 	stride, k, ldk := floats("stride"), word("k"), floats("ldk")
 	var rows []Mem // rows of the keys
@@ -173,7 +173,8 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k Op, g Mem, d
 	for _, keys := range []int{4, 1} {
 		v.text(fmt.Sprintf("%sBackward%d", name, keys),
 			"func(n, c int, ds *float32, stride int, q, dq *float32, k, dk *float32)",
-			"maxoutBackwardK and lilyBackwardK compute the backward of the scores of K keys and n queries; rows of q, dq, k and dk have c floats, a multiple of a vector.")
+			"maxoutBackwardK and lilyBackwardK compute Score.Backward for K keys and n queries. "+
+				"c is a multiple of a vector.")
 		n, c, g, stride, q := word("n"), floats("c"), word("ds"), floats("stride"), word("q")
 		dq, k, dk := word("dq"), word("k"), word("dk")
 		left := GP64()
@@ -288,7 +289,7 @@ func lilyBackwardStep(v isa, _ int, q, k Op, weight Mem, dq, dk, _ VecVirtual) {
 // scaleTile emits s = max(s·scale, floor), and adds the sum over the keys to sum.
 func scaleTile(v isa) {
 	v.text("scaleTile", "func(keys, n int, s *float32, stride int, scale, floor float32, sum *float32)",
-		"scaleTile computes s = max(s·scale, floor) and adds its columns to sum; n is a multiple of a vector.")
+		"scaleTile computes Scores.ScaleTile. n is a multiple of a vector.")
 	n, s, stride, sum, keys := floats("n"), word("s"), floats("stride"), word("sum"), word("keys")
 	scale, floor := v.vec(), v.vec()
 	VBROADCASTSS(NewParamAddr("scale", 32), scale)
@@ -316,7 +317,7 @@ func scaleTile(v isa) {
 // scaleRows emits y[i][r] *= x[r].
 func scaleRows(v isa) {
 	v.text("scaleRows", "func(rows, n int, y *float32, stride int, x *float32)",
-		"scaleRows multiplies each row of y by x; n is a multiple of a vector.")
+		"scaleRows computes Scores.ScaleRows. n is a multiple of a vector.")
 	rows, n, y, stride, x := word("rows"), floats("n"), word("y"), floats("stride"), word("x")
 	Label("row")
 	v.columns(n, func(column Register) {
@@ -334,7 +335,7 @@ func scaleRows(v isa) {
 // dotColumns emits y[r] = Σ_i a[i][r]·b[i][r], in ascending order of i.
 func dotColumns(v isa) {
 	v.text("dotColumns", "func(rows, n int, y, a, b *float32, stride int)",
-		"dotColumns computes the dot products of the columns of a and b; n is a multiple of a vector.")
+		"dotColumns computes Scores.DotColumns. n is a multiple of a vector.")
 	n, y, a, b, stride := floats("n"), word("y"), word("a"), word("b"), floats("stride")
 	v.columns(n, func(column Register) {
 		at, left, total := GP64(), GP64(), v.zero()
@@ -355,7 +356,7 @@ func dotColumns(v isa) {
 // prefetch emits a loop that prefetches each cache line of rows.
 func prefetch(v isa) {
 	v.text("prefetch",
-		"func(rows, lines int, x *float32, stride int)", "prefetch prefetches cache lines of each row.")
+		"func(rows, lines int, x *float32, stride int)", "prefetch prefetches the first lines cache lines of each row. Rows of x are stride floats apart.")
 	n, x, stride := word("rows"), word("x"), floats("stride")
 	rows("row", n, func() {
 		line, left := GP64(), GP64()
@@ -373,7 +374,8 @@ func prefetch(v isa) {
 // transpose emits the transposition of blocks of 8×8 floats.
 func transpose(v isa) {
 	v.text("transpose8", "func(blocks int, dst *float32, ldd int, src *float32, lds int)",
-		"transpose8 transposes 8 rows of 8·blocks floats.")
+		"transpose8 writes the transpose of 8 rows of src, which have 8·blocks floats, to dst. "+
+			"Rows of src and dst are lds and ldd floats apart.")
 	blocks, dst, ldd, src, lds := word("blocks"), word("dst"), floats("ldd"), word("src"), floats("lds")
 	lds3, ldd3 := GP64(), GP64()
 	LEAQ(Mem{Base: lds, Index: lds, Scale: 2}, lds3)

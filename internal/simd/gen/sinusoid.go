@@ -214,10 +214,12 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 // With far, it prefetches the next key's windows, for tables that exceed the near caches.
 func sinusoidTile(v isa, far bool) {
 	name, next := "sinusoidTile", func(jb, tile Register, of int) *windows { return nil }
+	doc := "sinusoidTile computes Scores.Sinusoid."
 	if far {
+		doc = "sinusoidTileFar computes Scores.SinusoidFar: it also prefetches the tables' windows of the next key."
 		name, next = "sinusoidTileFar", func(jb, tile Register, of int) *windows { return nextWindows(tile, jb, of) }
 	}
-	v.text(name, "func(tile *byte)", name+" computes the forward pass of the SinusoidTile at tile.")
+	v.text(name, "func(tile *byte)", doc+" tile is a *SinusoidTile.")
 	tile := Load(Param("tile"), GP64())
 	s, scratch, jb := field(tile, tileS), field(tile, tileScratch), GP64()
 	XORQ(jb, jb)
@@ -282,7 +284,7 @@ func nextKey(tile, s, jb Register) {
 // of p, and writes Σ_r dm.
 func sinusoidBackward(v isa) {
 	v.text("sinusoidBackward", "func(tile *byte)",
-		"sinusoidBackward computes the backward pass of the SinusoidTile at tile.")
+		"sinusoidBackward computes Scores.SinusoidBackward. tile is a *SinusoidTile.")
 	tile := Load(Param("tile"), GP64())
 	s, jb := field(tile, tileS), GP64()
 	XORQ(jb, jb)
