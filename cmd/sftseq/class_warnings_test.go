@@ -68,8 +68,8 @@ func TestClassWarnings(t *testing.T) {
 			[]string{"1 of 3 classes have no row in any split: ugly\n"}},
 		{"a class only in test", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"),
 			nil, []string{"1 of 3 classes have no row in train, so models cannot learn them: c\n"}},
-		{"a label only in test, with several labels per row", rows("train", "a", "b") + rows("val", "a", "a|b") + rows("test", "a",
-			"b|c"), []string{"--label-separator", "|"},
+		{"a label only in test, with several labels per row", rows("train", "a", "b") + rows("val", "a", "a|b") +
+			rows("test", "a", "b|c"), []string{"--label-separator", "|"},
 			[]string{"1 of 3 classes have no row in train, so models cannot learn them: c\n"}},
 		{"a class of one row", rows("train", "a", "b") + "x,rare,train\n" + rows("val", "a",
 			"b") + rows("test", "a", "b"), nil,

@@ -23,7 +23,8 @@ func (f *Files) applyLists(categories map[string]string, named string, splits ma
 		x := &f.list[i]
 		name, ok := categories[x.class]
 		if !ok {
-			x.excluded = source.Skip(NoClass, fmt.Errorf("folder %q, expected a folder that is listed in %s", x.class, named))
+			x.excluded = source.Skip(NoClass, fmt.Errorf("folder %q, expected a folder that is listed in %s",
+				x.class, named))
 			continue
 		}
 		key := x.id()

@@ -15,15 +15,15 @@ import (
 type Documents struct {
 	scorer *sft.Scorer
 	embed  Embed
-	at     map[fingerprint]int // index in all of each document
+	index  map[fingerprint]int // index of each document in all
 	all    []document          // in order of first appearance
 }
 
 type document struct {
 	fingerprint fingerprint
-	row         uint32 // index of the first row that contains it
+	row         uint32 // index of the first row that contains the document
 	vector      []float32
-	related     []int // second documents of the pairs of class 1 with this first document
+	related     []int // second documents of the pairs of class 1 whose first document is this document
 }
 
 // fingerprint is the SHA-256 of a document's tokens.
@@ -32,7 +32,7 @@ type fingerprint [sha256.Size]byte
 // NewDocuments returns an empty set of documents. embed computes their vectors, like the scorer's
 // method Embeddings.
 func NewDocuments(s *sft.Scorer, embed Embed) *Documents {
-	return &Documents{scorer: s, embed: embed, at: map[fingerprint]int{}}
+	return &Documents{scorer: s, embed: embed, index: map[fingerprint]int{}}
 }
 
 // Embed computes the vector of each sequence.
@@ -45,10 +45,10 @@ func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Ou
 	known := len(d.all)
 	indexOf := func(tokens []int32, row uint32) int {
 		f := newFingerprint(tokens)
-		n, ok := d.at[f]
+		n, ok := d.index[f]
 		if !ok {
 			n = len(d.all)
-			d.at[f] = n
+			d.index[f] = n
 			d.all = append(d.all, document{fingerprint: f, row: row})
 			unknown = append(unknown, tokens)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Evaluation runs a model over a file.
+// Evaluation measures a model on the rows of a file.
 type Evaluation struct {
 	Name    string // name of the file
 	Scorer  *sft.Scorer
@@ -33,7 +33,7 @@ func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) 
 			return err
 		}
 		for at := 0; at < rows.Len(); {
-			n, err := e.piece(ctx, rows, at)
+			n, err := e.measureBatch(ctx, rows, at)
 			if err != nil {
 				return fmt.Errorf("%s: %w", e.Name, err)
 			}
@@ -44,8 +44,8 @@ func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) 
 	return nil
 }
 
-// piece measures as many rows from index at as fit into a batch, and returns their number.
-func (e *Evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, error) {
+// measureBatch measures as many rows from index at as fit into a batch, and returns their number.
+func (e *Evaluation) measureBatch(ctx context.Context, rows *seq.Rows, at int) (int, error) {
 	var examples []seq.Example
 	var lengths, cut []int
 batch:
@@ -61,7 +61,7 @@ batch:
 				e.Refused(&x, length, err)
 				return 1, nil
 			}
-			break batch // it is the first row of the next batch
+			break batch // the next batch begins with the refused row
 		}
 		lengths, cut = append(lengths, length), append(cut, e.cutTags(&x))
 		tokens += x.Length()

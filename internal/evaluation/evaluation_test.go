@@ -70,6 +70,6 @@ func TestRefused(t *testing.T) {
 	want := []string{"0 of 3", "1 of 3 metrics: expected finite logits, found [", "2 of 9 the sequence has 9 tokens",
 		"3 of 4 column label: expected a label", "4 of 5"}
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {
-		t.Errorf("got refused rows %q, want %q", got, want)
+		t.Errorf("got measured and refused rows %q, want %q", got, want)
 	}
 }

@@ -46,7 +46,7 @@ func (Labels) check(c *sft.Config, x *seq.Example) error {
 }
 
 func (m Labels) add(_ *sft.Config, x *seq.Example, _ int, logits []float32) error {
-	if err := finite(logits); err != nil {
+	if err := checkFinite(logits); err != nil {
 		return err
 	}
 	m.Add(logits, x.Labels)
@@ -67,7 +67,7 @@ func (*Numbers) check(_ *sft.Config, x *seq.Example) error {
 }
 
 func (m *Numbers) add(c *sft.Config, x *seq.Example, _ int, logits []float32) error {
-	if err := finite(logits); err != nil {
+	if err := checkFinite(logits); err != nil {
 		return err
 	}
 	m.Count(c, x.Numbers, logits)
@@ -85,7 +85,7 @@ type Tags struct {
 	*metrics.Tagging
 	Parts *metrics.Parts // nil unless tags are parts
 	Rows  int
-	Loss  float64 // sum over rows, each loss in float32, as in sharded evaluation
+	Loss  float64 // sum over rows of losses that are rounded to float32, like in sharded evaluation
 }
 
 // NewTags returns a measure for the tags of a model. They are parts if its tokens have features and
@@ -111,7 +111,7 @@ func (*Tags) check(c *sft.Config, x *seq.Example) error {
 }
 
 func (m *Tags) add(c *sft.Config, x *seq.Example, _ int, logits []float32) error {
-	if err := finite(logits); err != nil {
+	if err := checkFinite(logits); err != nil {
 		return err
 	}
 	m.Count(x.Labels, c.TagsOf(logits), m.Among(x.Labels, logits), float32(c.TaggingLossOf(logits, *x)))
@@ -138,10 +138,10 @@ func (m *Tags) Count(labels, tags, among []int32, loss float32) {
 	}
 }
 
-// finite returns an error for an output that is not finite.
-func finite(logits []float32) error {
+// checkFinite returns an error unless all logits are finite.
+func checkFinite(logits []float32) error {
 	for i, v := range logits {
-		if v-v != 0 {
+		if v-v != 0 { // NaN or infinite
 			return fmt.Errorf("the model's output is not finite: logit %d is %v", i, v)
 		}
 	}

@@ -51,14 +51,14 @@ func TestCutTags(t *testing.T) {
 	}
 }
 
-// TestMeasures checks that each measure rejects a row without targets before the model runs, and an
-// output that is not finite afterwards.
+// TestMeasures checks that each measure rejects rows with missing or invalid targets before the model
+// runs, and outputs that are not finite afterwards.
 func TestMeasures(t *testing.T) {
 	c := &sft.Config{Task: config.Tagging, Head: config.Head{NumLabels: 2}}
 	row := seq.Example{A: []int32{1, 2}, Label: 1, Labels: []int32{0, 1}, Numbers: []float32{1, 2}}
 	for _, test := range []struct {
 		measure Measure
-		spoil   func(x *seq.Example)
+		corrupt func(x *seq.Example)
 		want    string
 	}{
 		{Classes{metrics.NewTally(2)}, func(x *seq.Example) { x.Label = seq.NoLabel },
@@ -85,7 +85,7 @@ func TestMeasures(t *testing.T) {
 				t.Errorf("%T: got no error for a logit of %v", test.measure, v)
 			}
 		}
-		test.spoil(&x)
+		test.corrupt(&x)
 		if err := test.measure.check(c, &x); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%T: got error %v, want %s", test.measure, err, test.want)
 		}

@@ -15,15 +15,15 @@ const NodeTagRule = "The rows are chosen by a rule: the first rows with labels; 
 
 // NodeTagPicker selects example rows of a model that tags tokens with features.
 type NodeTagPicker struct {
-	config *sft.Config
-	parts  *metrics.Parts // nil unless tags are parts
-	want   int
-	found  map[string][]report.NodeTagExample // first rows by category
+	config  *sft.Config
+	parts   *metrics.Parts // nil unless tags are parts
+	maxRows int
+	found   map[string][]report.NodeTagExample // first rows by category
 }
 
-// NewNodeTagPicker returns a picker of at most want rows.
-func NewNodeTagPicker(c *sft.Config, want int) *NodeTagPicker {
-	return &NodeTagPicker{config: c, parts: metrics.NewParts(c.LabelNames), want: want,
+// NewNodeTagPicker returns a picker of at most maxRows rows.
+func NewNodeTagPicker(c *sft.Config, maxRows int) *NodeTagPicker {
+	return &NodeTagPicker{config: c, parts: metrics.NewParts(c.LabelNames), maxRows: maxRows,
 		found: map[string][]report.NodeTagExample{}}
 }
 
@@ -36,26 +36,26 @@ func (p *NodeTagPicker) See(x *seq.Example, _ int, logits []float32) {
 	if p.parts != nil {
 		category = p.parts.Category(x.Labels)
 	}
-	if len(p.found[category]) >= p.want {
+	if len(p.found[category]) >= p.maxRows {
 		return
 	}
-	var answers []int32
+	var predicted []int32
 	if p.parts != nil {
-		answers = p.parts.Among(x.Labels, logits)
+		predicted = p.parts.Among(x.Labels, logits)
 	} else {
-		answers = p.config.TagsOf(logits)
+		predicted = p.config.TagsOf(logits)
 	}
-	p.found[category] = append(p.found[category], report.NewNodeTagExample(x, x.ID, answers))
+	p.found[category] = append(p.found[category], report.NewNodeTagExample(x, x.ID, predicted))
 }
 
-// Rows returns at most the requested number of rows.
+// Rows returns the selected rows, at most maxRows.
 func (p *NodeTagPicker) Rows() (out []report.NodeTagExample) {
 	categories := slices.Sorted(maps.Keys(p.found))
-	for turn := 0; ; turn++ {
+	for round := 0; ; round++ {
 		before := len(out)
 		for _, c := range categories {
-			if turn < len(p.found[c]) && len(out) < p.want {
-				out = append(out, p.found[c][turn])
+			if round < len(p.found[c]) && len(out) < p.maxRows {
+				out = append(out, p.found[c][round])
 			}
 		}
 		if len(out) == before {

@@ -15,8 +15,8 @@ const Rule = "The rows are chosen by a rule: the classes take turns in the order
 
 // Picker selects example rows of an evaluation.
 type Picker struct {
-	want  int
-	found [][2][]picked // first correctly and first wrongly predicted rows of each class
+	maxRows int
+	found   [][2][]picked // first correctly and first wrongly predicted rows of each class
 }
 
 // picked is the index and the id of a row.
@@ -25,8 +25,8 @@ type picked struct {
 	id  string
 }
 
-// NewPicker returns a picker of at most want rows.
-func NewPicker(classes, want int) *Picker { return &Picker{want, make([][2][]picked, classes)} }
+// NewPicker returns a picker of at most maxRows rows.
+func NewPicker(classes, maxRows int) *Picker { return &Picker{maxRows, make([][2][]picked, classes)} }
 
 // See adds a row and the model's output for it.
 func (p *Picker) See(x *seq.Example, _ int, logits []float32) {
@@ -34,21 +34,21 @@ func (p *Picker) See(x *seq.Example, _ int, logits []float32) {
 	if sft.Argmax(logits) != int(x.Label) {
 		wrong = 1
 	}
-	if rows := &p.found[x.Label][wrong]; len(*rows) < p.want {
+	if rows := &p.found[x.Label][wrong]; len(*rows) < p.maxRows {
 		*rows = append(*rows, picked{x.Index, x.ID})
 	}
 }
 
-// rows returns at most the requested number of rows.
+// rows returns the selected rows, at most maxRows.
 func (p *Picker) rows() (out []picked) {
-	for turn := 0; ; turn++ {
+	for round := 0; ; round++ {
 		before := len(out)
 		for class := range p.found {
-			kind := (class + turn) % 2
+			kind := (class + round) % 2
 			if len(p.found[class][kind]) == 0 {
 				kind = 1 - kind
 			}
-			if rows := &p.found[class][kind]; len(*rows) > 0 && len(out) < p.want {
+			if rows := &p.found[class][kind]; len(*rows) > 0 && len(out) < p.maxRows {
 				out, *rows = append(out, (*rows)[0]), (*rows)[1:]
 			}
 		}

@@ -12,9 +12,9 @@ import (
 func TestPicker(t *testing.T) {
 	p := NewPicker(3, 5)
 	row := uint32(0)
-	see := func(label, answer int) {
+	see := func(label, predicted int) {
 		logits := make([]float32, 3)
-		logits[answer] = 1
+		logits[predicted] = 1
 		x := exampleOf(row, label)
 		p.See(&x, x.Length(), logits)
 		row++

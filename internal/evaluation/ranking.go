@@ -18,10 +18,10 @@ func CanRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2
 // Rank ranks all other documents for each of at most limit queries. It sorts by the log odds of
 // class 1 of the pair (query, document), the order of serve's scores before rounding. A query is
 // the first document of a pair of class 1; without queries the result is nil. Rank calls start with
-// the number of queries and done after each query.
+// the number of queries, and calls done after each query.
 func (d *Documents) Rank(ctx context.Context, limit int,
 	start func(queries int) (done func())) (*metrics.Ranking, error) {
-	queries, all := d.queries(limit)
+	queries, total := d.queries(limit)
 	if len(queries) == 0 {
 		return nil, nil
 	}
@@ -51,13 +51,13 @@ func (d *Documents) Rank(ctx context.Context, limit int,
 		return nil, err
 	}
 	r := metrics.NewRanking(ranked, chance)
-	r.AllQueries, r.Documents = all, len(d.all)
+	r.AllQueries, r.Documents = total, len(d.all)
 	return r, nil
 }
 
-// queries returns the queries with the smallest fingerprints, at most limit, and the total number
-// of queries. The selection therefore depends neither on the model nor on the row order.
-func (d *Documents) queries(limit int) (drawn []int, all int) {
+// queries returns at most limit queries, the queries with the smallest fingerprints, and the total
+// number of queries. The selection therefore depends neither on the model nor on the row order.
+func (d *Documents) queries(limit int) (drawn []int, total int) {
 	for n, x := range d.all {
 		if len(x.related) > 0 {
 			drawn = append(drawn, n)

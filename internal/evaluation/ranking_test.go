@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestRankNonFinite checks that the error names the rows of two documents whose score is NaN, even
-// if the documents are in different rows.
+// TestRankNonFinite checks that an error about a score that is not finite names the rows of both
+// documents, even if the rows differ.
 func TestRankNonFinite(t *testing.T) {
 	m := must.Get(sft.Load("../../sft/testdata/golden/retrieval"))(t)
 	dev := must.Get(device.Open(device.Options{Name: "cpu", Precision: device.FP32}))(t)

@@ -14,40 +14,40 @@ const TagRule = "The rows are chosen by a rule: alternately the first row with o
 
 // TagPicker selects example rows of a tagging model.
 type TagPicker struct {
-	config *sft.Config
-	tags   *metrics.Tags
-	want   int
-	found  [2][]report.TagExample // first rows with correct spans, and first rows with wrong spans
+	config  *sft.Config
+	tags    *metrics.Tags
+	maxRows int
+	found   [2][]report.TagExample // first rows with correct spans, and first rows with wrong spans
 }
 
-// NewTagPicker returns a picker of at most want rows.
-func NewTagPicker(c *sft.Config, want int) *TagPicker {
-	return &TagPicker{config: c, tags: metrics.NewTags(c.LabelNames, c.NumLabels), want: want}
+// NewTagPicker returns a picker of at most maxRows rows.
+func NewTagPicker(c *sft.Config, maxRows int) *TagPicker {
+	return &TagPicker{config: c, tags: metrics.NewTags(c.LabelNames, c.NumLabels), maxRows: maxRows}
 }
 
 // See adds a row and the model's output for it.
 func (p *TagPicker) See(x *seq.Example, _ int, logits []float32) {
 	tags := p.config.TagsOf(logits)
-	labels, answers := p.tags.SpansAmong(x.Labels, x.Labels), p.tags.SpansAmong(x.Labels, tags)
-	if len(labels)+len(answers) == 0 {
+	labels, predicted := p.tags.SpansAmong(x.Labels, x.Labels), p.tags.SpansAmong(x.Labels, tags)
+	if len(labels)+len(predicted) == 0 {
 		return
 	}
 	kind := 0
-	if !slices.Equal(labels, answers) {
+	if !slices.Equal(labels, predicted) {
 		kind = 1
 	}
-	if len(p.found[kind]) < p.want {
+	if len(p.found[kind]) < p.maxRows {
 		p.found[kind] = append(p.found[kind], report.TagExample{Row: x.Index, ID: x.ID, Tokens: slices.Clone(x.A),
-			Labels: labels, Answers: answers})
+			Labels: labels, Answers: predicted})
 	}
 }
 
-// Rows returns at most the requested number of rows.
+// Rows returns the selected rows, at most maxRows.
 func (p *TagPicker) Rows() (out []report.TagExample) {
-	right, wrong := p.found[0], p.found[1]
-	for len(out) < p.want && len(right)+len(wrong) > 0 {
-		from := &right
-		if len(out)%2 == 1 && len(wrong) > 0 || len(right) == 0 {
+	correct, wrong := p.found[0], p.found[1]
+	for len(out) < p.maxRows && len(correct)+len(wrong) > 0 {
+		from := &correct
+		if len(out)%2 == 1 && len(wrong) > 0 || len(correct) == 0 {
 			from = &wrong
 		}
 		out, *from = append(out, (*from)[0]), (*from)[1:]

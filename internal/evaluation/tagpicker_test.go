@@ -16,7 +16,7 @@ func TestTagPicker(t *testing.T) {
 		Task: config.Tagging,
 		Head: config.Head{NumLabels: 2, LabelNames: []string{"O", "x"}},
 	}, 4)
-	for row, c := range []struct{ labels, answers [2]int32 }{
+	for row, c := range []struct{ labels, predicted [2]int32 }{
 		{[2]int32{0, 0}, [2]int32{0, 0}},
 		{[2]int32{1, 0}, [2]int32{1, 0}},
 		{[2]int32{1, 0}, [2]int32{1, 0}},
@@ -24,7 +24,7 @@ func TestTagPicker(t *testing.T) {
 		{[2]int32{0, 0}, [2]int32{0, 1}},
 	} {
 		logits := make([]float32, 4)
-		for i, tag := range c.answers {
+		for i, tag := range c.predicted {
 			logits[2*i+int(tag)] = 1
 		}
 		p.See(&seq.Example{Index: uint32(row), A: []int32{1, 2}, Labels: c.labels[:]}, 2, logits)

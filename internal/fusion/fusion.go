@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Kind returns the kind of outputs of a model that predicts whole rows.
+// Kind returns the kind of the outputs of a model that predicts a target for each row.
 func Kind(c *config.Config) metrics.FusionKind {
 	switch {
 	case c.IsMultiLabel():
@@ -18,8 +18,8 @@ func Kind(c *config.Config) metrics.FusionKind {
 	return metrics.FusedClasses
 }
 
-// Truth returns the class, the labels or the standardised numbers of a row. It returns false if the
-// row has none.
+// Truth returns the target of a row: its class, its labels or its standardised numbers. It returns
+// false if the row has no target.
 func Truth(c *config.Config, e seq.Example) (metrics.Truth, bool) {
 	switch Kind(c) {
 	case metrics.FusedLabels:

@@ -19,9 +19,9 @@ type addedToken struct {
 	Special    bool   `json:"special"`
 }
 
-// longestAdded is the maximum length of an added token in bytes. It limits the search time per
+// maxAddedBytes is the maximum length of an added token in bytes. It limits the search time per
 // position of a text.
-const longestAdded = 1024
+const maxAddedBytes = 1024
 
 // matcher finds added tokens in a text.
 type matcher struct {
@@ -34,7 +34,7 @@ type section struct {
 	text  string
 	id    int32
 	added bool
-	first bool // whether it begins at the beginning of the text
+	first bool // true if the section begins at the start of the text
 }
 
 // newMatcher returns a matcher for tokens. contents are their texts, normalized if the matcher
@@ -86,8 +86,8 @@ func (m *matcher) sections(text string) iter.Seq[section] {
 	}
 }
 
-// readAdded checks the added tokens against the vocabulary. It makes a matcher for the tokens that
-// are searched in raw text, and another for the tokens that are searched in normalized text.
+// readAdded checks the added tokens against the vocabulary, whose size is vocab. It sets t.raw and
+// t.normalized to matchers for the tokens that are searched in raw and in normalized text.
 func (t *Tokenizer) readAdded(tokens []addedToken, vocab int) error {
 	next, ids := int64(vocab), map[string]int64{}
 	var raw, normalized []addedToken
@@ -101,8 +101,8 @@ func (t *Tokenizer) readAdded(tokens []addedToken, vocab int) error {
 			want, known = id, true
 		}
 		switch {
-		case token.Content == "" || len(token.Content) > longestAdded || !utf8.ValidString(token.Content):
-			return fmt.Errorf("%s: expected 1 to %d bytes of text", at, longestAdded)
+		case token.Content == "" || len(token.Content) > maxAddedBytes || !utf8.ValidString(token.Content):
+			return fmt.Errorf("%s: expected 1 to %d bytes of text", at, maxAddedBytes)
 		case token.SingleWord:
 			return fmt.Errorf("%s: single_word is not supported", at)
 		case token.ID != want:
@@ -124,7 +124,7 @@ func (t *Tokenizer) readAdded(tokens []addedToken, vocab int) error {
 	}
 	t.raw, t.normalized = newMatcher(raw, rawContents), newMatcher(normalized, normalizedContents)
 	for content, id := range ids {
-		if err := t.name(content, id); err != nil {
+		if err := t.recordToken(content, id); err != nil {
 			return err
 		}
 		t.added[int32(id)] = true

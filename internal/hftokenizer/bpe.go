@@ -11,12 +11,12 @@ import (
 // the order of their ranks.
 type bpe struct {
 	vocabulary
-	merges  map[pair]merge
-	unknown int32 // id of the unknown token; -1 skips unknown characters
-	fuse    bool  // consecutive unknown characters become one token
-	bytes   bool  // characters outside the vocabulary become their bytes
-	whole   bool  // a word in the vocabulary is not built from pairs
-	scratch sync.Pool
+	merges       map[pair]merge
+	unknown      int32 // id of the unknown token; -1 skips unknown characters
+	fuseUnknown  bool  // consecutive unknown characters become one token
+	byteFallback bool  // characters outside the vocabulary become their bytes
+	ignoreMerges bool  // a word in the vocabulary is not built from pairs
+	scratch      sync.Pool
 }
 
 type pair struct{ left, right int32 }
@@ -27,10 +27,10 @@ type merge struct{ rank, id int32 }
 type symbol struct {
 	id             int32
 	previous, next int32
-	gone           bool
+	removed        bool // merged into the previous symbol
 }
 
-// join is a candidate pair to merge: its left symbol is at index at.
+// join is a candidate pair to merge. at is the index of its left symbol.
 type join struct {
 	merge
 	at int32
@@ -59,7 +59,7 @@ type wordScratch struct {
 }
 
 func (m *bpe) encode(ids []int32, word string) ([]int32, error) {
-	if m.whole {
+	if m.ignoreMerges {
 		if id, ok := m.vocabulary[word]; ok {
 			return append(ids, id), nil
 		}
@@ -87,7 +87,7 @@ func (m *bpe) encode(ids []int32, word string) ([]int32, error) {
 		m.join(w, heap.Pop(&w.joins).(join))
 	}
 	for _, s := range w.symbols {
-		if !s.gone {
+		if !s.removed {
 			ids = append(ids, s.id)
 		}
 	}
@@ -97,16 +97,15 @@ func (m *bpe) encode(ids []int32, word string) ([]int32, error) {
 // join merges a pair, unless one of its symbols has changed since the pair was added.
 func (m *bpe) join(w *wordScratch, top join) {
 	left := &w.symbols[top.at]
-	if left.gone || left.next < 0 {
+	if left.removed || left.next < 0 {
 		return
 	}
 	right := &w.symbols[left.next]
-	// As in the library, a different pair at this position is merged, too, if it gives the same
-	// token.
+	// Like the library, merge a different pair at this position as well if it gives the same token.
 	if found, ok := m.merges[pair{left.id, right.id}]; !ok || found.id != top.id {
 		return
 	}
-	left.id, left.next, right.gone = top.id, right.next, true
+	left.id, left.next, right.removed = top.id, right.next, true
 	if left.next >= 0 {
 		w.symbols[left.next].previous = top.at
 		if found, ok := m.merges[pair{left.id, w.symbols[left.next].id}]; ok {
@@ -135,15 +134,15 @@ func (m *bpe) characters(w *wordScratch, word string) {
 			w.ids = append(w.ids, id)
 			continue
 		}
-		if m.bytes {
-			// As in the library, the bytes precede a pending unknown character.
+		if m.byteFallback {
+			// Like the library, append the bytes before a pending unknown character.
 			var ok bool
 			if w.ids, ok = m.vocabulary.bytes(w.ids, char); ok {
 				continue
 			}
 		}
 		if m.unknown >= 0 {
-			if pending && !m.fuse {
+			if pending && !m.fuseUnknown {
 				w.ids = append(w.ids, m.unknown)
 			}
 			pending = true
@@ -160,12 +159,12 @@ func newBPE(v vocabulary, merges [][2]string) (*bpe, error) {
 	for rank, tokens := range merges {
 		left, okLeft := v[tokens[0]]
 		right, okRight := v[tokens[1]]
-		both, ok := v[tokens[0]+tokens[1]]
+		merged, ok := v[tokens[0]+tokens[1]]
 		if !okLeft || !okRight || !ok {
 			return nil, fmt.Errorf("merges[%d]: expected two tokens whose concatenation is a token, found %.40q and %.40q",
 				rank, tokens[0], tokens[1])
 		}
-		m.merges[pair{left, right}] = merge{int32(rank), both}
+		m.merges[pair{left, right}] = merge{int32(rank), merged}
 	}
 	return m, nil
 }

@@ -74,7 +74,7 @@ func strict(text []byte, into any) error {
 	return nil
 }
 
-// isNull reports whether a key is absent or null.
+// isNull reports whether the value of a key is absent or null.
 func isNull(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	return len(text) == 0 || string(text) == "null"
@@ -92,8 +92,9 @@ type reader struct {
 // maxDepth is the maximum nesting of sequences.
 const maxDepth = 16
 
-// name records the text of a token for Decode, and extends the vocabulary size to include its id.
-func (t *Tokenizer) name(token string, id int64) error {
+// recordToken records the text of a token for Decode, and extends the vocabulary size to include its
+// id.
+func (t *Tokenizer) recordToken(token string, id int64) error {
 	if id < 0 || id >= maxID {
 		return fmt.Errorf("%.40q: expected an id from 0 to %d, found %d", token, maxID-1, id)
 	}
@@ -107,8 +108,8 @@ func (t *Tokenizer) name(token string, id int64) error {
 	return nil
 }
 
-// stage reads a stage. Its key "type" determines its kind.
-func stage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T,
+// readStage reads a stage of the tokenizer with read. The stage's key "type" determines its kind.
+func readStage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T,
 	kind string, err error) {
 	if r.depth++; r.depth > maxDepth {
 		return t, "", fmt.Errorf("expected sequences nested at most %d deep, found more", maxDepth)
@@ -129,8 +130,8 @@ func stage[T any](r *reader, text json.RawMessage, read func(kind string, text j
 // maxStages is the maximum number of stages in a sequence.
 const maxStages = 1024
 
-// each reads the stages of a sequence. It stops at the first error.
-func each[T any](texts json.RawMessage, read func(json.RawMessage) (T, error)) (all []T, err error) {
+// readStages reads the stages of a sequence. It stops at the first error.
+func readStages[T any](texts json.RawMessage, read func(json.RawMessage) (T, error)) (all []T, err error) {
 	if !isNull(texts) && texts[0] != '[' {
 		return nil, fmt.Errorf("expected a list, found %s", jsonlines.Kind(texts))
 	}

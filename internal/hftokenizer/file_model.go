@@ -33,8 +33,8 @@ func (r *reader) model(text json.RawMessage) (int, error) {
 	return 0, fmt.Errorf("%.40q is not supported: expected BPE, Unigram, WordLevel or WordPiece", k)
 }
 
-// modelKind returns the key "type", or for files without this key the kind that follows from their
-// other keys.
+// modelKind returns the value of the key "type". For files without this key, it infers the kind from
+// the other keys.
 func modelKind(text json.RawMessage) (string, error) {
 	if text[0] != '{' {
 		return "", fmt.Errorf("expected an object, found %s", jsonlines.Kind(text))
@@ -68,7 +68,7 @@ func textOf(value json.RawMessage) (text string, err error) {
 	return text, json.Unmarshal(value, &text)
 }
 
-// vocabulary reads a vocabulary and records its tokens with name. It decodes one token at a time,
+// vocabulary reads a vocabulary and records its tokens with recordToken. It decodes one token at a time,
 // because a slice of all parts would take many times the memory.
 func (r *reader) vocabulary(text json.RawMessage) (vocabulary, error) {
 	if !isNull(text) && text[0] != '{' {
@@ -92,16 +92,16 @@ func (r *reader) vocabulary(text json.RawMessage) (vocabulary, error) {
 		return nil, errors.New("vocab: expected tokens, found none")
 	}
 	for token, id := range out {
-		if err := r.tokenizer.name(token, int64(id)); err != nil {
+		if err := r.tokenizer.recordToken(token, int64(id)); err != nil {
 			return nil, fmt.Errorf("vocab: %w", err)
 		}
 	}
 	return out, nil
 }
 
-// elements returns the number of elements of a list. It refuses values that are not a list, and
+// countElements returns the number of elements of a list. It refuses values that are not a list, and
 // lists with more than maxID elements.
-func elements(key string, list json.RawMessage) (n int, err error) {
+func countElements(key string, list json.RawMessage) (n int, err error) {
 	if isNull(list) {
 		return 0, nil
 	}
@@ -133,12 +133,12 @@ func (r *reader) wordLevel(text json.RawMessage) (int, error) {
 
 func (r *reader) wordPiece(text json.RawMessage) (int, error) {
 	o := struct {
-		Type    string          `json:"type"`
-		Vocab   json.RawMessage `json:"vocab"`
-		Unknown string          `json:"unk_token"`
-		Prefix  string          `json:"continuing_subword_prefix"`
-		Most    int             `json:"max_input_chars_per_word"`
-	}{Unknown: "[UNK]", Prefix: "##", Most: 100}
+		Type     string          `json:"type"`
+		Vocab    json.RawMessage `json:"vocab"`
+		Unknown  string          `json:"unk_token"`
+		Prefix   string          `json:"continuing_subword_prefix"`
+		MaxChars int             `json:"max_input_chars_per_word"`
+	}{Unknown: "[UNK]", Prefix: "##", MaxChars: 100}
 	if err := strict(text, &o); err != nil {
 		return 0, err
 	}
@@ -150,9 +150,9 @@ func (r *reader) wordPiece(text json.RawMessage) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("unk_token: %.40q is not in the vocabulary", o.Unknown)
 	}
-	m := &wordPiece{vocabulary: v, unknown: unknown, prefix: o.Prefix, most: o.Most}
+	m := &wordPiece{vocabulary: v, unknown: unknown, prefix: o.Prefix, maxChars: o.MaxChars}
 	for token := range v {
-		m.longest = max(m.longest, len(token))
+		m.maxTokenBytes = max(m.maxTokenBytes, len(token))
 	}
 	r.tokenizer.model, r.tokenizer.join, r.tokenizer.prefix = m, " ", o.Prefix
 	return len(v), nil
@@ -160,16 +160,16 @@ func (r *reader) wordPiece(text json.RawMessage) (int, error) {
 
 func (r *reader) bpe(text json.RawMessage) (int, error) {
 	var o struct {
-		Type    string          `json:"type"`
-		Dropout *float64        `json:"dropout"`
-		Unknown *string         `json:"unk_token"`
-		Prefix  *string         `json:"continuing_subword_prefix"`
-		Suffix  *string         `json:"end_of_word_suffix"`
-		Fuse    bool            `json:"fuse_unk"`
-		Bytes   bool            `json:"byte_fallback"`
-		Whole   bool            `json:"ignore_merges"`
-		Vocab   json.RawMessage `json:"vocab"`
-		Merges  json.RawMessage `json:"merges"`
+		Type         string          `json:"type"`
+		Dropout      *float64        `json:"dropout"`
+		Unknown      *string         `json:"unk_token"`
+		Prefix       *string         `json:"continuing_subword_prefix"`
+		Suffix       *string         `json:"end_of_word_suffix"`
+		FuseUnknown  bool            `json:"fuse_unk"`
+		ByteFallback bool            `json:"byte_fallback"`
+		IgnoreMerges bool            `json:"ignore_merges"`
+		Vocab        json.RawMessage `json:"vocab"`
+		Merges       json.RawMessage `json:"merges"`
 	}
 	if err := strict(text, &o); err != nil {
 		return 0, err
@@ -194,7 +194,7 @@ func (r *reader) bpe(text json.RawMessage) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	m.fuse, m.bytes, m.whole = o.Fuse, o.Bytes, o.Whole
+	m.fuseUnknown, m.byteFallback, m.ignoreMerges = o.FuseUnknown, o.ByteFallback, o.IgnoreMerges
 	if o.Unknown != nil {
 		id, ok := v[*o.Unknown]
 		if !ok {
@@ -209,40 +209,40 @@ func (r *reader) bpe(text json.RawMessage) (int, error) {
 // readMerges reads pairs of tokens: lists of two tokens, or in older files two tokens separated by
 // a space.
 func readMerges(texts json.RawMessage) ([][2]string, error) {
-	n, err := elements("merges", texts)
+	n, err := countElements("merges", texts)
 	if err != nil {
 		return nil, err
 	}
 	merges := make([][2]string, 0, n)
 	for text := range jsonlines.Elements(texts) {
 		i := len(merges)
-		var both []string
+		var tokens []string
 		var joined string
-		if json.Unmarshal(text, &both) != nil {
+		if json.Unmarshal(text, &tokens) != nil {
 			if err := json.Unmarshal(text, &joined); err != nil {
 				return nil, fmt.Errorf("merges[%d]: %w", i, err)
 			}
-			both = strings.Split(joined, " ")
+			tokens = strings.Split(joined, " ")
 		}
-		if len(both) != 2 {
-			return nil, fmt.Errorf("merges[%d]: expected two tokens, found %d", i, len(both))
+		if len(tokens) != 2 {
+			return nil, fmt.Errorf("merges[%d]: expected two tokens, found %d", i, len(tokens))
 		}
-		merges = append(merges, [2]string(both))
+		merges = append(merges, [2]string(tokens))
 	}
 	return merges, nil
 }
 
 func (r *reader) unigram(text json.RawMessage) (int, error) {
 	var o struct {
-		Type    string          `json:"type"`
-		Unknown *int64          `json:"unk_id"`
-		Bytes   bool            `json:"byte_fallback"`
-		Vocab   json.RawMessage `json:"vocab"`
+		Type         string          `json:"type"`
+		Unknown      *int64          `json:"unk_id"`
+		ByteFallback bool            `json:"byte_fallback"`
+		Vocab        json.RawMessage `json:"vocab"`
 	}
 	if err := strict(text, &o); err != nil {
 		return 0, err
 	}
-	n, err := elements("vocab", o.Vocab)
+	n, err := countElements("vocab", o.Vocab)
 	if err != nil {
 		return 0, err
 	}
@@ -265,11 +265,11 @@ func (r *reader) unigram(text json.RawMessage) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("vocab[%d]: expected a token and its score: %w", i, err)
 		}
-		if err := r.tokenizer.name(tokens[i], int64(i)); err != nil {
+		if err := r.tokenizer.recordToken(tokens[i], int64(i)); err != nil {
 			return 0, fmt.Errorf("vocab[%d]: %w", i, err)
 		}
 	}
-	m, err := newUnigram(tokens, scores, unknown, o.Bytes)
+	m, err := newUnigram(tokens, scores, unknown, o.ByteFallback)
 	if err != nil {
 		return 0, err
 	}

@@ -18,7 +18,7 @@ func (r *reader) normalizer(text json.RawMessage) (normalizer, error) {
 	if isNull(text) {
 		return normalizers(nil), nil
 	}
-	n, _, err := stage(r, text, r.normalizerOf)
+	n, _, err := readStage(r, text, r.normalizerOf)
 	return n, err
 }
 
@@ -69,7 +69,7 @@ func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, er
 		if err := strict(text, &o); err != nil {
 			return nil, err
 		}
-		all, err := each(o.Normalizers, r.normalizer)
+		all, err := readStages(o.Normalizers, r.normalizer)
 		return normalizers(all), err
 	}
 	return nil, errors.New("is not supported: expected BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Precompiled, Prepend, Replace, Sequence, Strip or StripAccents")

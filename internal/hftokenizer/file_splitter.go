@@ -13,7 +13,7 @@ func (r *reader) splitter(text json.RawMessage) (splitter, error) {
 	if isNull(text) {
 		return splitters(nil), nil
 	}
-	s, k, err := stage(r, text, r.splitterOf)
+	s, k, err := readStage(r, text, r.splitterOf)
 	r.cut = r.cut || err == nil && k != "Sequence"
 	return s, err
 }
@@ -25,10 +25,10 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 	removed, isolated := behaviours["Removed"], behaviours["Isolated"]
 	switch kind {
 	case "BertPreTokenizer":
-		return splitters{cut{find: charsThat(unicode.IsSpace), behaviour: removed},
-			cut{find: charsThat(isPunctuation), behaviour: isolated}}, strict(text, &bare)
+		return splitters{cut{find: findChars(unicode.IsSpace), behaviour: removed},
+			cut{find: findChars(isPunctuation), behaviour: isolated}}, strict(text, &bare)
 	case "WhitespaceSplit":
-		return cut{find: charsThat(unicode.IsSpace), behaviour: removed}, strict(text, &bare)
+		return cut{find: findChars(unicode.IsSpace), behaviour: removed}, strict(text, &bare)
 	case "Whitespace":
 		return cut{find: words, invert: true, behaviour: removed}, strict(text, &bare)
 	case "Digits":
@@ -38,9 +38,9 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 		}
 		err := strict(text, &o)
 		if o.Individual {
-			return cut{find: charsThat(unicode.IsNumber), behaviour: isolated}, err
+			return cut{find: findChars(unicode.IsNumber), behaviour: isolated}, err
 		}
-		return cut{find: charsThat(unicode.IsNumber), behaviour: behaviours["Contiguous"]}, err
+		return cut{find: findChars(unicode.IsNumber), behaviour: behaviours["Contiguous"]}, err
 	case "Punctuation":
 		o := struct {
 			Type      string `json:"type"`
@@ -49,7 +49,7 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 		if err := strict(text, &o); err != nil {
 			return nil, err
 		}
-		return newCut(charsThat(isPunctuation), false, o.Behaviour)
+		return newCut(findChars(isPunctuation), false, o.Behaviour)
 	case "Split":
 		return readSplit(text)
 	case "ByteLevel":
@@ -64,7 +64,7 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 		if err := strict(text, &o); err != nil {
 			return nil, err
 		}
-		all, err := each(o.PreTokenizers, r.splitter)
+		all, err := readStages(o.PreTokenizers, r.splitter)
 		return splitters(all), err
 	}
 	return nil, errors.New("is not supported: expected BertPreTokenizer, ByteLevel, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace or WhitespaceSplit")

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// fixtures are the names of the tokenizers that testdata/generate.js makes.
+// fixtures are the names of the tokenizers that testdata/generate.js creates.
 var fixtures = []string{"bert", "gpt2", "llama2", "llama3", "t5"}
 
 func parsed(t testing.TB, name string) *Tokenizer {
@@ -25,7 +25,7 @@ func parsed(t testing.TB, name string) *Tokenizer {
 	return tokenizer
 }
 
-// sample is a text with the ids that the library gives.
+// sample is a text with the library's ids, by the name of the tokenizer.
 type sample struct {
 	Text string
 	IDs  map[string][]int32
@@ -74,6 +74,7 @@ func TestSameIDs(t *testing.T) {
 	}
 }
 
+// TestDecode checks the text that Decode returns for the ids of a text and for unknown ids.
 func TestDecode(t *testing.T) {
 	for name, want := range map[string]string{
 		"gpt2": "Good films, naïve 日本語?", "llama3": "Good films, naïve 日本語?",
@@ -86,16 +87,17 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	if got := parsed(t, "bert").Decode([]int32{-1, 1 << 30, 3}); got != "<unknown> <unknown> [SEP]" {
-		t.Errorf("got %q", got)
+		t.Errorf("unknown ids: got %q, want <unknown> for each", got)
 	}
 }
 
+// TestNotUTF8 checks that text which is not UTF-8 is an error.
 func TestNotUTF8(t *testing.T) {
 	must.Fail(t, "UTF-8")(parsed(t, "gpt2").Encode("a\xffb"))
 }
 
-// TestManyMarks checks that text with more consecutive combining marks than package norm keeps
-// together is refused.
+// TestManyMarks checks that too many consecutive combining marks are an error, because package norm
+// would split their sequence.
 func TestManyMarks(t *testing.T) {
 	tokenizer := parsed(t, "llama3")
 	if _, err := tokenizer.Encode("e" + strings.Repeat("\u0301", maxMarks-1)); err != nil {
@@ -120,7 +122,7 @@ func TestAddedTokens(t *testing.T) {
 	}
 }
 
-// TestRefuses checks that errors for unsupported content state its position in the file.
+// TestRefuses checks that errors for unsupported content name its key in the file.
 func TestRefuses(t *testing.T) {
 	word := func(more string) string {
 		return `{"version":"1.0",` + more + `"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
@@ -172,7 +174,7 @@ func TestRefuses(t *testing.T) {
 	must.Fail(t, "64 MiB")(Parse(make([]byte, MaxFile+1)))
 }
 
-// TestGrowth checks that a normalizer which would make a text too large is an error.
+// TestGrowth checks that Encode fails if the normalizer would make a text too large.
 func TestGrowth(t *testing.T) {
 	doubled := strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aa"},`, 60)
 	text := `{"version":"1.0","normalizer":{"type":"Sequence","normalizers":[` + strings.TrimSuffix(doubled,
@@ -181,8 +183,8 @@ func TestGrowth(t *testing.T) {
 	must.Fail(t, "too much")(tokenizer.Encode("a"))
 }
 
-// TestScore checks that scores are rounded as in the library, which does not always round to the
-// nearest float64.
+// TestScore checks that scores are rounded like the library's scores, which are not always the nearest
+// float64.
 func TestScore(t *testing.T) {
 	for text, want := range map[string]string{
 		"0": "0", "-10": "-10", "-3.302214636311078": "-3.302214636311078", "1e2": "100", "-0.25": "-0.25",
@@ -225,7 +227,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestLongS checks that a long s (ſ) matches s in case-insensitive expressions, as in the library.
+// TestLongS checks that a long s (ſ) matches s in case-insensitive expressions, like in the library.
 func TestLongS(t *testing.T) {
 	words, err := parsed(t, "llama3").split.split([]string{"x'\u017fo"}, true)
 	if want := []string{"x", "'\u00c5\u00bf", "o"}; err != nil || !slices.Equal(words, want) {

@@ -45,22 +45,23 @@ func (m *wordLevel) encode(ids []int32, word string) ([]int32, error) {
 	return append(ids, id), nil
 }
 
-// wordPiece repeatedly takes the longest token at the beginning of the rest of a word.
+// wordPiece splits a word greedily: it repeatedly takes the longest token that begins the remaining
+// text.
 type wordPiece struct {
 	vocabulary
-	unknown int32
-	prefix  string // prefix of tokens that continue a word
-	most    int    // maximum number of characters of a word
-	longest int    // maximum number of bytes of a token
+	unknown       int32
+	prefix        string // prefix of tokens that continue a word
+	maxChars      int    // maximum number of characters of a word
+	maxTokenBytes int    // length of the longest token
 }
 
 func (m *wordPiece) encode(ids []int32, word string) ([]int32, error) {
-	if utf8.RuneCountInString(word) > m.most {
+	if utf8.RuneCountInString(word) > m.maxChars {
 		return append(ids, m.unknown), nil
 	}
 	before, key := len(ids), []byte(m.prefix)
 	for start := 0; start < len(word); {
-		end, found := min(len(word), start+m.longest), int32(-1)
+		end, found := min(len(word), start+m.maxTokenBytes), int32(-1)
 		for ; end > start; end-- {
 			if end < len(word) && !utf8.RuneStart(word[end]) {
 				continue
@@ -86,15 +87,15 @@ func (m *wordPiece) encode(ids []int32, word string) ([]int32, error) {
 // probabilities.
 type unigram struct {
 	vocabulary
-	words   prefixes
-	scores  []score
-	unknown int32 // id of the unknown token; -1 without an unknown token
-	least   float64
-	bytes   bool // characters outside the vocabulary become their bytes
+	words        prefixes
+	scores       []score
+	unknown      int32 // id of the unknown token; -1 without an unknown token
+	minScore     float64
+	byteFallback bool // characters outside the vocabulary become their bytes
 }
 
-// unknownPenalty is the difference between the smallest score of a token and the score of an
-// unknown character.
+// unknownPenalty is the difference between the smallest score of a token and the score of an unknown
+// character.
 const unknownPenalty = 10
 
 // best is the last token of the best split of a text up to some position.
@@ -109,17 +110,17 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 	for i := range ends {
 		ends[i].start = -1
 	}
-	better := func(end, start int, score float64, id int32) {
+	update := func(end, start int, score float64, id int32) {
 		if e := &ends[end]; e.start < 0 || score > e.score {
 			*e = best{score, start, id}
 		}
 	}
 	for at := 0; at < len(text); {
-		here := ends[at].score
+		prefix := ends[at].score // score of text[:at]
 		_, char := utf8.DecodeRuneInString(text[at:])
 		single := false
 		m.words.each(text[at:], func(length int, id int32) {
-			better(at+length, at, float64(m.scores[id])+here, id)
+			update(at+length, at, float64(m.scores[id])+prefix, id)
 			single = single || length == char
 		})
 		if !single {
@@ -127,11 +128,11 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 				return nil, fmt.Errorf("%q is not in the vocabulary, and the tokenizer has no unknown token",
 					text[at:at+char])
 			}
-			better(at+char, at, m.least-unknownPenalty+here, m.unknown)
+			update(at+char, at, m.minScore-unknownPenalty+prefix, m.unknown)
 		}
 		at += char
 	}
-	// Backward from the end; consecutive unknown characters become one token.
+	// Follow the best tokens backward from the end. Consecutive unknown characters become one token.
 	var cuts [][2]int
 	for end := len(text); end > 0; {
 		start := ends[end].start
@@ -146,7 +147,7 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 	for i := len(cuts) - 1; i >= 0; i-- {
 		part := text[cuts[i][0]:cuts[i][1]]
 		id, ok := m.vocabulary[part]
-		if !ok && m.bytes {
+		if !ok && m.byteFallback {
 			if ids, ok = m.vocabulary.bytes(ids, part); ok {
 				continue
 			}
@@ -162,12 +163,13 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 }
 
 // newUnigram returns a model with tokens in the order of their ids.
-func newUnigram(tokens []string, scores []score, unknown int32, bytes bool) (*unigram, error) {
-	m := &unigram{vocabulary: vocabulary{}, scores: scores, unknown: unknown, least: math.Inf(1), bytes: bytes}
+func newUnigram(tokens []string, scores []score, unknown int32, byteFallback bool) (*unigram, error) {
+	m := &unigram{vocabulary: vocabulary{}, scores: scores, unknown: unknown, minScore: math.Inf(1),
+		byteFallback: byteFallback}
 	words, ids := make([]string, 0, len(tokens)), make([]int32, 0, len(tokens))
 	for i, token := range tokens {
 		m.vocabulary[token] = int32(i)
-		m.least = min(m.least, float64(scores[i]))
+		m.minScore = min(m.minScore, float64(scores[i]))
 		if token != "" {
 			words, ids = append(words, token), append(ids, int32(i))
 		}

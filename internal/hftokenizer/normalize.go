@@ -98,14 +98,15 @@ type withoutMarks struct{}
 
 func (withoutMarks) normalize(text string) (string, error) {
 	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.M) && unicode.Is(formed, r) {
+		if unicode.In(r, unicode.M) && unicode.Is(unicode10, r) {
 			return -1
 		}
 		return r
 	}, text), nil
 }
 
-var formed = rangetable.Assigned("10.0.0")
+// unicode10 is the set of characters in Unicode 10.
+var unicode10 = rangetable.Assigned("10.0.0")
 
 // withoutAccents removes nonspacing marks as the library's BERT normalizer does.
 type withoutAccents struct{}
@@ -113,22 +114,22 @@ type withoutAccents struct{}
 func (withoutAccents) normalize(text string) (string, error) {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == 0x1885 || r == 0x1886 || r == 0xA9BD || r == 0x111C9: // marks only since a later version of Unicode
+		case r == 0x1885 || r == 0x1886 || r == 0xA9BD || r == 0x111C9: // marks since a version after Unicode 8
 			return r
-		case oldIn(r, unicode.Mn) || r == 0x1734: // U+1734 was a nonspacing mark in Unicode 8
+		case inUnicode8(r, unicode.Mn) || r == 0x1734: // U+1734 was a nonspacing mark in Unicode 8
 			return -1
 		}
 		return r
 	}, text), nil
 }
 
-// old is the set of characters in Unicode 8, the version that the library's BERT and its
-// punctuation use.
-var old = rangetable.Assigned("8.0.0")
+// unicode8 is the set of characters in Unicode 8. The library's BERT normalizer and its table of
+// punctuation use this version.
+var unicode8 = rangetable.Assigned("8.0.0")
 
-// oldIn reports whether a character exists in Unicode 8 and is in one of the tables.
-func oldIn(r rune, kinds ...*unicode.RangeTable) bool {
-	return unicode.In(r, kinds...) && unicode.Is(old, r)
+// inUnicode8 reports whether a character exists in Unicode 8 and is in one of the tables.
+func inUnicode8(r rune, kinds ...*unicode.RangeTable) bool {
+	return unicode.In(r, kinds...) && unicode.Is(unicode8, r)
 }
 
 // cleaned removes control characters and replaces each white space character by a space.
@@ -139,7 +140,7 @@ func (cleaned) normalize(text string) (string, error) {
 		switch {
 		case r == '\t' || r == '\n' || r == '\r':
 			return ' '
-		case r == 0 || r == utf8.RuneError || oldIn(r, unicode.Cc, unicode.Cf, unicode.Co):
+		case r == 0 || r == utf8.RuneError || inUnicode8(r, unicode.Cc, unicode.Cf, unicode.Co):
 			return -1
 		case unicode.IsSpace(r):
 			return ' '

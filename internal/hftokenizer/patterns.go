@@ -15,59 +15,59 @@ import (
 const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 // contraction is the library's case-insensitive expression, in which a long s (ſ) matches s.
-// contractionHere is the equivalent for regexp2, in which it would not match.
+// contractionRegexp2 is the equivalent for regexp2, whose case folding does not match ſ and s.
 const (
-	contraction     = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
-	contractionHere = `(?:'[sSſ]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])`
+	contraction        = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
+	contractionRegexp2 = `(?:'[sSſ]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])`
 )
 
 // Parts that several expressions share.
 const (
-	wordsOfLetters = `[^\r\n\p{L}\p{N}]?\p{L}+`
-	upperThenLower = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`
-	upperOnly      = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*`
-	signsAndLines  = ` ?[^\s\p{L}\p{N}]+[\r\n]*`
-	signsAndPaths  = ` ?[^\s\p{L}\p{N}]+[\r\n/]*`
-	lines          = `\s*[\r\n]+|\s+(?!\S)|\s+`
-	deepSeek       = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
+	letterWords     = `[^\r\n\p{L}\p{N}]?\p{L}+`
+	upperThenLower  = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`
+	upperOnly       = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*`
+	symbolsAndLines = ` ?[^\s\p{L}\p{N}]+[\r\n]*`
+	symbolsAndPaths = ` ?[^\s\p{L}\p{N}]+[\r\n/]*`
+	lines           = `\s*[\r\n]+|\s+(?!\S)|\s+`
+	deepSeek        = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
 )
 
 // patterns maps the supported expressions to equivalent expressions for regexp2.
 var patterns = map[string]string{
 	gpt2: gpt2,
 	// cl100k and Llama 3; Qwen 2 and 3
-	contraction + `|` + wordsOfLetters + `|\p{N}{1,3}|` + signsAndLines + `|` + lines: contractionHere + `|` +
-		wordsOfLetters + `|\p{N}{1,3}|` + signsAndLines + `|` + lines,
-	contraction + `|` + wordsOfLetters + `|\p{N}|` + signsAndLines + `|` + lines: contractionHere + `|` +
-		wordsOfLetters + `|\p{N}|` + signsAndLines + `|` + lines,
+	contraction + `|` + letterWords + `|\p{N}{1,3}|` + symbolsAndLines + `|` + lines: contractionRegexp2 + `|` +
+		letterWords + `|\p{N}{1,3}|` + symbolsAndLines + `|` + lines,
+	contraction + `|` + letterWords + `|\p{N}|` + symbolsAndLines + `|` + lines: contractionRegexp2 + `|` +
+		letterWords + `|\p{N}|` + symbolsAndLines + `|` + lines,
 	// o200k
-	upperThenLower + contraction + `?|` + upperOnly + contraction + `?|\p{N}{1,3}|` + signsAndPaths + `|` +
-		lines: upperThenLower + contractionHere + `?|` + upperOnly + contractionHere + `?|\p{N}{1,3}|` +
-		signsAndPaths + `|` + lines,
+	upperThenLower + contraction + `?|` + upperOnly + contraction + `?|\p{N}{1,3}|` + symbolsAndPaths + `|` +
+		lines: upperThenLower + contractionRegexp2 + `?|` + upperOnly + contractionRegexp2 + `?|\p{N}{1,3}|` +
+		symbolsAndPaths + `|` + lines,
 	// Mistral's Tekken
-	upperThenLower + `|` + upperOnly + `|\p{N}|` + signsAndPaths + `|` + lines: upperThenLower + `|` + upperOnly +
-		`|\p{N}|` + signsAndPaths + `|` + lines,
+	upperThenLower + `|` + upperOnly + `|\p{N}|` + symbolsAndPaths + `|` + lines: upperThenLower + `|` + upperOnly +
+		`|\p{N}|` + symbolsAndPaths + `|` + lines,
 	// DeepSeek V3
 	`\p{N}{1,3}`:   `\p{N}{1,3}`,
 	`[一-龥぀-ゟ゠-ヿ]+`: `[一-龥぀-ゟ゠-ヿ]+`,
 	deepSeek:       deepSeek,
-	// words of this project
+	// words of this project's own tokenizers
 	`[\p{L}\p{Nd}\p{M}]+|[^\p{L}\p{Nd}\p{M}\s]`: `[\p{L}\p{Nd}\p{M}]+|[^\p{L}\p{Nd}\p{M}\s]`,
 }
 
-// compiled caches compiled expressions.
+// compiled caches compiled expressions by their text.
 var compiled sync.Map
 
-// expression returns the compiled equivalent of a file's expression; nil if the expression is not
+// expression returns the compiled equivalent of a file's expression, or nil if the expression is not
 // supported.
 func expression(pattern string) *regexp2.Regexp {
-	here, ok := patterns[pattern]
+	translated, ok := patterns[pattern]
 	if !ok {
 		return nil
 	}
-	if e, ok := compiled.Load(here); ok {
+	if e, ok := compiled.Load(translated); ok {
 		return e.(*regexp2.Regexp)
 	}
-	e, _ := compiled.LoadOrStore(here, regexp2.MustCompile(here))
+	e, _ := compiled.LoadOrStore(translated, regexp2.MustCompile(translated))
 	return e.(*regexp2.Regexp)
 }

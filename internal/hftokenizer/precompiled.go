@@ -19,24 +19,25 @@ type precompiled struct {
 	texts string
 }
 
-// shortCluster is the length in bytes from which on a grapheme cluster is not looked up as a whole.
-const shortCluster = 6
+// clusterLimit is a length in bytes. Like the library, normalize looks up only shorter grapheme
+// clusters as a whole.
+const clusterLimit = 6
 
 func (p *precompiled) normalize(text string) (string, error) {
 	var out strings.Builder
 	state, cluster := -1, ""
 	for len(text) > 0 {
 		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
-		if len(cluster) < shortCluster {
-			if with, ok := p.lookup(cluster); ok {
-				out.WriteString(with)
+		if len(cluster) < clusterLimit {
+			if replacement, ok := p.lookup(cluster); ok {
+				out.WriteString(replacement)
 				continue
 			}
 		}
 		for _, r := range cluster {
 			char := string(r)
-			if with, ok := p.lookup(char); ok {
-				char = with
+			if replacement, ok := p.lookup(char); ok {
+				char = replacement
 			}
 			out.WriteString(char)
 		}
@@ -63,12 +64,12 @@ func (p *precompiled) lookup(text string) (string, bool) {
 		if at >= uint32(len(p.units)) {
 			return "", false
 		}
-		place := p.units[at] & (1<<31 - 1)
-		if place > uint32(len(p.texts)) {
+		start := p.units[at] & (1<<31 - 1)
+		if start > uint32(len(p.texts)) {
 			return "", false
 		}
-		with, _, _ := strings.Cut(p.texts[place:], "\x00")
-		return with, true
+		replacement, _, _ := strings.Cut(p.texts[start:], "\x00")
+		return replacement, true
 	}
 	return "", false
 }

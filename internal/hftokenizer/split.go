@@ -106,24 +106,24 @@ func (c cut) split(pieces []string, _ bool) ([]string, error) {
 	return out, nil
 }
 
-// charsThat returns a search for single characters with a property.
-func charsThat(is func(r rune) bool) func(text string) ([]span, error) {
+// findChars returns a search for single characters with a property.
+func findChars(has func(r rune) bool) func(text string) ([]span, error) {
 	return func(text string) (spans []span, err error) {
 		done := 0
 		for i, r := range text {
-			if !is(r) {
+			if !has(r) {
 				continue
 			}
 			to := i + len(string(r))
 			spans = append(spans, span{done, i, false}, span{i, to, true})
 			done = to
 		}
-		return filled(append(spans, span{done, len(text), false})), nil
+		return dropEmpty(append(spans, span{done, len(text), false})), nil
 	}
 }
 
-// filled removes empty spans.
-func filled(spans []span) []span {
+// dropEmpty removes empty spans.
+func dropEmpty(spans []span) []span {
 	kept := spans[:0]
 	for _, s := range spans {
 		if s.from < s.to {
@@ -133,24 +133,25 @@ func filled(spans []span) []span {
 	return kept
 }
 
-// between returns the spans of the matches and of the text between them.
-func between(text string, found [][]int) []span {
+// spansOf returns the spans of the matches and of the text between them. A match is a pair of a start
+// and an end.
+func spansOf(text string, found [][]int) []span {
 	spans, done := make([]span, 0, 2*len(found)+1), 0
 	for _, at := range found {
 		spans = append(spans, span{done, at[0], false}, span{at[0], at[1], true})
 		done = at[1]
 	}
-	return filled(append(spans, span{done, len(text), false}))
+	return dropEmpty(append(spans, span{done, len(text), false}))
 }
 
-// literal returns a search for a text.
+// literal returns a search for a fixed text.
 func literal(word string) func(text string) ([]span, error) {
 	return func(text string) ([]span, error) {
 		var found [][]int
 		for at := 0; ; {
 			i := strings.Index(text[at:], word)
 			if i < 0 {
-				return between(text, found), nil
+				return spansOf(text, found), nil
 			}
 			found = append(found, []int{at + i, at + i + len(word)})
 			at += i + len(word)
@@ -165,7 +166,7 @@ func matches(expression *regexp2.Regexp) func(text string) ([]span, error) {
 		if err != nil {
 			return nil, err
 		}
-		return between(text, found), nil
+		return spansOf(text, found), nil
 	}
 }
 
@@ -182,14 +183,14 @@ func words(text string) (spans []span, err error) {
 		}
 		return 2
 	}
-	last := -1
+	current := -1
 	for i, r := range text {
-		if k := kind(r); k != last {
+		if k := kind(r); k != current {
 			spans = append(spans, span{i, len(text), k != 0})
 			if n := len(spans); n > 1 {
 				spans[n-2].to = i
 			}
-			last = k
+			current = k
 		}
 	}
 	return spans, nil
@@ -198,8 +199,8 @@ func words(text string) (spans []span, err error) {
 // isPunctuation reports whether r is punctuation in Unicode 8, or an ASCII character other than
 // letters, digits and white space.
 func isPunctuation(r rune) bool {
-	// U+111C9 was punctuation in Unicode 8 and is a mark since.
-	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) || oldIn(r, unicode.P) || r == 0x111C9
+	// U+111C9 was punctuation in Unicode 8 and is a mark in later versions.
+	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) || inUnicode8(r, unicode.P) || r == 0x111C9
 }
 
 // byteLevel splits text like GPT-2 and then represents each byte by a visible character.
@@ -260,10 +261,11 @@ func appendBytes(out []byte, token string) []byte {
 	return out
 }
 
-// metaspace replaces spaces by a character, which it also inserts before words.
+// metaspace replaces each space by char, and also inserts char before text that does not begin with
+// it.
 type metaspace struct {
 	char          string
-	always, first bool // insert it before every piece, or before the first piece of the text
+	always, first bool // insert char before every piece, or only before the first piece of the text
 	cut           bool // split into words
 }
 

@@ -5,8 +5,8 @@
 // split into words; a model (BPE, WordPiece, Unigram or WordLevel) encodes each word. Parse returns
 // an error for content that this package does not support, or that would give other ids. The ids
 // were compared on all characters of Unicode. They differ only for recent characters, because the
-// tables are of different versions: capitals since Unicode 16 stay capitals here, and a few
-// characters since Unicode 10, such as U+32FF, are not decomposed by the library.
+// Unicode tables have different versions: this package does not lowercase letters that Unicode 16
+// added, and the library does not decompose a few characters added since Unicode 10, such as U+32FF.
 //
 // The file's post_processor, padding and truncation are not applied.
 package hftokenizer
@@ -100,8 +100,8 @@ func (t *Tokenizer) Decode(ids []int32) string {
 		if id >= 0 && int(id) < len(t.tokens) && t.tokens[id] != "" {
 			token = t.tokens[id]
 		}
-		goesOn := t.prefix != "" && strings.HasPrefix(token, t.prefix)
-		if i > 0 && !goesOn {
+		continues := t.prefix != "" && strings.HasPrefix(token, t.prefix)
+		if i > 0 && !continues {
 			out = append(out, t.join...)
 		}
 		switch {
@@ -109,7 +109,7 @@ func (t *Tokenizer) Decode(ids []int32) string {
 			out = append(out, token...)
 		case t.byteLevel:
 			out = appendBytes(out, token)
-		case goesOn && i > 0:
+		case continues && i > 0:
 			out = append(out, token[len(t.prefix):]...)
 		default:
 			var b byte

@@ -18,7 +18,7 @@ type Choice struct {
 }
 
 // Maximum size of data for trying several learning rates. The best rate differs between small data
-// sets; large data sets need no rate below the first.
+// sets; large data sets need no rate below the first rate.
 const (
 	maxSearchRows    = 10_000
 	maxSearchUpdates = 1 << 26 // updated weights per epoch
@@ -27,9 +27,9 @@ const (
 // minScaleRows is the minimum number of validation rows for fitting a scale.
 const minScaleRows = 100
 
-// rateParts returns factors of Options.Rate. Training tries them in order until a factor does not
+// rateFactors returns factors of Options.Rate. Training tries them in order until a factor does not
 // lower the validation loss.
-func (f *fitting) rateParts(columns int) []float64 {
+func (f *fitting) rateFactors(columns int) []float64 {
 	if f.val == nil || f.Updates > 0 || f.report.Rows > maxSearchRows ||
 		f.features*int64(columns) > maxSearchUpdates {
 		return []float64{1}
@@ -47,9 +47,9 @@ var scales = func() (out [13]float64) {
 
 // validation is the result of a pass over the validation rows.
 type validation struct {
-	rows, right int     // number of rows, and number of correct predictions
-	loss        float64 // mean loss with scaled logits
-	scale       float64
+	rows, correct int     // number of rows, and number of correct predictions
+	loss          float64 // mean loss with scaled logits
+	scale         float64
 }
 
 // validate measures the weights on the validation rows.
@@ -57,20 +57,20 @@ func (f *fitting) validate(ctx context.Context) (v validation, err error) {
 	if f.val == nil {
 		return v, nil
 	}
-	const part = 256
+	const chunk = 256 // rows per task of a thread
 	var losses [len(scales)]float64
 	err = f.val.inOrder(ctx, func(all []row) error {
-		sums := make([][len(scales)]float64, (len(all)+part-1)/part)
-		hits := make([]int, len(sums))
+		sums := make([][len(scales)]float64, (len(all)+chunk-1)/chunk)
+		correct := make([]int, len(sums))
 		steps := make([]*step, f.val.workers)
 		err := parallel.Do(ctx, f.val.workers, len(sums), func(w, i int) error {
 			if steps[w] == nil {
 				steps[w] = newStep(f.config, f.table, f.bias)
 			}
-			for k := i * part; k < min(len(all), (i+1)*part); k++ {
+			for k := i * chunk; k < min(len(all), (i+1)*chunk); k++ {
 				steps[w].losses(&all[k], scales[:], sums[i][:])
-				if steps[w].predicts(&all[k]) {
-					hits[i]++
+				if steps[w].isCorrect(&all[k]) {
+					correct[i]++
 				}
 			}
 			return nil
@@ -79,7 +79,7 @@ func (f *fitting) validate(ctx context.Context) (v validation, err error) {
 			for k, loss := range s {
 				losses[k] += loss
 			}
-			v.right += hits[i]
+			v.correct += correct[i]
 		}
 		v.rows += len(all)
 		return err

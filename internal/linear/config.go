@@ -161,8 +161,8 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("numbers: expected distinct names, found %q twice", v.Name)
 		}
 		if !(v.Deviation > 0) || math.IsInf(v.Deviation, 0) || math.IsNaN(v.Mean) || math.IsInf(v.Mean, 0) {
-			const wrong = "numbers: %s: expected a mean and a positive deviation, found %v and %v"
-			return fmt.Errorf(wrong, v.Name, v.Mean, v.Deviation)
+			const format = "numbers: %s: expected a mean and a positive deviation, found %v and %v"
+			return fmt.Errorf(format, v.Name, v.Mean, v.Deviation)
 		}
 	}
 	if err := c.NGrams.Validate(); err != nil {

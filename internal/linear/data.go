@@ -20,7 +20,7 @@ type Rows interface {
 	Example(i int) (seq.Example, error)
 }
 
-// row holds the features and the labels or numbers of a row.
+// row holds the features of a row and its label, labels or numbers.
 type row struct {
 	features []uint32
 	label    int32     // class of the row
@@ -28,16 +28,16 @@ type row struct {
 	numbers  []float32 // standardised targets of a regression
 }
 
-// bounds limits how many rows are read together, and the memory for features.
+// bounds limits the number of rows that are read together, and the memory for features.
 type bounds struct {
 	tokens, rows int   // limits of a block, which one thread reads
 	group        int64 // maximum n-grams of a group of blocks, whose rows are shuffled together
 	cached       int64 // maximum features kept in memory between passes
-	shared       int   // minimum weights of a row for sharing its columns among threads
+	shared       int   // minimum weights of a row whose columns are distributed to threads
 }
 
-// usualBounds allows groups of 256 MiB and a cache of 512 MiB.
-var usualBounds = bounds{1 << 18, 1 << 12, 1 << 26, 1 << 27, minShared}
+// defaultBounds allows groups of 256 MiB and a cache of 512 MiB.
+var defaultBounds = bounds{1 << 18, 1 << 12, 1 << 26, 1 << 27, minShared}
 
 // block is a range of consecutive rows.
 type block struct{ from, to int }
@@ -48,10 +48,10 @@ type data struct {
 	config     *Config
 	vocabulary *ngram.Vocabulary
 	blocks     []block
-	cost       []int64 // n-grams of each block
+	nGrams     []int64 // number of n-grams of each block
 	cached     [][]row
 	bounds     bounds
-	room       atomic.Int64 // remaining room for cached features
+	cacheRoom  atomic.Int64 // number of features that may still be cached
 	workers    int
 	reporting  sync.Mutex
 	progress   func(rows int)
@@ -59,18 +59,18 @@ type data struct {
 
 // newData divides the rows of a split into blocks.
 func newData(rows Rows, config *Config, o *Options) *data {
-	d := &data{rows: rows, config: config, bounds: usualBounds, workers: o.workers(), progress: o.progress}
+	d := &data{rows: rows, config: config, bounds: defaultBounds, workers: o.workers(), progress: o.progress}
 	if o.bounds != nil {
 		d.bounds = *o.bounds
 	}
-	d.room.Store(d.bounds.cached)
+	d.cacheRoom.Store(d.bounds.cached)
 	tokens, from := 0, 0
 	lengths := rows.Lengths()
 	for i, n := range lengths {
 		tokens += int(n)
 		if tokens >= d.bounds.tokens || i+1-from >= d.bounds.rows || i+1 == len(lengths) {
 			d.blocks = append(d.blocks, block{from, i + 1})
-			d.cost = append(d.cost, int64(tokens)*int64(config.NGrams.Orders()))
+			d.nGrams = append(d.nGrams, int64(tokens)*int64(config.NGrams.Orders()))
 			tokens, from = 0, i+1
 		}
 	}
@@ -89,8 +89,8 @@ func (d *data) labelled(e *seq.Example) bool {
 	return e.Label >= 0
 }
 
-// each calls the function with for the labelled rows of a block.
-func (d *data) each(b int, with func(e *seq.Example)) error {
+// forEachRow calls the function with for the labelled rows of a block.
+func (d *data) forEachRow(b int, with func(e *seq.Example)) error {
 	for i := d.blocks[b].from; i < d.blocks[b].to; i++ {
 		e, err := d.rows.Example(i)
 		if err != nil {
@@ -110,7 +110,7 @@ func (d *data) load(b int, x *ngram.Extractor) ([]row, error) {
 	}
 	rows, total := []row{}, 0
 	var buffer []uint32
-	err := d.each(b, func(e *seq.Example) {
+	err := d.forEachRow(b, func(e *seq.Example) {
 		buffer = d.vocabulary.Features(x, e.A, e.B, buffer[:0])
 		r := row{features: append(make([]uint32, 0, len(buffer)), buffer...), label: e.Label, labels: e.Labels}
 		for c, v := range e.Numbers {
@@ -120,7 +120,7 @@ func (d *data) load(b int, x *ngram.Extractor) ([]row, error) {
 		total += len(buffer)
 		rows = append(rows, r)
 	})
-	if err == nil && d.room.Add(-int64(total)) >= 0 {
+	if err == nil && d.cacheRoom.Add(-int64(total)) >= 0 {
 		d.cached[b] = rows
 	}
 	return rows, err
@@ -131,7 +131,7 @@ func (d *data) index(ctx context.Context) (err error) {
 	d.vocabulary, err = ngram.Collect(ctx, d.config.NGrams, len(d.blocks), d.workers,
 		func(b int, with func(a, b []int32)) error {
 			defer d.report(b)
-			return d.each(b, func(e *seq.Example) { with(e.A, e.B) })
+			return d.forEachRow(b, func(e *seq.Example) { with(e.A, e.B) })
 		})
 	return err
 }
@@ -145,18 +145,19 @@ func (d *data) report(b int) {
 
 // groups splits blocks, in the given order, into groups whose rows fit into memory together.
 func (d *data) groups(order []int) (out [][]int) {
-	from, cost := 0, int64(0)
+	from, sum := 0, int64(0)
 	for i, b := range order {
-		if i > from && cost+d.cost[b] > d.bounds.group {
-			out, from, cost = append(out, order[from:i]), i, 0
+		if i > from && sum+d.nGrams[b] > d.bounds.group {
+			out, from, sum = append(out, order[from:i]), i, 0
 		}
-		cost += d.cost[b]
+		sum += d.nGrams[b]
 	}
 	return append(out, order[from:])
 }
 
-// visit loads the blocks of each group together and calls the function with for the group's rows.
-func (d *data) visit(ctx context.Context, order []int, with func(rows []row) error) error {
+// forEachGroup divides the blocks into groups, in the given order. It loads the blocks of a group
+// together and calls the function with for the rows of the group.
+func (d *data) forEachGroup(ctx context.Context, order []int, with func(rows []row) error) error {
 	extractors := make([]*ngram.Extractor, d.workers)
 	for _, group := range d.groups(order) {
 		loaded := make([][]row, len(group))
@@ -187,18 +188,18 @@ func (d *data) inOrder(ctx context.Context, with func(rows []row) error) error {
 	for b := range order {
 		order[b] = b
 	}
-	return d.visit(ctx, order, with)
+	return d.forEachGroup(ctx, order, with)
 }
 
-// errEnough ends a visit early.
-var errEnough = errors.New("enough rows were seen")
+// errEnough ends forEachGroup early.
+var errEnough = errors.New("enough rows were read")
 
 // shuffled calls the function with for n rows in a random order that depends on the seed, the epoch
 // and the rows' lengths. It forms groups of random blocks and shuffles the rows of each group. If all
 // data fit into one group, this is a full shuffle.
 func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, with func(r *row)) error {
 	random := rand.New(rand.NewPCG(seed, uint64(epoch)))
-	err := d.visit(ctx, random.Perm(len(d.blocks)), func(rows []row) error {
+	err := d.forEachGroup(ctx, random.Perm(len(d.blocks)), func(rows []row) error {
 		if n == 0 {
 			return errEnough
 		}
@@ -236,7 +237,7 @@ type Options struct {
 	// passes that index n-grams, and the epochs.
 	Progress func(rows int)
 	bounds   *bounds // set by tests; nil means the defaults
-	end      int     // number of epochs to make; 0 means all
+	maxEpoch int     // training stops after this number of epochs; 0 means all
 	scale    float64 // factor of the logits of a model without validation; 0 means 1
 }
 

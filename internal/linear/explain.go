@@ -43,7 +43,7 @@ func (p *Predictor) Explain(e *seq.Example, output int) []Explanation {
 		sides = append(sides, e.B)
 	}
 	out := make([]Explanation, len(sides))
-	if p.ofNGrams(e); len(p.features) > 0 {
+	if p.nGramLogits(e); len(p.features) > 0 {
 		p.explainNGrams(sides, output, out)
 	}
 	if p.pairs != nil && len(sides) == 2 {
@@ -72,7 +72,7 @@ func (p *Predictor) explainNGrams(sides [][]int32, output int, out []Explanation
 		scale *= m.Config.Pairs.Weights[pairs.OfNGrams]
 	}
 	scale /= math.Sqrt(max(1, float64(p.sums[column].squares)))
-	at, shown := map[uint32]int{}, map[uint32]int{} // side of each feature, and index of its n-gram there
+	sideOf, indexOf := map[uint32]int{}, map[uint32]int{} // side of each feature, and index of its n-gram in this side
 	for side, tokens := range sides {
 		x := &out[side]
 		p.extractor.Located(tokens, side, func(h uint64, from, to int) {
@@ -80,14 +80,14 @@ func (p *Predictor) explainNGrams(sides [][]int32, output int, out []Explanation
 			if !ok {
 				return
 			}
-			if other, found := at[f]; found && other != side {
+			if other, found := sideOf[f]; found && other != side {
 				return
 			} else if !found {
-				at[f], shown[f] = side, len(x.NGrams)
+				sideOf[f], indexOf[f] = side, len(x.NGrams)
 				weight := float64(m.cells[int(f)*len(p.sums)+column].weight)
 				x.NGrams = append(x.NGrams, NGram{nil, weight * scale})
 			}
-			if g := &x.NGrams[shown[f]]; len(g.Places) < MaxPlaces {
+			if g := &x.NGrams[indexOf[f]]; len(g.Places) < MaxPlaces {
 				g.Places = append(g.Places, [2]int{from, to})
 			}
 		})

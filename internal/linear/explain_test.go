@@ -101,7 +101,7 @@ func TestExplainPairs(t *testing.T) {
 			}
 		}
 	}
-	want := m.Config.Pairs.Weights[0] * (p.ofNGrams(&e)[1] - float64(m.bias[0]))
+	want := m.Config.Pairs.Weights[0] * (p.nGramLogits(&e)[1] - float64(m.bias[0]))
 	if math.Abs(total-want) > 1e-6 || total == 0 {
 		t.Errorf("the n-grams contribute %v, expected %v", total, want)
 	}

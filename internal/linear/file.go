@@ -71,8 +71,8 @@ func (m *Model) tensors() []safetensors.Tensor {
 	return tensors
 }
 
-// WriteWeights writes the parts of the model that determine its logits, the choice of n-grams and
-// all tensors, in a fixed order. Names of labels and provenance are not included.
+// WriteWeights writes the parts of the model that determine its logits, in a fixed order: the n-gram
+// options and all tensors. Names of labels and provenance are not included.
 func (m *Model) WriteWeights(w io.Writer) error {
 	if err := json.NewEncoder(w).Encode(m.Config.NGrams); err != nil {
 		return err
@@ -130,17 +130,17 @@ func Load(dir string) (*Model, error) {
 // takes the number of features and of used slots from the file, because the configuration does not
 // contain them.
 func (c *Config) checkShapes(found []safetensors.Tensor) error {
-	place := func(name string) int {
+	indexOf := func(name string) int {
 		return slices.IndexFunc(found, func(t safetensors.Tensor) bool { return t.Name == name })
 	}
 	rows := func(name string, dimensions int) int {
-		if at := place(name); at >= 0 && len(found[at].Shape) == dimensions {
+		if at := indexOf(name); at >= 0 && len(found[at].Shape) == dimensions {
 			return found[at].Shape[0]
 		}
 		return -1
 	}
 	features := rows(weightsTensor, 2)
-	wanted := []safetensors.Tensor{
+	expected := []safetensors.Tensor{
 		{Name: usedTensor, Type: safetensors.I32, Shape: []int{c.NGrams.Slots / 32}},
 		{Name: weightsTensor, Type: safetensors.I32, Shape: []int{features, c.columns()}},
 		{Name: ratiosTensor, Type: safetensors.I32, Shape: []int{features, c.columns()}},
@@ -148,33 +148,33 @@ func (c *Config) checkShapes(found []safetensors.Tensor) error {
 	}
 	if c.NGrams.MinCount > 1 {
 		kept := safetensors.Tensor{Name: keptTensor, Type: safetensors.I32, Shape: []int{ngram.Cells / 32}}
-		wanted = slices.Insert(wanted, 0, kept)
+		expected = slices.Insert(expected, 0, kept)
 	}
 	if c.Pairs != nil {
-		wanted = append(wanted, c.Pairs.Shapes(c.columns(), rows(pairs.TextsTensor, 1))...)
+		expected = append(expected, c.Pairs.Shapes(c.columns(), rows(pairs.TextsTensor, 1))...)
 	}
-	for _, w := range wanted {
-		at := place(w.Name)
+	for _, w := range expected {
+		at := indexOf(w.Name)
 		switch {
 		case at < 0:
 			return fmt.Errorf("tensor %q is missing", w.Name)
 		case found[at].Type != w.Type:
-			return fmt.Errorf("tensor %q: expected %s, found %s", w.Name, kind(w.Type), kind(found[at].Type))
+			return fmt.Errorf("tensor %q: expected %s, found %s", w.Name, typeName(w.Type), typeName(found[at].Type))
 		case !slices.Equal(found[at].Shape, w.Shape):
-			const wrong = "tensor %q: expected the shape %v as stated in config.json, found %v"
-			return fmt.Errorf(wrong, w.Name, w.Shape, found[at].Shape)
+			const format = "tensor %q: expected the shape %v as stated in config.json, found %v"
+			return fmt.Errorf(format, w.Name, w.Shape, found[at].Shape)
 		}
 	}
 	for _, t := range found {
-		if !slices.ContainsFunc(wanted, func(w safetensors.Tensor) bool { return w.Name == t.Name }) {
+		if !slices.ContainsFunc(expected, func(w safetensors.Tensor) bool { return w.Name == t.Name }) {
 			return fmt.Errorf("tensor %q is not part of a linear model", t.Name)
 		}
 	}
 	return nil
 }
 
-// kind returns the safetensors name of a type.
-func kind(t string) string {
+// typeName returns the safetensors name of a type.
+func typeName(t string) string {
 	if t == "" {
 		return safetensors.F32
 	}
@@ -183,38 +183,38 @@ func kind(t string) string {
 
 // newModel returns a model with the given tensors, whose shapes have been checked.
 func newModel(config *Config, tensors []safetensors.Tensor) (*Model, error) {
-	of := map[string]safetensors.Tensor{}
+	byName := map[string]safetensors.Tensor{}
 	for _, t := range tensors {
-		of[t.Name] = t
+		byName[t.Name] = t
 	}
 	var kept ngram.Bitmap
-	if t, ok := of[keptTensor]; ok {
+	if t, ok := byName[keptTensor]; ok {
 		kept = t.Ints
 	}
-	vocabulary, err := ngram.NewVocabulary(config.NGrams, kept, of[usedTensor].Ints)
+	vocabulary, err := ngram.NewVocabulary(config.NGrams, kept, byName[usedTensor].Ints)
 	if err != nil {
 		return nil, err
 	}
-	weights, ratios := of[weightsTensor], of[ratiosTensor].Ints
+	weights, ratios := byName[weightsTensor], byName[ratiosTensor].Ints
 	if found := weights.Shape[0]; found != vocabulary.Size() {
-		const wrong = "tensor %q: expected a row for each of the %d slots in %s, found %d rows"
-		return nil, fmt.Errorf(wrong, weightsTensor, vocabulary.Size(), usedTensor, found)
+		const format = "tensor %q: expected a row for each of the %d slots in %s, found %d rows"
+		return nil, fmt.Errorf(format, weightsTensor, vocabulary.Size(), usedTensor, found)
 	}
-	if err := safetensors.CheckFinite([]safetensors.Tensor{of[biasTensor]}); err != nil {
+	if err := safetensors.CheckFinite([]safetensors.Tensor{byName[biasTensor]}); err != nil {
 		return nil, err
 	}
-	m := &Model{*config, vocabulary, make([]cell, len(weights.Ints)), of[biasTensor].Data, nil}
+	m := &Model{*config, vocabulary, make([]cell, len(weights.Ints)), byName[biasTensor].Data, nil}
 	for i, w := range weights.Ints {
 		if r := ratios[i]; r < -maxRatio || r > maxRatio {
-			const wrong = "tensor %q: expected numbers from %d to %d, found %d at index %d"
-			return nil, fmt.Errorf(wrong, ratiosTensor, -maxRatio, maxRatio, r, i)
+			const format = "tensor %q: expected numbers from %d to %d, found %d at index %d"
+			return nil, fmt.Errorf(format, ratiosTensor, -maxRatio, maxRatio, r, i)
 		}
 		m.cells[i] = cell{w, ratios[i]}
 	}
 	if config.Pairs != nil {
 		var ordered []safetensors.Tensor
 		for _, t := range config.Pairs.Shapes(config.columns(), 0) {
-			ordered = append(ordered, of[t.Name])
+			ordered = append(ordered, byName[t.Name])
 		}
 		if m.pairs, err = pairs.NewModel(*config.Pairs, config.columns(), ordered); err != nil {
 			return nil, err

@@ -28,12 +28,12 @@ type Report struct {
 }
 
 // Fit trains a model on the labelled rows of train. It returns the model of the [Choice], or of the
-// penalty of a ridge regression, with the lowest loss on val. With val nil this is the last epoch
-// with Options.Rate, or the penalty 1.
+// penalty of a ridge regression, with the lowest loss on val. If val is nil, it returns the model of
+// the last epoch with Options.Rate, or of the penalty 1.
 //
 // Two passes build the vocabulary, a third counts classes, and each epoch is a further pass.
-// Features stay in memory between passes up to 512 MiB; the others are computed again. The table
-// takes 12 to 20 bytes per feature and column, and each thread 16 MiB during the counting of rows.
+// Up to 512 MiB of features stay in memory between passes; the other features are computed again. The table
+// takes 12 to 20 bytes per feature and column, and each thread takes 16 MiB while it counts rows.
 func Fit(ctx context.Context, config *Config, train, val Rows, o Options) (*Model, *Report, error) {
 	if err := config.Validate(); err != nil {
 		return nil, nil, err
@@ -93,14 +93,14 @@ type parameter struct {
 	ratio   float32 // value of the feature before it is divided by the row's norm
 }
 
-// Constants of training.
+// Defaults and constants of the training.
 const (
-	usualEpochs    = 5
-	firstSquares   = 1e-8
+	defaultEpochs  = 5
+	initialSquares = 1e-8
 	biasRate       = 0.1  // times the rate of weights
 	minRate        = 1e-5 // final rate of the decay
 	WordsRate      = 0.5  // learning rate of words
-	otherUnitsRate = 0.1
+	otherUnitsRate = 0.1  // learning rate of bytes and tokens
 )
 
 // logistic trains a logistic regression and sets the cells and biases of m.
@@ -111,7 +111,7 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	columns := f.config.columns()
 	f.bias = make([]parameter, columns)
 	f.kept = make([]float32, 0, len(f.table)+columns)
-	f.Epochs = cmp.Or(f.Epochs, usualEpochs)
+	f.Epochs = cmp.Or(f.Epochs, defaultEpochs)
 	if f.Rate == 0 {
 		f.Rate = otherUnitsRate
 		if f.config.NGrams.Units == ngram.Words {
@@ -124,8 +124,8 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 		defer s.team.stop()
 	}
 	f.report.Kept, f.report.Choice = -1, Choice{Rate: f.Rate, Scale: cmp.Or(f.scale, 1)}
-	for _, part := range f.rateParts(columns) {
-		better, err := f.descend(ctx, s, part*f.Rate)
+	for _, factor := range f.rateFactors(columns) {
+		better, err := f.descend(ctx, s, factor*f.Rate)
 		if err != nil {
 			return err
 		}
@@ -134,11 +134,11 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 		}
 	}
 	if f.report.Kept < 0 {
-		f.keep()
+		f.saveBest()
 	}
 	scale := f.report.Choice.Scale
 	for i, p := range f.table {
-		m.cells[i] = cell{fixed(scale * float64(f.kept[i]) * float64(p.ratio)),
+		m.cells[i] = cell{fixedPoint(scale * float64(f.kept[i]) * float64(p.ratio)),
 			int32(math.Round(float64(p.ratio) * ratioUnit))}
 	}
 	for c, b := range f.kept[len(f.table):] {
@@ -152,22 +152,22 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 // and returns true.
 func (f *fitting) descend(ctx context.Context, s *step, rate float64) (better bool, err error) {
 	for i := range f.table {
-		f.table[i].weight, f.table[i].squares = 0, firstSquares
+		f.table[i].weight, f.table[i].squares = 0, initialSquares
 	}
 	for i := range f.bias {
-		f.bias[i] = parameter{0, firstSquares, 1}
+		f.bias[i] = parameter{0, initialSquares, 1}
 	}
 	steps := f.report.Rows
-	if all := f.features * int64(len(f.bias)); f.Updates > 0 && all > f.Updates {
-		steps = max(1, int(float64(steps)*float64(f.Updates)/float64(all)))
+	if updates := f.features * int64(len(f.bias)); f.Updates > 0 && updates > f.Updates {
+		steps = max(1, int(float64(steps)*float64(f.Updates)/float64(updates)))
 	}
 	epochs, total, t := f.Epochs, float64(f.Epochs*steps), 0
-	if f.end > 0 {
-		epochs = min(epochs, f.end) // total does not change: the learning rates are those of the whole run
+	if f.maxEpoch > 0 {
+		epochs = min(epochs, f.maxEpoch) // total does not change: the learning rates are those of the whole run
 	}
-	least := math.Inf(1)
+	minLoss := math.Inf(1)
 	if f.report.Kept >= 0 {
-		least = f.report.Losses[f.report.Kept]
+		minLoss = f.report.Losses[f.report.Kept]
 	}
 	var losses []float64
 	for epoch := range epochs {
@@ -186,13 +186,13 @@ func (f *fitting) descend(ctx context.Context, s *step, rate float64) (better bo
 			continue
 		}
 		losses = append(losses, v.loss)
-		if v.loss < least {
-			least, better = v.loss, true
+		if v.loss < minLoss {
+			minLoss, better = v.loss, true
 			f.report.Kept, f.report.Choice = epoch, Choice{Epoch: epoch + 1, Rate: rate, Scale: v.scale}
 			if f.config.Task != seq.MultiLabel {
-				f.report.Accuracy, f.report.Measured = float64(v.right)/float64(v.rows), v.rows
+				f.report.Accuracy, f.report.Measured = float64(v.correct)/float64(v.rows), v.rows
 			}
-			f.keep()
+			f.saveBest()
 		}
 	}
 	if better {
@@ -201,8 +201,8 @@ func (f *fitting) descend(ctx context.Context, s *step, rate float64) (better bo
 	return better, nil
 }
 
-// keep copies the weights and biases of the best epoch.
-func (f *fitting) keep() {
+// saveBest copies the current weights and biases to kept.
+func (f *fitting) saveBest() {
 	f.kept = f.kept[:0]
 	for _, part := range [][]parameter{f.table, f.bias} {
 		for i := range part {
@@ -211,29 +211,29 @@ func (f *fitting) keep() {
 	}
 }
 
-// fixed returns v, a product of weight and ratio, in units of 2⁻²⁰.
-func fixed(v float64) int32 {
+// fixedPoint returns v, a product of weight and ratio, in units of 2⁻²⁰.
+func fixedPoint(v float64) int32 {
 	return int32(max(math.MinInt32, min(math.MaxInt32, math.Round(v*weightUnit))))
 }
 
-// rounded rounds a ratio to a multiple of 2⁻¹⁰.
-func rounded(r float64) float32 {
+// roundRatio rounds a ratio to a multiple of 2⁻¹⁰.
+func roundRatio(r float64) float32 {
 	return float32(max(-maxRatio, min(maxRatio, math.Round(r*ratioUnit))) / ratioUnit)
 }
 
 // ratios counts the rows of each feature and class and computes the log-ratios.
 func (f *fitting) ratios(ctx context.Context) error {
 	columns, size := f.config.columns(), f.train.vocabulary.Size()
-	with, all := make([]uint32, size*columns), make([]uint32, size)
+	withClass, total := make([]uint32, size*columns), make([]uint32, size)
 	err := f.train.inOrder(ctx, func(rows []row) error {
 		for i := range rows {
 			r := &rows[i]
 			for _, j := range r.features {
-				all[j]++
+				total[j]++
 			}
 			f.config.classes(r, func(c int) {
 				for _, j := range r.features {
-					with[int(j)*columns+c]++
+					withClass[int(j)*columns+c]++
 				}
 			})
 		}
@@ -246,21 +246,21 @@ func (f *fitting) ratios(ctx context.Context) error {
 	if f.report.Rows == 0 {
 		return ErrNothingToLearn
 	}
-	inside := make([]int64, columns)
-	for j, n := range all {
+	classTotals := make([]int64, columns)
+	for j, n := range total {
 		f.features += int64(n)
-		for c, p := range with[j*columns:][:columns] {
-			inside[c] += int64(p)
+		for c, p := range withClass[j*columns:][:columns] {
+			classTotals[c] += int64(p)
 		}
 	}
 	base := make([]float64, columns)
-	for c, p := range inside {
+	for c, p := range classTotals {
 		base[c] = math.Log(float64(p+int64(size))) - math.Log(float64(f.features-p+int64(size)))
 	}
 	f.table = make([]parameter, size*columns)
-	for j, n := range all {
-		for c, p := range with[j*columns:][:columns] {
-			f.table[j*columns+c].ratio = rounded(math.Log(float64(p+1)) - math.Log(float64(n-p+1)) - base[c])
+	for j, n := range total {
+		for c, p := range withClass[j*columns:][:columns] {
+			f.table[j*columns+c].ratio = roundRatio(math.Log(float64(p+1)) - math.Log(float64(n-p+1)) - base[c])
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func (m *Model) NewPredictor() *Predictor {
 // Logits returns one logit per class or label, or the standardised predictions of numbers. The next
 // call overwrites the result.
 func (p *Predictor) Logits(e *seq.Example) []float64 {
-	out := p.ofNGrams(e)
+	out := p.nGramLogits(e)
 	if p.pairs != nil {
 		w := p.model.Config.Pairs.Weights
 		compared := p.pairs.Logits(e.A, e.B)
@@ -102,8 +102,8 @@ func (p *Predictor) Logits(e *seq.Example) []float64 {
 	return out
 }
 
-// ofNGrams returns the logits of the n-grams without the comparison.
-func (p *Predictor) ofNGrams(e *seq.Example) []float64 {
+// nGramLogits returns the logits of the n-grams without the comparison.
+func (p *Predictor) nGramLogits(e *seq.Example) []float64 {
 	if p.features = p.features[:0]; p.model.Features() > 0 {
 		p.features = p.model.vocabulary.Features(p.extractor, e.A, e.B, p.features)
 	}

@@ -79,7 +79,7 @@ func fitted(t testing.TB, s *seq.Spec, n ngram.Options, train, val Rows, o Optio
 
 // accuracy returns the fraction of labelled rows whose label has the largest logit.
 func accuracy(m *Model, rows made) float64 {
-	p, right, n := m.NewPredictor(), 0, 0
+	p, correct, n := m.NewPredictor(), 0, 0
 	for i := range rows {
 		if rows[i].Label < 0 {
 			continue
@@ -92,8 +92,8 @@ func accuracy(m *Model, rows made) float64 {
 			}
 		}
 		if best == int(rows[i].Label) {
-			right++
+			correct++
 		}
 	}
-	return float64(right) / float64(n)
+	return float64(correct) / float64(n)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// PairsReport holds mean cross-entropies of a model of pairs on the validation rows: of n-grams, of
-// the comparison, and of their sum.
+// PairsReport holds the mean cross-entropies on the validation rows of three predictions: by the
+// n-grams alone, by the comparison alone, and by the weighted sum of both.
 type PairsReport struct {
 	NGrams, Comparison, Sum float64
 }
@@ -24,8 +24,8 @@ var pairsPrior = [2]float64{0.3, 0.6}
 
 const (
 	pairsUpdates = 1 << 25 // maximum updates of weights of n-grams of pairs in an epoch
-	// Maximum validation rows for fitting the weights; of a larger split every second, fourth, … row is used.
-	maxJudgedRows = 1 << 16
+	// maximum validation rows for fitting the weights of the parts; a larger split is subsampled
+	maxWeightRows = 1 << 16
 )
 
 // comparison trains the part of the model that compares the sides of a pair, and fits the weights
@@ -43,13 +43,13 @@ func (f *fitting) comparison(ctx context.Context, m *Model, train, val Rows) err
 	if val == nil {
 		return nil
 	}
-	logits, labels, err := f.judge(ctx, m, val)
+	logits, labels, err := f.validationLogits(ctx, m, val)
 	if err != nil || len(labels) == 0 {
 		return err
 	}
 	alone := [2]float64{0, f.weights(logits, labels, 1)[0]}
 	both := [2]float64(f.weights(logits, labels, 0))
-	if config.Weights = both; !f.gains(logits, labels, alone, both) {
+	if config.Weights = both; !f.reducesLoss(logits, labels, alone, both) {
 		config.Weights = alone
 		err = m.dropNGrams()
 	}
@@ -70,9 +70,9 @@ func (f *fitting) weights(logits [][2][]float32, labels []int32, from int) []flo
 	return prior
 }
 
-// gains reports whether the weights after reduce the loss of the sum, compared with the weights
+// reducesLoss reports whether the weights after reduce the loss of the sum, compared with the weights
 // before, by more than the standard error of the difference.
-func (f *fitting) gains(logits [][2][]float32, labels []int32, before, after [2]float64) bool {
+func (f *fitting) reducesLoss(logits [][2][]float32, labels []int32, before, after [2]float64) bool {
 	n, sum, squares := float64(len(labels)), 0.0, 0.0
 	z := make([]float32, f.config.Outputs())
 	for i, label := range labels {
@@ -94,7 +94,7 @@ func addParts(weights [2]float64, logits [2][]float32, out []float32) {
 	}
 }
 
-// dropNGrams removes all features, for a weight of 0.
+// dropNGrams removes all features, because the weight of the n-grams is 0.
 func (m *Model) dropNGrams() (err error) {
 	o := &m.Config.NGrams
 	o.MinCount, o.Slots = 1, ngram.MinSlots
@@ -104,10 +104,11 @@ func (m *Model) dropNGrams() (err error) {
 	return err
 }
 
-// judge returns the logits of the n-grams and of the comparison for validation rows.
-func (f *fitting) judge(ctx context.Context, m *Model, val Rows) (logits [][2][]float32, labels []int32, err error) {
+// validationLogits returns the logits of the n-grams and of the comparison for validation rows, and
+// the labels of these rows.
+func (f *fitting) validationLogits(ctx context.Context, m *Model, val Rows) (logits [][2][]float32, labels []int32, err error) {
 	n, every := len(val.Lengths()), 1
-	for n/every > maxJudgedRows {
+	for n/every > maxWeightRows {
 		every *= 2
 	}
 	all, label := make([][2][]float32, (n+every-1)/every), make([]int32, (n+every-1)/every)
@@ -123,7 +124,7 @@ func (f *fitting) judge(ctx context.Context, m *Model, val Rows) (logits [][2][]
 		p := predictors[w]
 		compared := make([]float64, m.Config.Outputs())
 		copy(compared[len(compared)-m.pairs.Outputs():], p.pairs.Logits(e.A, e.B))
-		for part, z := range [][]float64{p.ofNGrams(&e), compared} {
+		for part, z := range [][]float64{p.nGramLogits(&e), compared} {
 			for _, v := range z {
 				all[i][part] = append(all[i][part], float32(v))
 			}
@@ -140,7 +141,7 @@ func (f *fitting) judge(ctx context.Context, m *Model, val Rows) (logits [][2][]
 
 // measurePairs sets the report's losses and accuracy.
 func (f *fitting) measurePairs(c *pairs.Config, logits [][2][]float32, labels []int32) {
-	r, right, n := &PairsReport{}, 0, float64(len(labels))
+	r, correct, n := &PairsReport{}, 0, float64(len(labels))
 	sum := make([]float32, f.config.Outputs())
 	for i, z := range logits {
 		addParts(c.Weights, z, sum)
@@ -149,8 +150,8 @@ func (f *fitting) measurePairs(c *pairs.Config, logits [][2][]float32, labels []
 		r.Comparison += metrics.CrossEntropy(z[1], class) / n
 		r.Sum += metrics.CrossEntropy(sum, class) / n
 		if slices.Index(sum, slices.Max(sum)) == class {
-			right++
+			correct++
 		}
 	}
-	f.report.Pairs, f.report.Accuracy, f.report.Measured = r, float64(right)/n, len(labels)
+	f.report.Pairs, f.report.Accuracy, f.report.Measured = r, float64(correct)/n, len(labels)
 }

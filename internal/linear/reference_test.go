@@ -132,9 +132,9 @@ func (f *reference) fit(train, val made, columns int, rate float64, seed uint64)
 			squares[c][s] = 1e-8
 		}
 	}
-	best, least := (*reference)(nil), math.Inf(1)
+	best, minLoss := (*reference)(nil), math.Inf(1)
 	for _, rate := range []float64{rate, 0.4 * rate, 0.2 * rate} {
-		before := least
+		before := minLoss
 		clear(f.bias)
 		for c := range columns {
 			biasSquares[c] = 1e-8
@@ -166,11 +166,11 @@ func (f *reference) fit(train, val made, columns int, rate float64, seed uint64)
 				}
 				t++
 			}
-			if loss, scale := f.scale(val); loss < least {
-				best, least = f.scaled(scale), loss
+			if loss, scale := f.scale(val); loss < minLoss {
+				best, minLoss = f.scaled(scale), loss
 			}
 		}
-		if least == before {
+		if minLoss == before {
 			break
 		}
 	}
@@ -266,7 +266,7 @@ func TestReference(t *testing.T) {
 			}
 		}
 		if largest < 1.5 {
-			t.Errorf("%d classes: the largest logit is %v, the comparison needs at least 1.5", classes, largest)
+			t.Errorf("%d classes: the largest logit is %v, the comparison needs at minLoss 1.5", classes, largest)
 		}
 	}
 }

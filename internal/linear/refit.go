@@ -10,7 +10,7 @@ import (
 // Refit trains a model on the rows of two splits together, with the choice that [Fit] made for the
 // first split. [Refits] is false for regressions and pairs, which Refit does not support.
 func Refit(ctx context.Context, config *Config, train, val Rows, choice Choice, o Options) (*Model, *Report, error) {
-	o.end, o.scale = choice.Epoch, choice.Scale
+	o.maxEpoch, o.scale = choice.Epoch, choice.Scale
 	if choice.Rate > 0 {
 		o.Rate = choice.Rate
 	}

@@ -30,7 +30,7 @@ func TestRefit(t *testing.T) {
 	both := slices.Concat(train, val)
 	m, report, err := Fit(context.Background(), c, both, judge, Options{Seed: 3})
 	want := weights(m, report, err)
-	if report.Kept == usualEpochs-1 || report.Choice.Scale == 1 {
+	if report.Kept == defaultEpochs-1 || report.Choice.Scale == 1 {
 		t.Fatalf("report %+v: expected an epoch before the last and a scale", report)
 	}
 	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, report.Choice, Options{Seed: 3})), want) {

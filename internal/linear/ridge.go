@@ -9,13 +9,13 @@ import (
 )
 
 // penalties lists the values of λ that a ridge regression tries in this order until the validation
-// loss increases. Without validation λ is usualPenalty.
+// loss increases. Without validation λ is defaultPenalty.
 var penalties = []float64{10, 3, 1, 0.3, 0.1, 0.03, 0.01}
 
 const (
-	usualPenalty = 1.0
-	ridgeSteps   = 50
-	ridgeSmall   = 1e-6 // relative squared norm of the residual at which the iteration ends
+	defaultPenalty = 1.0
+	ridgeSteps     = 50   // maximum iterations per penalty
+	ridgeTolerance = 1e-6 // the iteration ends at this relative squared norm of the residual
 )
 
 // ridge fits standardised numbers by minimising
@@ -35,10 +35,10 @@ func (f *fitting) ridge(ctx context.Context, m *Model) error {
 	}
 	tried := penalties
 	if f.val == nil {
-		tried = []float64{usualPenalty}
+		tried = []float64{defaultPenalty}
 	}
 	f.report.Kept = -1
-	least := math.Inf(1)
+	minLoss := math.Inf(1)
 	for i, penalty := range tried {
 		if err := s.solve(ctx, penalty); err != nil {
 			return err
@@ -47,17 +47,17 @@ func (f *fitting) ridge(ctx context.Context, m *Model) error {
 		if err != nil {
 			return err
 		}
-		if rows == 0 && penalty != usualPenalty {
+		if rows == 0 && penalty != defaultPenalty {
 			continue
 		}
 		if rows > 0 {
-			if f.report.Losses = append(f.report.Losses, loss); loss >= least {
+			if f.report.Losses = append(f.report.Losses, loss); loss >= minLoss {
 				break
 			}
-			least, f.report.Kept = loss, i
+			minLoss, f.report.Kept = loss, i
 		}
 		f.report.Penalty = penalty
-		s.freeze(m)
+		s.store(m)
 	}
 	return nil
 }
@@ -69,24 +69,24 @@ func (f *fitting) standardise(ctx context.Context) error {
 		rows         int
 		sum, squares []float64
 	}
-	of := make([]moments, len(d.blocks))
+	byBlock := make([]moments, len(d.blocks))
 	err := parallel.Do(ctx, d.workers, len(d.blocks), func(_, b int) error {
 		m := moments{0, make([]float64, n), make([]float64, n)}
-		err := d.each(b, func(e *seq.Example) {
+		err := d.forEachRow(b, func(e *seq.Example) {
 			m.rows++
 			for c, v := range e.Numbers {
 				m.sum[c] += float64(v)
 				m.squares[c] += float64(v) * float64(v)
 			}
 		})
-		of[b] = m
+		byBlock[b] = m
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	all := moments{0, make([]float64, n), make([]float64, n)}
-	for _, m := range of {
+	for _, m := range byBlock {
 		all.rows += m.rows
 		for c := range n {
 			all.sum[c] += m.sum[c]
@@ -115,19 +115,19 @@ type solver struct {
 	columns int
 	ratios  []float32 // ratio of each feature
 	mean    []float64 // mean value of each feature over the rows
-	right   []float64 // Xᵀy; y has mean 0, so m contributes nothing
+	rhs     []float64 // Xᵀy; y has mean 0, so m contributes nothing
 	weights []float64
 	r, p, q []float64
 }
 
-// newSolver counts the rows of each feature and computes the means and the right side.
+// newSolver counts the rows of each feature and computes the means and the right-hand side.
 func (f *fitting) newSolver(ctx context.Context) (*solver, error) {
 	n, size := len(f.config.Numbers), f.train.vocabulary.Size()
-	all := make([]uint32, size)
+	counts := make([]uint32, size)
 	err := f.train.inOrder(ctx, func(rows []row) error {
 		for i := range rows {
 			for _, j := range rows[i].features {
-				all[j]++
+				counts[j]++
 			}
 		}
 		return ctx.Err()
@@ -136,11 +136,11 @@ func (f *fitting) newSolver(ctx context.Context) (*solver, error) {
 		return nil, err
 	}
 	s := &solver{data: f.train, columns: n, ratios: make([]float32, size), mean: make([]float64, size)}
-	for _, v := range []*[]float64{&s.right, &s.weights, &s.r, &s.p, &s.q} {
+	for _, v := range []*[]float64{&s.rhs, &s.weights, &s.r, &s.p, &s.q} {
 		*v = make([]float64, size*n)
 	}
-	for j, with := range all {
-		s.ratios[j] = rounded(1 + math.Log(float64(1+f.report.Rows)/float64(1+with)))
+	for j, n := range counts {
+		s.ratios[j] = roundRatio(1 + math.Log(float64(1+f.report.Rows)/float64(1+n)))
 	}
 	return s, f.train.inOrder(ctx, func(rows []row) error {
 		for i := range rows {
@@ -150,7 +150,7 @@ func (f *fitting) newSolver(ctx context.Context) (*solver, error) {
 				x := scale * float64(s.ratios[j])
 				s.mean[j] += x / float64(f.report.Rows)
 				for c, y := range r.numbers {
-					s.right[int(j)*n+c] += float64(x * float64(y))
+					s.rhs[int(j)*n+c] += float64(x * float64(y))
 				}
 			}
 		}
@@ -170,19 +170,19 @@ func (s *solver) scale(r *row) float64 {
 	return 1 / math.Sqrt(squares)
 }
 
-// times writes (XᵀX + λ)·v to out, where X are the centred rows.
-func (s *solver) times(ctx context.Context, v, out []float64, penalty float64) error {
+// multiply writes (XᵀX + λ)·v to out, where X are the centred rows.
+func (s *solver) multiply(ctx context.Context, v, out []float64, penalty float64) error {
 	for i, x := range v {
 		out[i] = penalty * x
 	}
-	centre, along := s.centre(v), make([]float64, s.columns)
+	centre, projected := s.centre(v), make([]float64, s.columns)
 	return s.data.inOrder(ctx, func(rows []row) error {
 		for i := range rows {
-			s.along(&rows[i], v, centre, along)
+			s.project(&rows[i], v, centre, projected)
 			scale := s.scale(&rows[i])
 			for _, j := range rows[i].features {
 				x := scale * float64(s.ratios[j])
-				for c, a := range along { // the sum over the rows is 0, so m contributes nothing
+				for c, a := range projected { // the sum over the rows is 0, so m contributes nothing
 					out[int(j)*s.columns+c] += float64(x * a)
 				}
 			}
@@ -191,8 +191,8 @@ func (s *solver) times(ctx context.Context, v, out []float64, penalty float64) e
 	})
 }
 
-// along writes v·(x − m) of a row to out, for each number.
-func (s *solver) along(r *row, v, centre, out []float64) {
+// project writes v·(x − m) of a row to out, for each number.
+func (s *solver) project(r *row, v, centre, out []float64) {
 	clear(out)
 	for _, j := range r.features {
 		for c := range out {
@@ -223,46 +223,47 @@ func (s *solver) dot(a, b []float64) []float64 {
 	return out
 }
 
+// solve minimises the loss with a penalty, starting from the current weights.
 func (s *solver) solve(ctx context.Context, penalty float64) error {
-	if err := s.times(ctx, s.weights, s.q, penalty); err != nil {
+	if err := s.multiply(ctx, s.weights, s.q, penalty); err != nil {
 		return err
 	}
 	for i := range s.r {
-		s.r[i] = s.right[i] - s.q[i]
+		s.r[i] = s.rhs[i] - s.q[i]
 	}
 	copy(s.p, s.r)
-	norm, end := s.dot(s.r, s.r), s.dot(s.right, s.right)
-	along, more := make([]float64, s.columns), make([]float64, s.columns)
+	norm, scale := s.dot(s.r, s.r), s.dot(s.rhs, s.rhs)
+	alpha, beta := make([]float64, s.columns), make([]float64, s.columns)
 	for range ridgeSteps {
-		open := false
+		converged := true
 		for c := range norm {
-			open = open || norm[c] > ridgeSmall*end[c]
+			converged = converged && norm[c] <= ridgeTolerance*scale[c]
 		}
-		if !open {
+		if converged {
 			return nil
 		}
-		if err := s.times(ctx, s.p, s.q, penalty); err != nil {
+		if err := s.multiply(ctx, s.p, s.q, penalty); err != nil {
 			return err
 		}
 		curvature, before := s.dot(s.p, s.q), norm
-		for c := range along {
-			if along[c] = 0; curvature[c] > 0 {
-				along[c] = before[c] / curvature[c]
+		for c := range alpha {
+			if alpha[c] = 0; curvature[c] > 0 {
+				alpha[c] = before[c] / curvature[c]
 			}
 		}
 		for i := range s.p {
 			c := i % s.columns
-			s.weights[i] += float64(along[c] * s.p[i])
-			s.r[i] -= float64(along[c] * s.q[i])
+			s.weights[i] += float64(alpha[c] * s.p[i])
+			s.r[i] -= float64(alpha[c] * s.q[i])
 		}
 		norm = s.dot(s.r, s.r)
-		for c := range more {
-			if more[c] = 0; before[c] > 0 {
-				more[c] = norm[c] / before[c]
+		for c := range beta {
+			if beta[c] = 0; before[c] > 0 {
+				beta[c] = norm[c] / before[c]
 			}
 		}
 		for i := range s.p {
-			s.p[i] = s.r[i] + float64(more[i%s.columns]*s.p[i])
+			s.p[i] = s.r[i] + float64(beta[i%s.columns]*s.p[i])
 		}
 	}
 	return nil
@@ -277,7 +278,7 @@ func (s *solver) validate(ctx context.Context, val *data) (loss float64, rows in
 	centre, predicted := s.centre(s.weights), make([]float64, s.columns)
 	err = val.inOrder(ctx, func(all []row) error {
 		for i := range all {
-			s.along(&all[i], s.weights, centre, predicted)
+			s.project(&all[i], s.weights, centre, predicted)
 			for c, v := range predicted {
 				d := v - float64(all[i].numbers[c])
 				loss += float64(d * d)
@@ -289,11 +290,11 @@ func (s *solver) validate(ctx context.Context, val *data) (loss float64, rows in
 	return loss / float64(max(1, rows*s.columns)), rows, err
 }
 
-// freeze writes the weights to the model in fixed point.
-func (s *solver) freeze(m *Model) {
+// store writes the weights to the model in fixed point.
+func (s *solver) store(m *Model) {
 	for i, w := range s.weights {
 		ratio := s.ratios[i/s.columns]
-		m.cells[i] = cell{fixed(w * float64(ratio)), int32(math.Round(float64(ratio) * ratioUnit))}
+		m.cells[i] = cell{fixedPoint(w * float64(ratio)), int32(math.Round(float64(ratio) * ratioUnit))}
 	}
 	for c, v := range s.centre(s.weights) {
 		m.bias[c] = float32(-v)

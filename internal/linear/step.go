@@ -17,7 +17,7 @@ type step struct {
 	errors  []float64 // derivatives of the loss by the logits
 	targets []float64
 	team    *team // nil means that one thread computes all columns
-	shared  int   // minimum weights of a row for sharing its columns among the team
+	shared  int   // minimum weights of a row whose columns are distributed to the team
 }
 
 func newStep(c *Config, table, bias []parameter) *step {
@@ -26,13 +26,13 @@ func newStep(c *Config, table, bias []parameter) *step {
 		errors: make([]float64, n), targets: make([]float64, n)}
 }
 
-// columns calls f for ranges that cover all columns of a row.
-func (s *step) columns(r *row, f func(from, to int)) {
+// forColumns calls f for ranges that cover all columns of a row.
+func (s *step) forColumns(r *row, f func(from, to int)) {
 	if s.team == nil {
 		f(0, len(s.bias))
 		return
 	}
-	s.team.share(len(r.features), s.shared, f)
+	s.team.run(len(r.features), s.shared, f)
 }
 
 // forward computes the logits and scales of a row.
@@ -46,7 +46,7 @@ func (s *step) forward(r *row) {
 		}
 		s.logits[0], s.scales[0] = z, squares
 	} else {
-		s.columns(r, func(from, to int) {
+		s.forColumns(r, func(from, to int) {
 			logits, scales := s.logits[from:to], s.scales[from:to]
 			clear(logits)
 			clear(scales)
@@ -67,7 +67,8 @@ func (s *step) forward(r *row) {
 }
 
 // loss returns the cross-entropy of a row from its computed logits, for multi-label the mean over
-// labels. It sets errors to the derivatives by the logits, for multi-label those of the sum.
+// labels. It sets errors to the derivatives by the logits, for multi-label to the derivatives of the
+// sum over labels.
 func (s *step) loss(r *row) (loss float64) {
 	clear(s.targets)
 	s.config.classes(r, func(c int) { s.targets[c] = 1 })
@@ -107,9 +108,9 @@ func (s *step) losses(r *row, factors, sums []float64) {
 	copy(s.logits, logits)
 }
 
-// predicts reports whether the row's label has the largest logit, the first of equal logits, after
-// a call of loss.
-func (s *step) predicts(r *row) bool {
+// isCorrect reports whether the row's label has the largest logit. Among equal logits, the first
+// counts. The logits must have been computed.
+func (s *step) isCorrect(r *row) bool {
 	if len(s.logits) == 1 {
 		return (s.logits[0] > 0) == (r.label == 1)
 	}
@@ -129,7 +130,7 @@ func (s *step) update(r *row, rate float32) {
 		for c, e := range s.errors {
 			s.scales[c] *= e
 		}
-		s.columns(r, func(from, to int) {
+		s.forColumns(r, func(from, to int) {
 			for _, j := range r.features {
 				for c, g := range s.scales[from:to] {
 					p := &s.table[int(j)*len(s.scales)+from+c]

@@ -2,7 +2,7 @@ package linear
 
 import "sync"
 
-// minShared is the minimum number of weights of a row for sharing its columns among threads: for
+// minShared is the minimum number of weights of a row whose columns are distributed to threads. For
 // fewer weights, waking the threads takes longer than the work.
 const minShared = 1 << 13
 
@@ -22,7 +22,7 @@ func newTeam(columns, workers int) *team {
 		t.work = append(t.work, work)
 		go func() {
 			for f := range work {
-				f(t.first(w), t.first(w+1))
+				f(t.firstColumn(w), t.firstColumn(w+1))
 				t.group.Done()
 			}
 		}()
@@ -36,13 +36,13 @@ func (t *team) stop() {
 	}
 }
 
-// first returns the first column of a thread.
-func (t *team) first(worker int) int { return t.columns * worker / t.workers }
+// firstColumn returns the first column of a thread.
+func (t *team) firstColumn(worker int) int { return t.columns * worker / t.workers }
 
-// share calls f for all columns of a row with this number of features: on one thread if the row has
-// fewer than least weights, otherwise on each thread for its columns.
-func (t *team) share(features, least int, f func(from, to int)) {
-	if t.workers == 1 || features*t.columns < least {
+// run calls f for all columns of a row with this number of features. If the row has fewer than
+// minWeights weights, the caller's thread computes all columns, otherwise each thread computes its own.
+func (t *team) run(features, minWeights int, f func(from, to int)) {
+	if t.workers == 1 || features*t.columns < minWeights {
 		f(0, t.columns)
 		return
 	}
@@ -50,6 +50,6 @@ func (t *team) share(features, least int, f func(from, to int)) {
 	for _, work := range t.work {
 		work <- f
 	}
-	f(0, t.first(1))
+	f(0, t.firstColumn(1))
 	t.group.Wait()
 }

@@ -55,7 +55,7 @@ func (p *Parser) EdgeList() string {
 }
 
 // ReadGraph sets the sequence of a request from the values of the fields features and edges. edges
-// is nil for a model without edges. An error comes with the name of the field at fault.
+// is nil for a model without edges. With an error, it returns the name of the invalid field.
 func (p *Parser) ReadGraph(r *Request, features, edges json.RawMessage) (field string, err error) {
 	rows, err := p.features(features)
 	if err != nil {
@@ -95,7 +95,7 @@ func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
 	return err
 }
 
-// setGraph sets the sequence of a request. An error comes with the name of the field at fault.
+// setGraph sets the sequence of a request. With an error, it returns the name of the invalid field.
 func (p *Parser) setGraph(r *Request, features [][]float32, edges []seq.Edge) (field string, err error) {
 	used, err := p.Config.WindowFeatures(features)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 // other values get an error with their position.
 func TestFeaturesOfLines(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/clouds/config.json"))(t)
-	one := make([]string, len(cfg.FeatureNames))
-	for i := range one {
-		one[i] = fmt.Sprint(i)
+	vector := make([]string, len(cfg.FeatureNames))
+	for i := range vector {
+		vector[i] = fmt.Sprint(i)
 	}
-	good := "[" + strings.Join(one, ",") + "]"
-	one[1] = "null"
-	null := "[" + strings.Join(one, ",") + "]"
+	good := "[" + strings.Join(vector, ",") + "]"
+	vector[1] = "null"
+	null := "[" + strings.Join(vector, ",") + "]"
 	p := NewParser(cfg, "", "f", 1)
 	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil ||
 		len(r.Features) != 2 || r.Features[1][2] != 2 {
@@ -46,7 +46,7 @@ func TestFeaturesOfLines(t *testing.T) {
 	cfg.InputWindow = &config.InputWindow{Length: 1, Policy: "head"}
 	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil ||
 		len(r.Features) != 1 || r.Lengths[0] != 2 {
-		t.Errorf("with a window of 1: got %+v, failure %+v", r, r.Failure)
+		t.Errorf("with a window of 1: got %+v, failure %+v, want 1 of 2 tokens", r, r.Failure)
 	}
 }
 
@@ -57,8 +57,8 @@ func graphParser(t *testing.T) (*Parser, *sft.Config) {
 	return NewParser(cfg, "", "f", 1), cfg
 }
 
-// TestMemoryOfGraphs checks that parsing features and edges allocates at most the memory given by
-// MemoryOf, and that Bytes gives the memory kept.
+// TestMemoryOfGraphs checks that parsing features and edges allocates at most the memory that MemoryOf
+// returns, and that Bytes returns the memory that the request keeps.
 func TestMemoryOfGraphs(t *testing.T) {
 	p, config := graphParser(t)
 	config.MaxLength = 1 << 20
@@ -71,12 +71,12 @@ func TestMemoryOfGraphs(t *testing.T) {
 	}
 	for name, x := range map[string][2]string{
 		"a graph":           {nodes, "[" + edges.String()[1:] + "]"},
-		"no lists":          {nodes, "[" + strings.Repeat("1,", n) + "1]"},
+		"edges as numbers":  {nodes, "[" + strings.Repeat("1,", n) + "1]"},
 		"one long edge":     {nodes, "[[" + strings.Repeat("0,", n) + "0]]"},
 		"empty edges":       {nodes, "[" + strings.Repeat("[],", n) + "[]]"},
 		"empty nodes":       {"[" + strings.Repeat("[],", n) + "[]]", "[]"},
 		"one long node":     {"[[" + strings.Repeat("0,", n) + "0]]", "[]"},
-		"nodes of one each": {"[" + strings.Repeat("[1],", n) + "[1]]", "[]"},
+		"nodes of a number": {"[" + strings.Repeat("[1],", n) + "[1]]", "[]"},
 	} {
 		var before, after runtime.MemStats
 		request := &Request{}

@@ -70,8 +70,8 @@ func NewFilling(c *sft.Config, tokenizer tokenizers.Tokenizer, r *Request, logit
 	return f, nil
 }
 
-// mostProbable returns the n most probable tokens; of equally probable tokens the lower comes
-// first.
+// mostProbable returns the n most probable tokens in descending order of probability. Among equally
+// probable tokens, the smaller id comes first.
 func mostProbable(p []float32, n int) []int32 {
 	order := make([]int32, len(p))
 	for v := range order {

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Labelled reads all lines with their labels. read adds the label of a line to its example. The
-// first bad line is an error.
+// Labelled reads all lines with their labels. read adds the label of a line to its example. limit is
+// the maximum length of a line in bytes. Labelled stops at the first invalid line with an error.
 func Labelled(in io.Reader, p *Parser, read func(*Request, *seq.Example) error, limit int) ([]seq.Example, error) {
 	var examples []seq.Example
 	r := jsonlines.NewReader(in, limit)

@@ -35,14 +35,14 @@ func TestEdgesOfLines(t *testing.T) {
 	}
 }
 
-// TestMemoryOfLines checks that parsing a line allocates at most the memory given by MemoryOfLine,
-// plus a small multiple of the line.
+// TestMemoryOfLines checks that parsing a line allocates at most the memory that MemoryOfLine returns,
+// plus a small multiple of the line's size.
 func TestMemoryOfLines(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(t)
 	cfg.MaxLength = 1 << 20
 	words := NewParser(cfg, "", "f", 1)
-	graphs, of := graphParser(t)
-	of.MaxLength = 1 << 20
+	graphs, graphConfig := graphParser(t)
+	graphConfig.MaxLength = 1 << 20
 	const n = 20000
 	digits := strings.TrimSuffix(strings.Repeat("1,", n), ",")
 	for _, c := range []struct {
@@ -65,10 +65,10 @@ func TestMemoryOfLines(t *testing.T) {
 		}
 		counted := c.parser.MemoryOfLine([]byte(c.line))
 		if taken := int64(after.TotalAlloc - before.TotalAlloc); taken > counted+4*int64(len(c.line)) {
-			t.Errorf("%s: allocated %d bytes, counted %d for a line of %d", name, taken, counted, len(c.line))
+			t.Errorf("%s: allocated %d bytes, counted %d for a line of %d bytes", name, taken, counted, len(c.line))
 		}
 		if kept := r.Bytes(); kept > counted {
-			t.Errorf("%s: got %d bytes kept, counted %d", name, kept, counted)
+			t.Errorf("%s: the request keeps %d bytes, counted %d", name, kept, counted)
 		}
 	}
 }

@@ -39,8 +39,8 @@ func NewReply(t Task, c *sft.Config, r *Request, o sft.Output) (Reply, error) {
 	return Reply{r.ID, a, newSizes(c, r), newExplained(o)}, err
 }
 
-// InRow converts the explanations of what the model read of the request to its whole sequences, see
-// [sft.Explanation.InRow].
+// InRow converts the positions in explanations, which count the tokens that the model read, to
+// positions in the request's whole sequences. See [sft.Explanation.InRow].
 func (r *Request) InRow(c *sft.Config, o sft.Output) {
 	for i := range o.Explanations {
 		o.Explanations[i].InRow(c.ReadWindow(), r.Lengths[i])
@@ -162,7 +162,7 @@ func newSizes(c *sft.Config, r *Request) Sizes {
 	return z
 }
 
-// CheckFinite returns a [*Failure] if JSON cannot represent the logits.
+// CheckFinite returns a [*Failure] unless all logits are finite. JSON cannot represent other numbers.
 func CheckFinite(o sft.Output) error {
 	if !isFinite(o.Logits) {
 		return errNonFinite()
@@ -170,9 +170,9 @@ func CheckFinite(o sft.Output) error {
 	return nil
 }
 
-// errNonFinite returns the error for numbers that JSON cannot represent.
+// errNonFinite returns the error for NaN and infinities, which JSON cannot represent.
 func errNonFinite() error { return Fail(CodeInternal, "the model's output is not finite") }
 
 func isFinite(x []float32) bool {
-	return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 })
+	return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 }) // NaN or infinite
 }

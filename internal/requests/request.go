@@ -101,10 +101,10 @@ func (p *Parser) With(file string, sequences ...int) *Parser {
 
 func (p *Parser) allows(sequences int) bool { return slices.Contains(p.sequences, sequences) }
 
-// Parse parses a line. number is the line number. bad is the error of reading the line, or nil.
-func (p *Parser) Parse(line []byte, number int, bad error) *Request {
+// Parse parses a line. number is the line number. readErr is the error of reading the line, or nil.
+func (p *Parser) Parse(line []byte, number int, readErr error) *Request {
 	r := &Request{ID: strconv.AppendInt(nil, int64(number), 10)}
-	err := bad
+	err := readErr
 	if err != nil {
 		err = Fail(CodeParse, "%v", err)
 	} else {
@@ -221,7 +221,7 @@ func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]stri
 	return nil, Fail(CodeRequest, "expected tokens or text, found %s", describeFound(line, a, b))
 }
 
-// describeFound describes, for an error, the fields that a line has instead of the expected ones.
+// describeFound describes, for an error, the fields that a line has instead of the expected fields.
 func describeFound(line []byte, names ...string) string {
 	for _, n := range names {
 		if n != "" {

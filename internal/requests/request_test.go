@@ -59,7 +59,8 @@ func TestRequestOutlivesLine(t *testing.T) {
 }
 
 // TestFieldsOfMethods checks that a line whose only sequence is in a field of JSON-RPC methods gets
-// an error with the fields of lines. Beside another sequence the field is ignored.
+// an error that names the fields of lines. If the line has another sequence as well, the field is
+// ignored.
 func TestFieldsOfMethods(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(t)
 	p := NewParser(cfg, "", "f", 1)

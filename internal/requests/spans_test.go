@@ -64,8 +64,8 @@ func TestSpansOfBytes(t *testing.T) {
 	}
 }
 
-// located returns the tokenizers whose tokens have text offsets.
-func located(t *testing.T) (out []tokenizers.Tokenizer) {
+// tokenizersWithOffsets returns tokenizers that report the text offsets of their tokens.
+func tokenizersWithOffsets(t *testing.T) (out []tokenizers.Tokenizer) {
 	for _, spec := range []string{`{"type":"byte"}`, `{"type":"dna"}`, `{"type":"words","words":["a"]}`} {
 		x := must.Get(tokenizers.Open(json.RawMessage(spec), ""))(t)
 		out = append(out, x)
@@ -88,7 +88,7 @@ func TestOffsetsOfHead(t *testing.T) {
 		}
 		texts = append(texts, text.String())
 	}
-	for _, x := range located(t) {
+	for _, x := range tokenizersWithOffsets(t) {
 		for _, text := range texts {
 			all := must.Get(tokenizers.Offsets(x, text))(t)
 			for _, n := range []int{0, 1, 2, len(all) / 2, len(all) - 1, len(all), len(all) + 1,
@@ -103,13 +103,13 @@ func TestOffsetsOfHead(t *testing.T) {
 	}
 }
 
-// TestRecordPositionsMemory checks that RecordPositions needs little memory for a long text if the model reads only
-// few tokens of it.
+// TestRecordPositionsMemory checks that RecordPositions needs little memory for a long text if the
+// model reads only few of its tokens.
 func TestRecordPositionsMemory(t *testing.T) {
 	const size = 8 << 20
 	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-",
 		size/2), strings.Repeat("-", size)} {
-		for _, x := range located(t) {
+		for _, x := range tokenizersWithOffsets(t) {
 			p := &Parser{Config: byteTags(), RecordOffsets: true, tokenizer: x}
 			r := &Request{Sequences: [][]int32{{1, 2, 3, 4}}, Lengths: []int{size}}
 			var before, after runtime.MemStats
