@@ -79,7 +79,7 @@ func TestRank(t *testing.T) {
 			low, high = 2, 24 // ranks of 96
 		}
 		if p.Single.Min < low || p.Single.Max > high || p.Entropy.Max > 1.2 || p.Entropy.Min < 1-1e-9 {
-			t.Errorf("%s, layer %d: rank %+v, effective rank %+v; expected a rank from %v to %v", p.Probability, p.Layer,
+			t.Errorf("%s, layer %d: rank %+v, effective rank %+v; want a rank from %v to %v", p.Probability, p.Layer,
 				p.Single, p.Entropy, low, high)
 		}
 	}

@@ -89,7 +89,7 @@ func TestClassWarnings(t *testing.T) {
 		{"numbers beside labels", rows("train", "a", "a|3") + rows("val", "a|3"), []string{"--label-separator", "|"},
 			[]string{"1 of 2 labels are numbers and the others are names: 3; ",
 				"all 40 rows of train have 1 of the 2 labels, so models cannot learn these: a\n"}},
-		{"no warning", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
+		{"none", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -200,7 +200,8 @@ func words(text string) (spans []span, err error) {
 // letters, digits and white space.
 func isPunctuation(r rune) bool {
 	// U+111C9 was punctuation in Unicode 8 and is a mark in later versions.
-	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) || inUnicode8(r, unicode.P) || r == 0x111C9
+	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) ||
+		inUnicode8(r, unicode.P) || r == 0x111C9
 }
 
 // byteLevel splits text like GPT-2 and then represents each byte by a visible character.

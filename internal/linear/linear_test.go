@@ -123,7 +123,8 @@ func TestNumbers(t *testing.T) {
 		if r2 := 1 - sum/500/200; r2 < 0.95 { // the variance of the numbers is 200
 			t.Errorf("R² %v, want at minLoss 0.95; report %+v", r2, report)
 		}
-		if val == nil && (report.Penalty != defaultPenalty || report.Kept != -1) || val != nil && len(report.Losses) < 2 {
+		if val == nil && (report.Penalty != defaultPenalty || report.Kept != -1) ||
+			val != nil && len(report.Losses) < 2 {
 			t.Errorf("report %+v", report)
 		}
 	}

@@ -106,7 +106,8 @@ func (m *Model) dropNGrams() (err error) {
 
 // validationLogits returns the logits of the n-grams and of the comparison for validation rows, and
 // the labels of these rows.
-func (f *fitting) validationLogits(ctx context.Context, m *Model, val Rows) (logits [][2][]float32, labels []int32, err error) {
+func (f *fitting) validationLogits(ctx context.Context, m *Model, val Rows) (logits [][2][]float32, labels []int32,
+	err error) {
 	n, every := len(val.Lengths()), 1
 	for n/every > maxWeightRows {
 		every *= 2
