@@ -37,4 +37,8 @@ const (
 	// StreamNGrams drops n-grams of tokens in training: number n = position·groups + group uses
 	// word n&3 of draw e = n>>2.
 	StreamNGrams uint32 = 17
+
+	// StreamGear gives each token the bits of the hash that cuts documents into chunks: e = token,
+	// first and second word.
+	StreamGear uint32 = 18
 )
