@@ -60,7 +60,7 @@ type fusedRun struct {
 	out      string
 	set      *seq.Dataset
 	members  []*member
-	deadline time.Time // time at which --time ends
+	deadline time.Time // time at which the models with layers should be trained
 	kernels  string    // sentence on the kernels of the last model with layers
 }
 
@@ -68,10 +68,11 @@ type fusedRun struct {
 // their summed logits. --resume continues a stopped run.
 func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	f := &fusedRun{Context: c, kinds: kinds, out: filepath.Clean(c.String("out"))}
-	f.deadline = time.Now().Add(defaultTime)
+	within := defaultTime
 	if c.IsSet("time") {
-		f.deadline = time.Now().Add(c.Duration("time"))
+		within = c.Duration("time")
 	}
+	start := time.Now()
 	err := f.check(m)
 	if err == nil {
 		err = f.setDefaultSeeds(m)
@@ -88,12 +89,24 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	if err := f.trainLinear(); err != nil {
 		return err
 	}
+	f.deadline = layersDeadline(start, time.Now(), within)
 	for i, member := range f.members {
 		if finished, err := f.trainMember(m, i, member); err != nil || !finished {
 			return err
 		}
 	}
 	return ranksOf(c).runOnFirst(f.fuse)
+}
+
+// layersDeadline returns the time at which the models with layers should be trained. The run began at
+// start with the limit of --time. The models have at least half of it, because a linear model of many
+// long rows, such as images, can take longer than the whole limit.
+func layersDeadline(start, now time.Time, within time.Duration) time.Time {
+	end, half := start.Add(within), now.Add(within/2)
+	if half.After(end) {
+		return half
+	}
+	return end
 }
 
 // prepareAll prepares a run of each kind of model with layers, and discards it. Errors in flags such
