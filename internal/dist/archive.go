@@ -16,9 +16,9 @@ type file struct {
 	mode    fs.FileMode
 }
 
-// tarred returns a compressed tar archive of files without an owner, with the same time for all
+// tarArchive returns a compressed tar archive of files without an owner, with the same time for all
 // files.
-func tarred(files []file, at time.Time) ([]byte, error) {
+func tarArchive(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {
@@ -42,8 +42,8 @@ func tarred(files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// zipped returns a zip archive of files, with the same time for all files.
-func zipped(files []file, at time.Time) ([]byte, error) {
+// zipArchive returns a zip archive of files, with the same time for all files.
+func zipArchive(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
 	for _, f := range files {

@@ -72,7 +72,7 @@ func TestDockerfile(t *testing.T) {
 		t.Errorf("expected the commit %s, unmodified, and Vulkan, found\n%s", revision, out)
 	}
 	if out := b.run(t, vulkan, "devices", "--quick"); !strings.Contains(out, "vulkan:0") {
-		t.Errorf("the image finds no driver, not even the one for the CPU:\n%s", out)
+		t.Errorf("the image finds no Vulkan driver, not even the CPU driver:\n%s", out)
 	}
 }
 

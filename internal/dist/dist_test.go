@@ -37,7 +37,7 @@ func TestParseTarget(t *testing.T) {
 			t.Errorf("%q: got %v, expected an error", name, got)
 		}
 	}
-	for _, name := range usual() {
+	for _, name := range defaultTargets() {
 		if _, err := parseTarget(name); err != nil {
 			t.Error(err)
 		}

@@ -31,7 +31,7 @@ func main() {
 
 func run(ctx context.Context) (err error) {
 	out := flag.String("out", "dist", "folder for the archives and SHA256SUMS")
-	list := flag.String("targets", strings.Join(usual(), ","),
+	list := flag.String("targets", strings.Join(defaultTargets(), ","),
 		"targets separated by commas: OS/ARCH or linux/ARCH/vulkan")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -54,8 +54,8 @@ func run(ctx context.Context) (err error) {
 	return r.build(ctx, targets)
 }
 
-// usual returns the targets of a release.
-func usual() []string {
+// defaultTargets returns the targets of a release.
+func defaultTargets() []string {
 	list := []string{"linux/amd64", "linux/arm64", "darwin/arm64", "darwin/amd64", "windows/amd64"}
 	if runtime.GOOS == "linux" {
 		list = append(list, "linux/"+runtime.GOARCH+"/vulkan")

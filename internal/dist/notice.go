@@ -18,11 +18,11 @@ import (
 // licenceFile matches the names of files with terms and authors.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[sc]es?|copying|notice|patents|authors)([.-].*)?$`)
 
-// granted matches the README of a module that contains its licence.
-var granted = regexp.MustCompile(`(?i)permission is hereby granted|redistribution and use in source`)
+// licenceText matches a README that contains the licence of its module.
+var licenceText = regexp.MustCompile(`(?i)permission is hereby granted|redistribution and use in source`)
 
-// linked is a package in the output of go list.
-type linked struct {
+// goPackage is a package in the output of go list.
+type goPackage struct {
 	Dir      string
 	Standard bool
 	Module   *struct {
@@ -43,13 +43,13 @@ func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := map[string][]string{} // names of licence files by text
-	if err := addLicences(of, "Go", strings.TrimSpace(string(goroot))); err != nil {
+	namesByText := map[string][]string{} // names of the files with a licence, by its text
+	if err := addLicences(namesByText, "Go", strings.TrimSpace(string(goroot))); err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
 	for d := json.NewDecoder(bytes.NewReader(list)); ; {
-		var p linked
+		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
@@ -63,7 +63,7 @@ func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 			seen[dir] = true
 			name := p.Module.Path + " " + p.Module.Version
 			if dir == p.Module.Dir {
-				if err := addLicences(of, name, dir); err != nil {
+				if err := addLicences(namesByText, name, dir); err != nil {
 					return nil, err
 				}
 				break
@@ -72,29 +72,29 @@ func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 			if err != nil || !filepath.IsLocal(within) {
 				return nil, fmt.Errorf("%s: expected a folder in %s", dir, p.Module.Dir)
 			}
-			if _, err := addFiles(of, name+", "+filepath.ToSlash(within), dir, licenceFile); err != nil {
+			if _, err := addFiles(namesByText, name+", "+filepath.ToSlash(within), dir, licenceFile); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return noticeText(of), nil
+	return noticeText(namesByText), nil
 }
 
 // addLicences adds the licences of a module. A module without a licence is an error.
-func addLicences(of map[string][]string, name, dir string) error {
-	if n, err := addFiles(of, name, dir, licenceFile); err != nil || n > 0 {
+func addLicences(namesByText map[string][]string, name, dir string) error {
+	if n, err := addFiles(namesByText, name, dir, licenceFile); err != nil || n > 0 {
 		return err
 	}
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
-	if err != nil || !granted.Match(readme) {
+	if err != nil || !licenceText.Match(readme) {
 		return fmt.Errorf("%s: %s: expected a file with its licence, or a README.md with it, found neither", name, dir)
 	}
-	of[string(readme)] = append(of[string(readme)], name+", README.md")
+	namesByText[string(readme)] = append(namesByText[string(readme)], name+", README.md")
 	return nil
 }
 
 // addFiles adds the files of a folder with matching names and returns their number.
-func addFiles(of map[string][]string, name, dir string, called *regexp.Regexp) (n int, err error) {
+func addFiles(namesByText map[string][]string, name, dir string, pattern *regexp.Regexp) (n int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return 0, err
@@ -102,9 +102,9 @@ func addFiles(of map[string][]string, name, dir string, called *regexp.Regexp) (
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
-		case !called.MatchString(e.Name()):
+		case !pattern.MatchString(e.Name()):
 		case e.IsDir(): // folders such as licenses/, with files of any name
-			more, err := addFiles(of, name+", "+e.Name(), path, regexp.MustCompile(`.`))
+			more, err := addFiles(namesByText, name+", "+e.Name(), path, regexp.MustCompile(`.`))
 			if err != nil {
 				return 0, err
 			}
@@ -114,25 +114,27 @@ func addFiles(of map[string][]string, name, dir string, called *regexp.Regexp) (
 			if err != nil {
 				return 0, err
 			}
-			of[string(text)] = append(of[string(text)], name+", "+e.Name())
+			namesByText[string(text)] = append(namesByText[string(text)], name+", "+e.Name())
 			n++
 		}
 	}
 	return n, nil
 }
 
-// noticeText returns every text preceded by the names of its files.
-func noticeText(of map[string][]string) []byte {
-	for _, names := range of {
+// noticeText returns the content of NOTICE: each text after the names of its files.
+func noticeText(namesByText map[string][]string) []byte {
+	for _, names := range namesByText {
 		slices.Sort(names)
 	}
-	texts := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return strings.Compare(of[a][0], of[b][0]) })
+	texts := slices.SortedFunc(maps.Keys(namesByText), func(a, b string) int {
+		return strings.Compare(namesByText[a][0], namesByText[b][0])
+	})
 	var out bytes.Buffer
 	out.WriteString("sftseq contains the following software. Its own licence is in LICENSE.\n")
 	rule := strings.Repeat("=", 78)
 	for _, text := range texts {
 		terms := strings.Trim(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-		fmt.Fprintf(&out, "\n%s\n%s\n%s\n\n%s\n", rule, strings.Join(of[text], "\n"), rule, terms)
+		fmt.Fprintf(&out, "\n%s\n%s\n%s\n\n%s\n", rule, strings.Join(namesByText[text], "\n"), rule, terms)
 	}
 	return out.Bytes()
 }

@@ -12,8 +12,8 @@ import (
 // modules.
 func TestNotice(t *testing.T) {
 	r := release{root: root}
-	for _, of := range []target{host(), {system: "windows", arch: "amd64"}} {
-		text := must.Get(r.notice(t.Context(), of))(t)
+	for _, platform := range []target{host(), {system: "windows", arch: "amd64"}} {
+		text := must.Get(r.notice(t.Context(), platform))(t)
 		for _, want := range []string{
 			`(?m)^Go, LICENSE$`, `(?m)^github.com/apache/arrow/go/v15 v\S+, LICENSE.txt$`,
 			`(?m)^github.com/JohnCGriffin/overflow v\S+, README.md$`,              // its only file with a licence
@@ -23,11 +23,11 @@ func TestNotice(t *testing.T) {
 			"Redistribution and use in source and binary forms",
 		} {
 			if !regexp.MustCompile(want).Match(text) {
-				t.Errorf("%s: NOTICE lacks %q", of.suffix(), want)
+				t.Errorf("%s: NOTICE lacks %q", platform.suffix(), want)
 			}
 		}
 		if n := strings.Count(string(text), "Copyright (c) 2017 John C. Griffin"); n != 1 {
-			t.Errorf("%s: NOTICE has a text %d times", of.suffix(), n)
+			t.Errorf("%s: NOTICE has a licence %d times, want 1", platform.suffix(), n)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (r *release) build(ctx context.Context, targets []target) error {
 	if err := os.MkdirAll(r.out, 0o777); err != nil {
 		return err
 	}
-	common, err := r.common(ctx)
+	common, err := r.commonFiles(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func (r *release) build(ctx context.Context, targets []target) error {
 	return atomicfile.WriteBytes(filepath.Join(r.out, "SHA256SUMS"), []byte(strings.Join(sums, "")))
 }
 
-// common returns the files that are in every archive, with their names in the archive.
-func (r *release) common(ctx context.Context) (map[string][]byte, error) {
+// commonFiles returns the files that every archive contains, by their names in the archive.
+func (r *release) commonFiles(ctx context.Context) (map[string][]byte, error) {
 	program, _, err := r.program(ctx, host())
 	if err != nil {
 		return nil, err
@@ -101,10 +101,10 @@ func (r *release) archive(ctx context.Context, t target, common map[string][]byt
 	}
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	if t.system == "windows" {
-		content, err = zipped(files, from.time)
+		content, err = zipArchive(files, from.time)
 		return folder + ".zip", content, err
 	}
-	content, err = tarred(files, from.time)
+	content, err = tarArchive(files, from.time)
 	return folder + ".tar.gz", content, err
 }
 

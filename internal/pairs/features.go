@@ -2,27 +2,27 @@ package pairs
 
 import "math"
 
-// ranges is the number of ranges of idf in which shared words are counted.
-const ranges = 12
+// idfRanges is the number of ranges of idf in which shared words are counted.
+const idfRanges = 12
 
 // features returns the number of features of a pair.
-func (c *Config) features() int { return 2*len(views[c.Units]) + 4*ranges + 1 }
+func (c *Config) features() int { return 2*len(views[c.Units]) + 4*idfRanges + 1 }
 
 // comparer computes the features of pairs. It is not safe for concurrent use.
 type comparer struct {
-	reader *reader
-	texts  [][]int32
-	logs   []float64 // natural logarithms of small counts, by count
-	all    float64   // ln(N + 1), where N is the number of training texts
-	a, b   text
-	shared slots
+	reader   *reader
+	texts    [][]int32
+	logs     []float64 // natural logarithms of small counts, by count
+	logTexts float64   // ln(N + 1), where N is the number of training texts
+	a, b     text
+	shared   slots
 }
 
 // maxLogs is the maximum size of the table of logarithms.
 const maxLogs = 1 << 14
 
 func newComparer(c *Config, texts [][]int32) *comparer {
-	x := &comparer{reader: newReader(c), texts: texts, all: math.Log(float64(c.Texts + 1)),
+	x := &comparer{reader: newReader(c), texts: texts, logTexts: math.Log(float64(c.Texts + 1)),
 		logs: make([]float64, min(maxLogs, c.Texts+2))}
 	for i := range x.logs {
 		x.logs[i] = math.Log(float64(i))
@@ -39,9 +39,9 @@ func (x *comparer) log(n int) float64 {
 }
 
 // idf returns the inverse document frequency of a slot, with a document frequency of at least
-// least.
-func (x *comparer) idf(v int, slot uint32, least int32) float64 {
-	return max(0, x.all-x.log(int(max(least, x.texts[v][slot]))+1))
+// minTexts.
+func (x *comparer) idf(v int, slot uint32, minTexts int32) float64 {
+	return max(0, x.logTexts-x.log(int(max(minTexts, x.texts[v][slot]))+1))
 }
 
 // norm returns the norm of a text's tf-idf vector.
@@ -65,7 +65,7 @@ func (x *comparer) features(a, b []int32, out []float64) {
 	x.reader.read(b, &x.b)
 	clear(out)
 	views := len(x.texts)
-	counts, parts := out[2*views:][:2*ranges], out[2*views+2*ranges:][:2*ranges]
+	counts, parts := out[2*views:][:2*idfRanges], out[2*views+2*idfRanges:][:2*idfRanges]
 	for v := range views {
 		ab, bb := x.a.bags[v], x.b.bags[v]
 		scale := 0.0
@@ -88,9 +88,9 @@ func (x *comparer) features(a, b []int32, out []float64) {
 			dot += term
 			largest = max(largest, idf)
 			if v == 0 {
-				at := min(int(idf), ranges-1)
-				if g.capital == within && other.capital == within {
-					at += ranges
+				at := min(int(idf), idfRanges-1)
+				if g.capital == withinSentence && other.capital == withinSentence {
+					at += idfRanges
 				}
 				counts[at]++
 				parts[at] += term * scale

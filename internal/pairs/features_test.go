@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	wordOrSign = regexp.MustCompile(`[\pL\pN\pM]+|[^\s]`)
-	isWord     = regexp.MustCompile(`^[\pL\pN\pM]`)
+	wordOrSymbol = regexp.MustCompile(`[\pL\pN\pM]+|[^\s]`)
+	isWord       = regexp.MustCompile(`^[\pL\pN\pM]`)
 )
 
 // reference has the n-grams of a text, computed from the definition in the package's documentation.
@@ -35,20 +35,20 @@ func referenceOf(text string) *reference {
 		f.counts[v] = map[string]float64{}
 	}
 	var words []string
-	var begins []bool // a sentence begins here
-	end := true
-	for _, unit := range wordOrSign.FindAllString(text, -1) {
+	var starts []bool // true if a sentence starts with the word
+	ended := true
+	for _, unit := range wordOrSymbol.FindAllString(text, -1) {
 		if !isWord.MatchString(unit) {
-			end = strings.Contains(`.!?>"`, unit)
+			ended = strings.Contains(`.!?>"`, unit)
 			continue
 		}
-		words, begins, end = append(words, unit), append(begins, end), false
+		words, starts, ended = append(words, unit), append(starts, ended), false
 	}
 	upper := func(i int) bool { return unicode.IsUpper([]rune(words[i])[0]) }
 	f.words = len(words)
 	for i, w := range words {
 		low := strings.ToLower(w)
-		within := upper(i) && !begins[i]
+		within := upper(i) && !starts[i]
 		if before, found := f.capital[low]; !found || before {
 			f.capital[low] = within
 		}
@@ -71,15 +71,15 @@ func referenceOf(text string) *reference {
 	for v, counts := range f.counts { // n-grams with the same slot count as one
 		f.counts[v] = map[string]float64{}
 		for s, n := range counts {
-			f.counts[v][slotted(v, s)] += n
+			f.counts[v][slotOf(v, s)] += n
 		}
 	}
 	return f
 }
 
-// slotted returns the slot of an n-gram as a string. Single words are returned unchanged, because
+// slotOf returns the slot of an n-gram as a string. Single words are returned unchanged, because
 // two words of a text rarely share a slot.
-func slotted(view int, s string) string {
+func slotOf(view int, s string) string {
 	units, parts := []ngram.Unit(nil), strings.Fields(s)
 	switch view {
 	case 0, 2:
@@ -97,8 +97,8 @@ func slotted(view int, s string) string {
 func (f *reference) features(other *reference, df [5]map[string]float64, texts int) []float64 {
 	out := make([]float64, 59)
 	for v := range f.counts {
-		idf := func(s string, least float64) float64 {
-			return math.Log(float64(texts+1) / (max(least, df[v][s]) + 1))
+		idf := func(s string, minTexts float64) float64 {
+			return math.Log(float64(texts+1) / (max(minTexts, df[v][s]) + 1))
 		}
 		norm := func(counts map[string]float64) (sum float64) {
 			for s, n := range counts {

@@ -41,7 +41,7 @@ type Report struct {
 // fourth, … row of a larger split.
 const maxRows = 1 << 20
 
-// Fit trains a comparison on the labelled rows of train and keeps the epoch with the least loss on
+// Fit trains a comparison on the labelled rows of train and keeps the epoch with the lowest loss on
 // val, which may be nil. A first pass counts the n-grams of distinct texts, and a second pass
 // computes the features of pairs.
 func Fit(ctx context.Context, c Config, train, val Rows, o Options) (*Model, *Report, error) {
@@ -72,9 +72,9 @@ func Fit(ctx context.Context, c Config, train, val Rows, o Options) (*Model, *Re
 			return nil, nil, err
 		}
 	}
-	m.head.measure(rows)
-	m.head.apply(rows)
-	m.head.apply(validation)
+	m.head.setScale(rows)
+	m.head.standardiseAll(rows)
+	m.head.standardiseAll(validation)
 	report := &Report{Rows: f.rows}
 	report.Losses, report.Kept, err = m.head.fit(ctx, rows, validation, o.Seed, o.Threads)
 	return m, report, err
@@ -91,14 +91,14 @@ type fitting struct {
 // block is the number of rows that a thread reads at a time.
 const block = 128
 
-// blocks calls visit for each labelled row whose index is a multiple of every, on all threads.
-func (f *fitting) blocks(rows Rows, every int, visit func(worker, row int, e *seq.Example) error) error {
+// forEachRow calls visit for each labelled row whose index is a multiple of stride, on all threads.
+func (f *fitting) forEachRow(rows Rows, stride int, visit func(worker, row int, e *seq.Example) error) error {
 	n := len(rows.Lengths())
 	var reporting sync.Mutex
 	return parallel.Do(f.ctx, f.options.Threads, (n+block-1)/block, func(worker, b int) error {
 		from, to := b*block, min((b+1)*block, n)
 		for i := from; i < to; i++ {
-			if i%every != 0 {
+			if i%stride != 0 {
 				continue
 			}
 			e, err := rows.Example(i)
@@ -123,7 +123,7 @@ func (f *fitting) blocks(rows Rows, every int, visit func(worker, row int, e *se
 
 // count counts the distinct texts of rows, and per slot the texts with an n-gram in the slot.
 func (f *fitting) count(rows Rows, m *Model) error {
-	var guard sync.Mutex
+	var mu sync.Mutex
 	seen := map[xxh3.Uint128]struct{}{}
 	type state struct {
 		reader *reader
@@ -135,7 +135,7 @@ func (f *fitting) count(rows Rows, m *Model) error {
 	for w := range states {
 		states[w].reader = newReader(&f.config)
 	}
-	err := f.blocks(rows, 1, func(worker, _ int, e *seq.Example) error {
+	err := f.forEachRow(rows, 1, func(worker, _ int, e *seq.Example) error {
 		s := &states[worker]
 		s.rows++
 		for _, tokens := range [][]int32{e.A, e.B} {
@@ -144,10 +144,10 @@ func (f *fitting) count(rows Rows, m *Model) error {
 				s.bytes = binary.LittleEndian.AppendUint32(s.bytes, uint32(t))
 			}
 			key := xxh3.Hash128(s.bytes)
-			guard.Lock()
+			mu.Lock()
 			_, known := seen[key]
 			seen[key] = struct{}{}
-			guard.Unlock()
+			mu.Unlock()
 			if known {
 				continue
 			}
@@ -169,12 +169,12 @@ func (f *fitting) count(rows Rows, m *Model) error {
 
 // sample returns the features and labels of the labelled rows.
 func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
-	n, every := len(rows.Lengths()), 1
-	for n/every > maxRows {
-		every *= 2
+	n, stride := len(rows.Lengths()), 1
+	for n/stride > maxRows {
+		stride *= 2
 	}
 	inputs := f.config.features()
-	all := &sample{inputs, make([]float32, (n+every-1)/every*inputs), make([]int32, (n+every-1)/every)}
+	all := &sample{inputs, make([]float32, (n+stride-1)/stride*inputs), make([]int32, (n+stride-1)/stride)}
 	for i := range all.labels {
 		all.labels[i] = seq.NoLabel
 	}
@@ -182,12 +182,12 @@ func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
 	for w := range comparers {
 		comparers[w], buffers[w] = newComparer(&m.Config, m.texts), make([]float64, inputs)
 	}
-	err := f.blocks(rows, every, func(worker, i int, e *seq.Example) error {
+	err := f.forEachRow(rows, stride, func(worker, i int, e *seq.Example) error {
 		comparers[worker].features(e.A, e.B, buffers[worker])
 		for j, v := range buffers[worker] {
-			all.features[i/every*inputs+j] = float32(v)
+			all.features[i/stride*inputs+j] = float32(v)
 		}
-		all.labels[i/every] = e.Label
+		all.labels[i/stride] = e.Label
 		return nil
 	})
 	kept := 0
@@ -202,8 +202,8 @@ func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
 	return all, err
 }
 
-// measure computes the mean and the scale of each feature over the rows.
-func (h *head) measure(s *sample) {
+// setScale computes the mean and the scale of each feature over the rows.
+func (h *head) setScale(s *sample) {
 	n := float64(max(1, len(s.labels)))
 	for i := range s.labels {
 		for j := range h.mean {
@@ -224,8 +224,8 @@ func (h *head) measure(s *sample) {
 	}
 }
 
-// apply standardises the features of rows.
-func (h *head) apply(s *sample) {
+// standardiseAll standardises the features of rows.
+func (h *head) standardiseAll(s *sample) {
 	x := make([]float64, h.inputs)
 	for i := range s.labels {
 		s.row(i, x)

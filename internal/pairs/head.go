@@ -133,7 +133,7 @@ const (
 // epochs returns the number of passes over n rows.
 func epochs(n int) int { return max(minEpochs, min(maxEpochs, updatedRows/max(1, n))) }
 
-// fit trains the head. It keeps the epoch with the least loss on val, or the last epoch if val is
+// fit trains the head. It keeps the epoch with the lowest loss on val, or the last epoch if val is
 // empty.
 func (h *head) fit(ctx context.Context, train, val *sample, seed uint64, workers int) (losses []float64, kept int,
 	err error) {
@@ -147,7 +147,7 @@ func (h *head) fit(ctx context.Context, train, val *sample, seed uint64, workers
 	}
 	n := len(train.labels)
 	order := random.Perm(n)
-	first, second := make([]float64, len(h.weights)), make([]float64, len(h.weights))
+	first, second := make([]float64, len(h.weights)), make([]float64, len(h.weights)) // moments of the gradient
 	best, kept := []float64(nil), -1
 	total := epochs(n) * ((n + batchRows - 1) / batchRows)
 	step, workspace := 0, newWorkspace(h)
@@ -159,12 +159,12 @@ func (h *head) fit(ctx context.Context, train, val *sample, seed uint64, workers
 			}
 			gradient := workspace.gradient(h, train, order[at:min(at+batchRows, n)], workers)
 			step++
-			size := rate * (1 - float64(step-1)/float64(total))
+			learningRate := rate * (1 - float64(step-1)/float64(total))
 			c1, c2 := 1-math.Pow(beta1, float64(step)), 1-math.Pow(beta2, float64(step))
 			for i, g := range gradient {
 				first[i] += (1 - beta1) * (g - first[i])
 				second[i] += (1 - beta2) * (g*g - second[i])
-				h.weights[i] -= size * (first[i]/c1/(math.Sqrt(second[i]/c2)+epsilon) + decay*h.weights[i])
+				h.weights[i] -= learningRate * (first[i]/c1/(math.Sqrt(second[i]/c2)+epsilon) + decay*h.weights[i])
 			}
 		}
 		if len(val.labels) == 0 {

@@ -62,7 +62,7 @@ func stories(seed uint64, n, classes int) (out made) {
 }
 
 func accuracy(m *Model, rows made) float64 {
-	p, right, n := m.NewPredictor(), 0, 0
+	p, correct, n := m.NewPredictor(), 0, 0
 	for _, e := range rows {
 		if e.Label < 0 {
 			continue
@@ -78,10 +78,10 @@ func accuracy(m *Model, rows made) float64 {
 		}
 		n++
 		if best == int(e.Label) {
-			right++
+			correct++
 		}
 	}
-	return float64(right) / float64(n)
+	return float64(correct) / float64(n)
 }
 
 func fitted(t testing.TB, units string, classes, threads int, train, val Rows) (*Model, *Report) {
@@ -98,12 +98,12 @@ func TestClasses(t *testing.T) {
 	for _, units := range []string{ngram.Words, ngram.Bytes, ngram.Tokens} {
 		for _, classes := range []int{2, 3} {
 			m, report := fitted(t, units, classes, 0, stories(1, 1000, classes), stories(2, 200, classes))
-			least := 0.97
+			minAccuracy := 0.97
 			if classes == 3 {
-				least = 0.85
+				minAccuracy = 0.85
 			}
-			if got := accuracy(m, stories(3, 500, classes)); got < least {
-				t.Errorf("%s, %d classes: got accuracy %v", units, classes, got)
+			if got := accuracy(m, stories(3, 500, classes)); got < minAccuracy {
+				t.Errorf("%s, %d classes: got accuracy %v, want at least %v", units, classes, got, minAccuracy)
 			}
 			if report.Rows != 975 || report.Kept < 0 || len(report.Losses) != maxEpochs {
 				t.Errorf("%s, %d classes: got report %+v", units, classes, report)
@@ -155,7 +155,7 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// TestTensors checks that a model made from another model's tensors equals it, and that malformed
+// TestTensors checks that a model made from another model's tensors equals the other model, and that malformed
 // tensors are errors.
 func TestTensors(t *testing.T) {
 	m, _ := fitted(t, ngram.Words, 3, 0, stories(1, 60, 3), nil)
@@ -174,6 +174,7 @@ func TestTensors(t *testing.T) {
 	must.Fail(t, `tensor "pair_hidden_weight": expected finite numbers`)(NewModel(m.Config, 3, bad))
 }
 
+// TestConfig checks that an error for an invalid value names its key.
 func TestConfig(t *testing.T) {
 	good := *NewConfig(ngram.Words)
 	must.Succeed(t, good.Validate())

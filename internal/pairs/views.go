@@ -13,7 +13,7 @@ import (
 type view struct {
 	units    string
 	n        int
-	capitals bool // only capitalised words; if n is 1, only those within a sentence
+	capitals bool // only capitalised words; if n is 1, only capitalised words within a sentence
 }
 
 // views are the views for each kind of units. Words exclude punctuation. For texts, bytes are in
@@ -29,22 +29,22 @@ var views = map[string][]view{
 type capital uint8
 
 const (
-	small  capital = iota
-	first          // capitalised at the beginning of a sentence
-	within         // capitalised within a sentence
+	notCapitalised capital = iota
+	sentenceStart          // capitalised at the beginning of a sentence
+	withinSentence         // capitalised within a sentence
 )
 
-// gram is the n-grams of a text with the same slot.
+// gram counts the n-grams of a text that have the same slot.
 type gram struct {
 	slot    uint32
 	count   uint32
 	capital capital // minimum over the n-grams; set for single words
 }
 
-// bag is the n-grams of a view of a text, in the order of each slot's first n-gram.
+// bag holds the n-grams of a text's view, in the order of each slot's first n-gram.
 type bag []gram
 
-// text is the bags of a text.
+// text holds the bags of a text.
 type text struct {
 	bags  []bag // one per view
 	words int   // number of units of the first view
@@ -124,13 +124,13 @@ func (r *reader) words(tokens []int32, units []ngram.Unit) {
 			ended = strings.ContainsRune(sentenceEnds, c)
 			continue
 		}
-		written := small
+		capitals := notCapitalised
 		if unicode.IsUpper(c) {
-			if written = within; ended {
-				written = first
+			if capitals = withinSentence; ended {
+				capitals = sentenceStart
 			}
 		}
-		r.units, r.capitals = append(r.units, u), append(r.capitals, written)
+		r.units, r.capitals = append(r.units, u), append(r.capitals, capitals)
 		ended = false
 	}
 }
@@ -154,19 +154,20 @@ func (r *reader) slot(i, n int) uint32 { return uint32(ngram.HashOf(r.units[i:i+
 func (r *reader) bag(v view, out bag) bag {
 	r.slots.clear(len(r.units))
 	for i := 0; i+v.n <= len(r.units); i++ {
-		written := small
+		capitals := notCapitalised
 		if r.capitals != nil && (v.n == 1 || v.capitals) {
-			written = r.capitals[i]
+			capitals = r.capitals[i]
 		}
-		if v.capitals && (written == small || v.n == 1 && written == first || v.n == 2 && r.capitals[i+1] == small) {
+		if v.capitals && (capitals == notCapitalised || v.n == 1 && capitals == sentenceStart ||
+			v.n == 2 && r.capitals[i+1] == notCapitalised) {
 			continue
 		}
 		slot := r.slot(i, v.n)
 		if at, found := r.slots.put(slot, uint32(len(out))); found {
 			out[at].count++
-			out[at].capital = min(out[at].capital, written)
+			out[at].capital = min(out[at].capital, capitals)
 		} else {
-			out = append(out, gram{slot, 1, written})
+			out = append(out, gram{slot, 1, capitals})
 		}
 	}
 	return out

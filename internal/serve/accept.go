@@ -33,7 +33,7 @@ func (s *session) accept(m *message) *call {
 		return nil
 	}
 	if bad != nil {
-		if !e.other || !s.acceptBare(m) {
+		if !e.notJSONRPC || !s.acceptBare(m) {
 			s.refuseUnparsed(e, bad)
 		}
 		return nil
@@ -52,8 +52,8 @@ func (s *session) accept(m *message) *call {
 
 // unparsedError returns the error for a message without a body.
 func (s *session) unparsedError(m *message) *Error {
-	if none, ok := errors.AsType[*jsonlines.NoRoom](m.Err); ok {
-		return s.server.noMemoryForMessage(none.Bytes)
+	if noRoom, ok := errors.AsType[*jsonlines.NoRoom](m.Err); ok {
+		return s.server.noMemoryForMessage(noRoom.Bytes)
 	}
 	return fail(codeParse, errorLocation{Line: m.Line}, "the message is longer than the %d bytes of --max-line",
 		s.server.options.MaxLine)

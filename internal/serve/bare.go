@@ -20,9 +20,10 @@ const (
 	maxBareTokens = 1 << 20
 )
 
-// bareLines are a session's lines in the format that predict reads, instead of JSON-RPC.
+// bareLines holds the state of a session's bare lines. Instead of JSON-RPC, they have the format that
+// predict reads.
 type bareLines struct {
-	seen    bool
+	seen    bool            // true after the first bare line
 	ctx     context.Context // context of the lines' jobs; ends with the session or earlier
 	cancel  context.CancelCauseFunc
 	queue   chan *bareLine
@@ -92,15 +93,15 @@ func (s *session) acceptBare(m *message) bool {
 	return true
 }
 
-// borrow reserves n bytes that a line needs temporarily, besides the has bytes that the line
-// already has. It waits while other requests may release memory, and returns an error after
+// borrow reserves n bytes that a line needs temporarily, besides the held bytes that the line has
+// already reserved. It waits while other requests may release memory, and returns an error after
 // bareWait.
-func (s *session) borrow(n, has int64) *Error {
-	if limit := s.server.memory.limit; has+n > limit {
+func (s *session) borrow(n, held int64) *Error {
+	if limit := s.server.memory.limit; held+n > limit {
 		return fail(codeParams, nil, "the line exceeds the %d bytes of --max-memory: it needs at least %d",
-			limit, has+n)
+			limit, held+n)
 	}
-	for late := time.Now().Add(bareWait); !s.reserve(n); {
+	for deadline := time.Now().Add(bareWait); !s.reserve(n); {
 		select {
 		case <-time.After(time.Millisecond):
 		case <-s.stopRead:
@@ -108,7 +109,7 @@ func (s *session) borrow(n, has int64) *Error {
 		case <-s.ctx.Done():
 			return errStopped
 		}
-		if time.Now().After(late) {
+		if time.Now().After(deadline) {
 			return s.server.noMemory()
 		}
 	}
@@ -122,8 +123,8 @@ const bareWait = 10 * time.Second
 func (s *session) refuseBare(m *message) {
 	model := s.server.acquire()
 	r := model.parser.With(s.name, 1, 2).Parse(nil, m.Line, m.Err)
-	if none, ok := errors.AsType[*jsonlines.NoRoom](m.Err); ok {
-		r.Failure.Code = s.server.noMemoryForMessage(none.Bytes).Code
+	if noRoom, ok := errors.AsType[*jsonlines.NoRoom](m.Err); ok {
+		r.Failure.Code = s.server.noMemoryForMessage(noRoom.Bytes).Code
 	}
 	s.queueBare(&bareLine{request: r, model: model, received: m.received})
 }
@@ -134,11 +135,11 @@ func (s *session) queueBare(l *bareLine) {
 	for {
 		s.mu.Lock()
 		alone := s.bare.pending == 0
-		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes)
-		if !room && alone {
+		hasRoom := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes)
+		if !hasRoom && alone {
 			l.bytes = 0 // a line always gets a response, even without memory, so that the stream progresses
 		}
-		if room || alone {
+		if hasRoom || alone {
 			s.bare.pending++
 			s.bare.tokens += tokens
 			s.mu.Unlock()
@@ -197,7 +198,7 @@ func (s *session) writeBare() {
 	}
 }
 
-// response returns the JSON value that predict would write; code is 0 for a result.
+// response returns the JSON value that predict would write, and the error code. code is 0 for a result.
 func (l *bareLine) response(out sft.Output, err error) (reply any, code int) {
 	f := l.request.Failure
 	if f == nil && err == nil {

@@ -84,8 +84,8 @@ func (c *call) result() (any, error) {
 	if !ok {
 		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "no method %q", c.method)
 	}
-	if why := m.unsupported(c); why != "" {
-		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s: %s", c.method, why)
+	if reason := m.unsupported(c); reason != "" {
+		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s: %s", c.method, reason)
 	}
 	if c.params != nil && c.params[0] != '{' {
 		return nil, badParam("params", "expected an object, found %s", jsonlines.Kind(c.params))

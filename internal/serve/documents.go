@@ -15,7 +15,7 @@ type documents struct {
 	mu        sync.Mutex
 	open      map[string]*document
 	lastClose uint64 // the session's edits at the last close
-	ending    bool   // the session ends: documents are classified without debouncing
+	ending    bool   // true if the session ends and documents are classified without debouncing
 }
 
 // document is a text that the client edits and the server keeps. Only the goroutine that reads the stream
@@ -53,8 +53,8 @@ func (d *documents) closedSince(edits uint64) bool {
 	return d.lastClose > edits
 }
 
-// publishNow starts all scheduled classifications without their debounce delay, also those scheduled
-// later.
+// publishNow starts all scheduled classifications without their debounce delay. Classifications that
+// are scheduled later start without a delay as well.
 func (d *documents) publishNow() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

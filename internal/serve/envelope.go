@@ -12,11 +12,11 @@ import (
 
 // envelope is the parsed outer part of a JSON-RPC message.
 type envelope struct {
-	id       json.RawMessage // nil for a notification
-	method   string
-	params   json.RawMessage // any value, or nil
-	response bool            // a response; the server ignores it because it sends no requests
-	other    bool            // not JSON-RPC: the field jsonrpc is missing
+	id         json.RawMessage // nil for a notification
+	method     string
+	params     json.RawMessage // any value, or nil
+	response   bool            // a response; the server ignores it because it sends no requests
+	notJSONRPC bool            // true if the field jsonrpc is missing
 }
 
 var envelopeFields = map[string]bool{"jsonrpc": true, "id": true, "method": true, "params": true,
@@ -48,7 +48,7 @@ func parseEnvelope(m transport.Message) (envelope, *Error) {
 		e = headOf(m.Body)
 		return bad(f.Code, "%s", f.Message)
 	}
-	e.other = fields["jsonrpc"] == nil
+	e.notJSONRPC = fields["jsonrpc"] == nil
 	method, err := jsonlines.Text(fields["method"])
 	named := err == nil && method != ""
 	e.method = method
@@ -59,7 +59,7 @@ func parseEnvelope(m transport.Message) (envelope, *Error) {
 		}
 		e.id = id
 	}
-	if e.other {
+	if e.notJSONRPC {
 		return bad(codeInvalidRequest, `expected jsonrpc "2.0", or a sequence such as text or tokens, found neither`)
 	}
 	var version string

@@ -71,17 +71,17 @@ func (s *session) isUnused() bool {
 // evict removes and returns the session that ranks first for eviction, or returns nil. The caller
 // dismisses the session and holds the server's lock.
 func (s *Server) evict() *session {
-	var least *session
+	var first *session
 	rank, since, now := keptClient, time.Time{}, time.Now()
 	for x := range s.sessions {
-		if u, t := x.evictionRank(now, s.allowances); u < rank || u == rank && u != keptClient && t.Before(since) {
-			least, rank, since = x, u, t
+		if r, t := x.evictionRank(now, s.allowances); r < rank || r == rank && r != keptClient && t.Before(since) {
+			first, rank, since = x, r, t
 		}
 	}
-	if least != nil {
-		s.remove(least)
+	if first != nil {
+		s.remove(first)
 	}
-	return least
+	return first
 }
 
 // makeRoom ends the session that ranks first for eviction and closes its files. It returns false if
@@ -102,8 +102,8 @@ func (s *Server) makeRoom() bool {
 // dismiss ends the session. A client that reads gets the reason first.
 func (s *session) dismiss(reason *Error) {
 	// Ending the session unblocks a write to a client that does not read.
-	late := time.AfterFunc(s.server.grace, func() { s.end(reason) })
-	defer late.Stop()
+	timer := time.AfterFunc(s.server.grace, func() { s.end(reason) })
+	defer timer.Stop()
 	if !s.out.Blocked() {
 		s.refuse(nil, reason)
 	}
@@ -112,13 +112,13 @@ func (s *session) dismiss(reason *Error) {
 
 // endWhenIdle ends the session when it has been idle for the given time.
 func (s *session) endWhenIdle(after time.Duration) {
-	look := time.NewTicker(max(after/8, time.Millisecond))
-	defer look.Stop()
+	ticker := time.NewTicker(max(after/8, time.Millisecond))
+	defer ticker.Stop()
 	for {
 		select {
-		case <-look.C:
-			if u, _ := s.evictionRank(time.Now(), allowances{silent: after, unread: forever,
-				idle: after}); u != keptClient {
+		case <-ticker.C:
+			if rank, _ := s.evictionRank(time.Now(), allowances{silent: after, unread: forever,
+				idle: after}); rank != keptClient {
 				s.dismiss(fail(codeBusy, retryDelay{s.server.retryAfter()},
 					"no request arrived within the %v of --idle-timeout", after))
 				return

@@ -9,13 +9,13 @@ import (
 
 // parseExplain parses the field that requests an explanation of a classification.
 func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, error) {
-	var yes bool
+	var requested bool
 	if value != nil {
-		if err := unmarshal(path, value, &yes, "true or false"); err != nil {
+		if err := unmarshal(path, value, &requested, "true or false"); err != nil {
 			return batching.Classify, err
 		}
 	}
-	if yes {
+	if requested {
 		if c.model.Scorer.CanExplain() != nil {
 			return batching.Classify, badParam(path, "%s", noEnsemble)
 		}

@@ -95,7 +95,7 @@ func (c *webConn) endBody() bool {
 		return false
 	}
 	c.phase = responding
-	c.SetReadDeadline(time.Time{}) // further reads only detect whether the client is there
+	c.SetReadDeadline(time.Time{}) // further reads only detect whether the client is still connected
 	return true
 }
 

@@ -55,8 +55,8 @@ func (i *item) jobSlots() int { return max(1, len(i.examples)) }
 // Planning submits no jobs; start does.
 type planFunc func(c *call, path string, fields map[string]json.RawMessage) *item
 
-// run returns the result of a request: of a single object, or of the list in the field many.
-func (c *call) run(many string, known map[string]bool, plan planFunc) (any, error) {
+// run returns the result of a request for a single object, or for the list in the field listName.
+func (c *call) run(listName string, known map[string]bool, plan planFunc) (any, error) {
 	fields, err := c.object("", c.params, known)
 	if err != nil {
 		return nil, err
@@ -65,18 +65,18 @@ func (c *call) run(many string, known map[string]bool, plan planFunc) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	if list := fields[many]; list != nil {
+	if list := fields[listName]; list != nil {
 		for name := range fields {
-			if name != many && !slices.Contains(listFields, name) {
-				return nil, badParam(name, "expected inside each of %s, found beside them", many)
+			if name != listName && !slices.Contains(listFields, name) {
+				return nil, badParam(name, "expected inside each of %s, found beside them", listName)
 			}
 		}
-		one := maps.Clone(known) // fields that an element may have
-		for _, name := range append(listFields, many) {
-			delete(one, name)
+		elementFields := maps.Clone(known)
+		for _, name := range append(listFields, listName) {
+			delete(elementFields, name)
 		}
-		return c.runMany(many, list, report, func(path string, text json.RawMessage) *item {
-			fields, err := c.object(path+".", text, one)
+		return c.runMany(listName, list, report, func(path string, text json.RawMessage) *item {
+			fields, err := c.object(path+".", text, elementFields)
 			if err != nil {
 				return &item{err: err}
 			}

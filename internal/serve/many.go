@@ -57,30 +57,30 @@ func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 	plan func(path string, text json.RawMessage) *item) (out results, err error) {
 	report.begin(len(texts), 0)
 	defer report.end()
-	var ahead []*item // pending items
+	var pending []*item // started items
 	defer func() {
-		for _, i := range ahead {
+		for _, i := range pending {
 			c.close(i)
 		}
 	}()
 	out = results{Results: []elementResult{}}
 	for n, next, jobs, tokens := 0, 0, 0, 0; n < len(texts); n++ {
-		for c.ctx.Err() == nil && next < len(texts) && (len(ahead) == 0 || jobs < maxAheadJobs &&
+		for c.ctx.Err() == nil && next < len(texts) && (len(pending) == 0 || jobs < maxAheadJobs &&
 			tokens < maxAheadTokens) {
 			i := plan(fmt.Sprintf("%s[%d]", name, next), texts[next])
 			c.start(i)
-			if errors.Is(i.err, errMemory) && len(ahead) > 0 {
+			if errors.Is(i.err, errMemory) && len(pending) > 0 {
 				c.close(i)
 				break // retried when a pending item completes and frees memory
 			}
-			ahead, next = append(ahead, i), next+1
+			pending, next = append(pending, i), next+1
 			jobs, tokens = jobs+i.jobSlots(), tokens+i.tokens()
 			report.addTotal(i.tokens())
 		}
-		if len(ahead) == 0 {
+		if len(pending) == 0 {
 			return out, context.Cause(c.ctx)
 		}
-		i := ahead[0]
+		i := pending[0]
 		result, err := c.wait(i)
 		if c.ctx.Err() != nil {
 			return out, context.Cause(c.ctx)
@@ -100,7 +100,7 @@ func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 		}
 		jobs, tokens = jobs-i.jobSlots(), tokens-i.tokens()
 		c.close(i)
-		ahead = ahead[1:]
+		pending = pending[1:]
 	}
 	return out, nil
 }

@@ -74,8 +74,8 @@ func (s *Server) tooMany(flag, outcome string) *Error {
 
 // reserve reserves n bytes of the server's memory for the session, or returns false. If there are
 // other sessions, a session has at most as much memory as is free (Choudhury and Hahne, Dynamic
-// queue length thresholds for shared-memory packet switches, 1998). A session without memory then
-// always gets some.
+// queue length thresholds for shared-memory packet switches, 1998). A session that holds no memory
+// can then always reserve some.
 func (s *session) reserve(n int64) bool {
 	m := &s.server.memory
 	if !m.reserve(n) {

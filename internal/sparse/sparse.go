@@ -53,7 +53,7 @@ func Add(a, b Gradient) Gradient {
 // Finite reports whether all numbers of the gradient are finite.
 func (g *Gradient) Finite() bool {
 	for _, v := range g.Values {
-		if v-v != 0 {
+		if v-v != 0 { // NaN or infinite
 			return false
 		}
 	}

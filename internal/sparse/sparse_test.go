@@ -96,7 +96,7 @@ func TestAdagrad(t *testing.T) {
 	}
 }
 
-// TestBags checks bags against their definition.
+// TestBags checks the fields of packed bags against their documentation.
 func TestBags(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var b Bags
@@ -113,9 +113,8 @@ func TestBags(t *testing.T) {
 		}
 		b.Pack(rows, groups)
 		if !slices.IsSorted(b.Rows) || len(b.Offset) != len(b.Rows)+1 || len(b.Scale) != tokens {
-			t.Fatalf("got %d rows, %d offsets and %d scales, want ascending rows, an offset more and %d scales",
-				len(b.Rows),
-				len(b.Offset), len(b.Scale), tokens)
+			t.Fatalf("got %d rows, %d offsets and %d scales, want ascending rows, one offset more and %d scales",
+				len(b.Rows), len(b.Offset), len(b.Scale), tokens)
 		}
 		tokensOf := map[uint32][]int32{}
 		for i, row := range rows {
@@ -145,7 +144,7 @@ func TestBags(t *testing.T) {
 }
 
 // TestAdagradOverflow checks a gradient whose mean square overflows float32. The state must stay
-// finite, as checkpoints require, and the row must move by the learning rate.
+// finite, because checkpoints reject infinities, and the row must move by the learning rate.
 func TestAdagradOverflow(t *testing.T) {
 	table := NewTable(1, 2)
 	table.Adagrad(Gradient{[]uint32{0}, []float32{1e30, -1e30}}, 1, 0.5, 1)
