@@ -101,7 +101,7 @@ func TestTimeIsOver(t *testing.T) {
 		"--- FAIL: FuzzTable (1.12s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n    Failing input written to x\nFAIL\n":                         false,
 		"--- FAIL: FuzzTable (1.12s)\n    context deadline exceeded\n    Failing input written to x\nFAIL\n":                                                              false,
 	} {
-		if got := timeIsOver.MatchString(report + out); got != want {
+		if got := deadlineFailure.MatchString(report + out); got != want {
 			t.Errorf("got %t, want %t for %s", got, want, out)
 		}
 	}
@@ -115,7 +115,7 @@ func TestCounted(t *testing.T) {
 		"github.com/apache/arrow/go/v15/arrow/ipc": true,
 		"main": false, "sftseqs": false, "net/http": false, "github.com/apache/arrow/go/v15/arrow/compute": false,
 	} {
-		if counted.MatchString(name) != want {
+		if instrumented.MatchString(name) != want {
 			t.Errorf("%s: got %v, want %v", name, !want, want)
 		}
 	}

@@ -34,7 +34,7 @@ func main() {
 }
 
 func run(ctx context.Context) (err error) {
-	each := flag.String("time", "10s", "time for each target, or number of inputs, such as 1000x")
+	duration := flag.String("time", "10s", "time for each target, or number of inputs, such as 1000x")
 	match := flag.String("match", ".", "regular expression of the targets PACKAGE.NAME")
 	memory := flag.String("memory", "4GiB", "memory limit of a process, if the system supports it")
 	flag.Parse()
@@ -42,18 +42,18 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("-memory %q: expected a size such as 4GiB", *memory)
 	}
-	of, err := regexp.Compile(*match)
+	pattern, err := regexp.Compile(*match)
 	if err != nil {
 		return fmt.Errorf("-match: %w", err)
 	}
-	list, err := targets(".", of)
+	list, err := targets(".", pattern)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
 		return fmt.Errorf("no target matches %q", *match)
 	}
-	scratch, err := os.MkdirTemp(memoryPlace(), "fuzz")
+	scratch, err := os.MkdirTemp(memoryDir(), "fuzz")
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &runner{dir: ".", self: self, time: *each, memory: int(limit), scratch: scratch}
+	r := &runner{dir: ".", self: self, time: *duration, memory: int(limit), scratch: scratch}
 	return r.all(ctx, list)
 }
 
@@ -96,13 +96,13 @@ func (r *runner) all(ctx context.Context, list []target) error {
 	return nil
 }
 
-// memoryPlace returns a directory in main memory, where syncing a file is free, or "" for the
+// memoryDir returns a directory in main memory, where syncing a file is free, or "" for the
 // default.
-func memoryPlace() string {
-	const place = "/dev/shm"
-	probe, err := os.MkdirTemp(place, "fuzz")
+func memoryDir() string {
+	const dir = "/dev/shm"
+	probe, err := os.MkdirTemp(dir, "fuzz")
 	if err != nil || os.Remove(probe) != nil {
 		return ""
 	}
-	return place
+	return dir
 }

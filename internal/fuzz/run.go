@@ -45,9 +45,9 @@ func (r *runner) run(ctx context.Context, t target) (result, error) {
 	if ctx.Err() != nil {
 		return result{}, ctx.Err()
 	}
-	found, wrong := parse(out)
-	if err == nil || timeIsOver.Match(out) {
-		err = wrong
+	found, parseErr := parse(out)
+	if err == nil || deadlineFailure.Match(out) {
+		err = parseErr
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w\n%s", t, err, out)
@@ -55,10 +55,10 @@ func (r *runner) run(ctx context.Context, t target) (result, error) {
 	return found, err
 }
 
-// timeIsOver matches a spurious failure of Go before 1.27 that occurs if an input is running when
+// deadlineFailure matches a spurious failure of Go before 1.27 that occurs if an input is running when
 // the time ends (go.dev/issue/75804). For a failing input, Go prints another line after the
 // target's name and writes the input to a file.
-var timeIsOver = regexp.MustCompile(`(?m)^--- FAIL: \S+ \(\S+\)\n    context deadline exceeded\nFAIL$`)
+var deadlineFailure = regexp.MustCompile(`(?m)^--- FAIL: \S+ \(\S+\)\n    context deadline exceeded\nFAIL$`)
 
 // report matches a progress line of the fuzzer.
 var report = regexp.MustCompile(`fuzz: elapsed: (\S+), execs: (\d+) .*, new interesting: (\d+) `)
@@ -70,9 +70,9 @@ func parse(out []byte) (r result, err error) {
 		return r, errors.New("nothing was executed: the time was too short even for the known inputs")
 	}
 	last := lines[len(lines)-1]
-	var wrong [3]error
-	r.took, wrong[0] = time.ParseDuration(string(last[1]))
-	r.executions, wrong[1] = strconv.Atoi(string(last[2]))
-	r.interesting, wrong[2] = strconv.Atoi(string(last[3]))
-	return r, errors.Join(wrong[:]...)
+	var errs [3]error
+	r.took, errs[0] = time.ParseDuration(string(last[1]))
+	r.executions, errs[1] = strconv.Atoi(string(last[2]))
+	r.interesting, errs[2] = strconv.Atoi(string(last[3]))
+	return r, errors.Join(errs[:]...)
 }

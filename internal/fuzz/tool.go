@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// counted matches the packages whose branches guide the fuzzer: the packages of this module, and
+// instrumented matches the packages whose branches guide the fuzzer: the packages of this module, and
 // the parsers that they use. With all packages, a program that links all of Arrow would have
 // 180,000 counters. The fuzzer exchanges the counters as JSON for nearly every input that reaches a
 // new counter, which limited most targets to a hundred inputs per second.
-var counted = regexp.MustCompile(`^(github\.com/sftseq/sftseq(/.*)?|archive/tar|encoding/(csv|json)|image/png|github\.com/klauspost/compress/(flate|gzip|zstd)` +
+var instrumented = regexp.MustCompile(`^(github\.com/sftseq/sftseq(/.*)?|archive/tar|encoding/(csv|json)|image/png|github\.com/klauspost/compress/(flate|gzip|zstd)` +
 	`|github\.com/apache/arrow/go/v15/(arrow/ipc|parquet/file|parquet/metadata))(_test)?$`)
 
 // toolArgument is the argument with which this program runs a tool.
@@ -25,12 +25,12 @@ const toolArgument = "tool"
 // compiles without it.
 const toolVersion = " branches-counted-1"
 
-// tool runs a compiler tool. It removes coverage counters unless the package is counted.
+// tool runs a compiler tool. It removes coverage counters unless instrumented matches the package.
 func tool(command []string) error {
 	name, args := command[0], command[1:]
 	version := slices.Contains(args, "-V=full")
 	if at := slices.Index(args, "-p"); strings.TrimSuffix(filepath.Base(name), ".exe") == "compile" && at >= 0 &&
-		at+1 < len(args) && !counted.MatchString(args[at+1]) {
+		at+1 < len(args) && !instrumented.MatchString(args[at+1]) {
 		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-d=libfuzzer" })
 	}
 	c := exec.Command(name, args...)

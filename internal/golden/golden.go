@@ -140,7 +140,7 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device,
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if err := g.compareGiven(ctx, expected.compare, path, m, examples, d, exact); err != nil {
+		if err := g.compareFile(ctx, expected.compare, path, m, examples, d, exact); err != nil {
 			return err
 		}
 		found = true
@@ -156,8 +156,9 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device,
 type compareFunc func(g *Comparison, ctx context.Context, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device) error
 
-// compareGiven calls compare. In mixed precision it replays the tokens that the CPU samples.
-func (g *Comparison) compareGiven(ctx context.Context, compare compareFunc, path string, m *sft.Model,
+// compareFile compares a device with the file at path. In mixed precision, it replays the tokens that
+// the device from open samples.
+func (g *Comparison) compareFile(ctx context.Context, compare compareFunc, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device, open func() (tensor.Device, error)) (err error) {
 	if g.Precision == device.FP32 {
 		return compare(g, ctx, path, m, examples, d)
@@ -221,8 +222,8 @@ func (g *Comparison) logits(ctx context.Context, path string, m *sft.Model,
 			return fmt.Errorf("%s:%d: found %d logits, expected %d", path, i+1, len(want.Logits), len(o.Logits))
 		}
 		for j, w := range want.Logits {
-			off := math.Abs(float64(o.Logits[j]) - w)
-			g.note(&g.Logit, off, off/tolerances[g.Precision].logit)
+			deviation := math.Abs(float64(o.Logits[j]) - w)
+			g.note(&g.Logit, deviation, deviation/tolerances[g.Precision].logit)
 		}
 	}
 	return nil
@@ -258,27 +259,27 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 		}
 		return math.Sqrt(sum)
 	}
-	all, off := 0.0, 0.0
+	total, deviation := 0.0, 0.0
 	for _, w := range want {
 		p, ok := m.Parameters.Lookup(w.Name)
 		if !ok || p.Size() != len(w.Data) {
 			return fmt.Errorf("%s: %s is not a tensor of the model, or has another shape", path, w.Name)
 		}
-		all = math.Hypot(all, norm(w.Data, make([]float32, len(w.Data))))
-		off = math.Hypot(off, norm(m.Parameters.Slice(got, p), w.Data))
+		total = math.Hypot(total, norm(w.Data, make([]float32, len(w.Data))))
+		deviation = math.Hypot(deviation, norm(m.Parameters.Slice(got, p), w.Data))
 	}
 	t := tolerances[g.Precision]
-	g.note(&g.Gradient, off/all, off/all/t.gradient)
+	g.note(&g.Gradient, deviation/total, deviation/total/t.gradient)
 	// The gradients of some tensors are zero except for rounding. In mixed precision, the
 	// rounding of other tensors affects them too. The relative error therefore has a minimum
 	// denominator.
-	least := 1e-3
+	minNorm := 1e-3
 	if g.Precision == device.Mixed {
-		least *= all
+		minNorm *= total
 	}
 	for _, w := range want {
 		p, _ := m.Parameters.Lookup(w.Name)
-		relative := norm(m.Parameters.Slice(got, p), w.Data) / (norm(w.Data, make([]float32, len(w.Data))) + least)
+		relative := norm(m.Parameters.Slice(got, p), w.Data) / (norm(w.Data, make([]float32, len(w.Data))) + minNorm)
 		if g.note(&g.Tensor, relative, relative/t.tensor) {
 			g.Which = w.Name
 		}
@@ -318,8 +319,8 @@ func (g *Comparison) training(ctx context.Context, path string, m *sft.Model,
 		if err != nil {
 			return err
 		}
-		off := math.Abs(loss/step.Loss - 1)
-		g.note(&g.Loss, off, off/tolerances[g.Precision].loss)
+		deviation := math.Abs(loss/step.Loss - 1)
+		g.note(&g.Loss, deviation, deviation/tolerances[g.Precision].loss)
 	}
 	return nil
 }

@@ -153,12 +153,12 @@ func (r *Rope) Replace(start, end int, text []byte) {
 	before, first, after := r.root.removeLeaf(start)
 	at := start - before.measured().bytes
 	head, tail := first.text[:at], []byte(nil)
-	if left := end - before.measured().bytes; left <= first.bytes {
-		tail = first.text[left:]
+	if endAt := end - before.measured().bytes; endAt <= first.bytes {
+		tail = first.text[endAt:]
 	} else {
-		left -= first.bytes
-		between, last, rest := after.removeLeaf(left)
-		tail, after = last.text[left-between.measured().bytes:], rest
+		endAt -= first.bytes
+		between, last, rest := after.removeLeaf(endAt)
+		tail, after = last.text[endAt-between.measured().bytes:], rest
 	}
 	// A text that is too short for a leaf is joined with an adjacent leaf.
 	if length := len(head) + len(text) + len(tail); length > 0 && length < minLeaf {
