@@ -44,10 +44,31 @@ export interface SequenceResult {
   version?: number;
 }
 
-/** The tokens that each layer sampled, and their attention weights. */
+/** The parts of a sequence that the model read. */
 export interface Explanation {
-  layers: { positions: number[]; weights: number[]; mass: number[] }[];
-  pooling: number[];
+  /** Absent for linear models and for models without attention. */
+  layers?: { positions: number[]; weights: number[]; mass: number[] }[];
+  /** Absent for linear models and for tags. */
+  pooling?: number[];
+  /** Present for linear models and for fusions with one. */
+  linear?: LinearExplanation;
+}
+
+/** The n-grams that contribute most to the output of a linear model. */
+export interface LinearExplanation {
+  /** Index of the explained class, label or number. */
+  output: number;
+  ngrams: NGramExplanation[];
+  /** Sum of the contributions of all other n-grams. */
+  rest: number;
+  /** For pairs, the words that both texts have. */
+  shared?: NGramExplanation[];
+}
+
+/** An n-gram, the ranges of its tokens, and its part of the output. */
+export interface NGramExplanation {
+  places: [number, number][];
+  contribution: number;
 }
 
 /** The class predicted for a sequence. */
