@@ -126,7 +126,7 @@ func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options 
 
 // modelHash returns a hash of all files that determine the predictions of a model or an ensemble.
 func modelHash(dir string) (string, error) {
-	var all []string
+	var hashes []string
 	if f, err := sft.ReadFusion(dir); err != nil {
 		return "", err
 	} else if f != nil {
@@ -134,16 +134,16 @@ func modelHash(dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		all = append(all, hash)
+		hashes = append(hashes, hash)
 	}
 	for _, member := range membersOf(dir) {
 		hash, err := shard.HashOf(member, "config.json", "model.safetensors", tokenizers.FileName)
 		if err != nil {
 			return "", err
 		}
-		all = append(all, hash)
+		hashes = append(hashes, hash)
 	}
-	return strings.Join(all, " "), nil
+	return strings.Join(hashes, " "), nil
 }
 
 // begin starts the part of the job. It returns nil if the part exists already. Input files in the
@@ -327,9 +327,9 @@ func verifyShards(c *cli.Context) error {
 // compared. input is the flag of the data.
 func checkVerify(c *cli.Context, input string) error {
 	// the environment may set device
-	looksAt := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
+	allowed := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
 	for _, name := range c.LocalFlagNames() {
-		if !slices.Contains(looksAt, name) {
+		if !slices.Contains(allowed, name) {
 			return usage(c, "--verify reads only --output, --model and --%s: expected no --%s",
 				input, name)
 		}

@@ -109,8 +109,8 @@ func suggestFlag(c *cli.Context, typed string) string {
 	if c.Command == nil {
 		return ""
 	}
-	if others := siblingsWith(c, typed); others != "" {
-		return others
+	if siblings := siblingsWith(c, typed); siblings != "" {
+		return siblings
 	}
 	if c.Command.HelpName != c.App.Name {
 		for _, sub := range slices.Backward(c.Command.Subcommands) { // custom is the last of train

@@ -80,7 +80,7 @@ func formatFlags() []cli.Flag {
 
 // checkTableFlags returns an error for table flags without --input, and reports whether --input is
 // set.
-func checkTableFlags(c *cli.Context) (given bool, err error) {
+func checkTableFlags(c *cli.Context) (hasInput bool, err error) {
 	if c.String("input") != "" {
 		if c.Args().Present() && !sharded(c) {
 			return true, usage(c, "--input %s and %s: expected one of them", c.String("input"), c.Args().First())
@@ -214,14 +214,14 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 
 // findSources sets the source columns from the flags, or to the content column of a folder.
 func (in *tableInput) findSources(c *cli.Context) error {
-	var given []string
+	var flags []string
 	for _, name := range []string{"text", "tokens", "series", "features", "pair"} {
 		if c.String(name) != "" {
-			given, in.Sources = append(given, "--"+name), []string{c.String(name)}
+			flags, in.Sources = append(flags, "--"+name), []string{c.String(name)}
 		}
 	}
-	if len(given) > 1 {
-		return usage(c, "%s exclude each other", strings.Join(given, " and "))
+	if len(flags) > 1 {
+		return usage(c, "%s exclude each other", strings.Join(flags, " and "))
 	}
 	if c.String("pair") != "" {
 		if in.Sources = strings.Split(c.String("pair"), ","); len(in.Sources) != 2 || slices.Contains(in.Sources, "") {
@@ -235,13 +235,13 @@ func (in *tableInput) findSources(c *cli.Context) error {
 		in.Sources = []string{table.SeriesName(in.Options.Series)}
 	}
 	switch {
-	case len(given) > 0 || in.Points:
+	case len(flags) > 0 || in.Points:
 	case table.IsFolder(in.Path, in.Options.Format):
 		in.Sources = table.FolderColumns[:1]
 	case in.Options.Format == "text":
 		in.Sources = table.TextColumns[:1]
 	case in.Options.Format == "conll":
-		in.Sources = []string{"token"} // as in data convert
+		in.Sources = []string{"token"} // the default column of data convert
 	}
 	return nil
 }

@@ -78,11 +78,11 @@ func escapeControls(text []byte) string {
 // shellQuote quotes s as one word for bash, zsh and POSIX shells of 2024. Control characters and bytes that are not
 // UTF-8 become octal escapes.
 func shellQuote(s string) string {
-	plain := func(r rune) bool {
+	special := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
 			strings.ContainsRune("/._-+=:,@", r))
 	}
-	if s != "" && !strings.ContainsFunc(s, plain) {
+	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}
 	if escapeControls([]byte(s)) == s && !strings.ContainsAny(s, "\n\t") {
@@ -125,8 +125,8 @@ func isTerminal(w io.Writer) bool {
 // be long.
 const maxErrorBytes = 4 << 10
 
-// shortenError cuts the middle of a long error message. The beginning has the place of the error,
-// the end its cause.
+// shortenError cuts the middle of a long error message. The beginning names the file and line, the
+// end the cause.
 func shortenError(text string) string {
 	if len(text) <= maxErrorBytes {
 		return text

@@ -427,9 +427,9 @@ func (r *trainRun) compared() (by string, value float64) {
 func (r *trainRun) run(c *cli.Context) error {
 	err := r.trainer.Run(c.Context)
 	r.progress.finish()
-	s, simple, better := r.trainer.State(), "", ""
+	s, baselines, betterBaseline := r.trainer.State(), "", ""
 	if err == nil && r.trainer.Finished() && r.member == "" { // the best baseline is a member of a fusion
-		simple, better = r.baselineScores(c)
+		baselines, betterBaseline = r.baselineScores(c)
 	}
 	if err = errors.Join(err, r.close(c)); err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -466,16 +466,16 @@ func (r *trainRun) run(c *cli.Context) error {
 	if text := describeBest(s, r.trainer.Settings().Patience, r.trainer.Steps()); text != "" {
 		fmt.Fprintln(r.out, text)
 	}
-	if simple != "" {
-		fmt.Fprintf(r.out, "validation baselines: %s\n", simple)
+	if baselines != "" {
+		fmt.Fprintf(r.out, "validation baselines: %s\n", baselines)
 	}
 	if r.member != "" {
 		return nil
 	}
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
-	if better != "" {
-		fmt.Fprintf(r.out, "on the validation split %s%s\n", better,
+	if betterBaseline != "" {
+		fmt.Fprintf(r.out, "on the validation split %s%s\n", betterBaseline,
 			advice(r.config, r.dir, r.longest, s.SinceBest == 0))
 	}
 	return nil

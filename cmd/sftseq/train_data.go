@@ -94,7 +94,7 @@ func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress
 			return set, err
 		}
 		if !waiting {
-			fmt.Fprintln(c.App.ErrWriter, "waiting for another program that generates it")
+			fmt.Fprintln(c.App.ErrWriter, "waiting for another program that is generating this data set")
 		}
 		waiting = true
 		select {
@@ -258,16 +258,16 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 	return nil
 }
 
-// relationFlags returns an error for flags of a relative encoding that the model lacks. Data with
+// relationFlags returns an error for flags of a relative encoding that the model does not support. Data with
 // positions use distances instead of sinusoids, so they have no sinusoid dimension.
 func relationFlags(c *cli.Context, cfg *sft.Config) error {
-	switch asked := c.String("relative"); {
-	case c.IsSet("relative") && asked != cfg.Relative && cfg.Relative == config.EdgeRelation:
+	switch relative := c.String("relative"); {
+	case c.IsSet("relative") && relative != cfg.Relative && cfg.Relative == config.EdgeRelation:
 		return usage(c, "--relative %s: the data have edges: expected %s or %s, or %s where nodes have positions",
-			asked, config.EdgeRelation, config.NoRelation, config.DistanceRelation)
-	case c.IsSet("relative") && asked != cfg.Relative:
+			relative, config.EdgeRelation, config.NoRelation, config.DistanceRelation)
+	case c.IsSet("relative") && relative != cfg.Relative:
 		return usage(c, "--relative %s: the tokens are an unordered set with positions (%s): expected %s or %s",
-			asked, strings.Join(seq.PositionNames, ", "), config.DistanceRelation, config.NoRelation)
+			relative, strings.Join(seq.PositionNames, ", "), config.DistanceRelation, config.NoRelation)
 	case c.IsSet("sinusoid-dim") && cfg.HasFeatures() && cfg.Relative != config.SinusoidRelation:
 		return usage(c, "--sinusoid-dim: expected a model with sinusoids, found the relation %s", cfg.Relative)
 	}
@@ -384,10 +384,10 @@ func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkp
 			return err
 		}
 		if !provenance.Same(s, stored) || !provenance.Same(&m, from.Config) {
-			was := strings.Join(slices.DeleteFunc([]string{provenance.Changed(stored, s),
+			changes := strings.Join(slices.DeleteFunc([]string{provenance.Changed(stored, s),
 				provenance.Changed(from.Config, &m)}, func(text string) bool { return text == "" }), ", ")
 			return fmt.Errorf("--%s %v: the run was started with other settings (%s), and a resumed run "+
-				"cannot change them: omit the flag, or start another run with another --out", name, c.Value(name), was)
+				"cannot change them: omit the flag, or start another run with another --out", name, c.Value(name), changes)
 		}
 	}
 	end := *settings
