@@ -53,18 +53,23 @@ const vulkanPrefix = "vulkan:"
 
 // Validate returns an error if the options are invalid on every machine.
 func (o Options) Validate() error {
-	_, known := o.index()
 	switch {
-	case !known && !slices.Contains([]string{"", "auto", cpuName, "vulkan"}, o.Name):
-		return fmt.Errorf("unknown device %q, expected one of: %s", o.Name, strings.Join(Names(), ", "))
+	case !o.ValidName():
+		return fmt.Errorf("device %q: expected one of: %s", o.Name, strings.Join(Names(), ", "))
 	case o.Threads < 0 || o.Threads > MaxThreads:
-		return fmt.Errorf("%d threads, expected 0 (all) to %d", o.Threads, MaxThreads)
+		return fmt.Errorf("threads %d: expected 0 (all) to %d", o.Threads, MaxThreads)
 	case o.Precision != "" && !slices.Contains(Precisions(), string(o.Precision)):
-		return fmt.Errorf("unknown precision %q, expected one of: %s", o.Precision, strings.Join(Precisions(), ", "))
+		return fmt.Errorf("precision %q: expected one of: %s", o.Precision, strings.Join(Precisions(), ", "))
 	case o.Name == cpuName && o.Precision == Mixed:
 		return errMixedCPU
 	}
 	return nil
+}
+
+// ValidName reports whether the name is valid on every machine.
+func (o Options) ValidName() bool {
+	_, indexed := o.index()
+	return indexed || slices.Contains([]string{"", "auto", cpuName, "vulkan"}, o.Name)
 }
 
 // isAuto reports whether Open chooses the device.
@@ -80,7 +85,7 @@ func (o Options) index() (n int, ok bool) {
 	return n, err == nil && n >= 0
 }
 
-var errMixedCPU = errors.New("precision mixed: the CPU computes in fp32; choose fp32 or auto")
+var errMixedCPU = errors.New(`precision "mixed": expected fp32 or auto, because the CPU computes in fp32`)
 
 // Device is the interface of devices that run models.
 type Device = sft.Device

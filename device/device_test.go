@@ -29,12 +29,12 @@ func TestValidate(t *testing.T) {
 		{Options{Name: "vulkan", Precision: Mixed}, ""},
 		{Options{Name: "vulkan:12"}, ""},
 		{Options{Name: "tpu"}, "expected one of: auto, cpu, vulkan, vulkan:N"},
-		{Options{Name: "vulkan:"}, "unknown device"},
-		{Options{Name: "vulkan:-1"}, "unknown device"},
-		{Options{Name: "vulkan:one"}, "unknown device"},
-		{Options{Threads: -1}, "-1 threads"},
+		{Options{Name: "vulkan:"}, `expected one of: auto`},
+		{Options{Name: "vulkan:-1"}, `expected one of: auto`},
+		{Options{Name: "vulkan:one"}, `expected one of: auto`},
+		{Options{Threads: -1}, "threads -1: expected"},
 		{Options{Precision: "fp64"}, "expected one of: fp32, mixed, auto"},
-		{Options{Name: "cpu", Precision: Mixed}, "the CPU computes in fp32"},
+		{Options{Name: "cpu", Precision: Mixed}, "because the CPU computes in fp32"},
 	} {
 		err := c.options.Validate()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

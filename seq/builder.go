@@ -87,8 +87,25 @@ func foreignFile(path string) error {
 		"move it away, or choose another directory", path)
 }
 
+// checkNoRun returns an error if the directory contains a model or a training run, but no data set.
+func checkNoRun(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, ManifestName)); err == nil {
+		return nil
+	}
+	for _, name := range []string{"model.safetensors", "last"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("%s: expected a new directory or a data set, found a model or a training run (%s): "+
+				"choose another directory", dir, name)
+		}
+	}
+	return nil
+}
+
 // newBuilder locks the directory for a new data set.
 func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
+	if err := checkNoRun(dir); err != nil {
+		return nil, err
+	}
 	lock, err := lockDataset(dir)
 	if err != nil {
 		return nil, err

@@ -234,7 +234,7 @@ func TestForeignEdges(t *testing.T) {
 		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `null`}, `[]`,
 			"edge_feature_names: expected a JSON list of strings, found \"null\""},
 		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `["w","w"]`}, `[]`,
-			`edge_feature_names: "w" occurs twice`},
+			`edge_feature_names: expected distinct names, found "w" twice`},
 		{columns(pairs), plain, row(`[[0,1],[2,1]]`, ""),
 			"row 1, column edges, index 1, source: expected a token from 0 to 1, found 2"},
 		{columns(pairs), plain, row(`[[0,-1]]`, ""),

@@ -23,7 +23,7 @@ func CheckNumberNames(names []string) error {
 			return fmt.Errorf("expected names that are not empty, found %q", names)
 		}
 		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("%q occurs twice", name)
+			return fmt.Errorf("expected distinct names, found %q twice", name)
 		}
 	}
 	return nil

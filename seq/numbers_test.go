@@ -100,7 +100,7 @@ func TestBadNumbers(t *testing.T) {
 		"too many": {func(s *Spec) { s.LabelNames = make([]string, MaxLabelNames+1) },
 			"label_names: expected at most 65536 names, found 65537"},
 		"no names":       {func(s *Spec) { s.NumberNames = nil }, "number_names: expected 1 to 1024 names, found 0"},
-		"twice":          {func(s *Spec) { s.NumberNames = []string{"a", "a"} }, `"a" occurs twice`},
+		"twice":          {func(s *Spec) { s.NumberNames = []string{"a", "a"} }, `expected distinct names, found "a" twice`},
 		"empty":          {func(s *Spec) { s.NumberNames = []string{""} }, "names that are not empty"},
 		"classification": {func(s *Spec) { s.Task = Classification }, "number_names: expected none"},
 	} {

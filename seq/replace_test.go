@@ -53,6 +53,15 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// TestCreateInRun checks that a data set cannot be created in the directory of a model or a run.
+func TestCreateInRun(t *testing.T) {
+	for _, name := range []string{"model.safetensors", "last"} {
+		dir := t.TempDir()
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
+		must.Fail(t, "found a model or a training run ("+name+")", dir)(CreateDataset(dir, listopsSpec(), true))
+	}
+}
+
 // TestReplaceStaged simulates a program that was killed while it replaced a data set: the files of
 // the new data set still have temporary names. The test checks that the new data set is complete and
 // can be replaced.

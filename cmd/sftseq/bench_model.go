@@ -212,12 +212,12 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 			m.config.Relative = config.NoRelation
 		}
 		if err := m.config.Validate(); err != nil {
-			return nil, usage(c, "--k: %w", err)
+			return nil, modelUsage(c, err)
 		}
 	}
 	if c.IsSet("convolutions") {
 		if m.config.Convolutions, err = config.ParseConvolutions(c.String("convolutions")); err != nil {
-			return nil, usage(c, "--convolutions: %w", err)
+			return nil, invalidFlag(c, "convolutions", err)
 		}
 	}
 	switch m.edges = c.Int("edges-per-node"); {

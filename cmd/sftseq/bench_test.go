@@ -208,9 +208,9 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitUsage, "--length 16000000: expected 1 to", "--config", tinyConfig(), "--length", "16000000")
 	model(exitUsage, "tokens of shapes have no edges", "--config", lra.Shapes.Name, "--edges-per-node", "5")
 	model(exitUsage, "--edges-per-node -1", "--config", lra.GraphsName, "--edges-per-node", "-1")
-	model(exitUsage, "--k: num_sampled_tokens", append(tiny, "--k", "-1")...)
+	model(exitUsage, "-k -1: expected", append(tiny, "--k", "-1")...)
 	model(exitUsage, "--plot draws over length", append(tiny, "--plot", "x.svg")...)
-	model(exitUsage, "unknown device", "--device", "abacus")
+	model(exitUsage, "--device \"abacus\": expected one of", "--device", "abacus")
 	model(exitUsage, `"extra"`, "extra")
 	model(exitError,
 		`"nothing": expected a config.json, a model directory or a task, such as text or text:paper (one of `+

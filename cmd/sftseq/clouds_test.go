@@ -143,12 +143,12 @@ func TestAugmentedClouds(t *testing.T) {
 		t.Error("runs without augmentation have the same weights")
 	}
 	for want, flags := range map[string][]string{
-		`--point-scale "2": expected MIN:MAX`:                              {"--point-scale", "2"},
-		`--point-stretch "0.5": expected MIN:MAX`:                          {"--point-stretch", "0.5"},
-		"point stretch is [0 1], expected two factors from 1e-06 to 1e+06": {"--point-stretch", "0:1"},
-		"point scale is [2 1], expected two factors from 1e-06 to 1e+06":   {"--point-scale", "2:1"},
-		`--point-rotation "round": expected one of none, z, any`:           {"--point-rotation", "round"},
-		"point shift is -1, expected a number from 0 to 1e+06":             {"--point-shift", "-1"},
+		`--point-scale "2": expected MIN:MAX`:                           {"--point-scale", "2"},
+		`--point-stretch "0.5": expected MIN:MAX`:                       {"--point-stretch", "0.5"},
+		"point-stretch [0 1]: expected two factors from 1e-06 to 1e+06": {"--point-stretch", "0:1"},
+		"point-scale [2 1]: expected two factors from 1e-06 to 1e+06":   {"--point-scale", "2:1"},
+		`--point-rotation "round": expected one of none, z, any`:        {"--point-rotation", "round"},
+		"point-shift -1: expected a number from 0 to 1e+06":             {"--point-shift", "-1"},
 	} {
 		refuse(t, exitUsage, want, "",
 			append([]string{"train", "custom", "--members", "sft", "--data", data, "--out",

@@ -216,11 +216,11 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	}
 	if c.IsSet("delimiter") {
 		if o.Delimiter, err = table.ParseDelimiter(c.String("delimiter")); err != nil {
-			return o, usage(c, "--delimiter: %w", err)
+			return o, invalidFlag(c, "delimiter", err)
 		}
 	}
 	if o.SplitFractions, err = parseShares(c.String("split")); err != nil {
-		return o, usage(c, "--split %q: %w", c.String("split"), err)
+		return o, invalidFlag(c, "split", err)
 	}
 	if err := tagOptions(c, &o); err != nil {
 		return o, err

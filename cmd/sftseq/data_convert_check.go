@@ -73,23 +73,23 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return err
 	}
 	if err := convert.CheckSplitFractions(o.SplitFractions); err != nil {
-		return usage(c, "--split %q: %w", c.String("split"), err)
+		return invalidFlag(c, "split", err)
 	}
 	if o.Features != "" {
 		if err := seq.CheckFeatureNames(o.FeatureNames); err != nil {
-			return usage(c, "--feature-names: %w", err)
+			return invalidFlag(c, "feature-names", err)
 		}
 	}
 	if o.Numbers != nil {
 		if err := seq.CheckNumberNames(o.Numbers); err != nil {
-			return usage(c, "--numbers: %w", err)
+			return invalidFlag(c, "numbers", err)
 		}
 	}
 	if err := convert.CheckLabels(o.LabelColumns); err != nil {
-		return usage(c, "--label-columns: %w", err)
+		return invalidFlag(c, "label-columns", err)
 	}
 	if err := convert.CheckLabels(o.Labels); err != nil {
-		return usage(c, "--labels: %w", err)
+		return invalidFlag(c, "labels", err)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func parseLabels(text string) ([]string, error) {
 func parseNamesFlag(c *cli.Context, name string, names *[]string) (err error) {
 	if c.IsSet(name) {
 		if *names, err = parseLabels(c.String(name)); err != nil {
-			return usage(c, "--%s: %w", name, err)
+			return invalidFlag(c, name, err)
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func patternFlag(c *cli.Context, name string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(c.String(name))
 	if err != nil {
-		return nil, usage(c, "--%s: %w", name, err)
+		return nil, invalidFlag(c, name, err)
 	}
 	return re, nil
 }

@@ -85,7 +85,7 @@ func convertGraph(c *cli.Context) error {
 			err = seq.CheckNumberNames(*list)
 		}
 		if err != nil {
-			return usage(c, "--%s: %w", name, err)
+			return invalidFlag(c, name, err)
 		}
 	}
 	if c.IsSet("labels") {
@@ -93,11 +93,11 @@ func convertGraph(c *cli.Context) error {
 			err = convert.CheckLabels(o.Labels)
 		}
 		if err != nil {
-			return usage(c, "--labels: %w", err)
+			return invalidFlag(c, "labels", err)
 		}
 	}
 	if o.SplitFractions, err = parseShares(c.String("split")); err != nil {
-		return usage(c, "--split %q: %w", c.String("split"), err)
+		return invalidFlag(c, "split", err)
 	}
 	o.Note = func(text string) { fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text) }
 	d, err := convert.ConvertGraphs(c.Context, c.String("to"), o)

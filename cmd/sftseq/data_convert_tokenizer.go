@@ -50,7 +50,7 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 		return spec, "", nil
 	}
 	if spec, err = parseTokenizer(text); err != nil {
-		return nil, "", usage(c, "--tokenizer %q: %w", text, err)
+		return nil, "", invalidFlag(c, "tokenizer", err)
 	}
 	return spec, "", nil
 }

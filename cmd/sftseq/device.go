@@ -63,8 +63,11 @@ func openDevice(c *cli.Context) (tensor.Device, error) {
 	if o.Precision != "" && !slices.Contains(device.Precisions(), string(o.Precision)) {
 		return nil, badFlag(c, "precision", "one of: %s", strings.Join(device.Precisions(), ", "))
 	}
+	if !o.ValidName() {
+		return nil, badFlag(c, "device", "one of: %s", strings.Join(device.Names(), ", "))
+	}
 	if err := o.Validate(); err != nil {
-		return nil, usage(c, "--device: %w", addVariableName(o, err))
+		return nil, usage(c, "--%w", err)
 	}
 	d, err := openTensorDevice(o)
 	return d, addVariableName(o, err)

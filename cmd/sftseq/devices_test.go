@@ -93,7 +93,7 @@ func TestCheck(t *testing.T) {
 	}
 	refuse(t, exitUsage, `--only "abacus": expected a part of `+strings.Join(conformance.Kernels(),
 		", ")+"; see", "", "check", "--only", "abacus")
-	refuse(t, exitUsage, "unknown device", "", "check", "--device", "abacus")
+	refuse(t, exitUsage, "--device \"abacus\": expected one of", "", "check", "--device", "abacus")
 }
 
 func TestCheckVulkan(t *testing.T) {
@@ -124,7 +124,8 @@ func TestValidationFails(t *testing.T) {
 func TestPrecision(t *testing.T) {
 	predict := []string{"predict", "--model", goldenPath("pre")}
 	refuse(t, exitUsage, "expected one of: fp32, mixed, auto", "", append(predict, "--precision", "fp64")...)
-	refuse(t, exitUsage, "the CPU computes in fp32", "", append(predict, "--precision", "mixed", "--device", "cpu")...)
+	refuse(t, exitUsage, "because the CPU computes in fp32", "",
+		append(predict, "--precision", "mixed", "--device", "cpu")...)
 	line := `{"tokens":[1,2,3]}`
 	want := succeed(t, line, append(predict, "--device", "cpu")...)
 	equal(t, succeed(t, line, append(predict, "--device", "cpu", "--precision", "auto")...), want)

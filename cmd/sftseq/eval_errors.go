@@ -32,7 +32,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 		err = errors.New("standard output has the report: expected a file")
 	}
 	if err != nil {
-		return nil, usage(c, "--errors %s: %w", path, err)
+		return nil, invalidFlag(c, "errors", err)
 	}
 	if sameFile(data, path) {
 		return nil, fmt.Errorf("%s: --errors would replace --data", path)

@@ -54,9 +54,9 @@ func TestEvalErrors(t *testing.T) {
 	if rows := csvRows(t, to); len(rows) == 0 || rows[0]["row"] == "" || rows[0]["label"] == rows[0]["predicted"] {
 		t.Errorf("%v", rows)
 	}
-	refuse(t, exitUsage, "--errors -: standard output has the report", "", "eval", "--model", goldenPath("pre"),
+	refuse(t, exitUsage, "--errors \"-\": standard output has the report", "", "eval", "--model", goldenPath("pre"),
 		"--data", in, "--errors", "-")
-	refuse(t, exitUsage, "--errors x.txt: unknown format", "", "eval", "--model",
+	refuse(t, exitUsage, "--errors \"x.txt\": expected a file name that ends in", "", "eval", "--model",
 		goldenPath("pre"), "--data", in, "--errors", "x.txt")
 	refuse(t, exitError, "--errors would replace --data", "", "eval", "--model", goldenPath("pre"),
 		"--data", in, "--errors", in)

@@ -155,7 +155,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 	simulated, err := parseCluster(c.String("cluster"))
 	if err != nil {
-		return nil, usage(c, "--cluster %q: %w", c.String("cluster"), err)
+		return nil, invalidFlag(c, "cluster", err)
 	}
 	w, err := clusterWorkload(c, m)
 	if err != nil {

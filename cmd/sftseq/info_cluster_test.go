@@ -106,7 +106,7 @@ func TestInfoClusterRefuses(t *testing.T) {
 	refuseAll(t, exitUsage, []string{"info", "--model", goldenPath("pre")}, []refusal{
 		{"--cluster \"4\": expected W,BANDWIDTH", []string{"--cluster", "4", "--batch", "8"}},
 		{"--batch is missing: expected rows per step", []string{"--cluster", "4,1GB"}},
-		{"--batch is 0, expected 1 to", []string{"--cluster", "4,1GB", "--batch", "0"}},
+		{"--batch 0: expected 1 to", []string{"--cluster", "4,1GB", "--batch", "0"}},
 		{"--length 99999: expected 1 to 4096 tokens", []string{"--cluster", "4,1GB", "--batch",
 			"8", "--length", "99999"}},
 		{"--batch belongs to --cluster", []string{"--batch", "8"}},

@@ -144,9 +144,14 @@ func usage(c *cli.Context, format string, args ...any) error {
 	return usageError{fmt.Errorf("%w%s %s --help", err, see, name)}
 }
 
-// badFlag returns the usage error for a flag with an unsuitable value. If an environment variable
-// has set the flag, the error names the variable.
+// badFlag returns the usage error for a flag with an unsuitable value.
 func badFlag(c *cli.Context, name, expected string, args ...any) error {
+	return invalidFlag(c, name, fmt.Errorf("expected "+expected, args...))
+}
+
+// invalidFlag returns the usage error for a flag whose value causes err. If an environment variable has
+// set the flag, the error names the variable.
+func invalidFlag(c *cli.Context, name string, err error) error {
 	value := c.Value(name)
 	text := fmt.Sprint(value)
 	set := dashed(name) + " "
@@ -160,7 +165,7 @@ func badFlag(c *cli.Context, name, expected string, args ...any) error {
 	if _, ok := value.(string); ok {
 		text = strconv.Quote(text)
 	}
-	return usage(c, "%s%s: expected %s", set, text, fmt.Sprintf(expected, args...))
+	return usage(c, "%s%s: %w", set, text, err)
 }
 
 func onUsageError(c *cli.Context, err error, _ bool) error {

@@ -142,7 +142,7 @@ func TestModelNet40(t *testing.T) {
 		t.TempDir(), "--to", data+"2")
 	refuse(t, exitError, "expected a directory with a folder for each class, found a file", "", "data", "convert",
 		"modelnet40", "--from", filepath.Join(data, "test.arrow"), "--to", data+"2")
-	refuse(t, exitUsage, "--points: expected 1 to", "", "data", "convert", "modelnet40", "--from", data, "--to",
+	refuse(t, exitUsage, "--points 0: expected 1 to", "", "data", "convert", "modelnet40", "--from", data, "--to",
 		data+"2", "--points", "0")
 }
 

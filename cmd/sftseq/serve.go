@@ -291,13 +291,13 @@ func (r *serving) parseAddresses(c *cli.Context) error {
 	if text := c.String("metrics"); text != "" {
 		var err error
 		if r.metrics, err = transport.ParseTCP(text); err != nil {
-			return usage(c, "--metrics %q: %w", text, err)
+			return invalidFlag(c, "metrics", err)
 		}
 	}
 	if text := c.String("pprof"); text != "" {
 		var err error
 		if r.pprof, err = transport.ParseHTTP(text); err != nil {
-			return usage(c, "--pprof %q: %w", text, err)
+			return invalidFlag(c, "pprof", err)
 		}
 		if addr, err := net.ResolveTCPAddr(r.pprof.Network, r.pprof.Name); err == nil && transport.Public(addr) {
 			return usage(c, "--pprof %s: expected an address of this machine, or unix:PATH, "+

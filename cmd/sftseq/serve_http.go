@@ -55,7 +55,7 @@ func (r *serving) readHTTP(c *cli.Context) error {
 	}
 	var err error
 	if r.http, err = transport.ParseHTTP(text); err != nil {
-		return usage(c, "--http %q: %w", text, err)
+		return invalidFlag(c, "http", err)
 	}
 	public := false
 	if r.http.Network != "unix" {

@@ -264,7 +264,7 @@ func TestShardUsage(t *testing.T) {
 			"--shard", "0/2", "--output", out + ".json"}},
 		{"expected a directory of parts, found the name of a file", []string{"--input", file, "--text", "text",
 			"--shard", "0/2", "--output", out + ".zip"}},
-		{"unknown format: expected a file name that ends in .jsonl",
+		{"expected a file name that ends in .jsonl",
 			[]string{"--input", file, "--text", "text", "--shard", "0/1", "--output", out + ".json"}},
 		{`--shard "": expected I/N such as 0/8, auto or auto/N`, []string{"--input", file, "--text", "text",
 			"--shard", "", "--output", out}},

@@ -195,12 +195,12 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 		return badFlag(c, "format", "one of %s%s", strings.Join(table.Formats, ", "), hint)
 	}
 	if _, err := outputFormat(c, "output"); err != nil && !sharded(c) {
-		return usage(c, "--output %s: %w", c.String("output"), err)
+		return invalidFlag(c, "output", err)
 	}
 	if c.IsSet("delimiter") {
 		var err error
 		if in.Options.Delimiter, err = table.ParseDelimiter(c.String("delimiter")); err != nil {
-			return usage(c, "--delimiter: %w", err)
+			return invalidFlag(c, "delimiter", err)
 		}
 	}
 	info, err := os.Stat(in.Path)

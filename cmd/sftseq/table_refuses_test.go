@@ -27,7 +27,7 @@ func TestTableFlags(t *testing.T) {
 		{"--text needs --input FILE", []string{"--text", "t"}},
 		{"--output needs --input FILE", []string{"--output", to}},
 		{"expected one of them", []string{"--input", from, "--text", "t", lines}},
-		{"--output out.xlsx: unknown format", []string{"--input", from, "--text", "t",
+		{"--output \"out.xlsx\": expected a file name that ends in", []string{"--input", from, "--text", "t",
 			"--output", "out.xlsx"}},
 		{`--format "xlsx"`, []string{"--input", from, "--text", "t", "--format", "xlsx"}},
 		{"reads one sequence: expected --text COLUMN, found a pair, t,u", []string{"--input", from, "--pair", "t,u"}},

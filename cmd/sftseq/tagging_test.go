@@ -171,7 +171,8 @@ func TestTagging(t *testing.T) {
 		"--select loss: the run was started with other settings (": {"train", "custom", "--members", "sft",
 			"--data", in("words"), "--out",
 			in("accurate"), "--resume", "--select", "loss"},
-		`select is "auc" (the area under the ROC curve), but task tagging does not measure it: expected one of accuracy (the fraction of correct predictions), loss (`: {"train", "custom", "--members", "sft", "--data", in("words"), "--select", "auc", "--out", in("no")},
+		`select "auc" (the area under the ROC curve): expected a metric of task tagging, one of accuracy (`: {
+			"train", "custom", "--members", "sft", "--data", in("words"), "--select", "auc", "--out", in("no")},
 		"baselines need one label per row":      {"data", "baselines", "--data", in("words")},
 		"--tags and --spans exclude each other": convert("--text", "text", "--tags", "a", "--spans", "spans"),
 		"--spans excludes --label":              convert("--text", "text", "--label", "a", "--spans", "spans"),

@@ -246,7 +246,7 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	}
 	settings.Select = storedSelection(settings.Select, task.Kind)
 	if err := settings.Validate(); err != nil {
-		return settings, config, usage(c, "%w", err)
+		return settings, config, usage(c, "--%w", err)
 	}
 	return settings, config, nil
 }

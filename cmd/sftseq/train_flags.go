@@ -280,11 +280,11 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 		s.Select = storedSelection(s.Select, m.Task)
 	case name == "point-scale":
 		if s.PointScale, err = parseFactors(c.String(name)); err != nil {
-			return usage(c, "--%s %q: %w", name, c.String(name), err)
+			return invalidFlag(c, name, err)
 		}
 	case name == "point-stretch":
 		if s.PointStretch, err = parseFactors(c.String(name)); err != nil {
-			return usage(c, "--%s %q: %w", name, c.String(name), err)
+			return invalidFlag(c, name, err)
 		}
 	case name == "point-rotation":
 		s.PointRotation, err = enumValue(c, name, train.Rotations)
@@ -299,16 +299,16 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 		m.NGrams = nil
 		if text := c.String(name); text != "none" {
 			if m.NGrams, err = config.ParseNGrams(text); err != nil {
-				return usage(c, "--ngrams: %w", err)
+				return invalidFlag(c, name, err)
 			}
 		}
 	case name == "convolutions":
 		if m.Convolutions, err = config.ParseConvolutions(c.String(name)); err != nil {
-			return usage(c, "--convolutions: %w", err)
+			return invalidFlag(c, name, err)
 		}
 	case name == "stages":
 		if s.Stages, err = parseStages(c.String(name)); err != nil {
-			return usage(c, "--%s %q: %w", name, c.String(name), err)
+			return invalidFlag(c, name, err)
 		}
 	}
 	return err

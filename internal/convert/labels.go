@@ -62,10 +62,10 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 func CheckLabels(names []string) error {
 	for i, name := range names {
 		if name == "" {
-			return fmt.Errorf("labels %q: expected names, found an empty name", names)
+			return fmt.Errorf("expected names that are not empty, found %q", names)
 		}
 		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("labels %q: expected distinct names, found %q twice", names, name)
+			return fmt.Errorf("expected distinct names, found %q twice", name)
 		}
 	}
 	return nil

@@ -81,8 +81,8 @@ func ParseDelimiter(text string) (byte, error) {
 		return b, nil
 	}
 	if len(text) != 1 || text[0] >= utf8.RuneSelf || strings.Contains("\"\r\n\x00", text) {
-		return 0, fmt.Errorf("expected one character, such as ; or |, or one of %s, found %q",
-			strings.Join(slices.Sorted(maps.Keys(Delimiters)), ", "), text)
+		return 0, fmt.Errorf("expected one character, such as ; or |, or one of %s",
+			strings.Join(slices.Sorted(maps.Keys(Delimiters)), ", "))
 	}
 	return text[0], nil
 }

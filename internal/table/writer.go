@@ -64,8 +64,8 @@ func OutputFormat(path string) (string, error) {
 	}
 	format, ok := outputExtensions[strings.ToLower(filepath.Ext(path))]
 	if !ok {
-		return "", errors.New("unknown format: expected a file name that ends in .jsonl, .csv, .tsv, .parquet or .arrow, " +
-			"or - for JSON lines")
+		return "", errors.New("expected a file name that ends in .jsonl, .csv, .tsv, .parquet or .arrow, or - for JSON " +
+			"lines")
 	}
 	return format, nil
 }

@@ -227,9 +227,9 @@ func TestParseConvolutions(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": `""`, "x": `"x"`, "5,": `""`, "5:": `"5:"`, "5:2:3": `"5:2:3"`, "5;7": `"5;7"`, "none,5": `"none"`,
-		"5,4": `"4": taps: expected an odd number from 1 to 63, found 4`, "65": "found 65", "-1": "found -1",
-		"5:0":        "dilation: expected 1 to 16777216, found 0",
-		"5:16777217": "dilation: expected 1 to 16777216, found 16777217",
+		"5,4": `taps of "4": expected an odd number from 1 to 63, found 4`, "65": "found 65", "-1": "found -1",
+		"5:0":        `dilation of "5:0": expected 1 to 16777216, found 0`,
+		"5:16777217": "expected 1 to 16777216, found 16777217",
 	} {
 		if _, err := config.ParseConvolutions(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, expected %q", text, err, want)

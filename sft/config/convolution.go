@@ -50,7 +50,7 @@ func ParseConvolutions(text string) ([]Convolution, error) {
 			c.Dilation, err = strconv.Atoi(dilation)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q: expected none, TAPS or TAPS:DILATION, for example 5 or 5:32", word)
+			return nil, fmt.Errorf("expected none, TAPS or TAPS:DILATION, for example 5 or 5:32, found %q", word)
 		}
 		if err := validateConvolutions([]Convolution{c}); err != nil {
 			bad := err.(*Error)
@@ -58,7 +58,7 @@ func ParseConvolutions(text string) ([]Convolution, error) {
 			if strings.HasSuffix(bad.Key, "dilation") {
 				field = "dilation"
 			}
-			return nil, fmt.Errorf("%q: %s: expected %s, found %s", word, field, bad.Expected, bad.Found)
+			return nil, fmt.Errorf("%s of %q: expected %s, found %s", field, word, bad.Expected, bad.Found)
 		}
 		out = append(out, c)
 	}

@@ -25,7 +25,8 @@ func TestGraphConfig(t *testing.T) {
 		{func(c *config.Config) { c.EdgeFeatureNames = []string{} }, ""},
 		{func(c *config.Config) { c.EdgeFeatureNames = nil },
 			"relative: edges, expected another value, because the tokens have no edges"},
-		{func(c *config.Config) { c.EdgeFeatureNames = []string{"a", "a"} }, `edge_feature_names: "a" occurs twice`},
+		{func(c *config.Config) { c.EdgeFeatureNames = []string{"a", "a"} },
+			`edge_feature_names: expected distinct names, found "a" twice`},
 		{func(c *config.Config) { *c = *configtest.TinyConfig(); c.EdgeFeatureNames = []string{} },
 			"edge_feature_names: [], expected none, because tokens have no features"},
 	} {

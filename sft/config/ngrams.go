@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -81,8 +82,8 @@ const (
 // The dropout is 0.1.
 func ParseNGrams(text string) (*NGrams, error) {
 	invalid := func() (*NGrams, error) {
-		return nil, fmt.Errorf("n-grams %q: expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT], for example "+
-			"tokens:1-2:2^18 or bytes:3-6+2:2^20:2", text)
+		return nil, errors.New("expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT], for example tokens:1-2:2^18 or " +
+			"bytes:3-6+2:2^20:2")
 	}
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 && len(parts) != 4 {
@@ -115,7 +116,7 @@ func ParseNGrams(text string) (*NGrams, error) {
 	}
 	o := n.options()
 	if err := o.Validate(); err != nil {
-		return nil, fmt.Errorf("n-grams %q: %w", text, err)
+		return nil, err
 	}
 	return n, nil
 }

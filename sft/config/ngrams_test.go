@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
@@ -59,7 +58,7 @@ func TestParseNGrams(t *testing.T) {
 	}
 	for _, text := range []string{"", "tokens", "tokens:1-2", "tokens:1-x:2^18", "tokens:1-2:2^", "bytes:3-6+:2^18",
 		"tokens:1-2:2^18:2:2", "tokens:1-2:2^99", "tokens:1-2:2^-1"} {
-		must.Fail(t, fmt.Sprintf("n-grams %q: expected UNITS:LENGTHS", text))(config.ParseNGrams(text))
+		must.Fail(t, "expected UNITS:LENGTHS")(config.ParseNGrams(text))
 	}
 	must.Fail(t, "slots: expected a power of two")(config.ParseNGrams("tokens:1-2:2^30"))
 }

@@ -34,7 +34,7 @@ func TestRegressionConfig(t *testing.T) {
 		"numbers: 1 numbers":    func(c *config.Config) { c.Numbers = c.Numbers[:1] },
 		"numbers[0]: mean NaN":  func(c *config.Config) { c.Numbers[0].Mean = math.NaN() },
 		"numbers[1]: mean -100": func(c *config.Config) { c.Numbers[1].Deviation = -1 },
-		`"mass" occurs twice`:   func(c *config.Config) { c.Numbers[1].Name = "mass" },
+		`found "mass" twice`:    func(c *config.Config) { c.Numbers[1].Name = "mass" },
 		"regression_loss: \"l1": func(c *config.Config) { c.RegressionLoss = "l1" },
 		"tie_embeddings: true":  func(c *config.Config) { c.TieEmbeddings = true },
 	} {

@@ -23,7 +23,8 @@ func (fillMask) settings(c *config.Config, s *Settings) error {
 	case len(s.ClassWeights) > 0:
 		return errors.New("expected no class weights: task fill-mask has no classes")
 	case s.TokenReplacement > 0:
-		return fmt.Errorf("token replacement is %v, expected 0: the model would learn to predict tokens that are not in the row", s.TokenReplacement)
+		return fmt.Errorf("token-replacement %v: expected 0, because the model would learn to predict tokens that are "+
+			"not in the row", s.TokenReplacement)
 	}
 	return nil
 }

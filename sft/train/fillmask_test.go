@@ -159,9 +159,9 @@ func TestFillMaskRefusals(t *testing.T) {
 	must.Fail(t, "token 8 at index 3 is the mask",
 		"a mask among the tokens")(Gradient(t.Context(), m, cpu.New(1), examples))
 	for want, change := range map[string]func(s *Settings){
-		`select is "auc"`:          func(s *Settings) { s.Select = "auc" },
-		"no class weights":         func(s *Settings) { s.ClassWeights = []float64{1, 2} },
-		"token replacement is 0.1": func(s *Settings) { s.TokenReplacement = 0.1 },
+		`select "auc"`:          func(s *Settings) { s.Select = "auc" },
+		"no class weights":      func(s *Settings) { s.ClassWeights = []float64{1, 2} },
+		"token-replacement 0.1": func(s *Settings) { s.TokenReplacement = 0.1 },
 	} {
 		settings := runSettings()
 		change(&settings)

@@ -25,27 +25,24 @@ func (s *Settings) FollowsEnd() bool { return s.Schedule != "" && s.Schedule != 
 // validateRate returns an error for the first invalid number of the schedule. It also rejects
 // numbers that only another schedule reads, because they would have no effect.
 func (s *Settings) validateRate() error {
-	bad := func(name string, found any, expected string) error {
-		return fmt.Errorf("%s is %v, expected %s", name, found, expected)
-	}
 	if s.Schedule != "" && !slices.Contains(Schedules, s.Schedule) {
-		return bad("schedule", fmt.Sprintf("%q", s.Schedule), "one of "+strings.Join(Schedules, ", "))
+		return badSetting("schedule", fmt.Sprintf("%q", s.Schedule), "one of "+strings.Join(Schedules, ", "))
 	}
 	switch followsEnd := s.FollowsEnd(); {
 	case followsEnd && s.StepSize != 0:
-		return bad("step size", s.StepSize, "none: the schedule is "+s.Schedule)
+		return badSetting("step-size", s.StepSize, "none: the schedule is "+s.Schedule)
 	case followsEnd && s.DecayRate != 0:
-		return bad("decay rate", s.DecayRate, "none: the schedule is "+s.Schedule)
+		return badSetting("decay-rate", s.DecayRate, "none: the schedule is "+s.Schedule)
 	case followsEnd && !(s.FinalRate >= 0 && s.FinalRate <= 1):
-		return bad("final rate", s.FinalRate, "0 ≤ rate ≤ 1, a fraction of the learning rate")
+		return badSetting("final-rate", s.FinalRate, "0 ≤ rate ≤ 1, a fraction of the learning rate")
 	case s.Schedule == exponential && s.FinalRate == 0:
-		return bad("final rate", s.FinalRate, "0 < rate ≤ 1: the schedule is exponential")
+		return badSetting("final-rate", s.FinalRate, "0 < rate ≤ 1: the schedule is exponential")
 	case !followsEnd && s.FinalRate != 0:
-		return bad("final rate", s.FinalRate, "none: the schedule is step")
+		return badSetting("final-rate", s.FinalRate, "none: the schedule is step")
 	case !followsEnd && s.StepSize < 1:
-		return bad("step size", s.StepSize, "at least 1 epoch")
+		return badSetting("step-size", s.StepSize, "at least 1 epoch")
 	case !followsEnd && !(s.DecayRate > 0 && s.DecayRate <= 1):
-		return bad("decay rate", s.DecayRate, "0 < rate ≤ 1")
+		return badSetting("decay-rate", s.DecayRate, "0 < rate ≤ 1")
 	}
 	_, err := s.warmup(1)
 	return err
@@ -69,7 +66,7 @@ func (s *Settings) warmup(t int) (float64, error) {
 	}
 	n, err := strconv.Atoi(s.Warmup)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf(`warmup is %q, expected "untuned" or a number of steps`, s.Warmup)
+		return 0, badSetting("warmup", strconv.Quote(s.Warmup), "untuned or a number of steps")
 	}
 	if n == 0 {
 		return 1, nil

@@ -113,7 +113,7 @@ func TestLabelWeights(t *testing.T) {
 func TestMultiLabelRefusals(t *testing.T) {
 	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.MultiLabel), 1)
 	for want, change := range map[string]func(s *Settings){
-		`select is "auc"`:       func(s *Settings) { s.Select = byAUC },
+		`select "auc"`:          func(s *Settings) { s.Select = byAUC },
 		"found 2 label weights": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
 	} {
 		settings := runSettings()

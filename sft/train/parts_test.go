@@ -101,7 +101,7 @@ func TestPartsSelection(t *testing.T) {
 		{others, "", byMacroF1}, {text, "", byMacroF1},
 		{partsConfig(), bySpanF1, "error: tokens with features have no order"},
 		{others, byIoU, "error: expected tokens with features"}, {text, byIoU, "error: expected tokens with features"},
-		{configtest.TinyConfig(), byIoU, "error: but task classification does not measure it"},
+		{configtest.TinyConfig(), byIoU, "error: expected a metric of task classification"},
 	} {
 		settings := Settings{Select: s.by}
 		err := trainingOf(s.c).settings(s.c, &settings)

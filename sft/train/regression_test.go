@@ -67,7 +67,7 @@ func TestTrainRegression(t *testing.T) {
 func TestRegressionRefusals(t *testing.T) {
 	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Regression), 1)
 	for want, change := range map[string]func(s *Settings){
-		`select is "auc"`:  func(s *Settings) { s.Select = "auc" },
+		`select "auc"`:     func(s *Settings) { s.Select = "auc" },
 		"no class weights": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
 	} {
 		settings := runSettings()

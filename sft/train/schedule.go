@@ -101,72 +101,74 @@ const (
 	adamEps = 1e-8
 )
 
+// badSetting returns an error that begins with the name of the setting's flag, without its hyphens.
+func badSetting(name string, found any, expected string) error {
+	return fmt.Errorf("%s %v: expected %s", name, found, expected)
+}
+
 // Validate returns an error for the first invalid setting.
 func (s *Settings) Validate() error {
-	bad := func(name string, found any, expected string) error {
-		return fmt.Errorf("%s is %v, expected %s", name, found, expected)
-	}
 	finite := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 	switch {
 	case s.Epochs < 1 && s.Steps < 1:
-		return bad("epochs", s.Epochs, "at least 1, or a number of steps")
+		return badSetting("epochs", s.Epochs, "at least 1, or a number of steps")
 	case s.Steps < 0:
-		return bad("steps", s.Steps, "at least 1")
+		return badSetting("steps", s.Steps, "at least 1")
 	case s.Batch < 1 || s.Batch > maxBatch:
-		return bad("batch", s.Batch, fmt.Sprintf("1 to %d", maxBatch))
+		return badSetting("batch", s.Batch, fmt.Sprintf("1 to %d", maxBatch))
 	case !(s.LearningRate >= 0) || !finite(s.LearningRate):
-		return bad("lr", s.LearningRate, "a number that is not negative")
+		return badSetting("lr", s.LearningRate, "a number that is not negative")
 	case !(s.WeightDecay >= 0) || !finite(s.WeightDecay):
-		return bad("weight decay", s.WeightDecay, "a number that is not negative")
+		return badSetting("weight-decay", s.WeightDecay, "a number that is not negative")
 	case !(s.MaxGradNorm >= 0) || !finite(s.MaxGradNorm):
-		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
+		return badSetting("max-grad-norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
 	case !(s.TokenDeletion >= 0 && float32(s.TokenDeletion) < 1): // draws are compared in float32
-		return bad("token deletion", s.TokenDeletion, "0 ≤ rate < 1")
+		return badSetting("token-deletion", s.TokenDeletion, "0 ≤ rate < 1")
 	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
-		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
+		return badSetting("token-replacement", s.TokenReplacement, "0 ≤ rate < 1")
 	case !validFactors(s.PointScale):
-		return bad("point scale", s.PointScale,
+		return badSetting("point-scale", s.PointScale,
 			fmt.Sprintf("two factors from %g to %g in ascending order", 1/maxPoint, maxPoint))
 	case !validFactors(s.PointStretch):
-		return bad("point stretch", s.PointStretch,
+		return badSetting("point-stretch", s.PointStretch,
 			fmt.Sprintf("two factors from %g to %g in ascending order", 1/maxPoint, maxPoint))
 	case !(s.PointShift >= 0) || s.PointShift > maxPoint:
-		return bad("point shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", maxPoint))
+		return badSetting("point-shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", maxPoint))
 	case s.EvalEvery < 0:
-		return bad("eval-every", s.EvalEvery, "a number of steps that is not negative")
+		return badSetting("eval-every", s.EvalEvery, "a number of steps that is not negative")
 	case s.LogEvery < 1:
-		return bad("log-every", s.LogEvery, "at least 1 step")
+		return badSetting("log-every", s.LogEvery, "at least 1 step")
 	case s.Patience < 0:
-		return bad("patience", s.Patience, "a number of evaluations that is not negative")
+		return badSetting("patience", s.Patience, "a number of evaluations that is not negative")
 	}
 	if s.Select != "" && !slices.Contains(Selections, s.Select) {
-		return bad("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))
+		return badSetting("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))
 	}
 	if s.PointRotation != "" && !slices.Contains(Rotations, s.PointRotation) {
-		return bad("point rotation", fmt.Sprintf("%q", s.PointRotation), "one of "+strings.Join(Rotations, ", "))
+		return badSetting("point-rotation", fmt.Sprintf("%q", s.PointRotation), "one of "+strings.Join(Rotations, ", "))
 	}
 	if s.EmbeddingInit != "" && !slices.Contains(config.EmbeddingInits, s.EmbeddingInit) {
-		return bad("embedding init", fmt.Sprintf("%q", s.EmbeddingInit),
+		return badSetting("embedding-init", fmt.Sprintf("%q", s.EmbeddingInit),
 			"one of "+strings.Join(config.EmbeddingInits, ", "))
 	}
 	for class, w := range s.ClassWeights {
 		if !(w >= 0) || !finite(w) {
-			return bad(fmt.Sprintf("the weight of class %d", class), w, "a number that is not negative")
+			return badSetting("class-weights", fmt.Sprintf("%v for class %d", w, class), "numbers that are not negative")
 		}
 	}
 	for _, g := range s.Stages {
 		switch {
 		case g.Steps < 1:
-			return bad("the number of steps of a stage", g.Steps, "at least 1")
+			return badSetting("stages", fmt.Sprintf("with %d steps", g.Steps), "at least 1")
 		case g.Length != 0 && g.Rows != 0:
-			return bad("a stage", fmt.Sprintf("limited to rows of at most %d tokens and to the first %d rows",
+			return badSetting("stages", fmt.Sprintf("limited to rows of at most %d tokens and to the first %d rows",
 				g.Length, g.Rows), "one limit")
 		case g.Rows < 0:
-			return bad("a stage", fmt.Sprintf("limited to the first %d rows", g.Rows), "at least 1")
+			return badSetting("stages", fmt.Sprintf("limited to the first %d rows", g.Rows), "at least 1")
 		case g.Length < 0:
-			return bad("a stage", fmt.Sprintf("limited to rows of at most %d tokens", g.Length), "at least 1")
+			return badSetting("stages", fmt.Sprintf("limited to rows of at most %d tokens", g.Length), "at least 1")
 		case g.Rows == 0 && g.Length == 0:
-			return bad("a stage", "not limited", "a maximum number of rows or of tokens")
+			return badSetting("stages", "not limited", "a maximum number of rows or of tokens")
 		}
 	}
 	return s.validateRate()

@@ -64,8 +64,7 @@ func checkSelectable(c *config.Config, by string, allowed ...string) error {
 	if slices.Contains(allowed, by) {
 		return nil
 	}
-	return fmt.Errorf("select is %q (%s), but task %s does not measure it: expected one of %s", by,
-		selectionDescriptions[by],
+	return fmt.Errorf("select %q (%s): expected a metric of task %s, one of %s", by, selectionDescriptions[by],
 		c.Task, DescribeSelections(allowed))
 }
 

@@ -29,13 +29,13 @@ func (tagging) settings(c *config.Config, s *Settings) error {
 	case parts:
 		selections = append(selections, byIoU)
 	case s.Select == byIoU:
-		return fmt.Errorf("select is %q: expected tokens with features and tags named CATEGORY/PART", byIoU)
+		return fmt.Errorf("select %q: expected tokens with features and tags named CATEGORY/PART", byIoU)
 	}
 	switch {
 	case !c.HasFeatures():
 		selections = append(selections, bySpanF1)
 	case s.Select == bySpanF1:
-		return fmt.Errorf("select is %q: tokens with features have no order and therefore no spans", bySpanF1)
+		return fmt.Errorf("select %q: tokens with features have no order and therefore no spans", bySpanF1)
 	}
 	if err := checkSelectable(c, s.Select, selections...); err != nil {
 		return err
