@@ -227,12 +227,12 @@ func TestAugmentationRefusals(t *testing.T) {
 			name)(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1), s, cpu.New(1), 9, 0))
 	}
 	for want, set := range map[string]func(*Settings){
-		"point-scale [2 1]":         func(s *Settings) { s.PointScale = []float64{2, 1} },
-		"point-scale [0 1]":         func(s *Settings) { s.PointScale = []float64{0, 1} },
-		"point-scale [1]":           func(s *Settings) { s.PointScale = []float64{1} },
-		"point-scale [1 NaN]":       func(s *Settings) { s.PointScale = []float64{1, math.NaN()} },
-		"point-shift -1":            func(s *Settings) { s.PointShift = -1 },
-		`point rotation is "round"`: func(s *Settings) { s.PointRotation = "round" },
+		"point-scale [2 1]":      func(s *Settings) { s.PointScale = []float64{2, 1} },
+		"point-scale [0 1]":      func(s *Settings) { s.PointScale = []float64{0, 1} },
+		"point-scale [1]":        func(s *Settings) { s.PointScale = []float64{1} },
+		"point-scale [1 NaN]":    func(s *Settings) { s.PointScale = []float64{1, math.NaN()} },
+		"point-shift -1":         func(s *Settings) { s.PointShift = -1 },
+		`point-rotation "round"`: func(s *Settings) { s.PointRotation = "round" },
 	} {
 		s := runSettings()
 		set(&s)

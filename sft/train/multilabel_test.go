@@ -122,7 +122,7 @@ func TestMultiLabelRefusals(t *testing.T) {
 	}
 	settings := runSettings()
 	settings.Select = byMAP
-	must.Fail(t, "does not measure",
+	must.Fail(t, "expected a metric of task classification",
 		"average precision of classes")(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1),
 		settings, cpu.New(1), 10, 0))
 	_, val := tinySplits(t, config.MultiLabel)

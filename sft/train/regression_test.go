@@ -76,8 +76,8 @@ func TestRegressionRefusals(t *testing.T) {
 	}
 	settings := runSettings()
 	settings.Select = byR2
-	must.Fail(t, "does not measure", "R² of classes")(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1),
-		settings, cpu.New(1), 10, 0))
+	must.Fail(t, "expected a metric of task classification",
+		"R² of classes")(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1), settings, cpu.New(1), 10, 0))
 	e := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
 	e[0].Numbers = nil
 	must.Fail(t, "no numbers")(Gradient(t.Context(), m, cpu.New(1), e))

@@ -109,8 +109,8 @@ func TestClassWeightsRefuses(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	for want, weight := range map[string][]float64{
 		"expected one for each of the 3 classes": {1, 2},
-		"the weight of class 1 is":               {1, -1, 1},
-		"the weight of class 2 is +":             {1, 1, math.Inf(1)},
+		"class-weights -1 for class 1":           {1, -1, 1},
+		"class-weights +Inf for class 2":         {1, 1, math.Inf(1)},
 	} {
 		s := runSettings()
 		s.ClassWeights = weight
