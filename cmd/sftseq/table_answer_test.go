@@ -346,7 +346,7 @@ func TestCSVSafe(t *testing.T) {
 	done(t, "", append(evaluate, "--errors", at("wrong.csv"))...)
 	hasPrefix(t, strings.Split(readText(t, at("wrong.csv")), "\n")[1], "'=id")
 	refuseAll(t, exitUsage, nil, []refusal{
-		{"--output " + at("x.parquet") + ": --csv-safe: expected csv or tsv, found parquet",
+		{fmt.Sprintf("--output %q: --csv-safe: expected csv or tsv, found parquet", at("x.parquet")),
 			append(predict, "--output", at("x.parquet"), "--csv-safe")},
 		{"--csv-safe: expected csv or tsv, found arrow", []string{"predict", at("run"), "--input",
 			filepath.Join(data, "test.arrow"), "--output", at("x.arrow"), "--csv-safe"}},
@@ -354,7 +354,7 @@ func TestCSVSafe(t *testing.T) {
 			"Arrow", append(predict, "--output", at("parts")+"/", "--csv-safe")},
 		{"--csv-safe needs --input FILE", []string{"predict", at("run"), "--csv-safe"}},
 		{"--csv-safe needs --errors FILE", evaluate},
-		{"--errors " + at("x.jsonl") + ": --csv-safe: expected csv or tsv, found jsonl",
+		{fmt.Sprintf("--errors %q: --csv-safe: expected csv or tsv, found jsonl", at("x.jsonl")),
 			append(evaluate, "--errors", at("x.jsonl"))},
 	})
 }
