@@ -88,7 +88,8 @@ func repeatCommand(t *testing.T, flags ...string) {
 			"--stop-at", "7"}, ""}, // prints the command to resume instead
 		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps",
 			"9", "--stop-at", "8"}, ""},
-		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps", "10"}, " --steps 10"},
+		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps", "10",
+			"--epochs", "1"}, " --steps 10"}, // --steps takes precedence
 		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--epochs", "3"}, " --epochs 3"},
 	} {
 		status, out, errs := program(nil, c.args...)

@@ -396,7 +396,10 @@ func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkp
 		settings.Steps = end.Steps
 	}
 	if c.IsSet("epochs") {
-		settings.Epochs, settings.Steps = end.Epochs, 0
+		settings.Epochs = end.Epochs
+		if !c.IsSet("steps") {
+			settings.Steps = 0
+		}
 	}
 	return nil
 }

@@ -237,7 +237,7 @@ func (s *solver) solve(ctx context.Context, penalty float64) error {
 	for range ridgeSteps {
 		converged := true
 		for c := range norm {
-			converged = converged && norm[c] <= ridgeTolerance*scale[c]
+			converged = converged && !(norm[c] > ridgeTolerance*scale[c]) // also ends on NaN
 		}
 		if converged {
 			return nil
