@@ -38,7 +38,7 @@ func (r *ShapesRule) Validate() error {
 		return err
 	}
 	if r.Noise < 0 || r.Noise > 1000 {
-		return fmt.Errorf("noise %d: expected 0 to 1000", r.Noise)
+		return fmt.Errorf("expected a noise of 0 to 1000, found %d", r.Noise)
 	}
 	return nil
 }

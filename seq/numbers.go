@@ -18,6 +18,11 @@ func CheckNumberNames(names []string) error {
 	if n := len(names); n == 0 || n > maxNumbers {
 		return fmt.Errorf("expected 1 to %d names, found %d", maxNumbers, n)
 	}
+	return CheckNames(names)
+}
+
+// CheckNames returns an error if a name is empty or occurs twice.
+func CheckNames(names []string) error {
 	for i, name := range names {
 		if name == "" {
 			return fmt.Errorf("expected names that are not empty, found %q", names)

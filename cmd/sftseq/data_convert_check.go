@@ -85,10 +85,10 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 			return invalidFlag(c, "numbers", err)
 		}
 	}
-	if err := convert.CheckLabels(o.LabelColumns); err != nil {
+	if err := seq.CheckNames(o.LabelColumns); err != nil {
 		return invalidFlag(c, "label-columns", err)
 	}
-	if err := convert.CheckLabels(o.Labels); err != nil {
+	if err := seq.CheckNames(o.Labels); err != nil {
 		return invalidFlag(c, "labels", err)
 	}
 	return nil

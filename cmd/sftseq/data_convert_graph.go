@@ -90,7 +90,7 @@ func convertGraph(c *cli.Context) error {
 	}
 	if c.IsSet("labels") {
 		if o.Labels, err = parseLabels(c.String("labels")); err == nil {
-			err = convert.CheckLabels(o.Labels)
+			err = seq.CheckNames(o.Labels)
 		}
 		if err != nil {
 			return invalidFlag(c, "labels", err)

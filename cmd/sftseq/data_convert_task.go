@@ -71,7 +71,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	split := ""
 	if task.Import.Points > 0 {
 		if err := cloud.CheckPoints(c.Int("points")); err != nil {
-			return usage(c, "--%w", err)
+			return invalidFlag(c, "points", err)
 		}
 	} else if split = c.String("split"); !slices.Contains([]string{"", "train", "val", "test"}, split) {
 		return badFlag(c, "split", "train, val or test")

@@ -67,7 +67,7 @@ func openDevice(c *cli.Context) (tensor.Device, error) {
 		return nil, badFlag(c, "device", "one of: %s", strings.Join(device.Names(), ", "))
 	}
 	if err := o.Validate(); err != nil {
-		return nil, usage(c, "--%w", err)
+		return nil, usage(c, "%w", addVariableName(o, fmt.Errorf("--%w", err)))
 	}
 	d, err := openTensorDevice(o)
 	return d, addVariableName(o, err)

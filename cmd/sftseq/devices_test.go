@@ -126,6 +126,9 @@ func TestPrecision(t *testing.T) {
 	refuse(t, exitUsage, "expected one of: fp32, mixed, auto", "", append(predict, "--precision", "fp64")...)
 	refuse(t, exitUsage, "because the CPU computes in fp32", "",
 		append(predict, "--precision", "mixed", "--device", "cpu")...)
+	t.Setenv(deviceVariable, "cpu")
+	refuse(t, exitUsage, deviceVariable+`=cpu: --precision "mixed": expected fp32 or auto`, "",
+		append(predict, "--precision", "mixed")...)
 	line := `{"tokens":[1,2,3]}`
 	want := succeed(t, line, append(predict, "--device", "cpu")...)
 	equal(t, succeed(t, line, append(predict, "--device", "cpu", "--precision", "auto")...), want)

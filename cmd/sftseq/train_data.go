@@ -258,8 +258,8 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 	return nil
 }
 
-// relationFlags returns an error for flags of a relative encoding that the model does not support. Data with
-// positions use distances instead of sinusoids, so they have no sinusoid dimension.
+// relationFlags returns an error for flags of a relative encoding that the model does not support.
+// Data with positions use distances instead of sinusoids, so they have no sinusoid dimension.
 func relationFlags(c *cli.Context, cfg *sft.Config) error {
 	switch relative := c.String("relative"); {
 	case c.IsSet("relative") && relative != cfg.Relative && cfg.Relative == config.EdgeRelation:

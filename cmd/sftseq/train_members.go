@@ -60,7 +60,7 @@ type fusedRun struct {
 	out      string
 	set      *seq.Dataset
 	members  []*member
-	deadline time.Time // time at which the models with layers should be trained
+	deadline time.Time // time by which the training of the models with layers should end
 	kernels  string    // sentence on the kernels of the last model with layers
 }
 
@@ -89,7 +89,7 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	if err := f.trainLinear(); err != nil {
 		return err
 	}
-	f.deadline = layersDeadline(start, time.Now(), within)
+	f.deadline = time.Now().Add(layersTime(within, time.Since(start)))
 	for i, member := range f.members {
 		if finished, err := f.trainMember(m, i, member); err != nil || !finished {
 			return err
@@ -98,16 +98,10 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	return ranksOf(c).runOnFirst(f.fuse)
 }
 
-// layersDeadline returns the time at which the models with layers should be trained. The run began at
-// start with the limit of --time. The models have at least half of it, because a linear model of many
-// long rows, such as images, can take longer than the whole limit.
-func layersDeadline(start, now time.Time, within time.Duration) time.Time {
-	end, half := start.Add(within), now.Add(within/2)
-	if half.After(end) {
-		return half
-	}
-	return end
-}
+// layersTime returns the time for the models with layers: what remains of the limit of --time, but at
+// least half of it, because a linear model of many long rows, such as images, can take longer than the
+// whole limit.
+func layersTime(limit, elapsed time.Duration) time.Duration { return max(limit-elapsed, limit/2) }
 
 // prepareAll prepares a run of each kind of model with layers, and discards it. Errors in flags such
 // as --device, --memory or --init-from are therefore reported before any model is trained.

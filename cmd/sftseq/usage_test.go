@@ -132,6 +132,8 @@ func TestUsage(t *testing.T) {
 			"--convolutions", "5x"}},
 		{"--convolutions \"5,4:32\": taps of \"4:32\": expected an odd number", []string{"train", "listops", "--out", to,
 			"--convolutions", "5,4:32"}},
+		{"sftseq: --points 0: expected 1 to 1048576 points, found 0", []string{"data", "generate", "shapes",
+			"--points", "0", "--out", to}},
 		{"--convolutions \"7:0\": dilation of \"7:0\": expected 1 to", []string{"bench", "model", "--convolutions", "7:0"}},
 		{"sftseq: --threads -3: expected 0 (all) to 4096",
 			[]string{"predict", "--model", goldenPath("pre"), "--threads", "-3"}},

@@ -24,9 +24,10 @@ const (
 	//	h ← 2h + gear[token]  (mod 2⁶⁴)
 	//
 	// The chunk ends after a token if it has 2A tokens, or if it has at least A/4 and the leading
-	// log₂ A bits of h are zero. Only the last 64 tokens affect h. If tokens are random, chunks
-	// have 1.07·A tokens on average. An insertion then changes 1.5 chunks if A is at least 256,
-	// and more if A is so small that many chunks begin within the 64 tokens before a cut.
+	// log₂ A bits of h are zero. Only the last 64 tokens affect h. If tokens are random and
+	// A is at least 64, chunks have about 1.07·A tokens on average. An insertion changes about 1.5
+	// chunks if A is at least 256, and more if A is so small that many chunks begin within the 64
+	// tokens before a cut.
 	//
 	// Source: gear hashing is from Xia et al., "Ddelta: A deduplication-inspired fast delta
 	// compression approach", Performance Evaluation 79, 2014.
@@ -106,33 +107,20 @@ func (k *Cutter) Reset() { k.length, k.hash = 0, 0 }
 // Next returns the number of leading tokens that belong to the current chunk, and whether the chunk
 // ends after them. If it does not end, the chunk continues with the tokens of the next call.
 func (k *Cutter) Next(tokens []int32) (n int, ends bool) {
+	rest := min(len(tokens), k.maxLength-k.length)
 	if k.gear == nil {
-		n = min(len(tokens), k.maxLength-k.length)
-		k.length += n
-	} else {
-		n = k.nextContent(tokens)
+		n = rest
 	}
-	ends = k.length == k.maxLength || k.gear != nil && n > 0 && k.length >= k.minLength && k.hash>>k.shift == 0
-	if ends {
+	length, hash := k.length, k.hash
+	for ; n < rest && !ends; n++ {
+		hash = hash<<1 + k.gear[tokens[n]]
+		ends = length+n+1 >= k.minLength && hash>>k.shift == 0
+	}
+	k.length, k.hash = length+n, hash
+	if ends = ends || k.length == k.maxLength; ends {
 		k.Reset()
 	}
 	return n, ends
-}
-
-// nextContent returns the number of tokens up to the end of the chunk, or of all tokens.
-func (k *Cutter) nextContent(tokens []int32) int {
-	length, hash := k.length, k.hash
-	n := 0
-	for _, token := range tokens {
-		hash = hash<<1 + k.gear[token]
-		length++
-		n++
-		if length == k.maxLength || length >= k.minLength && hash>>k.shift == 0 {
-			break
-		}
-	}
-	k.length, k.hash = length, hash
-	return n
 }
 
 // Lengths returns the lengths of the chunks of a whole document. An empty document has no chunks.

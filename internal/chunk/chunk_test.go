@@ -170,10 +170,19 @@ func TestValidate(t *testing.T) {
 		{Config{Content, 1000}, "expected a power of two with the rule content, found 1000"},
 	} {
 		err := c.config.Validate()
+		if panicked := newCutterPanics(c.config); panicked != (c.error != "") {
+			t.Errorf("%v: NewCutter panics: %v", c.config, panicked)
+		}
 		if c.error == "" && err != nil || c.error != "" && (err == nil || !strings.Contains(err.Error(), c.error)) {
 			t.Errorf("%v: got the error %v, want %q", c.config, err, c.error)
 		}
 	}
+}
+
+func newCutterPanics(c Config) (panics bool) {
+	defer func() { panics = recover() != nil }()
+	NewCutter(c, 256)
+	return false
 }
 
 func BenchmarkContent(b *testing.B) {

@@ -46,7 +46,7 @@ const MaxPoints = 1 << 20
 // CheckPoints returns an error for an invalid number of points.
 func CheckPoints(n int) error {
 	if n < 1 || n > MaxPoints {
-		return fmt.Errorf("points %d: expected 1 to %d", n, MaxPoints)
+		return fmt.Errorf("expected 1 to %d points, found %d", MaxPoints, n)
 	}
 	return nil
 }

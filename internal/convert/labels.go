@@ -58,19 +58,6 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	return n, nil
 }
 
-// CheckLabels returns an error for invalid label names.
-func CheckLabels(names []string) error {
-	for i, name := range names {
-		if name == "" {
-			return fmt.Errorf("expected names that are not empty, found %q", names)
-		}
-		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("expected distinct names, found %q twice", name)
-		}
-	}
-	return nil
-}
-
 // sorted returns the names in their final order, and the final number of each provisional number.
 func (l *labels) sorted() (names []string, final []int32) {
 	l.mu.RLock()

@@ -30,7 +30,10 @@ func (o *Options) checkMultiLabel() error {
 	case o.Pair != nil && (o.LabelColumns != nil || o.LabelSeparator != ""):
 		return errors.New("multiple labels require single sequences, found pairs")
 	}
-	return CheckLabels(o.LabelColumns)
+	if err := seq.CheckNames(o.LabelColumns); err != nil {
+		return fmt.Errorf("label columns: %w", err)
+	}
+	return nil
 }
 
 // labelLists returns the columns whose lists are sets of labels.

@@ -127,8 +127,8 @@ func (c *converter) describe() error {
 // nameLabels sets the label names that the options give.
 func (c *converter) nameLabels() error {
 	o := &c.options
-	if err := CheckLabels(o.Labels); err != nil {
-		return err
+	if err := seq.CheckNames(o.Labels); err != nil {
+		return fmt.Errorf("labels: %w", err)
 	}
 	c.labels = newLabels(o.Labels)
 	if o.Tags != "" && o.Labels != nil {

@@ -262,8 +262,8 @@ func appendBytes(out []byte, token string) []byte {
 	return out
 }
 
-// metaspace replaces each space by char, and also inserts char before text that does not begin with
-// it.
+// metaspace replaces each space by char. With always or first, it also inserts char before text that
+// does not begin with char.
 type metaspace struct {
 	char          string
 	always, first bool // insert char before every piece, or only before the first piece of the text

@@ -51,7 +51,7 @@ func TestComparison(t *testing.T) {
 		}
 		m, report := fitted(t, pairsSpec(), wordOptions, train, rows, Options{Threads: 1})
 		if got := accuracy(m, test); got < 0.97 {
-			t.Errorf("%d validation rows: accuracy %v, want at minLoss 0.97", len(val), got)
+			t.Errorf("%d validation rows: accuracy %v, want at least 0.97", len(val), got)
 		}
 		w := m.Config.Pairs.Weights
 		switch {
@@ -91,7 +91,7 @@ func TestSidesAndComparison(t *testing.T) {
 	}
 	m, report := fitted(t, pairsSpec(), wordOptions, rows(1, 3000), rows(2, 400), Options{})
 	if got := accuracy(m, rows(3, 500)); got < 0.93 {
-		t.Errorf("accuracy %v, want at minLoss 0.93", got)
+		t.Errorf("accuracy %v, want at least 0.93", got)
 	}
 	if w := m.Config.Pairs.Weights; w[0] <= 0 || w[1] <= 0 || m.Features() == 0 ||
 		report.Pairs.Sum > 0.8*min(report.Pairs.NGrams, report.Pairs.Comparison) {

@@ -266,7 +266,7 @@ func TestReference(t *testing.T) {
 			}
 		}
 		if largest < 1.5 {
-			t.Errorf("%d classes: the largest logit is %v, the comparison needs at minLoss 1.5", classes, largest)
+			t.Errorf("%d classes: the largest logit is %v, the comparison needs at least 1.5", classes, largest)
 		}
 	}
 }

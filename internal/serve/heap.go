@@ -93,5 +93,5 @@ func (h *heapLimit) watchCollections() {
 	})
 }
 
-// collected is unreachable, so its finalizer runs after the next collection.
+// collected is the type of an unreachable object. Its finalizer runs after the next collection.
 type collected struct{ limit *heapLimit }

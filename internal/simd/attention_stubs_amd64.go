@@ -24,7 +24,7 @@ package simd
 //     tile is a *SinusoidTile.
 //   - transpose8 writes the transpose of 8 rows of src, which have 8·blocks floats, to dst.
 //     Rows of src and dst are lds and ldd floats apart.
-//   - prefetch prefetches the first lines cache lines of each row.
+//   - prefetch prefetches the given number of cache lines at the start of each row.
 //     Rows of x are stride floats apart.
 
 func maxout5AVX2(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)

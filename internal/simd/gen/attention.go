@@ -357,7 +357,8 @@ func dotColumns(v isa) {
 func prefetch(v isa) {
 	v.text("prefetch",
 		"func(rows, lines int, x *float32, stride int)",
-		"prefetch prefetches the first lines cache lines of each row. Rows of x are stride floats apart.")
+		"prefetch prefetches the given number of cache lines at the start of each row. Rows of x are "+
+			"stride floats apart.")
 	n, x, stride := word("rows"), word("x"), floats("stride")
 	rows("row", n, func() {
 		line, left := GP64(), GP64()
