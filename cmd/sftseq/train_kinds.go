@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -71,28 +70,23 @@ func checkLexicalData(s *seq.Spec) error {
 // Epochs of a lexical model. A second epoch over many rows overfits.
 const (
 	lexicalRows   = 8000 // rows from which one epoch is enough
-	lexicalEpochs = 3    // epochs for fewer rows
+	lexicalEpochs = "3"  // epochs for fewer rows
 )
 
-// lexicalFlags returns the flags of a model with embeddings of n-grams.
+// lexicalFlags returns the flags of a model with embeddings of n-grams. On words, attention does not
+// increase the accuracy: docs/experiments/2026-11-28-texts.md.
 func lexicalFlags(m *seq.Manifest) [][2]string {
-	bytes, few := isBytes(m), m.Splits["train"].Rows < lexicalRows
-	ngrams, epochs, sampled := "tokens:1-2:2^18", 1, 16
-	if bytes {
-		ngrams = "bytes:3-6+2:2^20"
+	ngrams, sampled := "tokens:1-2:2^18", "0"
+	if isBytes(m) {
+		ngrams, sampled = "bytes:3-6+2:2^20", "16"
 	}
-	if few {
-		epochs = lexicalEpochs
+	flags := [][2]string{{"ngrams", ngrams}, {"batch", "16"}, {"lr", "0.002"}, {"schedule", "linear"},
+		{"final-rate", "0.02"}, {"convolutions", "7"}, {"k", sampled}}
+	if m.Splits["train"].Rows >= lexicalRows {
+		return append(flags, [2]string{"epochs", "1"})
 	}
-	if few && !bytes { // attention then lowers the accuracy: docs/experiments/2026-11-28-texts.md
-		sampled = 0
-	}
-	flags := [][2]string{{"ngrams", ngrams}, {"epochs", strconv.Itoa(epochs)}, {"batch", "16"}, {"lr", "0.002"},
-		{"schedule", "linear"}, {"final-rate", "0.02"}, {"convolutions", "7"}, {"k", strconv.Itoa(sampled)}}
-	if few { // accuracy often increases again after some evaluations
-		flags = append(flags, [2]string{"patience", "0"})
-	}
-	return flags
+	// On few rows, accuracy often increases again after some evaluations.
+	return append(flags, [2]string{"epochs", lexicalEpochs}, [2]string{"patience", "0"})
 }
 
 // isBytes reports whether the tokens are bytes.

@@ -261,6 +261,28 @@ func TestDefaultSeeds(t *testing.T) {
 	notContains(t, output, "--seeds")
 }
 
+// TestLexicalFlags checks that only models of bytes have attention, and that many rows are read once.
+func TestLexicalFlags(t *testing.T) {
+	for _, c := range []struct {
+		tokenizer         string
+		rows              int64
+		k, epochs, ngrams string
+	}{{"words", 7999, "0", "3", "tokens:1-2:2^18"}, {"words", 8000, "0", "1", "tokens:1-2:2^18"},
+		{"hf", 8000, "0", "1", "tokens:1-2:2^18"}, {"byte", 7999, "16", "3", "bytes:3-6+2:2^20"},
+		{"byte", 8000, "16", "1", "bytes:3-6+2:2^20"}} {
+		flags := map[string]string{}
+		for _, f := range lexicalFlags(&seq.Manifest{Tokenizer: json.RawMessage(`{"type":"` + c.tokenizer + `"}`),
+			Splits: map[string]seq.SplitInfo{"train": {Rows: c.rows}}}) {
+			flags[f[0]] = f[1]
+		}
+		equal(t, flags["k"], c.k, fmt.Sprintf("%+v", c))
+		equal(t, flags["epochs"], c.epochs, fmt.Sprintf("%+v", c))
+		equal(t, flags["ngrams"], c.ngrams, fmt.Sprintf("%+v", c))
+		_, hasPatience := flags["patience"]
+		equal(t, hasPatience, c.epochs == lexicalEpochs, fmt.Sprintf("%+v", c))
+	}
+}
+
 // TestLexicalSeeds checks that many rows, many tokens and bytes get a single lexical member.
 func TestLexicalSeeds(t *testing.T) {
 	for _, c := range []struct {
