@@ -29,9 +29,11 @@ func TestTrainRefuses(t *testing.T) {
 		want string
 	}{
 		{append(tiny, trained), 1, "already contains a run"},
-		{append(tiny, foreign), 1, "config.json, but no run to resume"},
+		{append(tiny, foreign), 1, "already contains a config.json, which a new run would replace"},
 		{append(tiny, fresh, "--resume"), 1,
 			"fresh contains no run to resume: expected its last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume a new run begins there)"},
+		{append(tiny, fresh, "--resume", "--seeds", "1,2"), 1,
+			"fresh contains no run to resume: expected a folder of a seed, such as seed-1, found none"},
 		{append(tiny, trained, "--resume", "--k", "5"), 1,
 			"--k 5: the run was started with other settings (num_sampled_tokens was 4)"},
 		{append(tiny, trained, "--resume", "--seed", "9"), 1,
@@ -72,6 +74,7 @@ func TestTrainRefuses(t *testing.T) {
 			"expected a JSON object"},
 		{append(tiny, fresh, "--seeds", "1,x"), 2, "--seeds"},
 		{append(tiny, fresh, "--lr", "-1"), 2, "lr -1"},
+		{append(tiny, fresh, "--epochs", "-3"), 2, "--epochs -3: expected at least 1"}, // also with --steps
 		{append(tiny, fresh, "--device", "tpu"), 2, "tpu"},
 		{append(tiny, fresh, "--memory", "lots"), 2, "--memory"},
 		{append(tiny, fresh, "--memory", "1MiB"), 1, "needs"},

@@ -226,6 +226,9 @@ func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
 	if c.IsSet("steps") && s.Steps < 1 {
 		return badFlag(c, "steps", "at least 1")
 	}
+	if c.IsSet("epochs") && s.Epochs < 1 {
+		return badFlag(c, "epochs", "at least 1")
+	}
 	if c.IsSet("epochs") && !c.IsSet("steps") {
 		s.Steps = 0
 	}

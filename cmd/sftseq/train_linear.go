@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/seq"
@@ -20,6 +21,10 @@ var linearFlags = []string{"members", "data", "out", "o", "seed", "epochs", "thr
 func trainLinear(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
+	}
+	if c.Bool("resume") {
+		return usage(c, "--resume: a linear model is trained in one go and has no checkpoint to continue from: "+
+			"omit the flag")
 	}
 	for _, f := range c.Command.Flags {
 		if name := f.Names()[0]; c.IsSet(name) && !slices.Contains(linearFlags, name) {
@@ -43,6 +48,9 @@ func trainLinear(c *cli.Context) error {
 		return err
 	}
 	out := filepath.Clean(c.String("out"))
+	if err := checkOut(out); err != nil {
+		return err
+	}
 	if _, err := provenance.Found(out, nil, os.ErrNotExist, false, true); err != nil {
 		return err
 	}
@@ -112,4 +120,27 @@ func describeLinear(report *linear.Report) string {
 		}
 	}
 	return text
+}
+
+// checkOut returns an error unless files can be written in the directory of --out. A missing directory
+// can be created, so checkOut writes a temporary folder into the nearest existing one and removes it.
+func checkOut(out string) error {
+	dir := filepath.Clean(out)
+	for {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			return fmt.Errorf("--out %s: %s is not a directory: choose another --out", shellQuote(out), shellQuote(dir))
+		}
+		parent := filepath.Dir(dir)
+		if err == nil || parent == dir {
+			break
+		}
+		dir = parent
+	}
+	probe, err := os.MkdirTemp(dir, ".sftseq-*")
+	if err != nil {
+		return fmt.Errorf("--out %s: creating a folder in %s: %w: choose another --out", shellQuote(out),
+			shellQuote(dir), atomicfile.Cause(err))
+	}
+	return os.Remove(probe)
 }

@@ -158,8 +158,8 @@ func TestTrainLinearRefuses(t *testing.T) {
 			[]string{"--members", "linaer"}},
 		{"--hidden does not apply to a linear model (it needs --members " +
 			"sft)", []string{"--members", "linear", "--hidden", "8"}},
-		{"--resume does not apply to a linear model (it needs --members " +
-			"sft)", []string{"--members", "linear", "--resume"}},
+		{"--resume: a linear model is trained in one go and has no checkpoint to continue from: omit the flag",
+			[]string{"--members", "linear", "--resume"}},
 		{"--seeds does not apply to a linear model (it needs --members " +
 			"sft)", []string{"--members", "linear", "--seeds", "1,2"}},
 		{"--device vulkan: expected cpu or auto, because a linear model runs on the " +
@@ -167,8 +167,15 @@ func TestTrainLinearRefuses(t *testing.T) {
 		{"--epochs 0: expected at least 1", []string{"--members", "linear", "--epochs", "0"}},
 	})
 	refuse(t, exitUsage, "--data is missing", "", "train", "custom", "--members", "linear")
-	refuse(t, exitError, "contains a config.json, but no run to resume: choose another --out", "", "train", "custom",
-		"--members", "linear", "--data", data, "--out", model)
+	file := writeText(t, filepath.Join(t.TempDir(), "file"), "")
+	for _, members := range []string{"linear", "linear,lexical"} {
+		output, errs := exits(t, exitError, "", "train", "custom", "--members", members, "--data", data, "--out",
+			filepath.Join(file, "out"))
+		contains(t, errs, file+" is not a directory: choose another --out")
+		notContains(t, output+errs, "linear model of") // found before training
+	}
+	refuse(t, exitError, "already contains a config.json, which a new run would replace: choose another --out", "",
+		"train", "custom", "--members", "linear", "--data", data, "--out", model)
 	refuse(t, exitError, "--init-from "+model+": a linear model has no layers to start from", "",
 		append(train, "--init-from", model)...)
 	refuse(t, exitUsage, "--device vulkan: expected cpu or auto, because a linear model runs on the "+

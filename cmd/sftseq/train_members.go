@@ -131,6 +131,9 @@ func (f *fusedRun) prepareAll(m *seq.Manifest) error {
 // check returns an error for flags, folders or data that cannot be used.
 func (f *fusedRun) check(m *seq.Manifest) error {
 	c, text := f.Context, joinKinds(f.kinds)
+	if err := checkOut(f.out); err != nil {
+		return err
+	}
 	fusion, err := sft.ReadFusion(f.out)
 	switch {
 	case err != nil:
@@ -150,6 +153,8 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 		return fmt.Errorf("%s already contains a run of --members %s: continue it with --resume, or choose another "+
 			"--out",
 			shellQuote(f.out), text)
+	case c.Bool("resume") && !f.hasFolder():
+		return provenance.NothingToResume(f.out, "a folder of one of the models "+text)
 	case c.String("data") == "":
 		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
 	case !canFuse(m.Task):
@@ -181,6 +186,15 @@ func (f *fusedRun) linearDir() string { return filepath.Join(f.out, linearMember
 
 // hasStarted reports whether --out has the folder of at least one model of the run.
 func (f *fusedRun) hasStarted() bool { return isRun(f.linearDir()) || startedKinds(f.out) != nil }
+
+// hasFolder reports whether --out has a folder of one of the kinds, which may have no model yet: the
+// run may have been stopped before it wrote the first model.
+func (f *fusedRun) hasFolder() bool {
+	return slices.ContainsFunc(f.kinds, func(k *memberKind) bool {
+		paths, _ := filepath.Glob(filepath.Join(escapeGlob(f.out), k.name+"*"))
+		return paths != nil
+	})
+}
 
 // seedsOf returns the seeds of --seeds, or the seed of --seed.
 func seedsOf(c *cli.Context) ([]uint64, error) {

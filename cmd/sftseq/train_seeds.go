@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -44,6 +45,13 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	started, err := firstStarted(c, seeds, dirOf)
 	if err != nil {
 		return err
+	}
+	hasFolder := func(seed uint64) bool {
+		_, err := os.Stat(dirOf(seed))
+		return err == nil
+	}
+	if c.Bool("resume") && !slices.ContainsFunc(seeds, hasFolder) {
+		return provenance.NothingToResume(c.String("out"), "a folder of a seed, such as "+filepath.Base(dirOf(seeds[0])))
 	}
 	var scores []float64
 	var metric string

@@ -127,7 +127,8 @@ func TestFound(t *testing.T) {
 	must.Fail(t, "does not belong to a run: choose another --out", "starts of something else")(find(false, true))
 	must.Succeed(t, os.Remove(starts))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "metrics.jsonl"), nil, 0o666))
-	must.Fail(t, "contains a metrics.jsonl, but no run to resume", "a file of something else")(find(false, true))
+	must.Fail(t, "already contains a metrics.jsonl, which a new run would replace: choose another --out",
+		"a file of something else")(find(false, true))
 	broken := filepath.Join(dir, "last", "checkpoint.safetensors")
 	must.Succeed(t, errors.Join(os.Mkdir(filepath.Dir(broken), 0o777),
 		os.WriteFile(broken, []byte("a file of another program"), 0o666)))

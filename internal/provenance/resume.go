@@ -26,11 +26,11 @@ func Found(dir string, from *train.Checkpoint, err error, resume, required bool)
 	case err == nil && !resume:
 		return nil, fmt.Errorf("%s already contains a run: resume it with --resume, or choose another --out", dir)
 	case errors.Is(err, os.ErrNotExist) && resume && required:
-		return nil, fmt.Errorf("%s contains no run to resume: expected its %s, found none (--out is the directory of the run%s; without --resume a new run begins there)", dir, train.CheckpointFile, otherRuns(dir))
+		return nil, NothingToResume(dir, "its "+train.CheckpointFile)
 	case errors.Is(err, os.ErrNotExist):
 		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				return nil, fmt.Errorf("%s contains a %s, but no run to resume: choose another --out",
+				return nil, fmt.Errorf("%s already contains a %s, which a new run would replace: choose another --out",
 					dir, name)
 			}
 		}
@@ -44,8 +44,21 @@ func Found(dir string, from *train.Checkpoint, err error, resume, required bool)
 	return from, err
 }
 
+// NothingToResume returns the error for --resume in a directory without a run. expected describes the
+// files of a run. The error names the runs in the directory and next to it.
+func NothingToResume(dir, expected string) error {
+	return fmt.Errorf("%s contains no run to resume: expected %s, found none (--out is the directory of the run%s; "+
+		"without --resume a new run begins there)", dir, expected, otherRuns(dir))
+}
+
 // maxOtherRuns is the maximum number of other runs that an error names.
 const maxOtherRuns = 5
+
+// hasCheckpoint reports whether a directory has the checkpoint of a run.
+func hasCheckpoint(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(train.CheckpointFile)))
+	return err == nil
+}
 
 // otherRuns returns a hint with the runs in the directory and next to it, or "".
 func otherRuns(dir string) string {
@@ -57,7 +70,11 @@ func otherRuns(dir string) string {
 		}
 		for _, entry := range entries {
 			run := filepath.Join(folder, entry.Name())
-			if _, err := os.Stat(filepath.Join(run, filepath.FromSlash(train.CheckpointFile))); err == nil {
+			// A run of several models has a folder of each model.
+			if models, _ := os.ReadDir(run); hasCheckpoint(run) ||
+				slices.ContainsFunc(models, func(model os.DirEntry) bool {
+					return hasCheckpoint(filepath.Join(run, model.Name()))
+				}) {
 				found = append(found, run)
 			}
 		}
