@@ -125,8 +125,8 @@ func TestTrainFusedStops(t *testing.T) {
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a refused run created its folder")
 	}
-	refuse(t, exitError, out+" contains no run to resume: expected a folder of one of the models linear,sft, found none",
-		"", train(data, "--resume")...)
+	refuse(t, exitError, out+" contains no run to resume: expected a folder of one of the models linear,sft, found "+
+		"none", "", train(data, "--resume")...)
 	noFile(t, out)
 	output := runCustom(t, data, out, flags...)
 	contains(t, output, "repeat with: sftseq train custom --preset quick --seed 1 --members linear,sft --data "+data)

@@ -51,7 +51,8 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 		return err == nil
 	}
 	if c.Bool("resume") && !slices.ContainsFunc(seeds, hasFolder) {
-		return provenance.NothingToResume(c.String("out"), "a folder of a seed, such as "+filepath.Base(dirOf(seeds[0])))
+		return provenance.NothingToResume(c.String("out"),
+			"a folder of a seed, such as "+filepath.Base(dirOf(seeds[0])))
 	}
 	var scores []float64
 	var metric string

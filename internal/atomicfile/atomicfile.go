@@ -325,6 +325,15 @@ func (f *File) Abort() {
 	os.Remove(f.temp.Name())
 }
 
+// Rename renames a complete file, such as a file in a temporary folder, and makes the rename durable.
+// It may replace an existing file.
+func Rename(from, to string) error {
+	if err := rename(from, to); err != nil {
+		return fmt.Errorf("%s: %w", to, nameless(err))
+	}
+	return (&File{path: to}).syncName()
+}
+
 // Write replaces path with the output of write. If write or the disk fails, the old file stays
 // unchanged and no other file remains.
 func Write(path string, write func(io.Writer) error) error {

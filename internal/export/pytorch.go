@@ -50,7 +50,8 @@ const autoMap = `{"AutoConfig":"modeling_sft.SFTConfig","AutoModel":"modeling_sf
 // PyTorch writes a folder for PyTorch: config.json, model.safetensors, a tokenizer.json unless
 // tokenizer is nil, and modeling_sft.py, whose module has the parameters under their names. The
 // folder is also a model directory. PyTorch creates the folder, or replaces an earlier export. It
-// refuses a folder with other files, or with weights that PyTorch has written.
+// refuses a folder with other files, or with weights that PyTorch has written. If the disk is full,
+// no file is left and an earlier export stays unchanged.
 func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	if err := checkCovered(m.Config); err != nil {
 		return err
@@ -58,20 +59,74 @@ func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	if err := checkFolder(dir); err != nil {
 		return err
 	}
+	_, err := os.Stat(dir)
+	created := errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("%s: creating the folder: %w", dir, atomicfile.Cause(err))
 	}
-	if err := atomicfile.WriteBytes(filepath.Join(dir, modelingFile), modeling()); err != nil {
+	err = replaceExport(m, tokenizer, dir)
+	if err != nil && created {
+		os.Remove(dir)
+	}
+	return err
+}
+
+// stagingPattern is the name of the folder in which an export is written before its files are moved.
+// It has the form of a temporary file, so that a later export accepts and removes the folder of a
+// killed program.
+const stagingPattern = "." + modelingFile + ".*.tmp"
+
+// replaceExport writes the files of an export into a temporary folder in dir, and moves them to dir
+// when all are complete. On an error of the disk, dir is unchanged.
+func replaceExport(m *sft.Model, tokenizer []byte, dir string) error {
+	killed, err := filepath.Glob(filepath.Join(globEscaper.Replace(dir), stagingPattern))
+	for _, path := range killed {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, tokenizerFile)
-	err := atomicfile.Clean(path)
-	if err == nil && tokenizer != nil {
-		err = atomicfile.WriteBytes(path, tokenizer)
-	} else if err == nil {
-		err = os.Remove(path) // removes the file of an earlier export
+	staging, err := os.MkdirTemp(dir, stagingPattern)
+	if err != nil {
+		return fmt.Errorf("%s: creating a folder in it: %w", dir, atomicfile.Cause(err))
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	defer os.RemoveAll(staging)
+	if err := writeExport(m, tokenizer, staging); err != nil {
+		return &stagedError{err, strings.ReplaceAll(err.Error(), staging, dir)}
+	}
+	if tokenizer == nil { // removes the file of an earlier export
+		if err := os.Remove(filepath.Join(dir, tokenizerFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, name := range []string{modelingFile, tokenizerFile, weightsFile, configFile} {
+		err := atomicfile.Rename(filepath.Join(staging, name), filepath.Join(dir, name))
+		if err != nil && !(name == tokenizerFile && tokenizer == nil) {
+			return err
+		}
+	}
+	return nil
+}
+
+// globEscaper escapes the name of a directory for a glob pattern.
+var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// stagedError is an error in the temporary folder. Its text names the final folder.
+type stagedError struct {
+	error
+	text string
+}
+
+func (e *stagedError) Error() string { return e.text }
+func (e *stagedError) Unwrap() error { return e.error }
+
+// writeExport writes the files of an export into an empty folder.
+func writeExport(m *sft.Model, tokenizer []byte, dir string) error {
+	err := atomicfile.WriteBytes(filepath.Join(dir, modelingFile), modeling())
+	if err == nil && tokenizer != nil {
+		err = atomicfile.WriteBytes(filepath.Join(dir, tokenizerFile), tokenizer)
+	}
+	if err != nil {
 		return err
 	}
 	// Hugging Face's libraries require this metadata.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,10 +15,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
@@ -264,6 +267,47 @@ func TestPyTorchFolder(t *testing.T) {
 		other))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666))
 	must.Fail(t, "found notes.txt in it")(PyTorch(m, nil, dir))
+}
+
+// TestPyTorchFullDisk checks that an export that fails in any of its files leaves no file behind, or
+// leaves an earlier export unchanged. The error names the final file. A later export removes the
+// temporary folder of a killed program.
+func TestPyTorchFullDisk(t *testing.T) {
+	m := fresh(t, func(*sft.Config) {})
+	old := filepath.Join(t.TempDir(), "old")
+	must.Succeed(t, PyTorch(m, []byte("{}"), old))
+	before := must.Get(os.ReadFile(filepath.Join(old, weightsFile)))(t)
+	m.Weights[0]++
+	for _, name := range []string{modelingFile, tokenizerFile, weightsFile, configFile} {
+		restore := atomicfile.Intercept(func(call, path string) error {
+			if call == "rename" && filepath.Base(path) == name {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		created := filepath.Join(t.TempDir(), "new")
+		for _, dir := range []string{created, old} {
+			err := PyTorch(m, []byte("{}"), dir)
+			if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), filepath.Join(dir, name)+": ") {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
+		restore()
+		if _, err := os.Stat(created); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the folder is left behind, error %v", name, err)
+		}
+		if entries := must.Get(os.ReadDir(old))(t); len(entries) != 4 {
+			t.Errorf("%s: found %v in the earlier export", name, entries)
+		}
+		if now := must.Get(os.ReadFile(filepath.Join(old, weightsFile)))(t); !bytes.Equal(now, before) {
+			t.Errorf("%s: the weights of the earlier export were replaced", name)
+		}
+	}
+	must.Succeed(t, os.Mkdir(filepath.Join(old, "."+modelingFile+".1.tmp"), 0o777))
+	must.Succeed(t, PyTorch(m, nil, old))
+	if entries := must.Get(os.ReadDir(old))(t); len(entries) != 3 {
+		t.Errorf("found %v, expected three files", entries)
+	}
 }
 
 func writeLines[T any](t *testing.T, path string, lines []T) {
