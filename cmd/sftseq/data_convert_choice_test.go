@@ -53,8 +53,7 @@ func TestConvertChooses(t *testing.T) {
 	}
 	nested := writeText(t, filepath.Join(t.TempDir(), "a.jsonl"), `{"doc":{"body":"x"}}`+"\n")
 	if _, out, _ := program(nil, "data", "convert", "--to", t.TempDir(), "--text", "doc.text", "--from",
-		nested); out != "tokenizer byte: none of the first rows can be used to learn a tokenizer "+
-		"(choose another with --tokenizer)\n" {
+		nested); out != "" { // no row has a text to choose a tokenizer from
 		t.Errorf("%q", out)
 	}
 	pipe := filepath.Join(t.TempDir(), "reviews.csv")

@@ -292,9 +292,10 @@ func addTokenizerAdvice(c *cli.Context, err error, o *convert.Options, skipped *
 	if skipped.Reasons[convert.Refused] == nil || c.String("tokenizer") == chooseTokenizer || o.Tokenizer == nil {
 		return err
 	}
-	return fmt.Errorf("%w\n--tokenizer %s is %s: omit the flag to choose a tokenizer for these rows, or use rows "+
-		"that %s accepts",
-		err, c.String("tokenizer"), tokenizers.TypeOf(o.Tokenizer), tokenizers.TypeOf(o.Tokenizer))
+	return fmt.Errorf("%w\nomit --tokenizer %s to choose a tokenizer for these rows, or use rows that the "+
+		"tokenizer %s "+
+		"accepts",
+		err, c.String("tokenizer"), tokenizers.TypeOf(o.Tokenizer))
 }
 
 // cloudsWarning warns if files of points or surfaces in a folder are read as text. Otherwise it

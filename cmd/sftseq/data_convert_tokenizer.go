@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,11 +36,12 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 		return nil, file, nil
 	}
 	if dir, ok := strings.CutPrefix(text, "from:"); ok {
-		if spec, err = readTokenizer(dir); err != nil {
-			return nil, "", fmt.Errorf("--tokenizer from: %w", err)
+		spec, err := readTokenizer(dir)
+		var t tokenizers.Tokenizer
+		if err == nil {
+			t, err = tokenizers.Open(spec, dir)
 		}
-		t, err := tokenizers.Open(spec, dir)
-		if err != nil && strings.Contains(err.Error(), dir) {
+		if err != nil && strings.Contains(err.Error(), dir) { // the error has the directory
 			return nil, "", fmt.Errorf("--tokenizer from: %w", err)
 		}
 		if err != nil {
@@ -57,6 +60,10 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 
 // readTokenizer returns the JSON of the tokenizer of a model directory or a data set directory.
 func readTokenizer(dir string) ([]byte, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found a file (read a "+
+			"tokenizer.json with --tokenizer hf:%s)", dir, shellQuote(dir))
+	}
 	for _, name := range []string{"config.json", seq.ManifestName} {
 		path := filepath.Join(dir, name)
 		text, err := atomicfile.ReadRegular(path, maxConfigFile)
@@ -73,11 +80,12 @@ func readTokenizer(dir string) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if parsed.Tokenizer == nil {
-			return nil, fmt.Errorf("%s has no tokenizer", path)
+			return nil, fmt.Errorf("%s has no tokenizer: expected a data set or a model that reads text", path)
 		}
 		return parsed.Tokenizer, nil
 	}
-	return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found neither config.json nor %s there", dir, seq.ManifestName)
+	return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found neither config.json nor "+
+		"%s there", dir, seq.ManifestName)
 }
 
 // parseTokenizer converts a tokenizer's short name, such as byte, dna:6 or words:20000, to JSON.
@@ -85,6 +93,10 @@ func parseTokenizer(text string) ([]byte, error) {
 	spec := map[string]any{}
 	name, k, ok := strings.Cut(text, ":")
 	spec["type"] = name
+	if !slices.Contains(tokenizers.Types(), name) || name == "hf" || name == "ids" && !ok {
+		return nil, fmt.Errorf("expected one of %s, words:N, ids:N, hf:FILE or "+
+			"from:DIR", strings.Join(namedTokenizers(), ", "))
+	}
 	if ok {
 		n, err := strconv.Atoi(k)
 		if err != nil {
@@ -103,4 +115,11 @@ func parseTokenizer(text string) ([]byte, error) {
 		_, err = tokenizers.New(out)
 	}
 	return out, err
+}
+
+// namedTokenizers returns the values of --tokenizer that are the name of a tokenizer alone.
+func namedTokenizers() []string {
+	return append([]string{chooseTokenizer}, slices.DeleteFunc(tokenizers.Types(), func(name string) bool {
+		return name == "hf" || name == "ids" || name == "words"
+	})...)
 }

@@ -29,7 +29,7 @@ func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 		}
 		err = withoutCall(err, pathErr)
 		name := flagOfPath(c, pathErr.Path)
-		if name != "" && !strings.Contains(err.Error(), "--"+name) {
+		if name != "" && !strings.HasPrefix(err.Error(), "--") && !strings.Contains(err.Error(), "--"+name) {
 			err = fmt.Errorf("--%s: %w", name, err)
 		}
 		if name == "data" && pathErr.Path == c.String(name) && errors.Is(pathErr, fs.ErrNotExist) {

@@ -113,7 +113,8 @@ func TestSeries(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--series and --tokenizer exclude each other": {"data", "convert", "--from", path("c.csv"),
 			"--to", path("no"), "--series", "value", "--tokenizer", "byte"},
-		"(read a list of numbers as a series with --series)": {"data", "convert", "--from", path("a.jsonl"),
+		"expected a text, found a list of numbers (read it as a series with --series " +
+			"value)": {"data", "convert", "--from", path("a.jsonl"),
 			"--to", path("no"), "--text", "value"},
 		"--text and --series exclude each other": {"data", "convert", "--from", path("c.csv"),
 			"--to", path("no"), "--series", "value", "--text", "id"},

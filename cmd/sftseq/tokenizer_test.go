@@ -62,7 +62,7 @@ func TestTokenizerFrom(t *testing.T) {
 			"its tokenizer is byte, the model's is words (use the model's tokenizer with data convert --tokenizer " +
 				"from:MODEL"},
 		{convert(b, "none", "mulaw"),
-			"--tokenizer mulaw is mulaw: omit the flag to choose a tokenizer for these rows, or use rows that mulaw " +
+			"omit --tokenizer mulaw to choose a tokenizer for these rows, or use rows that the tokenizer mulaw " +
 				"accepts\n"},
 		{convert(b, "f", "from:"+dir), "found neither config.json nor dataset.json"},
 	} {

@@ -32,7 +32,8 @@ func TestUsage(t *testing.T) {
 		{`--split "0.9,0.1": expected three numbers`, text("--split", "0.9,0.1")},
 		{"exclude each other", text("--split", "1,0,0", "--split-column", "label")},
 		{`--max-row "much"`, text("--max-row", "much")},
-		{"tokenizer type \"bytes\": expected one of audio-vq, byte, dna, hf, ids, listops, mulaw, pixel, words",
+		{"--tokenizer \"bytes\": expected one of auto, audio-vq, byte, dna, listops, mulaw, pixel, words:N, " +
+			"ids:N, hf:FILE or from:DIR; see",
 			text("--tokenizer", "bytes")},
 		{"--max-length -3: expected 0", text("--max-length", "-3")},
 		{"--text and --tokens exclude each other", text("--tokens", "label")},

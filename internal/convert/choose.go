@@ -2,7 +2,9 @@ package convert
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/table"
@@ -25,8 +27,14 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if choice.Reason = "none of the first rows can be used to learn a tokenizer"; len(texts) > 0 {
+		switch {
+		case len(texts) > 0:
 			choice = tokenizers.Choose(texts)
+		case len(c.options.From) == 1: // no row can be used: the conversion reports the reasons
+			c.options.Tokenizer = choice.Spec
+			return nil
+		default:
+			choice.Reason = "no row of " + path + " can be used to learn a tokenizer"
 		}
 	}
 	c.options.Tokenizer = choice.Spec
@@ -71,4 +79,26 @@ func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 		}
 	}
 	return texts, ctx.Err()
+}
+
+// levelNumbers is the tokenizer of gray levels that are written as numbers.
+var levelNumbers = tokenizers.IDs{Vocab: tokenizers.Pixel{}.VocabSize()}
+
+// checkPixels returns an error if the tokenizer reads bytes as gray levels, but the texts of the first
+// rows list the levels as numbers.
+func (c *converter) checkPixels(ctx context.Context) error {
+	path := c.options.From[0]
+	if _, ok := c.tokenizer.(tokenizers.Pixel); !ok || table.ReadOnce(path) {
+		return nil
+	}
+	texts, err := c.sample(ctx, path)
+	isBytes := func(text string) bool {
+		levels, err := levelNumbers.Encode(text)
+		return err != nil || len(levels) < 2
+	}
+	if err != nil || len(texts) == 0 || slices.ContainsFunc(texts, isBytes) {
+		return err
+	}
+	return fmt.Errorf("the tokenizer pixel reads each byte of a text as a gray level, but the texts of %s are lists "+
+		"of numbers, such as %.40q: read the numbers with --tokenizer ids:%d", path, texts[0], levelNumbers.Vocab)
 }

@@ -8,6 +8,7 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -220,6 +221,9 @@ func (c *converter) readTokens(ctx context.Context) error {
 	} else if err := c.learnTokenizer(ctx); err != nil {
 		return err
 	}
+	if err := c.checkPixels(ctx); err != nil {
+		return err
+	}
 	_, c.bytes = c.tokenizer.(tokenizers.Byte)
 	if o.Spans != "" || o.Intervals != "" {
 		if err := tokenizers.HasOffsets(c.tokenizer); err != nil {
@@ -279,12 +283,24 @@ func (w *worker) unreadable(err error) *source.SkipReason {
 		return listOfLabels(w.options.Label)
 	}
 	if column != nil && column.IsList && column.Column == w.options.Text {
-		err = fmt.Errorf("%w (read a list of numbers as a series with --series)", err)
+		err = fmt.Errorf("column %s: expected a text, found %s", column.Column, describeList(err, column.Column))
 	}
 	if errors.Is(err, tokenizers.ErrNotUTF8) {
 		w.otherEncoding.Store(true)
 	}
 	return source.Skip("the row cannot be read", err)
+}
+
+// describeList describes the list that --text cannot read, with the next step. err is the error of the
+// list as token ids, which ends with the first element.
+func describeList(err error, column string) string {
+	switch _, element, _ := strings.Cut(err.Error(), ", found "); {
+	case strings.HasPrefix(element, `"`):
+		return "a list of texts (--text reads one text per row: join the texts, for example with spaces)"
+	case strings.HasPrefix(element, "a list"):
+		return fmt.Sprintf("a list of lists (read the features of tokens with --features %s)", column)
+	}
+	return fmt.Sprintf("a list of numbers (read it as a series with --series %s)", column)
 }
 
 // encode tokenizes one of a row's texts.
@@ -348,9 +364,11 @@ func (c *converter) checkText(v table.Value) *source.SkipReason {
 	case c.options.Features != "":
 		return nil
 	case c.tokenizer == nil && v.Tokens == nil:
-		return source.Skip("no list of tokens", fmt.Errorf("found %.40q", v.Text))
+		return source.Skip("no list of tokens", fmt.Errorf("found %.40q, expected a list of token ids (read a text of "+
+			"ids with --text COLUMN --tokenizer ids:N)", v.Text))
 	case c.tokenizer != nil && v.Tokens != nil:
-		return source.Skip("no text", errors.New("found a list"))
+		return source.Skip("no text", fmt.Errorf("found a list (read token ids with --tokens %[1]s --vocab N, or "+
+			"numbers with --series %[1]s)", cmp.Or(c.options.Text, "COLUMN")))
 	}
 	return nil
 }

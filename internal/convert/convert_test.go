@@ -86,7 +86,8 @@ func TestConvert(t *testing.T) {
 	for _, line := range []string{
 		"1 of 10 rows left out: empty text\n  " + csv + ":4\n",
 		"1 of 10 rows left out: no label\n  " + csv + ":5\n",
-		"2 of 10 rows left out: no text\n  " + json + ":2\n  " + json + ":3: found a list\n",
+		"2 of 10 rows left out: no text\n  " + json + ":2\n  " + json + ":3: found a list (read token ids with " +
+			"--tokens text --vocab N, or numbers with --series text)\n",
 		"1 of 10 rows left out: the row cannot be read\n  " + csv + ":8: expected 2 columns, found 1\n",
 	} {
 		if !strings.Contains(report, line) {

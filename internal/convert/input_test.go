@@ -46,3 +46,33 @@ func TestTooManySplits(t *testing.T) {
 	}
 	must.Fail(t, `a.csv:66: too many splits: column "split": expected at most 64 splits, found more`)(err)
 }
+
+// TestPixelNumbers checks that gray levels written as numbers are refused for the tokenizer pixel, which
+// would read the digits as levels, and that bytes are accepted.
+func TestPixelNumbers(t *testing.T) {
+	o := textOptions(t, writeFile(t, "a.csv", "text,label\n\"0,17,255\",1\n\"[3 4]\",2\n"))
+	o.Tokenizer = []byte(`{"type": "pixel"}`)
+	must.Fail(t, `a.csv are lists of numbers, such as "0,17,255": read the numbers with --tokenizer ids:256`)(
+		Convert(context.Background(), o))
+	o = textOptions(t, writeFile(t, "a.csv", "text,label\n\"0,17,256\",1\n\"3 4\",2\n"))
+	o.Tokenizer = []byte(`{"type": "pixel"}`)
+	mustConvert(t, o)
+}
+
+// TestListAsText checks that each kind of list in a text column has its own next step.
+func TestListAsText(t *testing.T) {
+	for list, want := range map[string]string{
+		`[1,2]`: "a.jsonl:1: found a list (read token ids with --tokens text --vocab N, or numbers with " +
+			"--series text)",
+		`["a","b"]`: "a.jsonl:1: column text: expected a text, found a list of texts (--text reads one text per " +
+			"row: join",
+		`[0.5,1]`:   "found a list of numbers (read it as a series with --series text)",
+		`[[1],[2]]`: "found a list of lists (read the features of tokens with --features text)",
+	} {
+		_, skipped, err := Convert(context.Background(),
+			textOptions(t, writeFile(t, "a.jsonl", `{"text":`+list+`,"label":1}`+"\n")))
+		if err == nil || !strings.Contains(skipped.String(), want) {
+			t.Errorf("%s: error %v, report %s", list, err, skipped)
+		}
+	}
+}

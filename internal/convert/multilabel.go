@@ -24,14 +24,16 @@ func (o *Options) checkMultiLabel() error {
 	switch {
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil ||
 		o.LabelPattern != nil || o.LabelSeparator != ""):
-		return errors.New("label columns cannot be combined with a label or with numbers")
+		return errors.New("--label-columns cannot be combined with --label, --labels, --label-pattern, " +
+			"--label-separator or --numbers")
 	case o.LabelSeparator != "" && o.Label == "":
-		return errors.New("a label separator requires a label column")
+		return errors.New("--label-separator requires --label COLUMN")
 	case o.Pair != nil && (o.LabelColumns != nil || o.LabelSeparator != ""):
-		return errors.New("multiple labels require single sequences, found pairs")
+		return errors.New("--label-columns and --label-separator require --text, found --pair: the rows of pairs " +
+			"have one label")
 	}
 	if err := seq.CheckNames(o.LabelColumns); err != nil {
-		return fmt.Errorf("label columns: %w", err)
+		return fmt.Errorf("--label-columns: %w", err)
 	}
 	return nil
 }

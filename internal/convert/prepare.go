@@ -108,7 +108,7 @@ func (c *converter) describe() error {
 		c.spec.FeatureNames = o.FeatureNames
 	}
 	if o.Tokens != "" && o.Vocab < 1 {
-		return errors.New("a token column requires a vocabulary size")
+		return errors.New("--tokens requires --vocab N, the number of token ids")
 	}
 	for _, name := range []string{o.Label, o.SplitColumn} {
 		if name != "" {

@@ -18,7 +18,7 @@ func TestInvalidOptions(t *testing.T) {
 		"expected at least one file":                     func(o *Options) { o.From = nil },
 		"expected one input (a text column":              func(o *Options) { o.Text = "" },
 		"expected two columns":                           func(o *Options) { o.Text, o.Pair = "", []string{"text"} },
-		"requires a vocabulary size":                     func(o *Options) { o.Text, o.Tokens = "", "text" },
+		"--tokens requires --vocab N":                    func(o *Options) { o.Text, o.Tokens = "", "text" },
 		`column "txt": expected one of ["text" "label"]`: func(o *Options) { o.Text = "txt" },
 		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
 		`tokenizer type "x": expected one of`:            func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
