@@ -1,8 +1,8 @@
-// AdamW with decoupled weight decay. With the norm n = √squares·scale of the gradient and g' =
-// g·scale·min(1, maxNorm/(n + 1e-6)):
+// AdamW with decoupled weight decay. The scaled gradient has the norm n = √squares·scale. If
+// maxNorm > 0, g' = g·scale·min(1, maxNorm/(n + 1e-6)); otherwise g' = g·scale:
 //   m ← β1 m + (1−β1) g', v ← β2 v + (1−β2) g'²,
 //   w ← w(1 − rate·decay) − rate·(m·correction1)/(√(v·correction2) + eps).
-// If squares is not finite, w, m and v are unchanged.
+// If squares, the sum of the squared elements of g, is not finite, w, m and v are unchanged.
 //   w, m, v, g [n], squares [1], numbers [5]: scale, maxNorm, rate, correction1, correction2
 //
 // One workgroup processes 1024 elements.

@@ -20,8 +20,8 @@ import (
 // line of the grid has 7 workgroups. Operands have the coarsest alignment, and sums of tables have
 // no shared memory.
 func setMinimalLimits(t *testing.T, d *gpu) {
-	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, launchOperations
-	t.Cleanup(func() { d.limits, blockWords, hiddenWords, launchOperations = limits, words, hidden, operations })
+	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, maxDispatchOperations
+	t.Cleanup(func() { d.limits, blockWords, hiddenWords, maxDispatchOperations = limits, words, hidden, operations })
 	blockWords, hiddenWords = 1, 1
 	d.limits.maxGroups = [2]int{7, 1 << 20}
 	d.limits.alignment = grain

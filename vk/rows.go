@@ -9,18 +9,18 @@ import (
 )
 
 var (
-	// blockWords is the maximum number of words of an operand that a launch accesses. It equals the
+	// blockWords is the maximum number of words of an operand that a dispatch accesses. It equals the
 	// largest binding that every device supports.
 	blockWords = 128 << 20 / 4
-	// launchOperations is the maximum number of operations per launch: half a second on a slow
-	// device. Desktop drivers kill launches that take seconds.
-	launchOperations = 40e9
+	// maxDispatchOperations is the maximum number of operations per dispatch: half a second on a slow
+	// device. Desktop drivers kill dispatches that take seconds.
+	maxDispatchOperations = 40e9
 )
 
-// blockRows returns the number of rows per launch, a multiple of 128, for rows of the given width
+// blockRows returns the number of rows per dispatch, a multiple of 128, for rows of the given width
 // in words and the given operations per row.
 func blockRows(width int, operations float64) int {
-	return max(128, int(min(float64(blockWords/width), launchOperations/max(1, operations)))/128*128)
+	return max(128, int(min(float64(blockWords/width), maxDispatchOperations/max(1, operations)))/128*128)
 }
 
 // eachBlock calls f for each block of at most size rows.
@@ -30,7 +30,7 @@ func eachBlock(rows, size int, f func(first, n int)) {
 	}
 }
 
-// window is a range of n rows of operands that consist of pieces, such as tiles or chunks. A launch
+// window is a range of n rows of operands that consist of pieces, such as tiles or chunks. A dispatch
 // binds these rows and processes the pieces that begin within the first span rows. The span is n
 // minus the maximum length of a piece; a span of 0 is unlimited.
 type window struct{ first, n, span int }

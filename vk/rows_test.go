@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSplitGradients checks that gradients have the same bits when launches are split by rows, by
+// TestSplitGradients checks that gradients have the same bits when dispatches are split by rows, by
 // heads, by chunks of queries and by chunks of rows.
 func TestSplitGradients(t *testing.T) {
 	d := open(t, Options{})
@@ -38,21 +38,22 @@ func TestSplitGradients(t *testing.T) {
 	setMinimalLimits(t, d)
 	got := gradient()
 	for _, p := range m.Parameters.List {
-		// This gradient depends on the split, because its pieces are as long as the input. The
-		// result is still the same on all devices, as they have the same block size.
+		// The gradient of the embeddings depends on the split, because its pieces are as long as the
+		// input. The gradient is still the same on all devices, because all devices have the same block
+		// size.
 		if p.Name == "embed.weight" {
 			continue
 		}
 		lo, hi := p.Offset, p.Offset+p.Size()
 		if !slices.Equal(got[lo:hi], want[lo:hi]) {
-			t.Errorf("the gradient of %s differs between split and unsplit launches", p.Name)
+			t.Errorf("the gradient of %s differs between split and unsplit dispatches", p.Name)
 		}
 	}
 }
 
-// TestSplitNGrams checks that logits and gradients have the same bits when launches are split by
-// blocks of the table of n-grams and of the tokens. It also checks that no launch binds more than a
-// block of either.
+// TestSplitNGrams checks that logits and gradients have the same bits when dispatches are split by
+// blocks of the n-gram table and by blocks of the tokens. It also checks that no dispatch binds more
+// than one block of the table or of the tokens.
 func TestSplitNGrams(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := tinyModel(t)
@@ -77,7 +78,7 @@ func TestSplitNGrams(t *testing.T) {
 	setMinimalLimits(t, d)
 	if got := results(); !slices.Equal(got[0], want[0]) || !slices.Equal(got[1][m.Parameters.List[1].Offset:],
 		want[1][m.Parameters.List[1].Offset:]) {
-		t.Error("logits or gradients differ between one block of the table and several")
+		t.Error("logits or gradients with several blocks of the table differ from those with one block")
 	}
 	p := must.Get(sft.Record(m.Config, true, len(x), 1))(t)
 	r := &recorder{device: d, program: p.(*tensor.Program), planning: true}
@@ -95,17 +96,17 @@ func TestSplitNGrams(t *testing.T) {
 		}
 	}
 	if found < 100 {
-		t.Errorf("%d launches, want at least 100: one for each block of the table and of the tokens", found)
+		t.Errorf("got %d dispatches, want at least 100: one for each block of the table and of the tokens", found)
 	}
 }
 
-// TestLaunchesAreBounded checks that longer inputs give more launches of attention rather than
-// longer launches, and that short inputs give few launches.
-func TestLaunchesAreBounded(t *testing.T) {
+// TestDispatchesAreBounded checks that attention on longer inputs has more dispatches instead of
+// longer dispatches, and that attention on short inputs has few dispatches.
+func TestDispatchesAreBounded(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := tinyModel(t)
 	m.Config.NumSampledTokens = 256
-	launches := func(tokens int) map[string]int {
+	countDispatches := func(tokens int) map[string]int {
 		p := must.Get(sft.Record(m.Config, true, tokens, 1))(t)
 		r := &recorder{device: d, program: p.(*tensor.Program), planning: true}
 		must.Succeed(t, r.record())
@@ -115,20 +116,20 @@ func TestLaunchesAreBounded(t *testing.T) {
 		}
 		return n
 	}
-	operations := launchOperations
-	defer func() { launchOperations = operations }()
-	launchOperations = 1e8
-	few, many := launches(1<<14), launches(1<<17)
+	operations := maxDispatchOperations
+	defer func() { maxDispatchOperations = operations }()
+	maxDispatchOperations = 1e8
+	short, long := countDispatches(1<<14), countDispatches(1<<17)
 	for _, shader := range []string{"attention", "attention_backward_queries", "attention_backward_keys"} {
-		if few[shader] < 2 || many[shader] < 4*few[shader] {
-			t.Errorf("%s: %d launches, and %d for eight times the tokens, want at least 2 and four times the launches",
-				shader, few[shader], many[shader])
+		if short[shader] < 2 || long[shader] < 4*short[shader] {
+			t.Errorf("%s: got %d dispatches, want at least 2; got %d for eight times the tokens, want at least %d",
+				shader, short[shader], long[shader], 4*short[shader])
 		}
 	}
-	launchOperations = operations
-	for shader, n := range launches(1 << 14) {
-		if len(shader) > 8 && shader[:9] == "attention" && n > 3 { // sums need up to three launches
-			t.Errorf("%s: %d launches for a short input, want at most 3", shader, n)
+	maxDispatchOperations = operations
+	for shader, n := range countDispatches(1 << 14) {
+		if strings.HasPrefix(shader, "attention") && n > 3 { // sums need up to three dispatches
+			t.Errorf("%s: %d dispatches for a short input, want at most 3", shader, n)
 		}
 	}
 }

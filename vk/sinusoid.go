@@ -10,10 +10,10 @@ import (
 func init() { register(kernel(sinusoidTables), kernel(sinusoidTablesBackward)) }
 
 const (
-	tableRows        = 8  // rows per workgroup, equal to the value in tables.glsl
-	tableFrequencies = 32 // frequencies per step, equal to the value in tables.glsl
-	minTableChunk    = 256
-	maxTableChunks   = 128
+	tableRows        = 8   // rows per workgroup, equal to the value in tables.glsl
+	tableFrequencies = 32  // frequencies per step, equal to the value in tables.glsl
+	minTableChunk    = 256 // minimum length of a chunk, in columns of a table
+	maxTableChunks   = 128 // maximum number of chunks
 	// tablePartWords is the maximum number of words in the partial sums of all chunks. It limits
 	// the number of chunks if there are many frequencies.
 	tablePartWords = 4 << 20
@@ -31,8 +31,9 @@ func sinusoidTables(r *recorder, k tensor.Sinusoid) {
 func sinusoidTablesBackward(r *recorder, k tensor.SinusoidBackward) {
 	rows, width, half := k.DF.Shape[0], k.DF.Width(), k.Frequencies.Len()
 	size := 2 * rows * (half + 1)
-	// The shaders compute the length of a chunk from maxChunks and the longest sequence, so maxChunks
-	// must not depend on the width, which is a capacity.
+	// The shaders compute the length of a chunk from maxChunks and the batch's longest sequence. The
+	// width is the capacity of the program, not the batch's length, so maxChunks must not depend on
+	// the width.
 	maxChunks := max(1, min(maxTableChunks, tablePartWords/size))
 	chunks := min(maxChunks, blocks(width, minTableChunk))
 	parts := r.scratch(chunks * size)
@@ -46,8 +47,8 @@ func sinusoidTablesBackward(r *recorder, k tensor.SinusoidBackward) {
 			write(k.DAddBias), read(parts)}})
 }
 
-// turnWords returns a constant with two words per frequency, the low half first. The last frequency is
-// 0; its cosines multiply the biases.
+// turnWords returns a constant with the 64-bit turns of each frequency as two words, the low word
+// first. It appends the frequency 0, whose cosines are 1 and multiply the biases.
 func turnWords(r *recorder, q *sinusoid.Frequencies) *tensor.Tensor {
 	var words []uint32
 	for _, w := range q.Turns() {

@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// trainedModel is a trained model with the rows of a split.
+// trainedModel is a trained model, the rows of a split, and the device that runs the model. Its
+// first fields are flags; open sets the remaining fields.
 type trainedModel struct {
 	runDevice
 	dir, data, split string
@@ -22,6 +23,7 @@ type trainedModel struct {
 	device tensor.Device
 }
 
+// modelFlags adds the flags of a trained model and returns the model, which is not open yet.
 func (f *flags) modelFlags() *trainedModel {
 	m := &trainedModel{}
 	f.StringVar(&m.dir, "model", "", "`directory` of a trained model, for example a run of the study relative (required)")
@@ -59,7 +61,8 @@ func (m *trainedModel) open(r *report) error {
 	return nil
 }
 
-// measurement returns a measurement that opens the model, calls measure and closes the model.
+// measurement wraps measure: the returned measurement opens the model before measure and closes its
+// rows and its device afterwards.
 func (m *trainedModel) measurement(measure measurement) measurement {
 	return func(ctx context.Context, r *report) (err error) {
 		if err := m.open(r); err != nil {

@@ -26,7 +26,7 @@ const pointsName = "points.jsonl"
 // report collects the results of a study.
 type report struct {
 	study   *study
-	command string // repeats the study
+	command string // command line that repeats the study
 	dir     string
 	log     io.Writer // progress output
 
@@ -34,7 +34,7 @@ type report struct {
 	points []any      // lines of points.jsonl
 	title  string     // title of the figure
 	charts []chart.Chart
-	notes  []string // below the table
+	notes  []string // paragraphs below the table
 }
 
 // checkOutput returns an error if the directory contains a complete study and force is not set.
@@ -120,8 +120,8 @@ type spread struct {
 	Max  float64 `json:"max"`
 }
 
-// newSpread summarises at least one value. It divides the sum once, so that the mean of equal whole
-// numbers is exact.
+// newSpread returns the spread of values, which must not be empty. It divides the sum by the number
+// of values, instead of averaging step by step, so that the mean of equal integers is exact.
 func newSpread(values []float64) spread {
 	s := spread{Min: slices.Min(values), Max: slices.Max(values)}
 	for _, v := range values {
@@ -161,8 +161,8 @@ func addLine(c *chart.Chart, n int, name string, points []chart.Datum) {
 	c.Series = append(c.Series, chart.Series{Name: name, Style: chart.StyleOf(n), Points: points})
 }
 
-// manyPoints is a number of points. Lines with at least manyPoints points are drawn without markers.
-const manyPoints = 20
+// maxMarkedPoints is the maximum number of points of a line that is drawn with markers.
+const maxMarkedPoints = 19
 
 // addBand draws means as the n-th line of a chart. If the values of a point differ, it also draws
 // the minima and the maxima as pale lines.
@@ -178,7 +178,7 @@ func addBand(c *chart.Chart, n int, name string, x []int, values []spread) {
 	style := chart.StyleOf(n)
 	pale := style
 	pale.Pale, pale.Shape = true, chart.None
-	if len(x) >= manyPoints {
+	if len(x) > maxMarkedPoints {
 		style.Shape = chart.None
 	}
 	if differ {

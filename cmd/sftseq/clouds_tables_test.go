@@ -93,13 +93,14 @@ func TestCloudTables(t *testing.T) {
 		!strings.HasPrefix(rows[61], "bad,low,,,,") {
 		t.Fatalf("predictions for the table: %s, %v", all, err)
 	}
-	for _, line := range strings.Split(strings.TrimSpace(string(scored)), "\n")[1:] { // the predictions are the same
+	// predict prints the same predictions for a row of the data set and for its row of the table.
+	for _, line := range strings.Split(strings.TrimSpace(string(scored)), "\n")[1:] {
 		var i int
 		if _, err := fmt.Sscanf(line, "cloud %d,", &i); err != nil {
 			t.Fatal(line, err)
 		}
-		id, answer, _ := strings.Cut(line, ",")
-		equal(t, rows[i+1], id+","+[]string{"low", "high"}[i%2]+","+answer)
+		id, prediction, _ := strings.Cut(line, ",")
+		equal(t, rows[i+1], id+","+[]string{"low", "high"}[i%2]+","+prediction)
 	}
 	for want, args := range map[string][]string{
 		"--feature-names needs --features": {"data", "convert", "--from", table, "--to", at("x"),
@@ -130,7 +131,8 @@ func TestCloudTables(t *testing.T) {
 			"--from", dir, "--to", at("x")},
 	} {
 		if status, _, errs := program(nil, args...); status != exitUsage || !strings.Contains(errs, want) {
-			t.Errorf("%v: status %d, %s, expected %q", args, status, errs, want)
+			t.Errorf("%v: got status %d and error %s, want status %d and an error with %q", args, status, errs,
+				exitUsage, want)
 		}
 	}
 }
@@ -186,22 +188,24 @@ func TestConvertCloud(t *testing.T) {
 	if status != 0 || !strings.Contains(errs, "1 of 120 rows left out: the file cannot be read\n  "+filepath.Join(from,
 		"desk/train/7.off")+": expected 3 points") ||
 		!strings.Contains(out, "val.arrow: ") || !strings.HasSuffix(out, "labels: chair, desk\n") {
-		t.Errorf("status %d, %s, %s", status, out, errs)
+		t.Errorf("got status %d, output %s, errors %s; want one file left out and the labels chair and desk", status,
+			out, errs)
 	}
 	if status, out, _ := program(nil, "data", "head", "--rows", "1", data); status != 0 ||
 		!strings.HasPrefix(out, `{"id":"chair/train/`) {
-		t.Errorf("head: %s", out)
+		t.Errorf("data head: got status %d and %s, want a row with the id chair/train/…", status, out)
 	}
 	far := data + "-far"
 	done(t, "", "data", "convert", "cloud", "--from", from, "--to", far, "--points", "4",
 		"--no-baselines", "--farthest")
 	uniform, rows := rowsOfSplits(t, data), rowsOfSplits(t, far)
 	if strings.Count(rows, "\n") != strings.Count(uniform, "\n") || rows == uniform {
-		t.Errorf("farthest points %s, uniform points %s: expected different rows, equally many", rows, uniform)
+		t.Errorf("farthest points %s, uniform points %s: want the same number of rows with different points", rows,
+			uniform)
 	}
 	if manifest := readText(t, filepath.Join(far, "dataset.json")); !strings.Contains(manifest, `"farthest": true`) ||
 		strings.Contains(readText(t, filepath.Join(data, "dataset.json")), "farthest") {
-		t.Errorf("%s: expected farthest points here and not in the other data set", manifest)
+		t.Errorf("got manifest %s, want farthest only in the manifest of the data set with --farthest", manifest)
 	}
 	for want, flags := range map[string][]string{
 		"so no files are left to sample":            {"--test-part", "0.5"},
@@ -230,9 +234,9 @@ func TestFewFiles(t *testing.T) {
 		!strings.HasSuffix(out, "labels: pins\n") {
 		t.Fatalf("status %d, %s, %s", status, out, errs)
 	}
-	for want, least := range map[string]string{"expected at least one class with 50 files": "50",
+	for want, minFiles := range map[string]string{"expected at least one class with 50 files": "50",
 		"--min-files 0: expected at least 1": "0"} {
-		contains(t, failing(t, "", append(convert, least, "--force")...), want)
+		contains(t, failing(t, "", append(convert, minFiles, "--force")...), want)
 	}
 }
 

@@ -44,7 +44,7 @@ func dataBaselines(c *cli.Context) error {
 			"%s)", dir, set.Manifest.Task)
 	}
 	if set.Manifest.NumberNames != nil {
-		return numberBaselines(c, set)
+		return printRegressionBaselines(c, set)
 	}
 	if len(baseline.Splits(set.Manifest)) == 0 {
 		return fmt.Errorf("%s: baselines need labels, and rows in train and in another split", dir)

@@ -13,11 +13,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numberBaselines prints the baselines of the numbers of each split except train.
-func numberBaselines(c *cli.Context, set *seq.Dataset) error {
+// printRegressionBaselines prints the errors of the regression baselines, for each target of each
+// split except train.
+func printRegressionBaselines(c *cli.Context, set *seq.Dataset) error {
 	measured := 0
 	for _, split := range set.Manifest.SplitNames() {
-		if split == "train" || !hasNumbers(set, "train") || !hasNumbers(set, split) {
+		if split == "train" || !hasTargets(set, "train") || !hasTargets(set, split) {
 			continue
 		}
 		measured++
@@ -46,14 +47,14 @@ func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 	return nil
 }
 
-// hasNumbers reports whether at least one row of a split has numbers.
-func hasNumbers(set *seq.Dataset, split string) bool {
-	numbers := set.Manifest.Splits[split].Numbers
-	return len(numbers) == len(set.Manifest.NumberNames) && numbers[0].Rows > 0
+// hasTargets reports whether at least one row of a split has regression targets.
+func hasTargets(set *seq.Dataset, split string) bool {
+	targets := set.Manifest.Splits[split].Numbers
+	return len(targets) == len(set.Manifest.NumberNames) && targets[0].Rows > 0
 }
 
-// trainingMeanErrors returns the errors, on a split, of a baseline that always predicts the
-// means of the training split.
+// trainingMeanErrors returns, for each target, the errors on a split of the baseline that always
+// predicts the mean of the training split.
 func trainingMeanErrors(ctx context.Context, set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
 	var means []float32
 	for _, n := range set.Manifest.Splits["train"].Numbers {
@@ -84,7 +85,7 @@ func trainingMeanErrors(ctx context.Context, set *seq.Dataset, split string) ([]
 	}
 }
 
-// formatErrors formats a baseline's errors.
+// formatErrors formats a baseline's errors on one target.
 func formatErrors(e metrics.NumberErrors) string {
 	text := fmt.Sprintf("MAE %.6g, RMSE %.6g", e.MAE, e.RMSE)
 	if e.Defined {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPipes checks that a pipe is left out as a cloud and refused as a list, because reading it
-// would block.
+// TestPipes checks that conversion skips a pipe among the clouds' files and refuses a pipe in place
+// of ModelNet's list of classes, because reading a pipe would block.
 func TestPipes(t *testing.T) {
 	from := modelNet(t)
 	pipe := func(name string) {
@@ -23,7 +23,7 @@ func TestPipes(t *testing.T) {
 	pipe("bed/bed_0002.txt")
 	_, skipped, err := convert(t, from, Options{Points: 5})
 	if err != nil || !strings.Contains(skipped.String(), "bed_0002.txt: expected a file, found a pipe or a device\n") {
-		t.Error(skipped, err)
+		t.Errorf("got skipped files %s and error %v, want the pipe skipped", skipped, err)
 	}
 	if err := os.Remove(filepath.Join(from, ModelNetClasses)); err != nil {
 		t.Fatal(err)
@@ -31,6 +31,6 @@ func TestPipes(t *testing.T) {
 	pipe(ModelNetClasses)
 	if _, err := Find(from); err == nil ||
 		!strings.HasSuffix(err.Error(), ModelNetClasses+": expected a file, found a pipe or a device") {
-		t.Error(err)
+		t.Errorf("got error %v, want the pipe refused", err)
 	}
 }

@@ -20,11 +20,11 @@ func TestAbsentColumns(t *testing.T) {
 	note := fmt.Sprintf("%s: no row has the column \"label\"; the first rows have [\"Label\" \"id\" \"text\"]\n", typed)
 
 	o := textOptions(t, typed, whole, broken)
-	o.Tokenizer = []byte(`{"type":"words","vocab":10}`) // learning a tokenizer reads the files once more
+	o.Tokenizer = []byte(`{"type":"words","vocab":10}`) // training a tokenizer reads the files twice
 	_, skipped := mustConvert(t, o)
 	if report := skipped.String(); !strings.HasSuffix(report,
 		"broken.jsonl:2: expected a JSON object, found a list\n"+note) || strings.Count(report, "no row has") != 1 {
-		t.Errorf("got report %s, want the missing column once per file", report)
+		t.Errorf("got report %s, want one note about the column label", report)
 	}
 	o = textOptions(t, typed)
 	o.Text, o.Tokenizer = "txt", []byte(`{"type":"words","vocab":10}`)

@@ -206,7 +206,7 @@ func TestInvalidGraphs(t *testing.T) {
 	}
 }
 
-// TestHash checks that two graphs have the same hash only if they differ in notation alone.
+// TestHash checks that graphs that differ in a feature, an edge or a node have different hashes.
 func TestHash(t *testing.T) {
 	graph := func() *graphlines.Row {
 		return &graphlines.Row{Example: seq.Example{Features: [][]float32{{1, 2}, {3, 4}},
@@ -286,9 +286,9 @@ func fuzzConvert(f *testing.F, name string) {
 	})
 }
 
-// TestGraphSigns checks that a single note is reported if edges look like an edge_index, or if no
-// edge has a reverse edge.
-func TestGraphSigns(t *testing.T) {
+// TestSuspiciousEdges checks that a single note is reported if edges look like an edge_index, or if
+// no edge has a reverse edge.
+func TestSuspiciousEdges(t *testing.T) {
 	const nodes = `"features":[[1],[2],[3],[4]],"label":"a"`
 	for _, c := range []struct{ name, lines, want string }{
 		{"edge_index", `{` + nodes + `,"edges":[[0,1,1,2,2,3],[1,0,2,1,3,2]]}` + "\n" + `{` + nodes +

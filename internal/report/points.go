@@ -23,8 +23,8 @@ type drawingPanel struct {
 	Scene *chart.Scene
 }
 
-// newFeaturedView shows a row whose tokens have features: a cloud by its points, a graph by its
-// nodes, and other rows as a strip of positions.
+// newFeaturedView returns the view of a row whose tokens have features: a drawing of a cloud's
+// points or of a graph's nodes and edges, or a strip of positions for every other row.
 func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 	x := &e.Output.Explanations[0]
 	v := sequenceView{Length: len(e.Features), Pooling: poolingScale(x)}
@@ -87,8 +87,9 @@ func shownPoints(n int, x *sft.Explanation) (out []int) {
 	return out
 }
 
-// newPlane returns the tokens of a row on a plane, their plural name, and the nearness of each.
-// plane is nil if tokens have no position or there are too many.
+// newPlane returns the tokens of a row on a plane, the plural name of the tokens, and the nearness
+// of each token to the viewer. plane is nil if the tokens have no position, or if a graph has more
+// than maxNodes nodes or maxEdges edges.
 func newPlane(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *chart.Plane, what string, near []float64) {
 	xyz := seq.Points(c.FeatureNames)
 	few := len(features) <= maxNodes && len(edges) <= maxEdges
@@ -106,22 +107,22 @@ func newPlane(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *cha
 	return nil, "", nil
 }
 
-// View of a cloud: rotation around the z axis, and elevation.
+// Direction from which a cloud is drawn, in radians.
 const (
-	aroundZ   = 35 * math.Pi / 180
-	fromAbove = 25 * math.Pi / 180
+	azimuth   = 35 * math.Pi / 180 // rotation around the z axis
+	elevation = 25 * math.Pi / 180
 )
 
-// project projects points orthographically, with z up. Nearness is 1 for the nearest point and 0.2
-// for the farthest.
+// project projects points orthographically, with z up. It also returns the nearness of each point to
+// the viewer: 1 for the nearest point, 0.2 for the farthest.
 func project(points [][]float32, xyz [3]int) (*chart.Plane, []float64) {
 	p, near := &chart.Plane{}, make([]float64, len(points))
 	for i, row := range points {
 		x, y, z := float64(row[xyz[0]]), float64(row[xyz[1]]), float64(row[xyz[2]])
-		right := x*math.Cos(aroundZ) + y*math.Sin(aroundZ)
-		away := y*math.Cos(aroundZ) - x*math.Sin(aroundZ)
-		p.Points = append(p.Points, chart.Point{X: right, Y: -z*math.Cos(fromAbove) - away*math.Sin(fromAbove)})
-		near[i] = z*math.Sin(fromAbove) - away*math.Cos(fromAbove)
+		right := x*math.Cos(azimuth) + y*math.Sin(azimuth)
+		away := y*math.Cos(azimuth) - x*math.Sin(azimuth)
+		p.Points = append(p.Points, chart.Point{X: right, Y: -z*math.Cos(elevation) - away*math.Sin(elevation)})
+		near[i] = z*math.Sin(elevation) - away*math.Cos(elevation)
 	}
 	low, high := slices.Min(near), slices.Max(near)
 	for i := range near {

@@ -23,16 +23,16 @@ const (
 	UTF16      = "utf-16" // code units
 )
 
-// RecordPositions records the text positions of the first used tokens of a request's sequence, in
+// RecordPositions records the text positions of the first n tokens of a request's sequence, in
 // characters. It does not keep the text.
-func (p *Parser) RecordPositions(r *Request, text string, used int) {
-	p.RecordPositionsIn(r, text, used, Characters)
+func (p *Parser) RecordPositions(r *Request, text string, n int) {
+	p.RecordPositionsIn(r, text, n, Characters)
 }
 
 // RecordPositionsIn is like RecordPositions, with positions in a unit: [Characters], [UTF8] or [UTF16].
-func (p *Parser) RecordPositionsIn(r *Request, text string, used int, unit string) {
+func (p *Parser) RecordPositionsIn(r *Request, text string, n int, unit string) {
 	if p.RecordOffsets && p.noTokenizer == nil && tokenizers.HasOffsets(p.tokenizer) == nil {
-		r.offsets, r.unit = toUnit(text, offsets(p.tokenizer, text, used), unit), unit
+		r.offsets, r.unit = toUnit(text, offsets(p.tokenizer, text, n), unit), unit
 	}
 }
 
@@ -47,8 +47,10 @@ const chunkBytes = 1 << 12
 // its memory.
 func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 	out := make([]tokenizers.Offset, 0, n)
-	cut := false // the last token may continue in the next chunk, which begins with the token's end
-	for at := 0; at < len(text) && (len(out) < n || cut); {
+	// continued is true if the last token may continue in the next chunk. The next chunk then repeats
+	// the token's last character.
+	continued := false
+	for at := 0; at < len(text) && (len(out) < n || continued); {
 		end := len(text)
 		if end-at > chunkBytes {
 			end = characterStart(text, at+chunkBytes)
@@ -60,7 +62,7 @@ func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 		for i, x := range found {
 			x.Start, x.End = x.Start+at, x.End+at
 			switch {
-			case i == 0 && cut:
+			case i == 0 && continued:
 				out[len(out)-1].End = x.End
 			case len(out) == n:
 				return out
@@ -68,9 +70,9 @@ func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 				out = append(out, x)
 			}
 		}
-		cut, at = false, end
+		continued, at = false, end
 		if len(found) > 0 && end < len(text) && out[len(out)-1].End == end {
-			cut, at = true, max(out[len(out)-1].Start, characterStart(text, end-1))
+			continued, at = true, max(out[len(out)-1].Start, characterStart(text, end-1))
 		}
 	}
 	return out

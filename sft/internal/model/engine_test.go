@@ -8,9 +8,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestPassesLastUsed checks that the engine evicts the least recently used program, not the least
-// recently recorded one.
-func TestPassesLastUsed(t *testing.T) {
+// TestEngineEvictsLRU checks that the engine evicts the least recently used program, even if another
+// program was recorded earlier.
+func TestEngineEvictsLRU(t *testing.T) {
 	c := configtest.TinyConfig()
 	e := must.Get(NewEngine(c, Initialize(c, 1), cpu.New(1)))(t)
 	defer e.Close()
@@ -21,7 +21,7 @@ func TestPassesLastUsed(t *testing.T) {
 	for n := range maxPasses {
 		pass(3 + n)
 		if pass(1) != often {
-			t.Fatalf("a program in constant use is recorded again after %d others", n+1)
+			t.Fatalf("the most recently used program is recorded again after %d further programs", n+1)
 		}
 	}
 	if pass(2) == once || len(e.passes) > maxPasses {
