@@ -41,4 +41,8 @@ const (
 	// StreamGear gives each token the bits of the hash that cuts documents into chunks: e = token,
 	// first and second word.
 	StreamGear uint32 = 18
+
+	// StreamChunk draws the number that replaces the example in the addresses of a chunk's random
+	// numbers in training: e = index of the chunk in its document, first word, with step 0.
+	StreamChunk uint32 = 19
 )

@@ -192,7 +192,7 @@ func (c *Config) Validate() error {
 	checks := []func() error{c.validateTask, c.validateSizes, c.validateFeatures, c.validateEdges,
 		c.validateRates, c.validateWindow, c.validateNGrams,
 		func() error { return validateConvolutions(c.Convolutions) }, c.validatePooling, c.validateTemperature,
-		c.validateSpanDecoding, c.validateShapes, c.validateTokens}
+		c.validateSpanDecoding, c.validateShapes, c.validateTokens, c.validateChunks}
 	for _, check := range checks { // each check relies on the earlier ones
 		if err := check(); err != nil {
 			return err

@@ -39,6 +39,7 @@ func TestConfigKeys(t *testing.T) {
 	full.SpanDecoding = &config.SpanDecoding{}               // not valid with features
 	full.InputWindowTail = 3                                 // not valid with masked tokens
 	full.Pooling, full.PoolingSamples = config.MaxPooling, 5 // not valid with masked tokens
+	full.Chunks = &config.Chunks{}                           // not valid with masked tokens
 	text := must.Get(json.Marshal(full))(t)
 	var names []string
 	for _, k := range config.ConfigKeys {

@@ -63,6 +63,8 @@ type Encoder struct {
 	ResidualScale    bool    `json:"residual_scale,omitempty"`
 	// Convolutions precede the attention in each layer.
 	Convolutions []Convolution `json:"convolutions,omitempty"`
+	// Chunks divides the layers of a model of documents; nil means that all layers read all tokens.
+	Chunks *Chunks `json:"chunks,omitempty"`
 }
 
 // Attention defines score and probability of a query and a key, and the relation of their tokens.

@@ -66,7 +66,7 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	if err != nil || limit > 0 && bytes(1) > limit {
 		return 0, model.Refusal(limit, bytes(1), longest, err, fits)
 	}
-	e.Limits[evaluation] = limits
+	e.Limits[model.WholePass(evaluation)] = limits
 	slots := e.Device.Slots()
 	if t, ok := tensor.Capability[tensor.ConcurrentRunner](e.Device); ok {
 		slots *= t.ConcurrentRuns()

@@ -51,14 +51,15 @@ func shortestExample(c *config.Config) seq.Example {
 // embedExamples returns the pooled vectors of examples that CheckExample has accepted.
 func (r *Runner) embedExamples(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	out := make([][]float32, len(examples))
-	err := r.forEachPass(ctx, examples, InferMode, func(ctx context.Context, l *Slot, at int, g []seq.Example) error {
-		pooled, err := l.embed(ctx, g)
+	c := r.engine.Config
+	drawing := Drawing{Mode: InferMode, Seed: c.SamplerSeed}
+	err := r.forEachBatch(ctx, examples, 1, drawing, func(ctx context.Context, l *Slot, at, n int) error {
+		pooled, err := l.embed(ctx, drawing)
 		if err != nil {
 			return err
 		}
-		d := r.engine.Config.HiddenSize
-		for i := range g {
-			out[at+i] = pooled[i*d : (i+1)*d]
+		for i := range n {
+			out[at+i] = pooled[i*c.HiddenSize : (i+1)*c.HiddenSize]
 		}
 		return nil
 	})
@@ -68,17 +69,15 @@ func (r *Runner) embedExamples(ctx context.Context, examples []seq.Example) ([][
 	return out, nil
 }
 
-// embed runs single sequences up to the pooling, also if the model reads pairs.
-func (l *Slot) embed(ctx context.Context, examples []seq.Example) ([]float32, error) {
-	c := l.engine.Config
-	d := Drawing{Mode: InferMode, Seed: c.SamplerSeed}
-	p, err := l.Load(1, examples, d)
+// embed runs the packed single sequences up to the pooling, also if the model reads pairs.
+func (l *Slot) embed(ctx context.Context, d Drawing) ([]float32, error) {
+	p, err := l.upload(d)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.Run(ctx, l.Memory, 0, p.Program.SegmentIndex("head")); err != nil {
 		return nil, err
 	}
-	pooled := make([]float32, len(examples)*c.HiddenSize)
+	pooled := make([]float32, len(l.batch.example)*l.engine.Config.HiddenSize)
 	return pooled, tensor.Download(l.Memory[tensor.Arena], p.Pooled, pooled)
 }

@@ -50,14 +50,14 @@ func (m *emitter) capacity(rows tensor.Axis) int {
 	case tensor.Sequences:
 		return m.shape.Sequences
 	case tensor.Pooled:
-		return poolingCapacity(m.config, m.shape.Tokens, m.shape.Sequences)
+		return min(m.shape.Tokens, m.shape.Sequences*m.shape.stage.poolingSamples(m.config))
 	case tensor.Targets:
 		if m.mode == FillMode {
 			return cmp.Or(m.shape.Masks, m.shape.Tokens)
 		}
 		return objectiveOf(m.config).targetCapacity(m.config, m.shape.Tokens, m.shape.Sequences)
 	}
-	n := m.config.Sequences()
+	n := m.shape.stage.sequences(m.config)
 	return (m.shape.Sequences + n - 1) / n
 }
 

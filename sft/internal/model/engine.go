@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sftseq/sftseq/internal/chunk"
 	"github.com/sftseq/sftseq/internal/sparse"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -33,12 +34,13 @@ type Engine struct {
 	packers int     // threads that pack each batch, more than 1 if the device leaves the CPU idle
 
 	mu     sync.Mutex
+	cutter *chunk.Cutter // nil without chunks; its state is not used
 	passes map[passKey]*preparedPass
 	recent []passKey              // keys of the passes, most recently used last
 	Memory map[tensor.Memory]bool // all allocated memory, including the weights
 
 	planning sync.Mutex
-	Limits   map[PassMode]*PassLimits
+	Limits   map[PassKind]*PassLimits
 }
 
 type passKey struct {
@@ -61,7 +63,10 @@ func NewEngine(c *config.Config, weights []float32, d any) (*Engine, error) {
 	}
 	e := &Engine{Config: c, Params: NewParameters(c), Device: device,
 		packers: 1, passes: map[passKey]*preparedPass{}, Memory: map[tensor.Memory]bool{},
-		Limits: map[PassMode]*PassLimits{}}
+		Limits: map[PassKind]*PassLimits{}}
+	if c.Chunks != nil {
+		e.cutter = newCutter(c)
+	}
 	if _, ok := tensor.Capability[tensor.OwnMemory](device); ok {
 		e.packers = runtime.GOMAXPROCS(0)
 	}
@@ -233,9 +238,9 @@ type Result struct {
 	Hidden               [][][]float32       // rows of each layer per sequence, in HiddenMode
 }
 
-// run computes examples and downloads the results.
-func (l *Slot) run(ctx context.Context, examples []seq.Example, d Drawing) (*Result, error) {
-	p, err := l.Load(l.engine.Config.Sequences(), examples, d)
+// run computes the packed batch and downloads the results.
+func (l *Slot) run(ctx context.Context, d Drawing) (*Result, error) {
+	p, err := l.upload(d)
 	if err != nil {
 		return nil, err
 	}

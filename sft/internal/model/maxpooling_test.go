@@ -14,7 +14,7 @@ import (
 func TestMaxPoolingSample(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.NumLayers, c.NumSampledTokens, c.Pooling, c.PoolingSamples = 2, 1, 6, config.MaxPooling, 9
-	p := must.Get(newPass(c, NewParameters(c), shapeFor(c, 64, 1, 6, 0), TrainMode))(t)
+	p := must.Get(newPass(c, NewParameters(c), wholeModel.shapeFor(c, 64, 1, 6, 0), TrainMode))(t)
 	var samples []tensor.Sample
 	for _, k := range p.Program.Launches {
 		if s, ok := k.(tensor.Sample); ok {

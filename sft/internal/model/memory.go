@@ -68,9 +68,21 @@ func LargestMicroBatch(lengths []int32, count int) (tokens, examples int) {
 // PassWords returns the memory in words of a pass with up to this number of tokens, examples and
 // edges. For a device with its own memory it includes scratch memory.
 func PassWords(c *config.Config, params *config.Parameters, device tensor.Device, mode PassMode, tokens, examples,
+	edges int) (words int, err error) {
+	for _, s := range stages(c) {
+		n, err := passWords(c, params, device, PassKind{s, mode}, tokens, examples, edges)
+		if err != nil {
+			return 0, err
+		}
+		words = max(words, n)
+	}
+	return words, nil
+}
+
+func passWords(c *config.Config, params *config.Parameters, device tensor.Device, kind PassKind, tokens, examples,
 	edges int) (int, error) {
-	sequences := examples * c.Sequences()
-	p, err := newPass(c, params, shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens), edges), mode)
+	sequences := examples * kind.stage.sequences(c)
+	p, err := newPass(c, params, kind.stage.shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens), edges), kind.Mode)
 	if err != nil {
 		return 0, err
 	}

@@ -21,7 +21,7 @@ func TestGraphMemory(t *testing.T) {
 	if n := PlannedLength(dense); n != 60*60/PlannedEdges {
 		t.Errorf("the graph is planned as %d tokens, want 450", n)
 	}
-	if passes := forwardPasses([]seq.Example{dense, dense, dense}, 1000); len(passes) != 2 {
+	if passes := forwardPasses(plannedExamples([]seq.Example{dense, dense, dense}), 1000); len(passes) != 2 {
 		t.Errorf("%d passes, expected two graphs in the first of two", len(passes))
 	}
 	words := func(edges int) int {
@@ -39,10 +39,7 @@ func TestPasses(t *testing.T) {
 	for _, n := range []int{40, 60, 1, 100, 101, 32, 36, 1, 1, 1, 1} {
 		examples = append(examples, seq.Example{A: make([]int32, n)})
 	}
-	var sizes []int
-	for _, p := range forwardPasses(examples, 100) {
-		sizes = append(sizes, len(p))
-	}
+	sizes := forwardPasses(plannedExamples(examples), 100)
 	if want := []int{2, 1, 1, 1, 3, 3}; !slices.Equal(sizes, want) {
 		t.Errorf("passes of %v examples, expected %v", sizes, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // MicroBatchTokens is the number of tokens that ends a micro-batch. Sums within a micro-batch have
@@ -25,23 +26,63 @@ func ForwardTokens(d tensor.Device) int {
 // forward passes, because each sequence also takes memory.
 const MinTokens = 32
 
-// forwardPasses splits examples into runs of consecutive examples with at most size tokens each. A
-// longer example gets its own run.
-func forwardPasses(examples []seq.Example, size int) [][]seq.Example {
-	var out [][]seq.Example
-	from, tokens := 0, 0
-	for i, e := range examples {
-		n := max(MinTokens, PlannedLength(e))
-		if e.B != nil {
-			n += max(MinTokens, len(e.B))
-		}
-		if tokens += n; tokens > size && i > from {
-			out = append(out, examples[from:i])
-			from, tokens = i, n
-		}
+// passItem is an example, a chunk or a document of a pass.
+type passItem struct {
+	tokens int // tokens for which the pass plans memory
+	size   int // tokens that count towards the size of a pass
+}
+
+// plannedItem returns the item with these numbers of tokens of its sequences.
+func plannedItem(lengths ...int) (item passItem) {
+	for _, n := range lengths {
+		item.tokens += n
+		item.size += max(MinTokens, n)
 	}
-	if from < len(examples) {
-		out = append(out, examples[from:])
+	return item
+}
+
+func plannedExamples(examples []seq.Example) []passItem {
+	out := make([]passItem, len(examples))
+	for i, e := range examples {
+		out[i] = plannedItem(PlannedLength(e))
+		if e.B != nil {
+			out[i] = plannedItem(PlannedLength(e), len(e.B))
+		}
 	}
 	return out
+}
+
+func plannedPieces(pieces []Piece) []passItem {
+	out := make([]passItem, len(pieces))
+	for i, p := range pieces {
+		out[i] = plannedItem(len(p.tokens))
+	}
+	return out
+}
+
+func plannedDocuments(c *config.Config, documents []Document) []passItem {
+	out := make([]passItem, len(documents))
+	for i, x := range documents {
+		out[i] = plannedItem(len(x.rows[0]) / c.HiddenSize)
+		if x.rows[1] != nil {
+			out[i] = plannedItem(len(x.rows[0])/c.HiddenSize, len(x.rows[1])/c.HiddenSize)
+		}
+	}
+	return out
+}
+
+// forwardPasses splits items into runs of consecutive items with at most size tokens each, and
+// returns the number of items of each run. A longer item gets its own run.
+func forwardPasses(items []passItem, size int) (counts []int) {
+	from, tokens := 0, 0
+	for i, x := range items {
+		if tokens += x.size; tokens > size && i > from {
+			counts = append(counts, i-from)
+			from, tokens = i, x.size
+		}
+	}
+	if from < len(items) {
+		counts = append(counts, len(items)-from)
+	}
+	return counts
 }

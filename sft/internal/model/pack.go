@@ -54,6 +54,7 @@ func (p *packed) setFeatures(c *config.Config, columns []int, features [][]float
 // packed is the input of a pass: the rows of all sequences of a batch, concatenated without
 // padding.
 type packed struct {
+	stage                      stage
 	counts                     tensor.Counts
 	tokens, position, sequence []int32
 	features, points           []float32 // values of each token, instead of its id
@@ -71,10 +72,11 @@ type packed struct {
 	fills               bool    // the targets are the mask tokens of the input
 }
 
-// reset empties a batch and keeps its memory for the next one.
-func (p *packed) reset() {
+// reset empties a batch, keeps its memory and begins a batch of a stage.
+func (p *packed) reset(s stage, d Drawing) {
 	first := func(x []int32) []int32 { return append(x[:0], 0) }
 	*p = packed{
+		stage: s, fills: d.Mode == FillMode,
 		tokens: p.tokens[:0], position: p.position[:0], sequence: p.sequence[:0],
 		features: p.features[:0], points: p.points[:0], edges: p.edges, ngrams: p.ngrams,
 		offset: first(p.offset), sampleOffset: first(p.sampleOffset), poolOffset: first(p.poolOffset),
@@ -92,48 +94,54 @@ func resize[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 // training, a sequence's random numbers depend on its example and its side of a pair. Otherwise
 // they are those of example 0, so that a sequence's result depends on nothing else.
 func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d Drawing, threads int) {
-	p.reset()
-	p.fills = d.Mode == FillMode
-	add := func(tokens []int32, n int, index, tower uint32) {
-		if d.Mode != TrainMode {
-			index, tower = 0, 0
-		}
-		b, from := int32(len(p.example)), len(p.position)
-		p.position, p.sequence = slices.Grow(p.position, n)[:from+n], slices.Grow(p.sequence, n)[:from+n]
-		position, sequence := p.position[from:], p.sequence[from:]
-		for i := range position {
-			position[i] = int32(i)
-		}
-		for i := range sequence {
-			sequence[i] = b
-		}
-		p.tokens = append(p.tokens, tokens...)
-		dropout := 0.0
-		if c.NGrams != nil && d.Mode == TrainMode {
-			dropout = c.NGrams.Dropout
-		}
-		p.ngrams.add(tokens, dropout, d.Seed, philox.Counter(0, tower, 0, philox.StreamNGrams, index, d.Step))
-		p.offset = append(p.offset, int32(len(p.position)))
-		p.sampleOffset = append(p.sampleOffset, p.sampleOffset[b]+int32(min(c.NumSampledTokens, n)))
-		p.poolOffset = append(p.poolOffset, p.poolOffset[b]+int32(min(c.PoolingSamples, n)))
-		p.example = append(p.example, index)
-		p.tower = append(p.tower, tower)
-		p.counts.Longest = max(p.counts.Longest, int32(n))
-	}
+	p.reset(wholeModel, d)
 	for _, e := range examples {
-		add(objectiveOf(c).pack(p, c, e, d), e.First(), e.Index, 0)
+		p.add(c, objectiveOf(c).pack(p, c, e, d), e.First(), e.Index, 0, d)
 		if sequences == 2 {
-			add(e.B, len(e.B), e.Index, 1)
+			p.add(c, e.B, len(e.B), e.Index, 1, d)
 		}
 		p.losses = append(p.losses, len(p.label))
 	}
 	p.addFeatures(c, examples, threads)
+	p.finish(len(examples))
+}
+
+// add adds a sequence of n tokens.
+func (p *packed) add(c *config.Config, tokens []int32, n int, index, tower uint32, d Drawing) {
+	if d.Mode != TrainMode {
+		index, tower = 0, 0
+	}
+	b, from := int32(len(p.example)), len(p.position)
+	p.position, p.sequence = slices.Grow(p.position, n)[:from+n], slices.Grow(p.sequence, n)[:from+n]
+	position, sequence := p.position[from:], p.sequence[from:]
+	for i := range position {
+		position[i] = int32(i)
+	}
+	for i := range sequence {
+		sequence[i] = b
+	}
+	p.tokens = append(p.tokens, tokens...)
+	dropout := 0.0
+	if c.NGrams != nil && d.Mode == TrainMode {
+		dropout = c.NGrams.Dropout
+	}
+	p.ngrams.add(tokens, dropout, d.Seed, philox.Counter(0, tower, 0, philox.StreamNGrams, index, d.Step))
+	p.offset = append(p.offset, int32(len(p.position)))
+	p.sampleOffset = append(p.sampleOffset, p.sampleOffset[b]+int32(min(c.NumSampledTokens, n)))
+	p.poolOffset = append(p.poolOffset, p.poolOffset[b]+int32(min(p.stage.poolingSamples(c), n)))
+	p.example = append(p.example, index)
+	p.tower = append(p.tower, tower)
+	p.counts.Longest = max(p.counts.Longest, int32(n))
+}
+
+// finish counts the rows of a batch of this number of examples.
+func (p *packed) finish(examples int) {
 	p.ngrams.close()
 	p.counts.Tokens = int32(len(p.position))
 	p.counts.Sequences = int32(len(p.example))
 	p.counts.Sampled = p.sampleOffset[len(p.example)]
 	p.counts.Pooled = p.poolOffset[len(p.example)]
-	p.counts.Examples = int32(len(examples))
+	p.counts.Examples = int32(examples)
 	p.counts.Targets = int32(len(p.targetRow))
 }
 
@@ -153,7 +161,7 @@ func (p *packed) sums(losses []float32) []float32 {
 // shape returns the capacity of the program for the batch: its size rounded up, so that batches of
 // similar size share a program.
 func (p *packed) shape(c *config.Config) passShape {
-	s := shapeFor(c, int(p.counts.Tokens), int(p.counts.Sequences), int(p.counts.Sampled), len(p.edges.source))
+	s := p.stage.shapeFor(c, int(p.counts.Tokens), int(p.counts.Sequences), int(p.counts.Sampled), len(p.edges.source))
 	if p.fills {
 		s.Masks = min(s.Tokens, bucket(int(p.counts.Targets)))
 		return s
@@ -164,9 +172,10 @@ func (p *packed) shape(c *config.Config) passShape {
 	return s
 }
 
-func shapeFor(c *config.Config, tokens, sequences, sampled, edges int) passShape {
-	sequences = max(c.Sequences(), 1<<bits.Len(uint(sequences-1)))
-	return passShape{Tokens: bucket(tokens), Sequences: sequences, Sampled: bucket(sampled),
+// shapeFor returns the shape of a pass with room for these numbers of rows.
+func (s stage) shapeFor(c *config.Config, tokens, sequences, sampled, edges int) passShape {
+	sequences = max(s.sequences(c), 1<<bits.Len(uint(sequences-1)))
+	return passShape{stage: s, Tokens: bucket(tokens), Sequences: sequences, Sampled: bucket(sampled),
 		Edges: edgeCapacity(c, edges)}
 }
 
@@ -207,7 +216,7 @@ func (p *packed) upload(pass *recordedPass, m tensor.Memory, d Drawing) error {
 		t *tensor.Tensor
 		x []int32
 	}{{pass.Label, p.label}, {pass.TargetRow, p.targetRow}, {pass.TargetOf, p.targetOf},
-		{pass.PoolOffset, p.poolOffset}} {
+		{pass.PoolOffset, p.poolOffset}, {pass.exportOffset(), p.poolOffset}} {
 		if input.t != nil {
 			err = write(err, input.t, input.x)
 		}

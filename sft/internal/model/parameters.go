@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sft/config"
@@ -30,7 +31,7 @@ func forEachParameter(c *config.Config, f func(parameter)) {
 			f(p)
 		}
 	}
-	for _, p := range objectiveOf(c).parameters(c) {
+	for _, p := range slices.Concat(exportParameters(c), objectiveOf(c).parameters(c)) {
 		f(p)
 	}
 }

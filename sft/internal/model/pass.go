@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sft/config"
@@ -27,16 +28,17 @@ func (m PassMode) loss() bool { return m >= LossMode }
 // backward reports whether a pass computes gradients.
 func (m PassMode) backward() bool { return m >= EvaluateMode }
 
-// passShape is the capacity of a pass in rows.
+// passShape is the stage of a pass and its capacity in rows.
 type passShape struct {
+	stage                      stage
 	Tokens, Sequences, Sampled int
 	Masks                      int // mask tokens to fill, in FillMode; 0 means the number of tokens
 	Edges                      int // edges of the packed graphs
 }
 
-// union returns the smallest shape with the capacity of both s and o.
+// union returns the smallest shape with the capacity of both s and o, which have the same stage.
 func (s passShape) union(o passShape) passShape {
-	return passShape{max(s.Tokens, o.Tokens), max(s.Sequences, o.Sequences), max(s.Sampled, o.Sampled),
+	return passShape{s.stage, max(s.Tokens, o.Tokens), max(s.Sequences, o.Sequences), max(s.Sampled, o.Sampled),
 		max(s.Masks, o.Masks), max(s.Edges, o.Edges)}
 }
 
@@ -56,7 +58,8 @@ type recordedPass struct {
 	Scale  *tensor.Tensor // [labels], factors of the loss in the backward pass; nil without a loss
 	// Positive holds the weights [labels] of positive labels, for multi-label with a loss.
 	Positive *tensor.Tensor
-	// Features holds the values that the input layer reads per token; nil if tokens have ids.
+	// Features holds the values that the input layer reads per token, in the document stage the
+	// exported rows; nil if tokens have ids.
 	// Points holds the positions of the tokens; nil without a relation of distances.
 	Features, Points *tensor.Tensor
 	Edges            *edgeInputs // nil unless the relation is edges
@@ -71,8 +74,10 @@ type recordedPass struct {
 	// for softmax.
 	DeadRows []*tensor.Tensor
 
-	explained *explained       // in ExplainMode
-	hidden    []*tensor.Tensor // [T, d], in HiddenMode
+	exports      *exports         // in the local stage
+	rowsGradient *tensor.Tensor   // [T, d] gradient of Features in the document stage
+	explained    *explained       // in ExplainMode
+	hidden       []*tensor.Tensor // [T, d], in HiddenMode
 }
 
 // RecordProgram records the forward pass of a model for this number of tokens and sequences, and
@@ -91,7 +96,7 @@ func RecordProgram(c *config.Config, training bool, tokens, sequences int) (*ten
 	return p.Program, nil
 }
 
-// newPass records the model for batches of at most this shape.
+// newPass records a stage of the model for batches of at most this shape.
 func newPass(c *config.Config, params *config.Parameters, shape passShape, mode PassMode) (*recordedPass, error) {
 	m := newEmitter(c, params, shape, mode)
 	if c.Relative == config.SinusoidRelation {
@@ -104,61 +109,85 @@ func newPass(c *config.Config, params *config.Parameters, shape passShape, mode 
 	pass := &recordedPass{Program: m.Program, Batch: m.batch}
 
 	m.Segment("embed")
-	x := m.embed(pass)
+	x := m.stageInput(pass)
 	if mode == ExplainMode {
 		pass.explained = m.explain()
 	}
 	pass.keepHidden(m, x)
-	layers := make([]*layer, c.NumLayers)
-	for l := range layers {
+	var layers []*layer
+	for l, to := shape.stage.layers(c); l < to; l++ {
 		m.Segment(fmt.Sprintf("layer %d", l))
-		layers[l] = &layer{emitter: m, index: l, name: fmt.Sprintf("layers.%d.", l)}
-		x = layers[l].forward(x)
+		layer := &layer{emitter: m, index: l, name: fmt.Sprintf("layers.%d.", l)}
+		layers = append(layers, layer)
+		x = layer.forward(x)
 		pass.keepHidden(m, x)
-		if s := layers[l].attn.forward.DeadRows; s != nil {
+		if s := layer.attn.forward.DeadRows; s != nil {
 			pass.DeadRows = append(pass.DeadRows, s)
 		}
 		if pass.explained != nil && c.HasAttention() {
-			pass.explained.layer(layers[l])
+			pass.explained.layer(layer)
 		}
 	}
+	var dx *tensor.Tensor
+	if shape.stage == localStage {
+		dx = pass.recordExports(m, x)
+	} else {
+		dx = pass.recordOutputs(m, x)
+	}
+	if mode.backward() {
+		for _, l := range slices.Backward(layers) {
+			m.Segment(fmt.Sprintf("layer %d backward", l.index))
+			dx = l.backward(dx)
+		}
+		m.Segment("embed backward")
+		m.stageInputBackward(pass, dx)
+		m.zeroUnassigned()
+	}
+	m.Finish()
+	return pass, nil
+}
+
+// recordExports records the exports of the rows x. With a backward pass it returns the gradient of
+// x.
+func (p *recordedPass) recordExports(m *emitter, x *tensor.Tensor) (dx *tensor.Tensor) {
+	m.Segment("exports")
+	p.exports = m.exports(x)
+	if !m.mode.backward() {
+		return nil
+	}
+	m.Segment(exportsBackward)
+	return p.exports.backward()
+}
+
+// recordOutputs records readout, head and loss of the rows x. With a backward pass it returns the
+// gradient of x.
+func (p *recordedPass) recordOutputs(m *emitter, x *tensor.Tensor) (dx *tensor.Tensor) {
 	m.Segment("readout")
-	readout, head := objectiveOf(c).readout(m, pass), objectiveOf(c).head(m)
+	readout, head := objectiveOf(m.config).readout(m, p), objectiveOf(m.config).head(m)
 	rows := readout.forward(x)
-	if p, ok := readout.(pooledReadout); ok {
-		pass.Pooled = rows
+	if r, ok := readout.(pooledReadout); ok {
+		p.Pooled = rows
 		m.Keep(rows)
-		if pass.explained != nil {
-			pass.explained.pool(m, p)
+		if p.explained != nil {
+			p.explained.pool(m, r)
 		}
 	}
 	m.Segment("head")
-	if !c.MasksTokens() || pass.Pooled == nil {
-		pass.Logits = head.forward(rows)
+	if !m.config.MasksTokens() || p.Pooled == nil {
+		p.Logits = head.forward(rows)
 	}
-	if pass.Logits != nil && !(mode.loss() && RowLogits(c) == 0) {
-		m.Keep(pass.Logits)
+	if p.Logits != nil && !(m.mode.loss() && RowLogits(m.config) == 0) {
+		m.Keep(p.Logits)
 	}
-	if !mode.loss() {
-		m.Finish()
-		return pass, nil
+	if !m.mode.loss() {
+		return nil
 	}
-
 	m.Segment("loss")
-	dlogits := objectiveOf(c).loss(m, pass)
-	m.Keep(pass.Loss)
-	if !mode.backward() {
-		m.Finish()
-		return pass, nil
+	dlogits := objectiveOf(m.config).loss(m, p)
+	m.Keep(p.Loss)
+	if !m.mode.backward() {
+		return nil
 	}
 	m.Segment("head backward")
-	dx := readout.backward(head.backward(dlogits))
-	for l := len(layers) - 1; l >= 0; l-- {
-		m.Segment(fmt.Sprintf("layer %d backward", l))
-		dx = layers[l].backward(dx)
-	}
-	m.Segment("embed backward")
-	m.embedBackward(pass, dx)
-	m.Finish()
-	return pass, nil
+	return readout.backward(head.backward(dlogits))
 }

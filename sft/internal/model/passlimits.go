@@ -2,35 +2,48 @@ package model
 
 import (
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/seq"
 )
 
-// PassLimits limits the forward passes of a mode.
+// PassKind is the stage and the mode of passes.
+type PassKind struct {
+	stage stage
+	Mode  PassMode
+}
+
+// WholePass returns the kind of passes of a model without chunks.
+func WholePass(mode PassMode) PassKind { return PassKind{wholeModel, mode} }
+
+// PassLimits limits the forward passes of a kind.
 type PassLimits struct {
 	Size    int   // maximum tokens of a pass of several examples
 	Longest int   // tokens of the longest example that is known to fit
 	room    int64 // bytes for the pass of a single example
 }
 
-// Limits returns the limits of passes, which the first call determines: the number of tokens that
-// keeps the device busy, if the device can compute them and has memory for them in every slot.
+// Limits returns the limits of the passes of a mode that read tokens.
 func (r *Runner) Limits(mode PassMode) *PassLimits {
+	return r.limits(PassKind{stages(r.engine.Config)[0], mode})
+}
+
+// limits returns the limits of passes, which the first call determines: the number of tokens that
+// keeps the device busy, if the device can compute them and has memory for them in every slot.
+func (r *Runner) limits(kind PassKind) *PassLimits {
 	e := r.engine
 	e.planning.Lock()
 	defer e.planning.Unlock()
-	if f := e.Limits[mode]; f != nil {
+	if f := e.Limits[kind]; f != nil {
 		return f
 	}
 	f := &PassLimits{Size: ForwardTokens(e.Device)}
-	if mode != InferMode { // these modes keep more tensors, and use the micro-batches of training
+	if kind.Mode != InferMode { // these modes keep more tensors, and use the micro-batches of training
 		f.Size = MicroBatchTokens
 	}
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.Device); ok {
 		slots := int64(r.SlotCount())
 		f.room = own.Budget() / max(1, r.shares)
-		bytes, err := e.passBytes(mode, f.Size, f.Size/MinTokens)
+		bytes, err := e.passBytes(kind, f.Size, f.Size/MinTokens)
 		for ; (err != nil || slots*bytes > f.room) &&
-			f.Size > MinTokens; bytes, err = e.passBytes(mode, f.Size, f.Size/MinTokens) {
+			f.Size > MinTokens; bytes, err = e.passBytes(kind, f.Size, f.Size/MinTokens) {
 			f.Size = max(MinTokens, f.Size/2)
 		}
 		if err == nil && slots*bytes <= f.room {
@@ -38,15 +51,15 @@ func (r *Runner) Limits(mode PassMode) *PassLimits {
 			f.room -= (slots - 1) * bytes
 		}
 	}
-	e.Limits[mode] = f
+	e.Limits[kind] = f
 	return f
 }
 
-// admit returns an error, before any computation, if the device cannot compute the longest example.
-func (r *Runner) admit(f *PassLimits, mode PassMode, examples []seq.Example) error {
+// admit returns an error, before any computation, if the device cannot compute the longest item.
+func (r *Runner) admit(f *PassLimits, kind PassKind, items []passItem) error {
 	longest := 0
-	for _, e := range examples {
-		longest = max(longest, PlannedLength(e)+len(e.B))
+	for _, x := range items {
+		longest = max(longest, x.tokens)
 	}
 	e := r.engine
 	e.planning.Lock()
@@ -57,7 +70,7 @@ func (r *Runner) admit(f *PassLimits, mode PassMode, examples []seq.Example) err
 	var bytes int64
 	var err error
 	fits := func(n int) bool {
-		bytes, err = e.passBytes(mode, n, 1)
+		bytes, err = e.passBytes(kind, n, 1)
 		return err == nil && bytes <= f.room
 	}
 	if !fits(longest) {
@@ -68,8 +81,8 @@ func (r *Runner) admit(f *PassLimits, mode PassMode, examples []seq.Example) err
 }
 
 // passBytes returns the device memory of a pass in bytes.
-func (e *Engine) passBytes(mode PassMode, tokens, examples int) (int64, error) {
-	words, err := PassWords(e.Config, e.Params, e.Device, mode, tokens, examples, PlannedEdges*tokens)
+func (e *Engine) passBytes(kind PassKind, tokens, examples int) (int64, error) {
+	words, err := passWords(e.Config, e.Params, e.Device, kind, tokens, examples, PlannedEdges*tokens)
 	return WordBytes * int64(words), err
 }
 

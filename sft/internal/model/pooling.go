@@ -33,11 +33,6 @@ func poolingParameters(c *config.Config) (out []parameter) {
 	return out
 }
 
-// poolingCapacity returns the capacity of a pass for tokens that its pooling samples.
-func poolingCapacity(c *config.Config, tokens, sequences int) int {
-	return min(tokens, sequences*c.PoolingSamples)
-}
-
 // pooling averages the tokens of each sequence into one row, weighted by a learned score of each
 // token:
 //

@@ -81,10 +81,12 @@ func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassM
 	if err != nil {
 		return err
 	}
-	return r.forEachPass(ctx, examples, mode, func(ctx context.Context, l *Slot, at int, g []seq.Example) error {
-		x, err := l.run(ctx, g, Drawing{Mode: mode, Seed: r.engine.Config.SamplerSeed})
+	c := r.engine.Config
+	d := Drawing{Mode: mode, Seed: c.SamplerSeed}
+	return r.forEachBatch(ctx, examples, c.Sequences(), d, func(ctx context.Context, l *Slot, at, n int) error {
+		x, err := l.run(ctx, d)
 		if err == nil {
-			f(at, len(g), x)
+			f(at, n, x)
 		}
 		return err
 	})
@@ -133,12 +135,14 @@ func (r *Runner) SharedMeasured(ctx context.Context, c distributed.Communicator,
 	})
 }
 
-// forEachPass splits examples into passes of a mode and calls f for each with its own slot and the
-// index of its first example. Several calls run concurrently. The first error stops the others.
-func (r *Runner) forEachPass(ctx context.Context, examples []seq.Example, mode PassMode,
-	f func(ctx context.Context, l *Slot, at int, g []seq.Example) error) error {
-	plan := r.Limits(mode)
-	if err := r.admit(plan, mode, examples); err != nil {
+// forEachPass splits items into passes and calls f for each with its own slot, the index of its
+// first item and the number of its items. Several calls run concurrently. The first error stops the
+// others.
+func (r *Runner) forEachPass(ctx context.Context, s stage, mode PassMode, items []passItem,
+	f func(ctx context.Context, l *Slot, at, n int) error) error {
+	kind := PassKind{s, mode}
+	plan := r.limits(kind)
+	if err := r.admit(plan, kind, items); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -149,8 +153,8 @@ func (r *Runner) forEachPass(ctx context.Context, examples []seq.Example, mode P
 	}
 	var wg sync.WaitGroup
 	first := 0
-	passes := forwardPasses(examples, plan.Size)
-	for _, g := range passes {
+	passes := forwardPasses(items, plan.Size)
+	for _, n := range passes {
 		var l *Slot
 		select {
 		case l = <-slots:
@@ -160,11 +164,11 @@ func (r *Runner) forEachPass(ctx context.Context, examples []seq.Example, mode P
 			break
 		}
 		at := first
-		first += len(g)
+		first += n
 		l.Packers = r.threads(ctx, len(passes))
 		wg.Go(func() {
 			defer func() { slots <- l }()
-			if err := f(ctx, l, at, g); err != nil {
+			if err := f(ctx, l, at, n); err != nil {
 				cancel(err)
 			}
 		})

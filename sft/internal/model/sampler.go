@@ -10,6 +10,8 @@ type sampling struct {
 	maxDuplets int           // maximum number of duplets per sequence
 	layer      int           // layer number in the addresses of random numbers
 	batch      *tensor.Batch // batch whose SampleOffset belongs to the sampled rows
+	// keepsTokens disables drop_token, so that the number of sampled rows depends only on the length.
+	keepsTokens bool
 
 	sample tensor.Sample
 	duplet tensor.Duplet
@@ -25,7 +27,7 @@ func (m *emitter) sampler(name string, s *sampling, x *tensor.Tensor) {
 		Score:   m.rowDot(name+"sampler", x), Batch: s.batch, K: s.maxDuplets, Layer: uint32(s.layer),
 		Noise: m.mode == TrainMode || m.config.SamplerNoise == "always",
 	}
-	if m.mode == TrainMode {
+	if m.mode == TrainMode && !s.keepsTokens {
 		s.sample.DropRate = float32(m.config.DropToken)
 	}
 	m.Launch(s.sample)

@@ -88,7 +88,7 @@ func CheckSize(size int64, c *config.Config) error {
 		return n
 	}
 	minBytes := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) +
-		words(objectiveOf(c).parameters(c)))
+		words(exportParameters(c)) + words(objectiveOf(c).parameters(c)))
 	if minBytes > float64(size) {
 		return fmt.Errorf("the file is incomplete, or belongs to another model: found %d bytes, "+
 			"expected at least %.0f by %s",

@@ -130,8 +130,13 @@ type ReferenceExplanation struct {
 
 // Layers returns the rows of all tokens after the last layer, and the explanation of the layers.
 func (r Reference) Layers(tokens []int32) (x [][]float64, explanation ReferenceExplanation) {
+	return r.encode(r.embed(tokens), 0, r.NumLayers)
+}
+
+// embed returns the rows that the first layer reads.
+func (r Reference) embed(tokens []int32) [][]float64 {
 	d := r.HiddenSize
-	x = make([][]float64, len(tokens))
+	x := make([][]float64, len(tokens))
 	for i, token := range tokens {
 		x[i] = r.Weights["embed.weight"][int(token)*d:][:d]
 		if r.NGrams != nil {
@@ -141,7 +146,12 @@ func (r Reference) Layers(tokens []int32) (x [][]float64, explanation ReferenceE
 	for _, row := range r.features {
 		x = append(x, r.linear("input", r.input(row)))
 	}
-	for l := range r.NumLayers {
+	return x
+}
+
+// encode returns the rows x after layers from … to−1, and the explanation of these layers.
+func (r Reference) encode(x [][]float64, from, to int) (_ [][]float64, explanation ReferenceExplanation) {
+	for l := from; l < to; l++ {
 		name := fmt.Sprintf("layers.%d.", l)
 		attention := func(x [][]float64) [][]float64 {
 			y, mass := r.attention(l, name, x)
@@ -173,58 +183,19 @@ func (r Reference) Layers(tokens []int32) (x [][]float64, explanation ReferenceE
 }
 
 func (r Reference) sequence(tokens []int32) (pooled []float64, explanation ReferenceExplanation) {
-	x, explanation := r.Layers(tokens)
+	var x [][]float64
+	if r.Chunks == nil {
+		x, explanation = r.Layers(tokens)
+	} else {
+		x, explanation = r.encode(r.exports(tokens), r.Chunks.Layers, r.NumLayers)
+	}
 	if r.NormPosition == "pre" {
 		x = mapRows(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
 	}
 	if r.Pooling == config.MaxPooling {
 		return r.maxPool(x, explanation)
 	}
-	total := 0.0
-	for _, v := range x {
-		explanation.pooling = append(explanation.pooling, math.Exp(r.linear("head.pool", v)[0]))
-		total += explanation.pooling[len(explanation.pooling)-1]
-	}
-	pooled = make([]float64, r.HiddenSize)
-	for i, v := range x {
-		explanation.pooling[i] /= total
-		for c := range v {
-			pooled[c] += explanation.pooling[i] * v[c]
-		}
-	}
-	return pooled, explanation
-}
-
-// maxPool returns the maximum of each channel over the tokens, or over a sample of PoolingSamples
-// tokens. It adds each token's share of the channels to the explanation.
-func (r Reference) maxPool(x [][]float64, explanation ReferenceExplanation) (pooled []float64, _ ReferenceExplanation) {
-	var rows []duplet
-	if r.PoolingSamples > 0 {
-		var score []float64
-		for _, v := range x {
-			score = append(score, r.linear("head.sampler", v)[0])
-		}
-		rows = r.sample(r.NumLayers, r.PoolingSamples, score)
-	} else {
-		for t := range x {
-			rows = append(rows, duplet{t, -1, 1})
-		}
-	}
-	explanation.pooling = make([]float64, len(x))
-	for c := range r.HiddenSize {
-		var largest duplet
-		maximum := math.Inf(-1)
-		for _, s := range rows {
-			if v := r.mixDuplet(x, s)[c]; v > maximum {
-				maximum, largest = v, s
-			}
-		}
-		pooled = append(pooled, maximum)
-		explanation.pooling[largest.top] += largest.p / float64(r.HiddenSize)
-		if largest.partner >= 0 {
-			explanation.pooling[largest.partner] += (1 - largest.p) / float64(r.HiddenSize)
-		}
-	}
+	pooled, explanation.pooling = r.softmaxPool("head.pool", x)
 	return pooled, explanation
 }
 

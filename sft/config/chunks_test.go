@@ -1,0 +1,49 @@
+package config_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestChunkErrors checks the errors for chunks that a model cannot have.
+func TestChunkErrors(t *testing.T) {
+	const valid = `{"rule":"content","average":64,"exports":4,"layers":1}`
+	for _, c := range []struct {
+		chunks string
+		change map[string]any
+		want   string // empty if the configuration is valid
+	}{
+		{valid, nil, ""},
+		{`{"rule":"fixed","average":50,"exports":50,"layers":1}`, nil, ""},
+		{`{"rule":"words","average":64,"exports":4,"layers":1}`, nil, `chunks: rule: expected content or fixed, found "words"`},
+		{`{"rule":"content","average":50,"exports":4,"layers":1}`, nil, "chunks: average: expected a power of two"},
+		{`{"rule":"content","average":8,"exports":2,"layers":1}`, nil, "chunks: average: expected 16 to 1048576 tokens, found 8"},
+		{`{"rule":"content","average":64,"exports":0,"layers":1}`, nil, "chunks: exports: 0, expected 1 to 16"},
+		{`{"rule":"content","average":64,"exports":17,"layers":1}`, nil, "chunks: exports: 17, expected 1 to 16"},
+		{`{"rule":"content","average":64,"exports":4,"layers":0}`, nil, "chunks: layers: 0, expected 1 to 1"},
+		{`{"rule":"content","average":64,"exports":4,"layers":2}`, nil, "chunks: layers: 2, expected 1 to 1"},
+		{`{"rule":"content","average":64,"exports":4}`, nil, "chunks: layers: 0"},
+		{`{"rule":"content","size":64}`, nil, `unknown field "size"`},
+		{`{}`, nil, `chunks: rule: expected content or fixed, found ""`},
+		{valid, map[string]any{"input_window": map[string]any{"length": 9, "policy": "head"}}, "expected no input_window"},
+		{valid, map[string]any{"task": config.Tagging, "label_names": []string{"O", "B-X", "I-X"}},
+			"chunks: task tagging, expected a task with one prediction per row or pair"},
+		{valid, map[string]any{"feature_names": []string{"heat"}, "relative": "none", "vocab_size": 0},
+			"chunks: tokens with features, expected tokens with ids"},
+	} {
+		change := map[string]any{"chunks": json.RawMessage(c.chunks)}
+		for key, v := range c.change {
+			change[key] = v
+		}
+		_, err := config.Parse(configtest.ConfigText(t, change))
+		if c.want == "" {
+			must.Succeed(t, err, c.chunks)
+		} else {
+			must.Fail(t, c.want, c.chunks)(err)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package configtest
+
+import "github.com/sftseq/sftseq/sft/config"
+
+// ChunkConfigs returns models of chunks of 16 tokens, by name.
+func ChunkConfigs() map[string]*config.Config {
+	out := map[string]*config.Config{}
+	add := func(name, task string, change func(c *config.Config)) {
+		c := WithTask(TinyConfig(), task)
+		c.NumLayers = 3
+		c.Chunks = &config.Chunks{Rule: "content", Average: 16, Exports: 3, Layers: 1}
+		change(c)
+		out[name] = c
+	}
+	add("content", config.Classification, func(c *config.Config) {})
+	add("post-norm", config.MultiLabel, func(c *config.Config) { c.NormPosition = "post" })
+	add("fixed", config.Regression, func(c *config.Config) {
+		c.Chunks.Rule, c.Chunks.Exports, c.Chunks.Layers = "fixed", 16, 2
+		c.Convolutions = []config.Convolution{{KernelSize: 3, Dilation: 1}, {KernelSize: 3, Dilation: 8}}
+	})
+	add("pairs", config.Retrieval, func(c *config.Config) {})
+	add("no attention", config.Classification, func(c *config.Config) {
+		c.NumSampledTokens, c.Relative = 0, config.NoRelation
+		c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
+	})
+	add("max pooling", config.Classification, func(c *config.Config) { c.Pooling, c.PoolingSamples = config.MaxPooling, 7 })
+	add("n-grams", config.Classification, func(c *config.Config) { c.NGrams = TokenNGrams() })
+	return out
+}

@@ -1,0 +1,152 @@
+package model
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sftseq/sftseq/internal/chunk"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// Piece is a chunk of a document.
+type Piece struct {
+	tokens       []int32
+	index, tower uint32 // address of its random numbers in training
+}
+
+// Document is an example whose sequences are the exported rows of their chunks.
+type Document struct {
+	example seq.Example
+	rows    [2][]float32 // rows of the first and the second sequence, row-major
+}
+
+// newCutter returns the cutter of a model of chunks.
+func newCutter(c *config.Config) *chunk.Cutter {
+	return chunk.NewCutter(chunk.Config{Rule: chunk.Rule(c.Chunks.Rule), Average: c.Chunks.Average}, c.VocabSize)
+}
+
+// pieces cuts the sequences of examples into chunks: pieces[i] has the chunks of sequence
+// i%sequences of example i/sequences. In training, the random numbers of a chunk depend on its row,
+// its side of a pair and its index in the document.
+func (e *Engine) pieces(examples []seq.Example, sequences int, d Drawing) [][]Piece {
+	out := make([][]Piece, len(examples)*sequences)
+	for i := range out {
+		x, tower := examples[i/sequences], uint32(i%sequences)
+		tokens := x.A
+		if tower == 1 {
+			tokens = x.B
+		}
+		cutter := *e.cutter // shares only the table of the hash
+		for n, length := range cutter.Lengths(tokens) {
+			address := philox.Counter(uint32(n), tower, 0, philox.StreamChunk, x.Index, 0)
+			out[i] = append(out[i], Piece{tokens: tokens[:length], index: philox.Words(d.Seed, address)[0], tower: tower})
+			tokens = tokens[length:]
+		}
+	}
+	return out
+}
+
+// packPieces fills the batch with chunks for the local stage.
+func (p *packed) packPieces(c *config.Config, pieces []Piece, d Drawing) {
+	p.reset(localStage, d)
+	for _, x := range pieces {
+		p.add(c, x.tokens, len(x.tokens), x.index, x.tower, d)
+	}
+	p.finish(len(pieces))
+}
+
+// packDocuments fills the batch with documents of this number of sequences for the document stage.
+func (p *packed) packDocuments(c *config.Config, sequences int, documents []Document, d Drawing) {
+	p.reset(documentStage, d)
+	p.features = p.features[:0]
+	for _, x := range documents {
+		objectiveOf(c).pack(p, c, x.example, d)
+		for side := range sequences {
+			p.add(c, nil, len(x.rows[side])/c.HiddenSize, x.example.Index, uint32(side), d)
+			p.features = append(p.features, x.rows[side]...)
+		}
+		p.losses = append(p.losses, len(p.label))
+	}
+	p.finish(len(documents))
+}
+
+// exports computes chunks and returns the exported rows of each, row-major.
+func (l *Slot) exports(ctx context.Context, pieces []Piece, d Drawing) ([][]float32, error) {
+	l.batch.packPieces(l.engine.Config, pieces, d)
+	p, err := l.upload(d)
+	if err != nil {
+		return nil, err
+	}
+	end := len(p.Program.Segments)
+	if d.Mode.backward() {
+		end = p.Program.SegmentIndex(exportsBackward)
+	}
+	if err := p.Run(ctx, l.Memory, 0, end); err != nil {
+		return nil, err
+	}
+	return p.exports.read(&l.batch, l.Memory[tensor.Arena])
+}
+
+// documents computes the exports of all chunks of examples with this number of sequences.
+func (r *Runner) documents(ctx context.Context, examples []seq.Example, sequences int, d Drawing) ([]Document, error) {
+	var all []Piece
+	cut := r.engine.pieces(examples, sequences, d)
+	for _, pieces := range cut {
+		all = append(all, pieces...)
+	}
+	rows := make([][]float32, len(all))
+	err := r.forEachPass(ctx, localStage, d.Mode, plannedPieces(all),
+		func(ctx context.Context, l *Slot, at, n int) error {
+			exports, err := l.exports(ctx, all[at:at+n], d)
+			copy(rows[at:], exports)
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Document, len(examples))
+	for i, pieces := range cut {
+		x := &out[i/sequences]
+		x.example = examples[i/sequences]
+		for range pieces {
+			x.rows[i%sequences] = append(x.rows[i%sequences], rows[0]...)
+			rows = rows[1:]
+		}
+	}
+	return out, nil
+}
+
+// errNoExplanations is the error for modes that models of chunks do not have.
+var errNoExplanations = errors.New("a model of chunks has no explanations or hidden states of its tokens")
+
+// forEachBatch packs examples of this number of sequences into passes of a mode and calls f for
+// each with its own slot, whose batch is packed, the index of its first example and the number of
+// its examples. Several calls run concurrently. The first error stops the others.
+func (r *Runner) forEachBatch(ctx context.Context, examples []seq.Example, sequences int, d Drawing,
+	f func(ctx context.Context, l *Slot, at, n int) error) error {
+	c := r.engine.Config
+	if c.Chunks == nil {
+		return r.forEachPass(ctx, wholeModel, d.Mode, plannedExamples(examples),
+			func(ctx context.Context, l *Slot, at, n int) error {
+				l.batch.pack(c, sequences, examples[at:at+n], d, l.Packers)
+				return f(ctx, l, at, n)
+			})
+	}
+	if d.Mode != InferMode && d.Mode != LossMode {
+		return errNoExplanations
+	}
+	local := d
+	local.Mode = InferMode
+	documents, err := r.documents(ctx, examples, sequences, local)
+	if err != nil {
+		return err
+	}
+	return r.forEachPass(ctx, documentStage, d.Mode, plannedDocuments(c, documents),
+		func(ctx context.Context, l *Slot, at, n int) error {
+			l.batch.packDocuments(c, sequences, documents[at:at+n], d)
+			return f(ctx, l, at, n)
+		})
+}

@@ -1,0 +1,78 @@
+package model
+
+import (
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// stage is the part of the model that a pass computes.
+type stage uint8
+
+const (
+	wholeModel    stage = iota
+	localStage          // embedding, local layers and exports of a model of chunks
+	documentStage       // the other layers, readout and head of a model of chunks
+)
+
+// stages returns the stages of a model in their order.
+func stages(c *config.Config) []stage {
+	if c.Chunks == nil {
+		return []stage{wholeModel}
+	}
+	return []stage{localStage, documentStage}
+}
+
+// layers returns the range of the layers that the stage computes.
+func (s stage) layers(c *config.Config) (from, to int) {
+	switch s {
+	case localStage:
+		return 0, c.Chunks.Layers
+	case documentStage:
+		return c.Chunks.Layers, c.NumLayers
+	}
+	return 0, c.NumLayers
+}
+
+// sequences returns the number of sequences of an example.
+func (s stage) sequences(c *config.Config) int {
+	if s == localStage {
+		return 1 // a chunk
+	}
+	return c.Sequences()
+}
+
+// poolingSamples returns the number of tokens of a sequence that a pooling samples.
+func (s stage) poolingSamples(c *config.Config) int {
+	if s == localStage {
+		return c.Chunks.Exports
+	}
+	return c.PoolingSamples
+}
+
+// stageInput returns the rows that the stage's first layer reads.
+func (m *emitter) stageInput(pass *recordedPass) *tensor.Tensor {
+	if m.shape.stage == documentStage {
+		pass.Features = m.Input("rows", tensor.Tokens, m.shape.Tokens, m.config.HiddenSize)
+		return pass.Features
+	}
+	return m.embed(pass)
+}
+
+// stageInputBackward records the gradient of the exported rows, or of the embedding's weights.
+func (m *emitter) stageInputBackward(pass *recordedPass, dx *tensor.Tensor) {
+	if m.shape.stage == documentStage {
+		pass.rowsGradient = dx
+		m.Keep(dx)
+		return
+	}
+	m.embedBackward(pass, dx)
+}
+
+// zeroUnassigned clears the gradients of the parameters of other stages.
+func (m *emitter) zeroUnassigned() {
+	for _, p := range m.params.List {
+		if !m.assigned[p.Name] {
+			m.Launch(tensor.Zero{Y: m.gradient(p.Name)})
+		}
+	}
+}
