@@ -61,6 +61,14 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// MinLength returns the minimum number of tokens in a chunk that is not the last of a document.
+func (c Config) MinLength() int {
+	if c.Rule == Fixed {
+		return c.Average
+	}
+	return c.Average / 4
+}
+
 // MaxLength returns the maximum number of tokens in a chunk.
 func (c Config) MaxLength() int {
 	if c.Rule == Fixed {
@@ -89,7 +97,7 @@ func NewCutter(c Config, vocab int) *Cutter {
 		for v := range k.gear {
 			k.gear[v] = gear(uint32(v))
 		}
-		k.minLength, k.shift = c.Average/4, 64-bits.TrailingZeros(uint(c.Average))
+		k.minLength, k.shift = c.MinLength(), 64-bits.TrailingZeros(uint(c.Average))
 	}
 	return k
 }

@@ -22,15 +22,13 @@ func (c *Config) validateChunks() error {
 	if k == nil {
 		return nil
 	}
-	if err := (chunk.Config{Rule: chunk.Rule(k.Rule), Average: k.Average}).Validate(); err != nil {
+	cuts := chunk.Config{Rule: chunk.Rule(k.Rule), Average: k.Average}
+	if err := cuts.Validate(); err != nil {
 		return err
 	}
 	// Every chunk but the last then exports the same number of rows, so that differences of row
 	// indices are distances in the document.
-	shortest := k.Average
-	if chunk.Rule(k.Rule) == chunk.Content {
-		shortest /= 4
-	}
+	shortest := cuts.MinLength()
 	switch {
 	case k.Exports < 1 || k.Exports > shortest:
 		return bad("chunks: exports", k.Exports, fmt.Sprintf("1 to %d, the tokens of the shortest chunk", shortest))

@@ -202,7 +202,11 @@ func (a *accumulator) microBatches(ctx context.Context, group []*model.Slot, t *
 		}
 		l.LossFactors, l.Weight = factors, a.weight
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case a.engine.Config.Chunks != nil:
+		err = a.documents(ctx, group, examples, results, d)
+	default:
 		err = model.RunTogether(ctx, group, examples, results, d)
 	}
 	for i := 0; i < len(group) && err == nil; i++ {

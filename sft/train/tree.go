@@ -43,6 +43,13 @@ func (b *blocks) take() (tensor.Memory, error) {
 	return b.engine.Allocate(b.words)
 }
 
+// add adds the block term to the block sum.
+func (b *blocks) add(ctx context.Context, sum, term tensor.Memory) error {
+	var mem tensor.Binding
+	mem[tensor.Gradients], mem[tensor.Partial] = sum, term
+	return b.merge.Run(ctx, mem, 0, 1)
+}
+
 // keep returns a block that its slot keeps: release does not free it.
 func (b *blocks) keep() (tensor.Memory, error) {
 	m, err := b.take()
@@ -106,9 +113,7 @@ func (t *tree) add(ctx context.Context, n distributed.Node, sum tensor.Memory) e
 		if n.Index%2 == 1 {
 			left, right = other, sum
 		}
-		var mem tensor.Binding
-		mem[tensor.Gradients], mem[tensor.Partial] = left, right
-		err := t.merge.Run(ctx, mem, 0, 1)
+		err := t.blocks.add(ctx, left, right)
 		t.release(right)
 		if err != nil {
 			t.release(left)

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/chunk"
 	"github.com/sftseq/sftseq/internal/philox"
@@ -23,9 +24,9 @@ type Document struct {
 	rows    [2][]float32 // rows of the first and the second sequence, row-major
 }
 
-// newCutter returns the cutter of a model of chunks.
-func newCutter(c *config.Config) *chunk.Cutter {
-	return chunk.NewCutter(chunk.Config{Rule: chunk.Rule(c.Chunks.Rule), Average: c.Chunks.Average}, c.VocabSize)
+// chunkConfig returns the rule for cuts of a model of chunks.
+func chunkConfig(c *config.Config) chunk.Config {
+	return chunk.Config{Rule: chunk.Rule(c.Chunks.Rule), Average: c.Chunks.Average}
 }
 
 // pieces cuts the sequences of examples into chunks: pieces[i] has the chunks of sequence
@@ -80,11 +81,7 @@ func (l *Slot) exports(ctx context.Context, pieces []Piece, d Drawing) ([][]floa
 	if err != nil {
 		return nil, err
 	}
-	end := len(p.Program.Segments)
-	if d.Mode.backward() {
-		end = p.Program.SegmentIndex(exportsBackward)
-	}
-	if err := p.Run(ctx, l.Memory, 0, end); err != nil {
+	if err := p.Run(ctx, l.Memory, 0, p.forwardSegments()); err != nil {
 		return nil, err
 	}
 	return p.exports.read(&l.batch, l.Memory[tensor.Arena])
@@ -92,11 +89,8 @@ func (l *Slot) exports(ctx context.Context, pieces []Piece, d Drawing) ([][]floa
 
 // documents computes the exports of all chunks of examples with this number of sequences.
 func (r *Runner) documents(ctx context.Context, examples []seq.Example, sequences int, d Drawing) ([]Document, error) {
-	var all []Piece
 	cut := r.engine.pieces(examples, sequences, d)
-	for _, pieces := range cut {
-		all = append(all, pieces...)
-	}
+	all := slices.Concat(cut...)
 	rows := make([][]float32, len(all))
 	err := r.forEachPass(ctx, localStage, d.Mode, plannedPieces(all),
 		func(ctx context.Context, l *Slot, at, n int) error {
@@ -107,16 +101,21 @@ func (r *Runner) documents(ctx context.Context, examples []seq.Example, sequence
 	if err != nil {
 		return nil, err
 	}
+	return join(examples, cut, rows), nil
+}
+
+// join returns the documents of examples whose sequences have the chunks cut, with the exported rows
+// of each chunk.
+func join(examples []seq.Example, cut [][]Piece, rows [][]float32) []Document {
 	out := make([]Document, len(examples))
+	sequences := len(cut) / len(examples)
 	for i, pieces := range cut {
 		x := &out[i/sequences]
 		x.example = examples[i/sequences]
-		for range pieces {
-			x.rows[i%sequences] = append(x.rows[i%sequences], rows[0]...)
-			rows = rows[1:]
-		}
+		x.rows[i%sequences] = slices.Concat(rows[:len(pieces)]...)
+		rows = rows[len(pieces):]
 	}
-	return out, nil
+	return out
 }
 
 // errNoExplanations is the error for modes that models of chunks do not have.

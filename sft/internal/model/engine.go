@@ -65,7 +65,7 @@ func NewEngine(c *config.Config, weights []float32, d any) (*Engine, error) {
 		packers: 1, passes: map[passKey]*preparedPass{}, Memory: map[tensor.Memory]bool{},
 		Limits: map[PassKind]*PassLimits{}}
 	if c.Chunks != nil {
-		e.cutter = newCutter(c)
+		e.cutter = chunk.NewCutter(chunkConfig(c), c.VocabSize)
 	}
 	if _, ok := tensor.Capability[tensor.OwnMemory](device); ok {
 		e.packers = runtime.GOMAXPROCS(0)
@@ -236,6 +236,8 @@ type Result struct {
 	NGrams               sparse.Gradient     // gradient of the embeddings of n-grams, after a backward pass
 	Explanations         []ExplainedSequence // one per sequence, in ExplainMode
 	Hidden               [][][]float32       // rows of each layer per sequence, in HiddenMode
+	localDeadRows        []int64             // DeadRows of local layers, until they are complete
+	rowsGradient         []float32           // gradient of the exported rows, after a backward pass of documents
 }
 
 // run computes the packed batch and downloads the results.
@@ -267,7 +269,10 @@ func (l *Slot) results(p *preparedPass, b *packed) (*Result, error) {
 		return x, tensor.Download(arena, t, x)
 	}
 	var err error
-	pooled, logits := objectiveOf(c).read(p.recordedPass, b)
+	pooled, logits := 0, 0
+	if b.stage != localStage {
+		pooled, logits = objectiveOf(c).read(p.recordedPass, b)
+	}
 	if pooled > 0 {
 		if r.Pooled, err = download(p.Pooled, pooled); err != nil {
 			return nil, err
@@ -289,6 +294,11 @@ func (l *Slot) results(p *preparedPass, b *packed) (*Result, error) {
 			return nil, err
 		}
 		r.DeadRows = append(r.DeadRows, int64(n[0]))
+	}
+	if p.rowsGradient != nil {
+		if r.rowsGradient, err = download(p.rowsGradient, int(b.counts.Tokens)); err != nil {
+			return nil, err
+		}
 	}
 	if p.Loss != nil {
 		losses := make([]float32, len(b.label))

@@ -80,6 +80,15 @@ func (e *exports) backward() *tensor.Tensor {
 	return dx
 }
 
+// forwardSegments returns the number of segments to compute for the outputs: in the local stage
+// those before the backward pass, whose inputs depend on the outputs, otherwise all.
+func (p *recordedPass) forwardSegments() int {
+	if p.exports == nil || p.exports.dduplet == nil {
+		return len(p.Program.Segments)
+	}
+	return p.Program.SegmentIndex(exportsBackward)
+}
+
 // exportOffset returns the input for the first sampled row of each chunk, nil without exports.
 func (p *recordedPass) exportOffset() *tensor.Tensor {
 	if p.exports == nil {

@@ -70,7 +70,8 @@ func LargestMicroBatch(lengths []int32, count int) (tokens, examples int) {
 func PassWords(c *config.Config, params *config.Parameters, device tensor.Device, mode PassMode, tokens, examples,
 	edges int) (words int, err error) {
 	for _, s := range stages(c) {
-		n, err := passWords(c, params, device, PassKind{s, mode}, tokens, examples, edges)
+		tokens, items := s.planned(c, tokens, examples)
+		n, err := passWords(c, params, device, PassKind{s, mode}, tokens, items, edges)
 		if err != nil {
 			return 0, err
 		}

@@ -76,3 +76,18 @@ func (m *emitter) zeroUnassigned() {
 		}
 	}
 }
+
+// planned returns the maximum numbers of tokens and of items (examples, or chunks) of a pass that
+// computes examples with this number of tokens.
+func (s stage) planned(c *config.Config, tokens, examples int) (rows, items int) {
+	if s == wholeModel {
+		return tokens, examples
+	}
+	lengths := chunkConfig(c)
+	chunks := tokens/lengths.MinLength() + examples*c.Sequences() // each document may end with a shorter chunk
+	if s == documentStage {
+		return chunks * (c.Chunks.Exports + 1), examples
+	}
+	rows = min(tokens, MicroBatchTokens-1+lengths.MaxLength())
+	return rows, min(chunks, rows)
+}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -48,13 +49,24 @@ func (l *Slot) Diagnose(ctx context.Context, examples []seq.Example, d Drawing) 
 	if name, bad := l.nonFiniteWeight(); bad {
 		return name, nil
 	}
-	p, err := l.Load(l.engine.Config.Sequences(), examples, d)
+	if l.engine.Config.Chunks != nil {
+		name, err = l.diagnoseChunks(ctx, examples, d)
+	} else {
+		l.batch.pack(l.engine.Config, l.engine.Config.Sequences(), examples, d, l.Packers)
+		name, err = l.inspect(ctx, d)
+	}
+	return cmp.Or(name, "unknown"), err
+}
+
+// inspect computes the packed batch launch by launch and returns the name of the first tensor with a
+// value that is not finite, or "".
+func (l *Slot) inspect(ctx context.Context, d Drawing) (name string, err error) {
+	p, err := l.upload(d)
 	if err != nil {
 		return "", err
 	}
-	name = "unknown"
 	counts := l.batch.counts.Words()
-	err = p.Inspect(ctx, l.Memory, 0, len(p.Program.Segments), func(k tensor.Kernel) error {
+	err = p.Inspect(ctx, l.Memory, 0, p.forwardSegments(), func(k tensor.Kernel) error {
 		for _, t := range tensor.Writes(k) {
 			// The entries of a table after the longest sequence are not initialised.
 			if _, table := k.(tensor.Sinusoid); table || t.Region != tensor.Arena || t.Int {

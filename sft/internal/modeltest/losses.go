@@ -41,6 +41,23 @@ func (r Reference) Differences(loss func() float64) map[string][]float64 {
 	return out
 }
 
+// Derivative returns the derivative of a loss along a direction of a parameter, by a central
+// difference.
+func (r Reference) Derivative(name string, direction []float64, loss func() float64) float64 {
+	const h = 1e-5
+	w := r.Weights[name]
+	kept := slices.Clone(w)
+	at := func(h float64) float64 {
+		for i, v := range kept {
+			w[i] = v + h*direction[i]
+		}
+		return loss()
+	}
+	out := (at(h) - at(-h)) / (2 * h)
+	copy(w, kept)
+	return out
+}
+
 // FillMaskLoss returns the mean loss of the masked tokens of the examples, and their number.
 func (r Reference) FillMaskLoss(examples []seq.Example) (mean float64, tokens int) {
 	for _, e := range examples {
