@@ -59,7 +59,8 @@ func testChunkLogitsAlone(t *testing.T, devices ...tensor.Device) {
 		for _, d := range devices {
 			for i, out := range modeltest.Score(t, modeltest.NewScorerOf(t, m, d), examples) {
 				if !slices.Equal(out.Logits, want[i].Logits) {
-					t.Errorf("%s, %s, example %d: %v in a batch, %v alone", name, d.Name(), i, out.Logits, want[i].Logits)
+					t.Errorf("%s, %s, example %d: %v in a batch, %v alone", name, d.Name(), i, out.Logits,
+						want[i].Logits)
 				}
 			}
 		}

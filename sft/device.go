@@ -27,6 +27,12 @@ func PlannedBytes(c *Config, training bool, batch, length, slots int) (int64, er
 // and edges is planned.
 func PlannedTokens(tokens, edges int) int { return model.PlannedTokens(tokens, edges) }
 
+// PassBytes returns the memory of the largest pass of a model for this number of tokens and examples
+// without the weights: activations and inputs, and with training also the backward pass.
+func PassBytes(c *Config, training bool, tokens, examples int) (int64, error) {
+	return model.PassBytes(c, training, tokens, examples)
+}
+
 // Program is the recorded pass of a model: kernel launches over tensors in an arena. Devices of
 // package device run programs.
 type Program interface {
@@ -34,7 +40,7 @@ type Program interface {
 	Bytes() int64
 }
 
-// Record records the forward pass of a model for this number of tokens and sequences, and with
+// Record records the forward pass of a model without chunks for this number of tokens and sequences, and with
 // training also the backward pass.
 func Record(c *Config, training bool, tokens, sequences int) (Program, error) {
 	p, err := model.RecordProgram(c, training, tokens, sequences)

@@ -128,11 +128,11 @@ type cost struct {
 func costAt(m *sft.Model, length int) (cost, error) {
 	out := cost{Length: length, Operations: operations(m.Config, length)}
 	for training, bytes := range map[bool]*int64{false: &out.Infer, true: &out.Train} {
-		p, err := sft.Record(m.Config, training, length, m.Config.Sequences())
+		n, err := sft.PassBytes(m.Config, training, length, 1)
 		if err != nil {
 			return cost{}, err
 		}
-		*bytes = p.Bytes()
+		*bytes = n
 	}
 	return out, nil
 }
@@ -155,10 +155,45 @@ func parameterParts(m *sft.Model) (parts []part) {
 }
 
 // operations returns the multiply-adds of a forward pass per token. Operations per sampled token
-// are divided among all tokens.
+// are divided among all tokens. With chunks, the exported rows of a chunk of average length are
+// divided among its tokens.
 func operations(c *sft.Config, length int) []part {
+	parts := layerOperations(c, length, c.NumLayers)
+	if k := c.Chunks; k != nil {
+		chunk := min(length, k.Average)
+		rowsPerToken := float64(min(k.Exports, chunk)+1) / float64(chunk)
+		rows := max(1, int(rowsPerToken*float64(length)))
+		parts = layerOperations(c, chunk, k.Layers)
+		for i, p := range layerOperations(c, rows, c.NumLayers-k.Layers) {
+			parts[i].count += rowsPerToken * p.count
+		}
+		parts = append(parts, operationCount{"exports", 2 * float64(c.HiddenSize), false})
+	}
+	parts = append(parts, operationCount{"head", c.HeadOperations(length), false})
+	var out []part
+	total := 0.0
+	for _, p := range parts {
+		if p.name == "convolutions" && len(c.Convolutions) == 0 || p.attends && !c.HasAttention() {
+			continue
+		}
+		out = append(out, part{p.name, int(p.count + .5)})
+		total += p.count
+	}
+	return append(out, part{"total", int(total + .5)})
+}
+
+// operationCount is the number of multiply-adds of a part of the model per token.
+type operationCount struct {
+	name    string
+	count   float64
+	attends bool // part of attention
+}
+
+// layerOperations returns the multiply-adds of a number of layers per token of sequences of this
+// length.
+func layerOperations(c *sft.Config, length, layerCount int) []operationCount {
 	n, k := float64(length), float64(min(c.NumSampledTokens, length))
-	d, h, layers := float64(c.HiddenSize), float64(c.NumHeads), float64(c.NumLayers)
+	d, h, layers := float64(c.HiddenSize), float64(c.NumHeads), float64(layerCount)
 	relative := 0.0
 	if c.Relative != "none" {
 		// The table f has n entries and the table g 2n, each for the factor and the summand. Each
@@ -169,29 +204,14 @@ func operations(c *sft.Config, length int) []part {
 	for _, v := range c.Convolutions {
 		taps += float64(v.KernelSize)
 	}
-	parts := []struct {
-		name    string
-		count   float64
-		attends bool // part of attention
-	}{
+	return []operationCount{
 		{"convolutions", layers * d * taps, false},
 		{"sampler", layers * d, true},
 		{"projections", layers * (2*d*d + (2*d*d+d*h)*k/n), true},
 		{"attention", layers * 2 * k * d, true},
 		{"relative", relative, true},
 		{"mlp", layers * 2 * d * float64(c.IntermediateSize), false},
-		{"head", c.HeadOperations(length), false},
 	}
-	var out []part
-	total := 0.0
-	for _, p := range parts {
-		if p.name == "convolutions" && taps == 0 || p.attends && !c.HasAttention() {
-			continue
-		}
-		out = append(out, part{p.name, int(p.count + .5)})
-		total += p.count
-	}
-	return append(out, part{"total", int(total + .5)})
 }
 
 // write formats the information as text.

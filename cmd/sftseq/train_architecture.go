@@ -111,6 +111,12 @@ func modelUsage(c *cli.Context, err error) error {
 		flag = "--input-window"
 	case "input_window_tail":
 		flag = "--input-window: tail"
+	case "chunks":
+		flag = "--chunks"
+	case "chunks.exports":
+		flag = "--chunk-exports"
+	case "chunks.layers":
+		flag = "--local-layers"
 	}
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
 		if f.key == bad.Key {

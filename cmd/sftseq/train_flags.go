@@ -193,6 +193,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 				"convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none"),
 			word("ngrams",
 				"embed n-grams beside tokens: tokens:1-2:2^18 or bytes:3-6+2:2^20 (lengths, slots), or none")),
+		chunkFlags(task),
 		newArchitectureFlags(task, architectureFlags, presetDefault),
 		newArchitectureFlags(task, maskFlags, "from the data"),
 		newArchitectureFlags(task, regressionFlags, "smooth_l1"),
@@ -238,7 +239,7 @@ func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
 	if c.IsSet("hidden") && !c.IsSet("sinusoid-dim") {
 		m.SinusoidDim = m.HiddenSize
 	}
-	return nil
+	return applyChunkFlags(c, m)
 }
 
 // applyTrainFlag applies one flag to the settings or the configuration.

@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,6 +40,9 @@ var covered = map[string][]string{
 // checkCovered returns an error that names all keys and values of a configuration that exports do
 // not support.
 func checkCovered(c *sft.Config) error {
+	if c.Chunks != nil {
+		return errors.New("exports do not support models of chunks (train without --chunks)")
+	}
 	text, err := json.Marshal(c)
 	if err != nil {
 		return err

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/sftseq/sftseq/internal/chunk"
 )
@@ -31,9 +34,9 @@ func (c *Config) validateChunks() error {
 	shortest := cuts.MinLength()
 	switch {
 	case k.Exports < 1 || k.Exports > shortest:
-		return bad("chunks: exports", k.Exports, fmt.Sprintf("1 to %d, the tokens of the shortest chunk", shortest))
+		return bad("chunks.exports", k.Exports, fmt.Sprintf("1 to %d, the tokens of the shortest chunk", shortest))
 	case k.Layers < 1 || k.Layers >= c.NumLayers:
-		return bad("chunks: layers", k.Layers,
+		return bad("chunks.layers", k.Layers,
 			fmt.Sprintf("1 to %d: the document encoder has the remaining layers of %d", c.NumLayers-1, c.NumLayers))
 	case c.HasFeatures():
 		return bad("chunks", "tokens with features", "tokens with ids")
@@ -43,4 +46,22 @@ func (c *Config) validateChunks() error {
 		return bad("chunks", "input_window", "no input_window: the model reads whole documents")
 	}
 	return nil
+}
+
+// ParseChunks parses the rule and the average of chunks: AVERAGE or fixed:AVERAGE. The text none
+// returns nil.
+func ParseChunks(text string) (*Chunks, error) {
+	if text == "none" {
+		return nil, nil
+	}
+	rule, number := string(chunk.Content), text
+	if rest, fixed := strings.CutPrefix(text, string(chunk.Fixed)+":"); fixed {
+		rule, number = string(chunk.Fixed), rest
+	}
+	average, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, errors.New("expected none, AVERAGE or fixed:AVERAGE in tokens, for example 1024")
+	}
+	k := &Chunks{Rule: rule, Average: average}
+	return k, chunk.Config{Rule: chunk.Rule(k.Rule), Average: k.Average}.Validate()
 }

@@ -73,10 +73,11 @@ func TestChunkGradients(t *testing.T) {
 					for i, u := range directions[p.Name] {
 						got, size := 0.0, 0.0
 						for j, v := range m.Parameters.Slice(g, p) {
-							got += float64(v) / float64(b.divisor) * u[j]
-							size += float64(v) / float64(b.divisor) * float64(v) / float64(b.divisor)
+							v := float64(v) / float64(b.divisor)
+							got, size = got+v*u[j], size+v*v
 						}
-						if expected := want.derivatives[p.Name][i]; !(math.Abs(got-expected) <= 1e-3*math.Sqrt(size)+1e-6) {
+						expected := want.derivatives[p.Name][i]
+						if !(math.Abs(got-expected) <= 1e-3*math.Sqrt(size)+1e-6) {
 							t.Errorf("%s: %s: derivative %g, expected %g", mode, p.Name, got, expected)
 						}
 					}

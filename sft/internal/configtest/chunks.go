@@ -23,7 +23,9 @@ func ChunkConfigs() map[string]*config.Config {
 		c.NumSampledTokens, c.Relative = 0, config.NoRelation
 		c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
 	})
-	add("max pooling", config.Classification, func(c *config.Config) { c.Pooling, c.PoolingSamples = config.MaxPooling, 7 })
+	add("max pooling", config.Classification, func(c *config.Config) {
+		c.Pooling, c.PoolingSamples = config.MaxPooling, 7
+	})
 	add("n-grams", config.Classification, func(c *config.Config) { c.NGrams = TokenNGrams() })
 	return out
 }

@@ -43,7 +43,8 @@ func (e *Engine) pieces(examples []seq.Example, sequences int, d Drawing) [][]Pi
 		cutter := *e.cutter // shares only the table of the hash
 		for n, length := range cutter.Lengths(tokens) {
 			address := philox.Counter(uint32(n), tower, 0, philox.StreamChunk, x.Index, 0)
-			out[i] = append(out[i], Piece{tokens: tokens[:length], index: philox.Words(d.Seed, address)[0], tower: tower})
+			index := philox.Words(d.Seed, address)[0]
+			out[i] = append(out[i], Piece{tokens: tokens[:length], index: index, tower: tower})
 			tokens = tokens[length:]
 		}
 	}

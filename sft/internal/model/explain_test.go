@@ -14,7 +14,8 @@ func TestExplainMemory(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumSampledTokens = 1024
 	words := func(tokens int) int {
-		p := must.Get(newPass(c, NewParameters(c), wholeModel.shapeFor(c, tokens, 1, c.NumSampledTokens, 0), ExplainMode))(t)
+		shape := wholeModel.shapeFor(c, tokens, 1, c.NumSampledTokens, 0)
+		p := must.Get(newPass(c, NewParameters(c), shape, ExplainMode))(t)
 		return p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs)
 	}
 	const n = 1 << 16

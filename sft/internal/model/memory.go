@@ -65,8 +65,27 @@ func LargestMicroBatch(lengths []int32, count int) (tokens, examples int) {
 	return min(MicroBatchTokens-1+longest, count*longest), min(count, MicroBatchTokens/shortest+1)
 }
 
+// PassBytes returns the memory in bytes of the largest pass for this number of tokens and examples
+// without the weights.
+func PassBytes(c *config.Config, training bool, tokens, examples int) (int64, error) {
+	mode := InferMode
+	if training {
+		mode = TrainMode
+	}
+	if c.Chunks == nil {
+		p, err := RecordProgram(c, training, tokens, examples*c.Sequences())
+		if err != nil {
+			return 0, err
+		}
+		return p.Bytes(), nil
+	}
+	words, err := PassWords(c, NewParameters(c), nil, mode, tokens, examples, 0)
+	return WordBytes * int64(words), err
+}
+
 // PassWords returns the memory in words of a pass with up to this number of tokens, examples and
-// edges. For a device with its own memory it includes scratch memory.
+// edges: of the larger one for a model of chunks, whose documents take two passes. For a device with
+// its own memory it includes scratch memory.
 func PassWords(c *config.Config, params *config.Parameters, device tensor.Device, mode PassMode, tokens, examples,
 	edges int) (words int, err error) {
 	for _, s := range stages(c) {
@@ -83,7 +102,8 @@ func PassWords(c *config.Config, params *config.Parameters, device tensor.Device
 func passWords(c *config.Config, params *config.Parameters, device tensor.Device, kind PassKind, tokens, examples,
 	edges int) (int, error) {
 	sequences := examples * kind.stage.sequences(c)
-	p, err := newPass(c, params, kind.stage.shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens), edges), kind.Mode)
+	shape := kind.stage.shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens), edges)
+	p, err := newPass(c, params, shape, kind.Mode)
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -83,6 +84,10 @@ type recordedPass struct {
 // RecordProgram records the forward pass of a model for this number of tokens and sequences, and
 // with training also the backward pass.
 func RecordProgram(c *config.Config, training bool, tokens, sequences int) (*tensor.Program, error) {
+	if c.Chunks != nil {
+		return nil, errors.New("a model of chunks has a program for chunks and another for documents, " +
+			"expected a model without chunks")
+	}
 	mode := InferMode
 	if training {
 		mode = TrainMode

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// TestTrainChunks trains a fusion with a model of chunks, repeats the printed settings, and uses the
+// model with the commands that support it.
+func TestTrainChunks(t *testing.T) {
+	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")
+	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	out := at("run")
+	flags := []string{"train", "custom", "--data", data, "--device", "cpu", "--hidden", "8", "--steps", "20",
+		"--chunks", "32", "--out", out}
+	output := done(t, "", append(flags, "--stop-at", "9")...)
+	contains(t, output, " --chunks 32 ")
+	done(t, "", append(flags, "--resume")...)
+	whole := at("whole")
+	done(t, "", slices.Concat(flags[:len(flags)-1], []string{whole})...)
+	sameFusion(t, whole, out, "lexical")
+	member := filepath.Join(out, "lexical")
+	m := must.Get(sft.Load(member))(t)
+	equal(t, *m.Config.Chunks, config.Chunks{Rule: "content", Average: 32, Exports: 4, Layers: 1})
+	contains(t, done(t, "", "eval", "--model", out, "--data", data), "sum")
+	contains(t, done(t, "", "info", "--model", member), "exports", "1048576")
+	const row = `{"id":"x","text":"a good film of this time, and a moving story with wonderful people in it"}`
+	contains(t, done(t, row, "predict", "--model", member), `"label":`)
+	contains(t, done(t, row, "embed", "--model", member), `"embedding":`)
+	refuse(t, exitError, "a model of chunks has no explanations or hidden states of its tokens", row,
+		"predict", "--model", member, "--explain")
+	for _, format := range []string{"onnx", "pytorch"} {
+		refuse(t, exitError, "exports do not support models of chunks", "", "export", format, "--model", member,
+			"--output", at(format))
+	}
+	first := []string{"train", "custom", "--data", data, "--out", at("refused"), "--members", "sft"}
+	refuseAll(t, exitUsage, first, []refusal{
+		{"--chunk-exports belongs to --chunks", []string{"--chunk-exports", "3"}},
+		{"--local-layers belongs to --chunks", []string{"--local-layers", "1"}},
+		{"expected none, AVERAGE or fixed:AVERAGE in tokens, for example 1024", []string{"--chunks", "x"}},
+		{"expected a power of two", []string{"--chunks", "60"}},
+		{"--chunk-exports 61: expected 1 to 60", []string{"--chunks", "fixed:60", "--chunk-exports", "61"}},
+		{"--local-layers 2: expected 1 to 1", []string{"--chunks", "64", "--local-layers", "2", "--layers", "2"}},
+		{"--chunks input_window: expected no input_window", []string{"--chunks", "64", "--input-window", "9"}},
+	})
+}
