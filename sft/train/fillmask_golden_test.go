@@ -69,9 +69,12 @@ func TestGoldenLosses(t *testing.T) {
 		for name, change := range multiLabelFolders {
 			writeMultiLabel(t, filepath.Join(modeltest.GoldenDir, name), change)
 		}
+		for name, change := range chunkFolders {
+			writeChunks(t, filepath.Join(modeltest.GoldenDir, name), change)
+		}
 	}
 	configtest.OnEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds",
-		"max_pooling", "graphs", "ngrams", "ngrams_bytes"},
+		"max_pooling", "graphs", "ngrams", "ngrams_bytes", "chunks"},
 		func(t *testing.T, name string, device tensor.Device) {
 			m, examples := modeltest.LoadGolden(t, name)
 			var want struct {

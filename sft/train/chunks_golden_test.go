@@ -1,0 +1,35 @@
+package train
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// chunkFolders lists the golden folders of models of chunks: "chunks" holds logits and gradients, the
+// other folder training steps.
+var chunkFolders = map[string]func(c *config.Config){
+	"chunks": func(c *config.Config) {
+		c.Chunks = &config.Chunks{Rule: "content", Average: 16, Exports: 3, Layers: 1}
+	},
+	"train_chunks": func(c *config.Config) {
+		c.NormPosition, c.DropToken = "post", 0.2
+		c.Chunks = &config.Chunks{Rule: "fixed", Average: 16, Exports: 4, Layers: 1}
+	},
+}
+
+// writeChunks writes a golden folder with results of the float64 reference.
+func writeChunks(t *testing.T, dir string, change func(c *config.Config)) {
+	c := configtest.GoldenConfig(config.Classification)
+	c.NumLayers = 2
+	change(c)
+	examples := goldenSequences()
+	random := rand.New(rand.NewPCG(9, 2))
+	for i := range examples {
+		examples[i].Label = random.Int32N(int32(c.NumLabels))
+	}
+	writeGolden(t, dir, c, examples, modeltest.Reference.ClassificationLoss)
+}
