@@ -50,7 +50,11 @@ func testChunkLogitsAlone(t *testing.T, devices ...tensor.Device) {
 			continue // every configuration compiles its own programs
 		}
 		m := modeltest.RandomModel(c, 3)
-		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 1, 90, 5000, 17, 3000)
+		lengths := []int{1, 90, 5000, 17, 3000}
+		if len(devices) == 1 {
+			lengths = lengths[:2]
+		}
+		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), lengths...)
 		var want []sft.Output
 		s := modeltest.NewScorerOf(t, m, devices[0])
 		for _, e := range examples {
@@ -92,4 +96,77 @@ func TestChunkRefusals(t *testing.T) {
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 90)
 	must.Fail(t, "a model of chunks has no explanations")(s.Explain(t.Context(), examples))
 	must.Fail(t, "a model of chunks has no explanations")(s.HiddenStates(t.Context(), examples))
+}
+
+// TestChunkEdits edits a document at random and checks that its logits have the bits of a computation
+// without the exports of earlier versions, also if the cache holds only part of them.
+func TestChunkEdits(t *testing.T) { configtest.OnEveryKind(t, testChunkEdits) }
+
+func testChunkEdits(t *testing.T, devices ...tensor.Device) {
+	edits, length := 100, 20_000
+	if len(devices) == 1 { // Vulkan takes long
+		edits, length = 10, 3000
+	}
+	c := configtest.ChunkConfigs()["content"]
+	c.Chunks.Average = 64
+	m := modeltest.RandomModel(c, 3)
+	scratch := modeltest.NewScorerOf(t, m, devices[0])
+	const all, some = 1 << 20, 5000
+	scorers := map[int64]*sft.Scorer{all: modeltest.NewScorerOf(t, m, devices[0]),
+		some: modeltest.NewScorerOf(t, m, devices[len(devices)-1])}
+	for limit, s := range scorers {
+		s.CacheExports(limit)
+	}
+	random := rand.New(rand.NewPCG(2, 6))
+	tokens := func(n int) (out []int32) {
+		for range n {
+			out = append(out, random.Int32N(int32(c.VocabSize)))
+		}
+		return out
+	}
+	document := tokens(length)
+	for range edits {
+		from := random.IntN(len(document))
+		to := min(len(document), from+random.IntN(3)*random.IntN(50))
+		document = slices.Replace(slices.Clone(document), from, to, tokens(random.IntN(3)*random.IntN(50))...)
+		want := must.Get(scratch.Classify(t.Context(), document))(t)
+		for limit, s := range scorers {
+			if got := must.Get(s.Classify(t.Context(), document))(t); !slices.Equal(got.Logits, want.Logits) {
+				t.Fatalf("cache of %d bytes: logits %v after an edit, %v from scratch", limit, got.Logits, want.Logits)
+			}
+		}
+	}
+	chunks := float64(length) / 64
+	computed, reused := scorers[all].ChunkCounts()
+	if perEdit := (float64(computed) - chunks) / float64(edits); !(perEdit < 20) || reused == 0 {
+		t.Errorf("%.1f chunks computed per edit of about %.0f, %d reused", perEdit, chunks, reused)
+	}
+	if again, _ := scorers[some].ChunkCounts(); again <= computed {
+		t.Errorf("a cache of %d bytes computed %d chunks, one of %d bytes %d", some, again, all, computed)
+	}
+	if computed, _ := scratch.ChunkCounts(); computed != 0 {
+		t.Errorf("%d chunks counted without a cache", computed)
+	}
+}
+
+// TestChunkCacheShared checks that documents share the exports of equal chunks, and that both
+// sequences of a pair do.
+func TestChunkCacheShared(t *testing.T) {
+	c := configtest.ChunkConfigs()["pairs"]
+	m := modeltest.RandomModel(c, 3)
+	s := modeltest.NewTestScorer(t, m)
+	s.CacheExports(1 << 20)
+	e := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 2000)[0]
+	want := modeltest.Score(t, modeltest.NewTestScorer(t, m), []seq.Example{{A: e.A, B: e.A}})[0]
+	modeltest.Score(t, s, []seq.Example{e})
+	before, _ := s.ChunkCounts()
+	got := modeltest.Score(t, s, []seq.Example{{A: e.A, B: e.A}, {A: e.A, B: e.A}})
+	if after, _ := s.ChunkCounts(); after != before {
+		t.Errorf("%d chunks were computed again", after-before)
+	}
+	for _, o := range got {
+		if !slices.Equal(o.Logits, want.Logits) {
+			t.Errorf("logits %v, without a cache %v", o.Logits, want.Logits)
+		}
+	}
 }

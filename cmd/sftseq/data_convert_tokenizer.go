@@ -62,7 +62,7 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 func readTokenizer(dir string) ([]byte, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found a file (read a "+
-			"tokenizer.json with --tokenizer hf:%s)", dir, shellQuote(dir))
+			"tokenizer.json with --tokenizer hf:FILE)", dir)
 	}
 	for _, name := range []string{"config.json", seq.ManifestName} {
 		path := filepath.Join(dir, name)

@@ -91,14 +91,7 @@ func (l *Slot) exports(ctx context.Context, pieces []Piece, d Drawing) ([][]floa
 // documents computes the exports of all chunks of examples with this number of sequences.
 func (r *Runner) documents(ctx context.Context, examples []seq.Example, sequences int, d Drawing) ([]Document, error) {
 	cut := r.engine.pieces(examples, sequences, d)
-	all := slices.Concat(cut...)
-	rows := make([][]float32, len(all))
-	err := r.forEachPass(ctx, localStage, d.Mode, plannedPieces(all),
-		func(ctx context.Context, l *Slot, at, n int) error {
-			exports, err := l.exports(ctx, all[at:at+n], d)
-			copy(rows[at:], exports)
-			return err
-		})
+	rows, err := r.exportRows(ctx, slices.Concat(cut...), d)
 	if err != nil {
 		return nil, err
 	}

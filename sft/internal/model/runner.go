@@ -18,7 +18,8 @@ type Runner struct {
 	engine *Engine
 	shares int64 // the runner has 1/shares of the device's memory; 0 means 1
 	slots  chan *Slot
-	urgent chan *Slot // slots for urgent passes; nil if the device is not preemptive
+	cache  *exportCache // nil without a cache
+	urgent chan *Slot   // slots for urgent passes; nil if the device is not preemptive
 }
 
 // OpenRunner copies weights to a device. The runner uses 1/shares of the device's memory.

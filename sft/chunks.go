@@ -1,0 +1,28 @@
+package sft
+
+// CacheExports makes a scorer of models of chunks keep the exported rows of chunks, up to this number
+// of bytes, so that later calls compute only chunks that differ. Results have the same bits. It does
+// nothing for other models. No call may be running.
+func (s *Scorer) CacheExports(limit int64) {
+	var cached []*Scorer
+	for _, member := range append([]*Scorer{s}, s.others...) {
+		if member.runner != nil && member.Config().Chunks != nil {
+			cached = append(cached, member)
+		}
+	}
+	for _, member := range cached {
+		member.runner.CacheExports(limit / int64(len(cached)))
+	}
+}
+
+// ChunkCounts returns the number of chunks that were computed since [Scorer.CacheExports], and of
+// chunks whose exports were already known.
+func (s *Scorer) ChunkCounts() (computed, reused int64) {
+	for _, member := range append([]*Scorer{s}, s.others...) {
+		if member.runner != nil {
+			c, r := member.runner.ChunkCounts()
+			computed, reused = computed+c, reused+r
+		}
+	}
+	return computed, reused
+}

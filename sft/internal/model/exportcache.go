@@ -1,0 +1,153 @@
+package model
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"sync"
+)
+
+// exportCache keeps the exported rows of chunks by the hash of their tokens. It drops the chunks that
+// were not used for the longest time. A cryptographic hash is necessary, because different clients
+// of a server share the cache. It is safe for concurrent use.
+type exportCache struct {
+	mu       sync.Mutex
+	limit    int64 // maximum of bytes
+	bytes    int64
+	entries  map[chunkKey]*list.Element // values are *cachedExports
+	order    list.List                  // most recently used first
+	computed int64
+	reused   int64
+}
+
+// chunkKey is the SHA-256 of a chunk's tokens.
+type chunkKey [sha256.Size]byte
+
+func keyOf(tokens []int32) (key chunkKey) {
+	h := sha256.New()
+	var block [4096]byte
+	for len(tokens) > 0 {
+		n := min(len(tokens), len(block)/4)
+		for i, token := range tokens[:n] {
+			v := uint32(token)
+			block[4*i], block[4*i+1], block[4*i+2], block[4*i+3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
+		}
+		h.Write(block[:4*n])
+		tokens = tokens[n:]
+	}
+	h.Sum(key[:0])
+	return key
+}
+
+// cachedExports is an entry of the cache.
+type cachedExports struct {
+	key  chunkKey
+	rows []float32
+}
+
+// entryBytes is the memory of an entry without its rows: key, list element and a slot of the map.
+const entryBytes = 200
+
+func newExportCache(limit int64) *exportCache {
+	return &exportCache{limit: limit, entries: map[chunkKey]*list.Element{}}
+}
+
+// get returns the exported rows of a chunk, or nil.
+func (c *exportCache) get(key chunkKey) []float32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[key]
+	if !ok {
+		return nil
+	}
+	c.reused++
+	c.order.MoveToFront(e)
+	return e.Value.(*cachedExports).rows
+}
+
+// add adds the computed rows of a chunk.
+func (c *exportCache) add(key chunkKey, rows []float32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.computed++
+	if _, ok := c.entries[key]; ok { // computed by a concurrent call, too
+		return
+	}
+	c.entries[key] = c.order.PushFront(&cachedExports{key, rows})
+	c.bytes += sizeOf(rows)
+	for c.bytes > c.limit && c.order.Len() > 0 {
+		e := c.order.Remove(c.order.Back()).(*cachedExports)
+		delete(c.entries, e.key)
+		c.bytes -= sizeOf(e.rows)
+	}
+}
+
+func sizeOf(rows []float32) int64 { return entryBytes + WordBytes*int64(len(rows)) }
+
+// CacheExports keeps the exported rows of chunks, up to this number of bytes, for the next calls.
+// Results have the same bits. No call may be running.
+func (r *Runner) CacheExports(limit int64) {
+	if r.engine.cutter != nil {
+		r.cache = newExportCache(limit)
+	}
+}
+
+// ChunkCounts returns the numbers of chunks that were computed, and whose exports were in the cache.
+func (r *Runner) ChunkCounts() (computed, reused int64) {
+	if r.cache == nil {
+		return 0, 0
+	}
+	r.cache.mu.Lock()
+	defer r.cache.mu.Unlock()
+	return r.cache.computed, r.cache.reused
+}
+
+// exportRows returns the exported rows of each chunk. It computes equal chunks once, and none whose
+// rows are in the cache.
+func (r *Runner) exportRows(ctx context.Context, pieces []Piece, d Drawing) ([][]float32, error) {
+	if r.cache == nil {
+		return r.computeExports(ctx, pieces, d)
+	}
+	keys := make([]chunkKey, len(pieces))
+	InParallel(r.threads(ctx, 1), len(pieces), func(_, i int) { keys[i] = keyOf(pieces[i].tokens) })
+	rows := make([][]float32, len(pieces))
+	first := map[chunkKey]int{} // index in missing
+	var missing []Piece
+	for i, key := range keys {
+		if _, ok := first[key]; ok {
+			continue
+		}
+		if rows[i] = r.cache.get(key); rows[i] == nil {
+			first[key] = len(missing)
+			missing = append(missing, pieces[i])
+		}
+	}
+	computed, err := r.computeExports(ctx, missing, d)
+	if err != nil {
+		return nil, err
+	}
+	for key, i := range first {
+		r.cache.add(key, computed[i])
+	}
+	for i, key := range keys {
+		if rows[i] == nil {
+			rows[i] = computed[first[key]]
+		}
+	}
+	return rows, nil
+}
+
+// computeExports computes the exported rows of each chunk.
+func (r *Runner) computeExports(ctx context.Context, pieces []Piece, d Drawing) ([][]float32, error) {
+	rows := make([][]float32, len(pieces))
+	err := r.forEachPass(ctx, localStage, d.Mode, plannedPieces(pieces),
+		func(ctx context.Context, l *Slot, at, n int) error {
+			exports, err := l.exports(ctx, pieces[at:at+n], d)
+			copy(rows[at:], exports)
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
