@@ -1,9 +1,9 @@
 package sft
 
 // CacheExports makes a scorer of models of chunks keep the exported rows of chunks, up to this number
-// of bytes, so that later calls compute only chunks that differ. Results have the same bits. It does
-// nothing for other models. No call may be running.
-func (s *Scorer) CacheExports(limit int64) {
+// of bytes, so that later calls compute only chunks that differ. Results have the same bits. It returns
+// false for other models. No call may be running.
+func (s *Scorer) CacheExports(limit int64) bool {
 	var cached []*Scorer
 	for _, member := range append([]*Scorer{s}, s.others...) {
 		if member.runner != nil && member.Config().Chunks != nil {
@@ -13,6 +13,7 @@ func (s *Scorer) CacheExports(limit int64) {
 	for _, member := range cached {
 		member.runner.CacheExports(limit / int64(len(cached)))
 	}
+	return cached != nil
 }
 
 // ChunkCounts returns the number of chunks that were computed since [Scorer.CacheExports], and of

@@ -44,12 +44,18 @@ type served struct {
 	config *sft.Config
 	parser *requests.Parser // parses single sequences and pairs
 	failed atomic.Bool      // the device is lost
+	chunks bool             // the model reads chunks, whose exports are cached
 }
+
+// cacheShare is the divisor of --max-memory for the exports of chunks, which the server keeps in
+// addition to it.
+const cacheShare = 8
 
 func (s *Server) newServed(m *Model) *served {
 	c := m.Scorer.Config()
 	x := &served{Model: batching.Model{Scorer: m.Scorer, Release: m.Release}, loaded: m, task: m.Task, config: c,
 		parser: requests.NewParser(c, m.Dir, "", 1, 2)}
+	x.chunks = m.Scorer.CacheExports(s.options.MaxMemory / cacheShare)
 	x.parser.RecordOffsets = m.Task.HasPositions()
 	x.Lost = func(err error) error { return s.deviceLost(x, err) }
 	return x

@@ -124,12 +124,24 @@ var indexValues = []value{
 		}},
 }
 
+// chunkValues are the additional metrics of a server with a model of chunks.
+var chunkValues = []value{
+	{"chunks_computed_total", "Chunks of documents computed.", prometheus.CounterValue,
+		func(x *stats) float64 { return float64(x.Chunks.Computed) }},
+	{"chunks_reused_total", "Chunks of documents whose exports were kept.", prometheus.CounterValue,
+		func(x *stats) float64 { return float64(x.Chunks.Reused) }},
+}
+
 // values returns the metrics of this server.
 func (c collector) values() []value {
-	if c.server.index == nil {
-		return values
+	out := values
+	if c.server.index != nil {
+		out = slices.Concat(out, indexValues)
 	}
-	return slices.Concat(values, indexValues)
+	if c.server.current().chunks {
+		out = slices.Concat(out, chunkValues)
+	}
+	return out
 }
 
 var errorsDesc = prometheus.NewDesc(namespace+"_errors_total", "Errors by code.", []string{"code"}, nil)
@@ -146,8 +158,9 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 }
 
 func (c collector) Collect(ch chan<- prometheus.Metric) {
+	metrics := c.values()
 	x := c.server.stats()
-	for _, v := range c.values() {
+	for _, v := range metrics {
 		ch <- prometheus.MustNewConstMetric(describe(v.name, v.help), v.kind, v.read(&x))
 	}
 	for code, n := range x.Errors {
