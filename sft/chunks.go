@@ -1,7 +1,7 @@
 package sft
 
-// CacheExports makes a scorer of models of chunks keep the exported rows of chunks, up to this number
-// of bytes, so that later calls compute only chunks that differ. Results have the same bits. It returns
+// CacheExports makes a scorer of models of chunks keep the exported rows of chunks, at most this many
+// bytes. Later calls then compute only chunks that differ, and results have the same bits. It returns
 // false for other models. No call may be running.
 func (s *Scorer) CacheExports(limit int64) bool {
 	var cached []*Scorer

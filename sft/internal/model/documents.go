@@ -98,8 +98,8 @@ func (r *Runner) documents(ctx context.Context, examples []seq.Example, sequence
 	return join(examples, cut, rows), nil
 }
 
-// join returns the documents of examples whose sequences have the chunks cut, with the exported rows
-// of each chunk.
+// join returns the documents of examples whose sequences have the chunks cut. rows has the exported
+// rows of each chunk.
 func join(examples []seq.Example, cut [][]Piece, rows [][]float32) []Document {
 	out := make([]Document, len(examples))
 	sequences := len(cut) / len(examples)

@@ -8,8 +8,8 @@ import (
 )
 
 // exportCache keeps the exported rows of chunks by the hash of their tokens. It drops the chunks that
-// were not used for the longest time. A cryptographic hash is necessary, because different clients
-// of a server share the cache. It is safe for concurrent use.
+// were not used for the longest time. The hash is cryptographic, because different clients of a
+// server share the cache. It is safe for concurrent use.
 type exportCache struct {
 	mu       sync.Mutex
 	limit    int64 // maximum of bytes

@@ -80,8 +80,8 @@ func (e *exports) backward() *tensor.Tensor {
 	return dx
 }
 
-// forwardSegments returns the number of segments to compute for the outputs: in the local stage
-// those before the backward pass, whose inputs depend on the outputs, otherwise all.
+// forwardSegments returns the number of segments to compute for the outputs. In the local stage they
+// end before the backward pass, whose inputs depend on the outputs.
 func (p *recordedPass) forwardSegments() int {
 	if p.exports == nil || p.exports.dduplet == nil {
 		return len(p.Program.Segments)
