@@ -10,9 +10,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestArranged checks that flags may follow arguments, and that flags keep their values and their
-// order.
-func TestArranged(t *testing.T) {
+// TestArrangeArguments checks that flags may follow arguments, and that flags keep their values and
+// their order.
+func TestArrangeArguments(t *testing.T) {
 	for typed, want := range map[string]string{
 		"":                                             "",
 		"version":                                      "version",
@@ -65,7 +65,7 @@ func TestFlagsAfterArguments(t *testing.T) {
 	line := writeText(t, filepath.Join(t.TempDir(), "x.jsonl"), `{"tokens":[1,2]}`)
 	if a, b := succeed(t, "", "predict", line, "--model", goldenPath("pre")),
 		succeed(t, "", "predict", "--model", goldenPath("pre"), line); a != b || a == "" {
-		t.Errorf("%s, want %s", a, b)
+		t.Errorf("flags after the file: got %s; flags before the file: got %s", a, b)
 	}
 	refuse(t, exitUsage, "unknown flag --verfy. Did you mean --verify? See sftseq data info --help", "",
 		"data", "info", dir, "--verfy")
@@ -119,8 +119,8 @@ func TestModelForms(t *testing.T) {
 	check(nil, newApp().Commands)
 }
 
-// TestGivenAgain checks the warning about a flag that occurs several times with different values.
-func TestGivenAgain(t *testing.T) {
+// TestRepeatedFlag checks the warning about a flag that occurs several times with different values.
+func TestRepeatedFlag(t *testing.T) {
 	dir := t.TempDir()
 	table := writeText(t, filepath.Join(dir, "t.csv"), "a,b,c\nx,y,z\n")
 	for _, c := range []struct {
@@ -134,7 +134,7 @@ func TestGivenAgain(t *testing.T) {
 		if got := strings.Count(output,
 			"warning: --text is given several times: only its last value is used\n"); got != c.want ||
 			strings.Count(output, "several times") != c.want {
-			t.Errorf("%q: %s", c.flags, output)
+			t.Errorf("%q: got %s, want %d warnings", c.flags, output, c.want)
 		}
 	}
 }

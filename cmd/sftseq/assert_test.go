@@ -24,12 +24,12 @@ func noFile(t *testing.T, path string) {
 	}
 }
 
-// await polls a condition until it is true. After limit it fails the test and prints shown.
-func await(t testing.TB, limit time.Duration, condition func() bool, shown any) {
+// await polls a condition until it is true. After limit it fails the test and prints details.
+func await(t testing.TB, limit time.Duration, condition func() bool, details any) {
 	t.Helper()
 	for end := time.Now().Add(limit); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the condition is still false after %v: %.2000s", limit, fmt.Sprint(shown))
+			t.Fatalf("the condition is still false after %v: %.2000s", limit, fmt.Sprint(details))
 		}
 	}
 }
@@ -79,10 +79,10 @@ func hasPrefix(t *testing.T, text, prefix string) {
 	}
 }
 
-// equal checks that got and want are equal. The values in of identify the test case in the message.
-func equal[T any](t testing.TB, got, want T, of ...any) {
+// equal checks that got and want are equal. The message names the test case by the labels.
+func equal[T any](t testing.TB, got, want T, labels ...any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%v: %+v, expected %+v", of, got, want)
+		t.Errorf("%v: got %+v, want %+v", labels, got, want)
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // request sends an HTTP request and returns the status and the body of the response.
-func (s attackedProcess) request(client *http.Client, path, token, body string) (status int, answer []byte, err error) {
+func (s attackedProcess) request(client *http.Client, path, token, body string) (status int,
+	responseBody []byte, err error) {
 	r, err := http.NewRequest("POST", "http://"+s.web+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -22,11 +23,12 @@ func (s attackedProcess) request(client *http.Client, path, token, body string) 
 		return 0, nil, err
 	}
 	defer response.Body.Close()
-	answer, err = io.ReadAll(response.Body)
-	return response.StatusCode, answer, err
+	responseBody, err = io.ReadAll(response.Body)
+	return response.StatusCode, responseBody, err
 }
 
-// honestHTTP does the same as honest over HTTP, on one connection.
+// honestHTTP sends n short texts over one HTTP connection, with a pause after each response, and
+// returns the latency of each request.
 func honestHTTP(tb testing.TB, server attackedProcess, n int) []time.Duration {
 	tb.Helper()
 	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
@@ -34,9 +36,9 @@ func honestHTTP(tb testing.TB, server attackedProcess, n int) []time.Duration {
 	waits := make([]time.Duration, n)
 	for i := range waits {
 		began := time.Now()
-		status, answer, err := server.request(client, "/classify", httpToken, fmt.Sprintf(`{"text":%q}`, shortText))
+		status, response, err := server.request(client, "/classify", httpToken, fmt.Sprintf(`{"text":%q}`, shortText))
 		if err != nil || status != 200 {
-			tb.Fatalf("the honest client got %d %.300s, %v", status, answer, err)
+			tb.Fatalf("the honest client: got status %d, response %.300s, error %v", status, response, err)
 		}
 		waits[i] = time.Since(began)
 		time.Sleep(20 * time.Millisecond)

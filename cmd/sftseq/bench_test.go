@@ -99,8 +99,8 @@ func TestBenchModelJSON(t *testing.T) {
 			t.Errorf("unexpected result: %+v", r)
 		}
 		if r.Operations <= 0 || r.Ceiling <= 0 || r.Ceiling > 1 {
-			t.Errorf("%v operations per token, want more than 0; %v of peak, want at most 1", r.Operations,
-				r.Ceiling)
+			t.Errorf("got %v operations per token, want more than 0; got %v of the peak rate, want at most 1",
+				r.Operations, r.Ceiling)
 		}
 	}
 }
@@ -287,6 +287,6 @@ func TestBenchRuntimeReport(t *testing.T) {
 		t.Errorf("%s", table)
 	}
 	if lines := len(b.chart().Series); lines != 3 {
-		t.Errorf("%d lines, expected two of SFT and one of vanilla", lines)
+		t.Errorf("got %d lines in the chart, want two lines of SFT and one line of vanilla attention", lines)
 	}
 }

@@ -33,7 +33,7 @@ func TestBrokenModels(t *testing.T) {
 		return func(h map[string]any) { h[name].(map[string]any)["shape"] = dims }
 	}
 	for _, c := range []struct {
-		what string
+		name string
 		edit func(config, weights []byte) ([]byte, []byte)
 		want []string
 	}{
@@ -71,7 +71,7 @@ func TestBrokenModels(t *testing.T) {
 			return bytes.Replace(c, []byte(`"hidden_size": 32`), []byte(`"hidden_size": 16000000`), 1), w
 		}, []string{"model.safetensors", "bytes, expected at least", "by config.json"}},
 	} {
-		t.Run(c.what, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			model := editedModel(t, "pre", c.edit)
 			for _, want := range c.want {
 				refuse(t, 1, want, `{"tokens":[1]}`, "predict", "--model", model)
@@ -120,9 +120,9 @@ func TestGradsRefuses(t *testing.T) {
 	absent := filepath.Join(dir, "absent", "grads.safetensors")
 	refuse(t, 1, absent, `{"tokens":[1],"label":1}`, "grads", "--model", goldenPath("pre"),
 		"--input", "-", "--output", absent)
-	left, err := filepath.Glob(filepath.Join(dir, "*grads*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("files left: %v, %v; want none", left, err)
+	remaining, err := filepath.Glob(filepath.Join(dir, "*grads*"))
+	if err != nil || len(remaining) > 0 {
+		t.Errorf("got output files %v, error %v; want no file after errors", remaining, err)
 	}
 	noFile(t, output)
 }

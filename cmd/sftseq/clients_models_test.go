@@ -19,11 +19,11 @@ func clientModels(t *testing.T) string {
 	for _, m := range must.Get(os.ReadDir(golden))(t) {
 		must.Succeed(t, os.Symlink(filepath.Join(golden, m.Name()), filepath.Join(dir, m.Name())))
 	}
-	for name, of := range map[string]string{"parts": "clouds", "nodes": "graphs"} {
-		m := must.Get(sft.Load(goldenPath(of)))(t)
+	for name, base := range map[string]string{"parts": "clouds", "nodes": "graphs"} {
+		m := must.Get(sft.Load(goldenPath(base)))(t)
 		c := *m.Config
 		c.Task, c.LabelNames, c.NumLabels = config.Tagging, []string{"mug/body", "mug/handle"}, 2
-		if of == "graphs" {
+		if base == "graphs" {
 			c.LabelNames = []string{"acid", "other"}
 		}
 		must.Succeed(t, os.Mkdir(filepath.Join(dir, name), 0o777))

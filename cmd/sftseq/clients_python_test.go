@@ -34,7 +34,7 @@ func TestPythonClient(t *testing.T) {
 			t.Errorf("error %v, output:\n%s", err, errs)
 		}
 	})
-	t.Run("tests of a clone", func(t *testing.T) { // the variables are not set
+	t.Run("tests of a clone", func(t *testing.T) { // without SFTSEQ_PROGRAM and SFTSEQ_GOLDEN
 		testenv.NeedPrograms(t, "go")
 		_, errs, err := runClient(t, "", []string{"env", "PYTHONDONTWRITEBYTECODE=1", "python3"}, "-m", "unittest",
 			"discover", "-s", filepath.Join(source, "tests"), "-k", "classify_returns", "-k", "tags_return")

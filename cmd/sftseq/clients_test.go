@@ -84,7 +84,7 @@ func TestLibrary(t *testing.T) {
 	}
 	for _, last := range [][]string{steps[1], steps[3]} {
 		if accuracy, err := strconv.ParseFloat(last[2], 64); err != nil || last[1] != "240" || accuracy < 90 {
-			t.Errorf("%s, expected 90%% after 240 steps", last[0])
+			t.Errorf("last evaluation: got %q, want at least 90%% accuracy after 240 steps", last[0])
 		}
 	}
 }
@@ -166,10 +166,10 @@ func untilListening(t *testing.T, c *exec.Cmd) (log string) {
 // lines.
 func wantTable(t *testing.T, model, lines string) string {
 	t.Helper()
-	_, answers, _ := program(strings.NewReader(lines), "predict", "--model", model)
+	_, replies, _ := program(strings.NewReader(lines), "predict", "--model", model)
 	want := filepath.Base(model) +
 		": classification, labels 0 1 2 3 4 5 6 7 8 9, up to 4096 tokens\nid\tlabel\tprobability\tlength\n"
-	for _, r := range replyLines(t, answers) {
+	for _, r := range replyLines(t, replies) {
 		id := strings.Trim(string(r.ID), `"`)
 		if r.Error != nil {
 			want += fmt.Sprintf("%s\terror\t%s\n", id, r.Error.Message)

@@ -23,7 +23,7 @@ func TestTypeScriptClient(t *testing.T) {
 	if passed := regexp.MustCompile(`(?m)^# pass (\d+)$`).FindStringSubmatch(out); passed == nil || passed[1] == "0" {
 		t.Errorf("no test ran\n%s", out)
 	}
-	t.Run("of a clone", func(t *testing.T) { // the variables are not set
+	t.Run("of a clone", func(t *testing.T) { // without SFTSEQ_PROGRAM and SFTSEQ_GOLDEN
 		testenv.NeedPrograms(t, "npm", "go")
 		out := client(t, "", []string{"npm", "test", "--prefix", source, "--"}, "--test-reporter=tap",
 			"--test-name-pattern", "^(classify and embed return|tag of clouds)")

@@ -53,24 +53,24 @@ func TestAbsentClasses(t *testing.T) {
 	equal(t, untrained, 1)
 	writeClouds(t, pins, "header", 20)
 	if _, errs := convertedClouds(t, from, "--val-part", "0", "--test-part", "0"); strings.Contains(errs, "warning") {
-		t.Errorf("unexpected errs:\n%s", errs)
+		t.Errorf("unexpected warnings:\n%s", errs)
 	}
 	if _, errs := convertedClouds(t, from, "--val-part", "0", "--test-part", "0.1"); strings.Contains(errs, "split "+
 		"val") ||
 		strings.Contains(errs, "split test") {
-		t.Errorf("unexpected errs:\n%s", errs)
+		t.Errorf("unexpected warnings:\n%s", errs)
 	}
 	board := filepath.Join(from, "board")
 	writeClouds(t, board, "b", 1)
 	if _, errs := convertedClouds(t, from, "--seed", "1"); !strings.Contains(errs,
 		"warning: 1 of 2 classes have no row in test, so it does not measure them: board\n") {
-		t.Errorf("unexpected errs:\n%s", errs)
+		t.Errorf("unexpected warnings:\n%s", errs)
 	}
 	must.Succeed(t, os.RemoveAll(board))
 	writeClouds(t, filepath.Join(from, "test/board"), "b", 1)
 	if _, errs := convertedClouds(t, from); !strings.Contains(errs,
 		"warning: 1 of 2 classes have no row in train, so models cannot learn them: board\n") {
-		t.Errorf("unexpected errs:\n%s", errs)
+		t.Errorf("unexpected warnings:\n%s", errs)
 	}
 }
 

@@ -44,9 +44,9 @@ func TestCloudParts(t *testing.T) {
 	checkSimple(t, out, model, data, simpleTagsLine)
 	val := decode[task.TagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
 		"--device", "cpu", "--json"))
-	if reached := fmt.Sprintf("instance IoU %.4f, class IoU %.4f over 12 rows, the best so far", val.Parts.InstanceIoU,
-		val.Parts.ClassIoU); !strings.Contains(errs, reached) {
-		t.Errorf("expected eval's result %s in the output of training\n%s", reached, errs)
+	if bestSoFar := fmt.Sprintf("instance IoU %.4f, class IoU %.4f over 12 rows, the best so far",
+		val.Parts.InstanceIoU, val.Parts.ClassIoU); !strings.Contains(errs, bestSoFar) {
+		t.Errorf("expected eval's result %s in the output of training\n%s", bestSoFar, errs)
 	}
 	type mistake struct {
 		Row              uint32
@@ -70,8 +70,8 @@ func TestCloudParts(t *testing.T) {
 			"--device", "vulkan", "--json"))
 		if math.Abs(other.Loss-result.Loss) > 1e-3 ||
 			math.Abs(other.Parts.InstanceIoU-result.Parts.InstanceIoU) > 0.05 {
-			t.Errorf("loss %v and instance IoU %v, on the CPU %v and %v", other.Loss, other.Parts.InstanceIoU,
-				result.Loss, result.Parts.InstanceIoU)
+			t.Errorf("on Vulkan: loss %v and instance IoU %v; on the CPU: loss %v and instance IoU %v", other.Loss,
+				other.Parts.InstanceIoU, result.Loss, result.Parts.InstanceIoU)
 		}
 	})
 
@@ -167,7 +167,7 @@ func TestPartsExample(t *testing.T) {
 	_, section, _ := strings.Cut(readText(t, "../../docs/data-clouds-graphs.md"), "\n### Parts of shapes\n")
 	_, commands, _ := strings.Cut(section, "```sh\n")
 	commands, _, _ = strings.Cut(commands, "```")
-	less := map[string][]string{"generate": {"--train", "40", "--val", "8", "--test", "4", "--points", "16"},
+	smallerFlags := map[string][]string{"generate": {"--train", "40", "--val", "8", "--test", "4", "--points", "16"},
 		"shape-parts": {"--epochs", "1", "--device", "cpu"}}
 	dir, output := t.TempDir(), ""
 	for line := range strings.Lines(commands) {
@@ -179,12 +179,12 @@ func TestPartsExample(t *testing.T) {
 					args[i] = filepath.Join(dir, word)
 				}
 			}
-			args = append(args, less[args[1]]...)
+			args = append(args, smallerFlags[args[1]]...)
 			out, _ := exits(t, exitOK, input, args...)
 			input, output = out, out
 		}
 	}
 	if strings.Count(output, `"tags":["`) != 3 || strings.Count(output, `"length":16}`) != 3 {
-		t.Errorf("the last command: %s", output)
+		t.Errorf("the last command: got %s, want 3 replies with tags and length 16", output)
 	}
 }

@@ -76,10 +76,10 @@ func checkServeAsPredict(t *testing.T, dir, path string) {
 				method, unlabelled(t, line))
 		}
 	}
-	answers := strings.Split(strings.TrimSpace(succeed(t, requests, "serve", "--model", dir, "--log", "error")), "\n")
+	responses := strings.Split(strings.TrimSpace(succeed(t, requests, "serve", "--model", dir, "--log", "error")), "\n")
 	embedded := strings.Split(strings.TrimSpace(succeed(t, string(text), "embed", "--model", dir)), "\n")
 	found := map[string]bool{}
-	for _, a := range answers {
+	for _, a := range responses {
 		if _, result, ok := strings.Cut(a, `"result":{`); ok {
 			found[strings.TrimSuffix(result, "}}")] = true
 		}
@@ -87,7 +87,7 @@ func checkServeAsPredict(t *testing.T, dir, path string) {
 	for i, line := range append(strings.Split(strings.TrimSpace(predicted), "\n"), embedded...) {
 		_, rest, _ := strings.Cut(line, ",") // after the id
 		if !found[strings.TrimSuffix(rest, "}")] {
-			t.Errorf("line %d: expected the response %s in\n%s", i, rest, answers)
+			t.Errorf("line %d: expected the response %s in\n%s", i, rest, responses)
 		}
 	}
 	contains(t, failing(t, "", "serve", "--model", dir, "--index", filepath.Join(t.TempDir(), "index")),
@@ -107,13 +107,14 @@ func unlabelled(t *testing.T, line string) string {
 	return string(out)
 }
 
-// checkReportPictures checks that a report has pictures of rows with their captions.
-func checkReportPictures(t *testing.T, dir, below string) {
+// checkReportPictures checks that the report about the run in dir has pictures of rows with the
+// caption.
+func checkReportPictures(t *testing.T, dir, caption string) {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), "report.html")
 	done(t, "", "report", "--out", page, dir)
 	text := must.Get(os.ReadFile(page))(t)
-	contains(t, string(text), below, `aria-label="layer 1 sampled"`)
+	contains(t, string(text), caption, `aria-label="layer 1 sampled"`)
 }
 
 // TestAugmentedClouds checks that a run that rotates, scales and shifts its clouds resumes with the
@@ -140,7 +141,7 @@ func TestAugmentedClouds(t *testing.T) {
 	whole := weights(false, augmented...)
 	equal(t, weights(true, augmented...), whole)
 	if weights(false) == whole || weights(false, "--point-rotation", "z") == whole {
-		t.Error("runs without augmentation have the same weights")
+		t.Error("a run without augmentation, or with rotation alone, has the weights of the augmented run")
 	}
 	for want, flags := range map[string][]string{
 		`--point-scale "2": expected MIN:MAX`:                           {"--point-scale", "2"},

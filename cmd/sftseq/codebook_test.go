@@ -35,8 +35,8 @@ func chirp(from, to float64) string {
 }
 
 // TestTrainSounds checks that train custom starts from the embeddings of the codebook that data
-// convert has learned, by default and by flag. Normally distributed embeddings, and the embeddings
-// of another model, differ.
+// convert has trained, by default and with --embedding-init codebook. --embedding-init normal and
+// --init-from start from other embeddings.
 func TestTrainSounds(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "sounds"), 0o777))
@@ -75,8 +75,9 @@ func TestTrainSounds(t *testing.T) {
 	equal(t, must.Get(train.LoadCheckpoint(filepath.Join(dir, "from")))(t).Settings.EmbeddingInit, "")
 }
 
-// TestConvertRates checks that data convert learns from the most frequent sampling rate, even if
-// the first file has another rate, and that it warns if it leaves out more files than it keeps.
+// TestConvertRates checks that data convert trains the codebook on files with the most frequent
+// sampling rate, even if the first file has another rate. It also checks the warning if more files
+// are left out than kept.
 func TestConvertRates(t *testing.T) {
 	dir := t.TempDir()
 	sounds := filepath.Join(dir, "sounds")
@@ -91,12 +92,12 @@ func TestConvertRates(t *testing.T) {
 		return exits(t, 0, "", "data", "convert", "--from", sounds, "--to", filepath.Join(dir, to), "--tokenizer",
 			"audio-vq:4", "--no-baselines")
 	}
-	_, errs := convert("most")
+	_, errs := convert("mixed-rates")
 	contains(t, errs, "1 of 10 rows left out", "expected a sampling rate of 8000 Hz, found 44100 Hz")
 	notContains(t, errs, "warning: 1 of 10")
 	for n := range 11 {
 		writeText(t, filepath.Join(sounds, "up", fmt.Sprintf("z%d.wav", n)), "RIFF")
 	}
-	_, errs = convert("few")
+	_, errs = convert("mostly-malformed")
 	contains(t, errs, "warning: 12 of 21 rows were left out, so the data set has only 9")
 }

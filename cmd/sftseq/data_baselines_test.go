@@ -95,7 +95,7 @@ func TestTaskBaselines(t *testing.T) {
 		equal(t, readText(t, filepath.Join(with, name)), readText(t, filepath.Join(without, name)), name)
 	}
 	if later := mustRunData(t, "baselines", "--data", without); !strings.HasSuffix(out, later) || later == "" {
-		t.Errorf("%q later, expected the end of %q", later, out)
+		t.Errorf("data baselines printed %q, want the last lines of data generate: %q", later, out)
 	}
 	equal(t, readText(t, filepath.Join(with, baseline.FileName)),
 		readText(t, filepath.Join(without, baseline.FileName)))

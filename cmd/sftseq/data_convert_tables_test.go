@@ -188,7 +188,7 @@ func TestConvertSplitColumn(t *testing.T) {
 			"--split: keep the existing splits with --split-column split\n", path, first)
 		if _, _, errs := converted(t, "--from", path, "--text", "text", "--label", "label"); strings.Contains(errs,
 			"has a column split") != (first != "") || first != "" && !strings.Contains(errs, want) {
-			t.Errorf("%s: %q, expected %q", path, errs, want)
+			t.Errorf("%s: got warnings %q, want %q", path, errs, want)
 		}
 	}
 	set := writeText(t, filepath.Join(dir, "set.csv"), "text,label,the set\na,x,train\nb,y,\nc,x,Testing\n")
@@ -202,7 +202,7 @@ func TestConvertSplitColumn(t *testing.T) {
 	} {
 		errs := warned(t, "--from", path, "--text", "text", "--label", "label")
 		if strings.Contains(errs, "has a column") != (want != "") || !strings.Contains(errs, want) {
-			t.Errorf("%s: %q, expected %q", path, errs, want)
+			t.Errorf("%s: got warnings %q, want %q", path, errs, want)
 		}
 	}
 	for _, flags := range [][]string{{"--label", "label", "--split-column", "split"}, {"--label", "split"},

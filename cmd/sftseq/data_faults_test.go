@@ -35,27 +35,27 @@ func TestForceSurvivesFailingCalls(t *testing.T) {
 	for n, found := 1, true; found; n++ {
 		dir := filepath.Join(t.TempDir(), "data")
 		succeed(t, "", convert(oldTable, dir)...)
-		calls, which := 0, ""
+		calls, failedCall := 0, ""
 		restore := atomicfile.Intercept(func(call, path string) error {
 			if calls++; calls != n {
 				return nil
 			}
-			which = call + " " + filepath.Base(path)
+			failedCall = call + " " + filepath.Base(path)
 			return fmt.Errorf("%s: injected", call)
 		})
 		status, _, message := program(strings.NewReader(""), convert(newTable, dir)...)
 		restore()
-		if found = which != ""; !found {
+		if found = failedCall != ""; !found {
 			break
 		}
-		linked := strings.HasPrefix(which, "link ") // a copy replaces the link
+		linked := strings.HasPrefix(failedCall, "link ") // a copy replaces the link
 		if (status == 0) != linked || !linked && !strings.Contains(message, "injected") {
-			t.Errorf("%s: status %d, message %q", which, status, message)
+			t.Errorf("%s: status %d, message %q", failedCall, status, message)
 		}
 		failed++
 		d, err := seq.OpenDataset(dir)
 		if err != nil {
-			t.Errorf("%s: %v", which, err)
+			t.Errorf("%s: %v", failedCall, err)
 			continue
 		}
 		rows := int64(0)
@@ -63,12 +63,12 @@ func TestForceSurvivesFailingCalls(t *testing.T) {
 			rows += split.Rows
 		}
 		if len(d.Manifest.Splits) != 3 || rows != 40 && rows != 80 {
-			t.Errorf("%s: %d rows in %d splits, expected the 40 of the old or the 80 of the new data set in 3",
-				which, rows, len(d.Manifest.Splits))
+			t.Errorf("%s: got %d rows in %d splits, want 40 rows (old data set) or 80 rows (new data set) in 3 splits",
+				failedCall, rows, len(d.Manifest.Splits))
 		}
-		must.Check(t, d.Verify(), which)
+		must.Check(t, d.Verify(), failedCall)
 		succeed(t, "", convert(newTable, dir)...)
-		must.Check(t, must.Get(seq.OpenDataset(dir))(t).Verify(), which)
+		must.Check(t, must.Get(seq.OpenDataset(dir))(t).Verify(), failedCall)
 	}
 	if failed < 12 {
 		t.Errorf("%d calls failed in turn, expected at least 12: three splits and a manifest", failed)
@@ -90,12 +90,12 @@ func TestForceKeepsForeignTokenizer(t *testing.T) {
 			"--tokenizer", "hf:" + file, "--force", "--no-baselines"}
 	}
 	first, second := tokenizer("first.json", `{"aba":0,"u":1}`), tokenizer("second.json", `{"u":0,"bab":1}`)
-	there := writeText(t, filepath.Join(to, "tokenizer.json"), "of another program")
+	existing := writeText(t, filepath.Join(to, "tokenizer.json"), "of another program")
 	refuse(t, exitError, "tokenizer.json: found a different tokenizer that is not part of a data set", "",
 		convert(first)...)
-	equal(t, readText(t, there), "of another program")
-	must.Succeed(t, os.Remove(there))
+	equal(t, readText(t, existing), "of another program")
+	must.Succeed(t, os.Remove(existing))
 	exits(t, exitOK, "", convert(first)...)
 	exits(t, exitOK, "", convert(second)...)
-	equal(t, readText(t, there), readText(t, second))
+	equal(t, readText(t, existing), readText(t, second))
 }

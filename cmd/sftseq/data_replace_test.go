@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestForceKeepsTheOld checks that a failed conversion leaves the data set unchanged.
-func TestForceKeepsTheOld(t *testing.T) {
+// TestForceKeepsOldData checks that a failed conversion with --force leaves the data set unchanged.
+func TestForceKeepsOldData(t *testing.T) {
 	dir, from := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	expression := "( ( ( [MAX 4 ) 2 ) ] )"
 	for _, split := range []string{"train", "val", "test"} {
@@ -34,9 +34,9 @@ func TestForceKeepsTheOld(t *testing.T) {
 	}
 }
 
-// TestTwoGenerate checks that one of several concurrent programs generates a missing data set, and
-// that the other programs wait and use it.
-func TestTwoGenerate(t *testing.T) {
+// TestConcurrentGenerate checks that one of several concurrent programs generates a missing data set,
+// and that the other programs wait and use this data set.
+func TestConcurrentGenerate(t *testing.T) {
 	task := must.Get(lra.Lookup("listops"))(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	preset := &lra.Preset{Data: lra.GenerateOptions{Train: 3000, Val: 10, Test: 10, Seed: 1,
@@ -68,7 +68,7 @@ func TestTwoGenerate(t *testing.T) {
 	group.Wait()
 	set, err := seq.OpenDataset(dir)
 	if err != nil || set.Verify() != nil || set.Manifest.Splits["train"].Rows != 3000 {
-		t.Errorf("%v", err)
+		t.Errorf("got data set %+v, error %v; want 3000 training rows with valid checksums", set, err)
 	}
 	if r, err := baseline.Stored(set, "val"); err != nil || r == nil || len(r.Models) != 1 ||
 		r.Models[0].Name != baseline.Root {

@@ -104,25 +104,25 @@ func checkProxy(t *testing.T, port int, server *testServer, tooLong ...int) {
 		ServerName: "localhost"}}, Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	url := fmt.Sprintf("https://localhost:%d", port)
-	ask := func(body string) (int, string, http.Header) {
+	post := func(body string) (int, string, http.Header) {
 		t.Helper()
 		r := must.Get(client.Post(url+"/classify", "application/json", strings.NewReader(body)))(t)
 		defer r.Body.Close()
 		return r.StatusCode, string(must.Get(io.ReadAll(r.Body))(t)), r.Header
 	}
-	status, answer, h := ask(`{"text":"[MAX 2 9 ]"}`)
+	status, responseBody, h := post(`{"text":"[MAX 2 9 ]"}`)
 	id := h.Get("X-Request-Id")
-	if status != 200 || !strings.Contains(answer, `"label":`) || len(id) < 32 {
-		t.Fatalf("%d %s %v\n%s", status, answer, h, server.logs)
+	if status != 200 || !strings.Contains(responseBody, `"label":`) || len(id) < 32 {
+		t.Fatalf("%d %s %v\n%s", status, responseBody, h, server.logs)
 	}
 	line := regexp.MustCompile(`path=/classify status=200 .*forwarded_for=127\.0\.0\.1 .*request_id=` + id)
 	await(t, 10*time.Second, func() bool { return line.MatchString(server.logs.String()) }, server.logs)
-	if status, answer, _ := ask(`{"tokens":[1` + strings.Repeat(" ", 15<<20) + `]}`); status != 200 {
-		t.Errorf("15 MiB: %d %.200s", status, answer)
+	if status, responseBody, _ := post(`{"tokens":[1` + strings.Repeat(" ", 15<<20) + `]}`); status != 200 {
+		t.Errorf("a body of 15 MiB: got status %d, response %.200s; want status 200", status, responseBody)
 	}
-	status, answer, _ = ask(`{"tokens":[1` + strings.Repeat(" ", 17<<20) + `]}`)
+	status, responseBody, _ = post(`{"tokens":[1` + strings.Repeat(" ", 17<<20) + `]}`)
 	if !slices.Contains(tooLong, status) {
-		t.Errorf("17 MiB: %d %.200s, expected %v", status, answer, tooLong)
+		t.Errorf("a body of 17 MiB: got status %d, response %.200s; want a status of %v", status, responseBody, tooLong)
 	}
 	r := must.Get(client.Get(url + "/healthz"))(t)
 	r.Body.Close()

@@ -190,8 +190,8 @@ func TestWithoutVulkan(t *testing.T) {
 	}
 }
 
-// TestResumeOnAnotherDevice checks that a run can resume on the other device and back. The only
-// warning is that its bits may differ.
+// TestResumeOnAnotherDevice checks that a run on the CPU can resume on Vulkan and then on the CPU
+// again. The only warning is that the bits of the results may differ.
 func TestResumeOnAnotherDevice(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
@@ -214,7 +214,7 @@ func TestResumeOnAnotherDevice(t *testing.T) {
 		}
 	}
 	contains(t, readText(t, filepath.Join(run, "config.json")), `"precision": "fp32"`, "--device cpu --precision fp32")
-	// The run is finished: it computes nothing and changes nothing.
+	// Resuming a finished run computes nothing and changes nothing.
 	checkpoint := readText(t, filepath.Join(run, "last", "checkpoint.safetensors"))
 	out, errs := exits(t, exitOK, "", "train", "listops", "--data", data, "--out", run,
 		"--resume", "--device", "vulkan")

@@ -65,18 +65,18 @@ func TestNeovim(t *testing.T) {
 	var want []string
 	var got [][]string
 	must.Succeed(t, json.Unmarshal([]byte(readText(t, found)), &got))
-	var of struct {
+	var reply struct {
 		Spans []struct {
 			Start, End int
 			Label      string
 		}
 	}
 	line := must.Get(json.Marshal(map[string]string{"text": text}))(t)
-	must.Succeed(t, json.Unmarshal([]byte(succeed(t, string(line), "predict", "--model", model)), &of))
-	for _, x := range of.Spans {
+	must.Succeed(t, json.Unmarshal([]byte(succeed(t, string(line), "predict", "--model", model)), &reply))
+	for _, x := range reply.Spans {
 		want = append(want, x.Label+" "+string([]rune(text)[x.Start:x.End]))
 	}
 	if len(got) != 2 || !slices.Equal(got[0], want) || !slices.Equal(got[1], want) || len(want) == 0 {
-		t.Errorf("%q, want %q twice", got, want)
+		t.Errorf("got underlined texts %q, want %q before and after the server has ended", got, want)
 	}
 }

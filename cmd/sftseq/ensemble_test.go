@@ -24,11 +24,11 @@ func TestEnsemble(t *testing.T) {
 	contains(t, output, "an ensemble of them is usually more accurate: use all of them with --model '"+out+"'\n")
 	contains(t, output, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
 	together := out + ": ensemble of 3 models: seed-1, seed-2, seed-3\n"
-	predict := func(model, warned string, args ...string) []prediction {
+	predict := func(model, wantErrs string, args ...string) []prediction {
 		t.Helper()
 		lines := `{"text":"7"}` + "\n" + `{"text":"123"}` + "\n"
 		output, errs := exits(t, exitOK, lines, append(args, "--model", model)...)
-		if compileMessage.ReplaceAllString(errs, "") != warned {
+		if compileMessage.ReplaceAllString(errs, "") != wantErrs {
 			t.Fatalf("unexpected output:\n%s", errs)
 		}
 		var replies []prediction
@@ -61,12 +61,12 @@ func TestEnsemble(t *testing.T) {
 		}
 	}
 
-	measured := []string{"eval", "--model", out, "--data", data, "--split", "val"}
-	result := decode[struct{ Models, Rows int }](t, printed(t, "", append(measured, "--json")...))
+	evalArgs := []string{"eval", "--model", out, "--data", data, "--split", "val"}
+	result := decode[struct{ Models, Rows int }](t, printed(t, "", append(evalArgs, "--json")...))
 	if result.Models != 3 || result.Rows != 40 {
 		t.Fatalf("unexpected result: %+v", result)
 	}
-	hasPrefix(t, printed(t, "", measured...), out+" (3 models together) on ")
+	hasPrefix(t, printed(t, "", evalArgs...), out+" (3 models together) on ")
 
 	// A part of a sharded job depends on all three models.
 	parts, rows := filepath.Join(t.TempDir(), "parts"), filepath.Join(data, "val.arrow")
@@ -86,24 +86,24 @@ func TestEnsemble(t *testing.T) {
 		contains(t, failing(t, "", c.args...), c.want)
 	}
 
-	// If one model has other weights, existing parts belong to another job.
+	// If a model is added to the folder, the existing parts belong to another job.
 	member := func(name string) string { return filepath.Join(out, name) }
-	copied := func(from, name string) {
+	copyModel := func(from, name string) {
 		t.Helper()
 		must.Succeed(t, os.CopyFS(member(name), os.DirFS(from)))
 	}
-	removed := func(names ...string) {
+	remove := func(names ...string) {
 		t.Helper()
 		must.Succeed(t, os.RemoveAll(member(filepath.Join(names...))))
 	}
 	fourth := filepath.Join(t.TempDir(), "fourth")
 	runCustom(t, data, fourth, "--seed", "4", "--stop-at", "3", "--max-length", "64", "--hidden", "8", "--steps", "6",
 		"--batch", "16", "--eval-every", "3")
-	copied(fourth, "seed-4")
+	copyModel(fourth, "seed-4")
 	failing(t, "", "predict", "--verify", "--model", out, "--output", parts)
 	hasPrefix(t, printed(t, "", "eval", "--model", out, "--data", data),
 		out+" (4 models together) (training has not ended) on ")
-	removed("seed-4")
+	remove("seed-4")
 
 	// All models read the head of a longer sequence.
 	long := `{"text":"` + strings.Repeat("7", 100) + `"}`
@@ -118,12 +118,12 @@ func TestEnsemble(t *testing.T) {
 		{member("seed-1"), "model.safetensors", "reading x of the ensemble: "},
 		{member("seed-1"), "config.json", "reading x of the ensemble: "},
 	} {
-		copied(c.from, "x")
+		copyModel(c.from, "x")
 		if c.gone != "" {
-			removed("x", c.gone)
+			remove("x", c.gone)
 		}
 		refuse(t, exitError, c.want, "", "predict", "--model", out)
-		removed("x")
+		remove("x")
 	}
 
 	alone := filepath.Join(t.TempDir(), "runs")
@@ -146,22 +146,22 @@ func TestEnsembleOfLabels(t *testing.T) {
 	succeed(t, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "x.csv"), table), "--to", data,
 		"--text", "text", "--label", "topics", "--label-separator", " ")
 	runCustom(t, data, out, "--seeds", "1,2", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3")
-	type answer struct {
+	type labelsReply struct {
 		Labels        []string
 		Probabilities map[string]float64
 	}
-	line := func(model string) (reply answer, thresholds []float64) {
+	line := func(model string) (reply labelsReply, thresholds []float64) {
 		t.Helper()
-		reply = decode[answer](t, printed(t, `{"text":"7"}`, "predict", "--model", model))
+		reply = decode[labelsReply](t, printed(t, `{"text":"7"}`, "predict", "--model", model))
 		if model != out {
 			thresholds = must.Get(sft.Load(model))(t).Config.Thresholds
 		}
 		return reply, thresholds
 	}
-	a, of1 := line(filepath.Join(out, "seed-1"))
-	b, of2 := line(filepath.Join(out, "seed-2"))
-	if len(of1) != 3 || slices.Equal(of1, of2) {
-		t.Fatalf("thresholds %v and %v, expected different thresholds", of1, of2)
+	a, thresholds1 := line(filepath.Join(out, "seed-1"))
+	b, thresholds2 := line(filepath.Join(out, "seed-2"))
+	if len(thresholds1) != 3 || slices.Equal(thresholds1, thresholds2) {
+		t.Fatalf("thresholds %v and %v, expected different thresholds", thresholds1, thresholds2)
 	}
 	got, _ := line(out)
 	var want []string
@@ -170,12 +170,12 @@ func TestEnsembleOfLabels(t *testing.T) {
 		if math.Abs(got.Probabilities[name]-mean) > 1e-6 {
 			t.Errorf("probability %v of %s, expected %v", got.Probabilities[name], name, mean)
 		}
-		if mean >= (of1[i]+of2[i])/2 {
+		if mean >= (thresholds1[i]+thresholds2[i])/2 {
 			want = append(want, name)
 		}
 	}
 	equal(t, got.Labels, want)
-	// One run and the parts of shards have the same report, with the same thresholds.
+	// eval of all rows and eval of the shards print the same report, with the same thresholds.
 	measured := func(args ...string) task.LabelsResult {
 		t.Helper()
 		return decode[task.LabelsResult](t,
@@ -183,10 +183,10 @@ func TestEnsembleOfLabels(t *testing.T) {
 	}
 	parts := filepath.Join(dir, "parts")
 	done(t, "", "eval", "--model", out, "--data", data, "--shard", "0/1", "--output", parts)
-	whole, ofParts := measured("--data", data), measured("--verify", "--output", parts)
-	equal(t, whole.MultiLabelReport, ofParts.MultiLabelReport)
+	whole, sharded := measured("--data", data), measured("--verify", "--output", parts)
+	equal(t, whole.MultiLabelReport, sharded.MultiLabelReport)
 	for i, l := range whole.Labels {
-		equal(t, l.Threshold, (of1[i]+of2[i])/2, i)
+		equal(t, l.Threshold, (thresholds1[i]+thresholds2[i])/2, i)
 	}
 }
 

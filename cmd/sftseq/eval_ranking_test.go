@@ -21,7 +21,7 @@ import (
 )
 
 // pairFile writes pairs of a few documents, some of which are equal within a window of 12 tokens.
-// It returns the pairs as the model reads them.
+// It also returns the pairs truncated to this window, which the model of windowed reads.
 func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Example) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(rows)))
@@ -50,6 +50,7 @@ func windowed(t *testing.T) string {
 	return withConfig(t, "retrieval", "input_window", config.InputWindow{Length: 12, Policy: "head"})
 }
 
+// rankingOf runs eval and returns the ranking of its report.
 func rankingOf(t *testing.T, args ...string) *metrics.Ranking {
 	t.Helper()
 	r := decode[struct{ Ranking *metrics.Ranking }](t, succeed(t, "", append([]string{"eval", "--json"}, args...)...))
@@ -116,9 +117,9 @@ func TestEvalRanking(t *testing.T) {
 	}
 }
 
-// TestEvalRankingRest checks that neither encoding each document only once nor the number of
-// threads changes a bit of the results.
-func TestEvalRankingRest(t *testing.T) {
+// TestEvalRankingDeterministic checks that the number of threads does not change a bit of the results,
+// and that the ranking does not change the rest of the report.
+func TestEvalRankingDeterministic(t *testing.T) {
 	path, _ := pairFile(t, 700, 400)
 	args := []string{"eval", "--json", "--model", windowed(t), "--data", path}
 	one := succeed(t, "", append(args, "--threads", "1")...)
@@ -147,8 +148,8 @@ func TestEvalRankingChance(t *testing.T) {
 		math.Abs(got.MRR-got.ChanceMRR) > 4*deviation {
 		t.Errorf("%+v differs by more than 4·%v from chance", got, deviation)
 	}
-	equal := windowed(t)
-	file := filepath.Join(equal, "model.safetensors")
+	constant := windowed(t) // a model that gives all pairs the same score
+	file := filepath.Join(constant, "model.safetensors")
 	tensors, metadata := must.Get2(safetensors.Read(file))(t)
 	for _, x := range tensors {
 		if x.Name == "head.out.weight" {
@@ -156,7 +157,7 @@ func TestEvalRankingChance(t *testing.T) {
 		}
 	}
 	must.Succeed(t, safetensors.Write(file, tensors, metadata))
-	got = rankingOf(t, "--model", equal, "--data", path)
+	got = rankingOf(t, "--model", constant, "--data", path)
 	for _, r := range got.Recall {
 		if got.MRR != got.ChanceMRR || math.Abs(r.Recall-r.Chance) > 1e-12 ||
 			math.Abs(r.Chance-float64(r.K)/float64(got.Documents-1)) > 1e-12 {

@@ -102,16 +102,17 @@ func TestEvalRefuses(t *testing.T) {
 func TestInfoOfPairs(t *testing.T) {
 	m := must.Get(sft.Load(goldenPath("retrieval")))(t)
 	const length = 1024
-	with := func(sampled int) cost {
+	costWith := func(sampled int) cost {
 		m.Config.NumSampledTokens = sampled
 		return must.Get(costAt(m, length))(t)
 	}
-	less, all, more := with(length/4), with(length/2), with(length)
-	if less.Infer >= all.Infer || less.Train >= all.Train {
-		t.Errorf("%d sampled of each sequence: %+v; %d: %+v", length/4, less, length/2, all)
+	quarter, half, full := costWith(length/4), costWith(length/2), costWith(length)
+	if quarter.Infer >= half.Infer || quarter.Train >= half.Train {
+		t.Errorf("%d sampled tokens per sequence: cost %+v; %d sampled tokens: cost %+v", length/4, quarter, length/2,
+			half)
 	}
-	if all.Infer != more.Infer || all.Train != more.Train {
-		t.Errorf("%d sampled of each sequence: %+v; %d: %+v", length/2, all, length, more)
+	if half.Infer != full.Infer || half.Train != full.Train {
+		t.Errorf("%d sampled tokens per sequence: cost %+v; %d sampled tokens: cost %+v", length/2, half, length, full)
 	}
 }
 

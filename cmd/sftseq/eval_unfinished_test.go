@@ -11,8 +11,8 @@ import (
 func TestEvalSaysUnfinished(t *testing.T) {
 	_, conll := sentences(40)
 	for _, c := range []struct {
-		answers, name, table string
-		convert, train       []string
+		task, name, table string
+		convert, train    []string
 	}{
 		{"numbers", "t.csv", motifRows(40, 24), []string{"--text", "sequence", "--numbers", "count", "--tokenizer",
 			"dna:1"}, []string{"train", "custom", "--members", "sft", "--data"}},
@@ -22,7 +22,7 @@ func TestEvalSaysUnfinished(t *testing.T) {
 		{"masked tokens", "t.csv", motifRows(40, 24), []string{"--text", "sequence", "--tokenizer",
 			"dna:1"}, []string{"pretrain"}},
 	} {
-		t.Run(c.answers, func(t *testing.T) {
+		t.Run(c.task, func(t *testing.T) {
 			dir := t.TempDir()
 			data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
 			done(t, "", append([]string{"data", "convert", "--from", writeText(t, filepath.Join(dir, c.name), c.table),

@@ -33,7 +33,7 @@ func TestExportONNX(t *testing.T) {
 		t.Errorf("outputs %v, metadata %v", m.Outputs, m.Metadata)
 	}
 	if succeed(t, "", "export", "onnx", goldenPath("tagging"), "--output", path); readText(t, path) != first {
-		t.Error("the second file differs")
+		t.Error("a second export of the same model writes another file")
 	}
 	refuse(t, exitUsage, "expected one MODEL, a model directory, found 0 arguments", "", "export",
 		"onnx", "--output", path)
@@ -140,21 +140,21 @@ func TestExportedModel(t *testing.T) {
 	if len(got) != sequences || len(want) != sequences {
 		t.Fatalf("%d predictions from ONNX Runtime, %d from predict", len(got), len(want))
 	}
-	apart := 0
+	differing := 0
 	for i, w := range want {
-		off := 0.0
+		difference := 0.0
 		for n, v := range w.Logits {
-			off = max(off, math.Abs(float64(v)-float64(got[i].Logits[n])))
+			difference = max(difference, math.Abs(float64(v)-float64(got[i].Logits[n])))
 		}
-		if !(off <= 1e-4) {
-			apart++
-			t.Logf("line %d of %d tokens: logits differ by %.1e", i, w.Length, off)
+		if !(difference <= 1e-4) {
+			differing++
+			t.Logf("line %d of %d tokens: logits differ by %.1e", i, w.Length, difference)
 		}
 		equal(t, fmt.Sprint(w.Label), fmt.Sprint(slices.Index(got[i].Logits, slices.Max(got[i].Logits))), i, w.Length,
 			w.Label)
 	}
-	if apart > sequences/200 {
-		t.Errorf("%d of %d sequences differ by more than 1e-4", apart, sequences)
+	if differing > sequences/200 {
+		t.Errorf("%d of %d sequences differ by more than 1e-4", differing, sequences)
 	}
 }
 

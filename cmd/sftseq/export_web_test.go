@@ -87,7 +87,7 @@ func TestBrowserModel(t *testing.T) {
 			}
 		}
 	}
-	for i, text := range texts { // the same with the model of words
+	for i, text := range texts { // the same texts with the model of words
 		if i == 0 {
 			b.open(server.URL + "/?model=words.onnx")
 		}

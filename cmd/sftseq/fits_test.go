@@ -11,9 +11,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestFits checks that features must match the model's. A file without label names fits models of
-// other tasks, but eval needs its targets.
-func TestFits(t *testing.T) {
+// TestCheckFit checks that the features of a file must match the model's features. A file with
+// classes also fits models of other tasks, but RequireLabels returns an error for such a model.
+func TestCheckFit(t *testing.T) {
 	points := &sft.Config{
 		Task:   config.Classification,
 		Inputs: config.Inputs{FeatureNames: []string{"x", "y"}},

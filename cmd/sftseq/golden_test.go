@@ -31,7 +31,7 @@ func TestPredictGolden(t *testing.T) {
 				sum := 0.0
 				for c := range w.Logits {
 					if d := math.Abs(float64(got[i].Logits[c] - w.Logits[c])); !(d <= 1e-4) {
-						t.Errorf("reply %d: logit %d off by %.1e", i, c, d)
+						t.Errorf("reply %d: logit %d differs by %.1e from the expected logit", i, c, d)
 					}
 					sum += float64(got[i].Probabilities[c])
 				}
@@ -83,7 +83,8 @@ func TestGradsGolden(t *testing.T) {
 	}
 }
 
-// compareTensor checks ‖g − w‖ ≤ 1e-3·‖w‖ + 1e-6.
+// compareTensor checks that a gradient g is close to the expected gradient w:
+// ‖g − w‖ ≤ 1e-3·‖w‖ + 1e-6.
 func compareTensor(t *testing.T, g, w safetensors.Tensor) {
 	t.Helper()
 	if !reflect.DeepEqual(g.Shape, w.Shape) {
@@ -97,7 +98,7 @@ func compareTensor(t *testing.T, g, w safetensors.Tensor) {
 		norm += float64(w.Data[i]) * float64(w.Data[i])
 	}
 	if diff, norm = math.Sqrt(diff), math.Sqrt(norm); !(diff <= 1e-3*norm+1e-6) {
-		t.Errorf("%s: off by %.2e of norm %.2e", w.Name, diff, norm)
+		t.Errorf("%s: the difference has the norm %.2e, the expected gradient %.2e", w.Name, diff, norm)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // TestGraphs generates graphs, trains a model on them, and checks that eval, predict and embed
-// accept them. The output of data head is converted to the same graphs. The server refuses the
+// accept the graphs. The output of data head is converted to the same graphs. The server refuses the
 // model.
 func TestGraphs(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")

@@ -18,12 +18,12 @@ func TestHelp(t *testing.T) {
 	var check func(c *cli.Command, path ...string)
 	check = func(c *cli.Command, path ...string) {
 		help, whole := succeed(t, "", append(path, "--help")...), succeed(t, "", append(path, "--help-all")...)
-		name, most := strings.Join(path, " "), 60
+		name, maxLines := strings.Join(path, " "), 60
 		if len(path) == 2 && path[0] == "train" {
-			most = 50
+			maxLines = 50
 		}
-		if n := strings.Count(help, "\n"); n >= most {
-			t.Errorf("%s --help has %d lines, expected fewer than %d", name, n, most)
+		if n := strings.Count(help, "\n"); n >= maxLines {
+			t.Errorf("%s --help has %d lines, expected fewer than %d", name, n, maxLines)
 		}
 		if !strings.Contains(help, "Example") {
 			t.Errorf("%s --help has no example", name)
@@ -34,23 +34,23 @@ func TestHelp(t *testing.T) {
 		checkLines(t, name, whole)
 		for line := range strings.Lines(help) {
 			if strings.HasPrefix(line, "  -") && !strings.Contains(whole, line) {
-				t.Errorf("%s --help-all lacks the line %q", name, line)
+				t.Errorf("%s --help-all does not have the line %q", name, line)
 			}
 		}
 		hidden := 0
 		for _, f := range c.Flags {
 			heading := f.(cli.CategorizableFlag).GetCategory()
-			base, rare := strings.CutSuffix(heading, advancedSuffix)
+			base, advanced := strings.CutSuffix(heading, advancedSuffix)
 			if !slices.Contains(groups, base) {
 				t.Errorf("%s: --%s is under %q, which is not a heading", name, f.Names()[0], heading)
 			}
-			if shown := shows(help, f); rare == shown && !isHelp(f) {
-				t.Errorf("%s --help shows --%s: %v; the flag is advanced: %v", name, f.Names()[0], shown, rare)
+			if shown := shows(help, f); advanced == shown && !isHelp(f) {
+				t.Errorf("%s --help shows --%s: %v; the flag is advanced: %v", name, f.Names()[0], shown, advanced)
 			}
 			if !shows(whole, f) && !isHelp(f) {
 				t.Errorf("%s --help-all does not show --%s", name, f.Names()[0])
 			}
-			if rare {
+			if advanced {
 				hidden++
 			}
 		}
@@ -78,20 +78,20 @@ func TestHelp(t *testing.T) {
 // checkLines checks that no line is longer than helpWidth, and that no flag has more than two
 // lines.
 func checkLines(t *testing.T, name, help string) {
-	of, n := "", 0
+	flag, n := "", 0
 	for line := range strings.Lines(help) {
 		if columns := utf8.RuneCountInString(strings.TrimRight(line, "\n")); columns > helpWidth {
 			t.Errorf("%s --help-all has %d columns, expected at most %d: %s", name, columns, helpWidth, line)
 		}
 		switch {
 		case strings.HasPrefix(line, "  -"):
-			of, n = line, 1
-		case of != "" && strings.HasPrefix(line, "   "):
+			flag, n = line, 1
+		case flag != "" && strings.HasPrefix(line, "   "):
 			if n++; n == 3 {
-				t.Errorf("%s --help-all has more than two lines for %s", name, of)
+				t.Errorf("%s --help-all has more than two lines for %s", name, flag)
 			}
 		default:
-			of = ""
+			flag = ""
 		}
 	}
 }

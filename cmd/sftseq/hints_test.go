@@ -24,17 +24,17 @@ func TestHints(t *testing.T) {
 	for _, seed := range []string{"seed-1", "seed-2"} {
 		must.Succeed(t, os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))))
 	}
-	make := "found a table (csv): convert it first, for example:\n  sftseq data convert --from '" + csv +
+	suggestion := "found a table (csv): convert it first, for example:\n  sftseq data convert --from '" + csv +
 		"' --to 'data/my reviews' --text COLUMN --label COLUMN\n"
 	refuseAll(t, exitError, nil, []refusal{
-		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--members",
+		{"--data " + csv + ": expected a data set, " + suggestion, []string{"train", "custom", "--members",
 			"sft", "--data", csv, "--out",
 			filepath.Join(dir, "out")}},
-		{"--data " + csv + ": expected a data set, " + make,
+		{"--data " + csv + ": expected a data set, " + suggestion,
 			[]string{"eval", "--model", goldenPath("pre"), "--data", csv}},
-		{csv + ": expected a data set, " + make, []string{"data", "info", csv}},
-		{csv + ": expected a data set, " + make, []string{"data", "head", csv}},
-		{csv + ": expected a data set, " + make, []string{"data", "stats", csv}},
+		{csv + ": expected a data set, " + suggestion, []string{"data", "info", csv}},
+		{csv + ": expected a data set, " + suggestion, []string{"data", "head", csv}},
+		{csv + ": expected a data set, " + suggestion, []string{"data", "stats", csv}},
 		{"found a folder of files: convert it first, for example:\n  sftseq data convert --from " + folder +
 			" --to data/sounds", []string{"train", "custom", "--members", "sft", "--data", folder, "--out",
 			filepath.Join(dir, "out")}},
