@@ -41,7 +41,7 @@ func TestCloudParts(t *testing.T) {
 		!strings.Contains(out+errs, "selected by iou") {
 		t.Fatalf("status %d\n%s\n%s", status, out, errs)
 	}
-	checkSimple(t, out, model, data, simpleTagsLine)
+	checkBaselines(t, out, model, data, tagBaselinesLine)
 	val := decode[task.TagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
 		"--device", "cpu", "--json"))
 	if bestSoFar := fmt.Sprintf("instance IoU %.4f, class IoU %.4f over 12 rows, the best so far",

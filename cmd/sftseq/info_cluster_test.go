@@ -30,10 +30,10 @@ func TestParseCluster(t *testing.T) {
 		if got, err := parseCluster(text); err != nil || got.ranks != want.ranks ||
 			got.network.Latency != want.network.Latency ||
 			relative(got.network.Bandwidth, want.network.Bandwidth) > 1e-12 {
-			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+			t.Errorf("%q: got %+v and error %v, want %+v", text, got, err, want)
 		}
 	}
-	for text, says := range map[string]string{
+	for text, want := range map[string]string{
 		"":                 "expected W,BANDWIDTH",
 		"4":                "expected W,BANDWIDTH",
 		"4,1GB,1us,2":      "expected W,BANDWIDTH",
@@ -50,8 +50,8 @@ func TestParseCluster(t *testing.T) {
 		"4,1GB,-1us":       `latency "-1us"`,
 		"4,1GB,2s":         `latency "2s"`,
 	} {
-		if got, err := parseCluster(text); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %+v, %v", text, got, err)
+		if got, err := parseCluster(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %+v and error %v, want an error with %q", text, got, err, want)
 		}
 	}
 }
@@ -74,14 +74,15 @@ func TestInfoCluster(t *testing.T) {
 			(s.SentBytes > 0) != (ranks > 1) || (s.Exchange > 0) != (ranks > 1) {
 			t.Errorf("unexpected settings: %+v", s)
 		}
-		// A rank sends all sums except its own share, and its share to each other rank. Words are
-		// slightly more than parameters, because of alignment.
+		// Each rank sums the gradients of one slice of the parameters. A rank sends its gradients of all
+		// other slices, and the sums of its slice to each other rank. Because of alignment, it sends
+		// slightly more words than there are parameters.
 		if w := float64(ranks); ranks > 1 && relative(s.SentBytes, 2*4*parameters*(w-1)/w) > 0.1 {
 			t.Errorf("%d ranks send %v bytes for %v parameters", ranks, s.SentBytes, parameters)
 		}
 	}
 	if c.Steps[0].Efficiency != 1 || !(c.Steps[3].Efficiency < c.Steps[1].Efficiency) {
-		t.Errorf("%+v", c.Steps)
+		t.Errorf("got steps %+v, want efficiency 1 of one rank, and a lower efficiency of 6 ranks than of 2", c.Steps)
 	}
 	text := printed(t, "", args...)
 	contains(t, text, "batch 8 of 1024 tokens, 2 micro-batches; each rank sends 1.25 GB/s, a message takes 20.0 µs",

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestInfoMembers checks that info prints the n-grams and the memory of a linear model, without
-// keys that it lacks. For a fusion, info prints the members with their weights and losses.
+// TestInfoMembers checks that info prints the n-grams and the memory of a linear model, without the
+// keys of other models, such as hidden_size. For a fusion, info prints the members with their weights and losses.
 func TestInfoMembers(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	trained, progress := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", out, "--steps", "2",

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// tailedModel is a copy of a golden model that reads the first 3 and the last 2 tokens of longer
+// tailedModel returns a copy of a golden model that reads the first 3 and the last 2 tokens of longer
 // sequences.
 func tailedModel(t *testing.T, name string) string {
 	t.Helper()
@@ -41,7 +41,7 @@ func TestInputWindowTail(t *testing.T) {
 		t.Errorf("got the pooling %v, want weights of the first 3 and the last 2 of 8 tokens", explained.Pooling)
 	}
 	if p := explained.Layers[0].Positions; fmt.Sprint(p) != "[0 1 2 6 7]" {
-		t.Errorf("got the positions %v, want both ends", p)
+		t.Errorf("got the sampled positions %v, want [0 1 2 6 7]", p)
 	}
 	pair := tailedModel(t, "retrieval")
 	a := replyLines(t, succeed(t, `{"tokens_a":[65,66,67,68,69,70],"tokens_b":[71]}`, "predict", "--model", pair))[0]
@@ -77,18 +77,18 @@ func TestTrainTail(t *testing.T) {
 		t.Errorf("got the window %v of the linear model, want none", linear.InputWindow)
 	}
 	lines := succeed(t, "", "data", "head", "--tokens", "--rows", "100000", "--split", "val", data)
-	var rows, right int
+	var rows, correct int
 	for i, r := range replyLines(t, succeed(t, lines, "predict", "--model", model, "--device", "cpu")) {
 		var row struct{ Label any }
 		must.Succeed(t, json.Unmarshal([]byte(strings.Split(lines, "\n")[i]), &row))
 		if rows++; fmt.Sprint(row.Label) == fmt.Sprint(r.Label) {
-			right++
+			correct++
 		}
 	}
 	var e struct{ Accuracy float64 }
 	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
 		"--device", "cpu", "--json")), &e))
-	if got, want := e.Accuracy, float64(right)/float64(rows); got != want {
+	if got, want := e.Accuracy, float64(correct)/float64(rows); got != want {
 		t.Errorf("eval: got accuracy %g, want the %g of predict", got, want)
 	}
 }

@@ -35,7 +35,7 @@ func TestBasesOfBED(t *testing.T) {
 	want := predicted("plain.fa", ">s\nACGTACGTACGTACGTACG\n")
 	if lines := strings.Split(strings.TrimSpace(want), "\n"); !strings.HasPrefix(want, "s\t0\t") ||
 		!strings.Contains(lines[len(lines)-1], "\t19\tgene\t") || !strings.HasSuffix(want, "\t.\n") {
-		t.Fatalf("%q", want)
+		t.Fatalf("got BED lines %q, want spans from base 0 to base 19", want)
 	}
 	for name, text := range map[string]string{
 		"spaces.fa": ">s x\nACGTACGTAC GTACGTACG\n", "tabs.fa": "\n>s\tx\nACG\tTACGTACG\n TACGTACG\n",
@@ -67,7 +67,7 @@ func TestMarkedEndsOfData(t *testing.T) {
 			filepath.Join(dir, name), "--out",
 			filepath.Join(dir, name+"-run"), "--steps", "1", "--device", "cpu")
 		if strings.Contains(output, "mark the ends of spans (BIOES, BILOU)") != (name == "bioes") {
-			t.Errorf("%s: %s", name, output)
+			t.Errorf("%s: got output %s, want the warning about the ends of spans only for bioes", name, output)
 		}
 	}
 }

@@ -30,14 +30,14 @@ func TestKeptTypes(t *testing.T) {
 	dir := t.TempDir()
 	script, in := filepath.Join(npmTests, "duckdb.mjs"), filepath.Join(dir, "in.parquet")
 	client(t, "", []string{"node", script}, "make", in)
-	var named []string
+	var columns []string
 	for _, m := range regexp.MustCompile(`(?m)^  (\w+): ["\x60]`).FindAllStringSubmatch(readText(t, script), -1) {
 		if m[1] != "bytes" { // DuckDB writes bytes that are not UTF-8
-			named = append(named, m[1])
+			columns = append(columns, m[1])
 		}
 	}
-	for name, keep := range map[string]string{"out.parquet": "all", "out.csv": strings.Join(named, ","),
-		"out.jsonl": strings.Join(named, ",")} {
+	for name, keep := range map[string]string{"out.parquet": "all", "out.csv": strings.Join(columns, ","),
+		"out.jsonl": strings.Join(columns, ",")} {
 		out := filepath.Join(dir, name)
 		done(t, "", "predict", "--model", goldenPath("post"), "--input", in, "--text", "text",
 			"--id", "key", "--keep", keep,
@@ -76,7 +76,7 @@ func TestKeptTypesOfStreams(t *testing.T) {
 	in := writeText(t, filepath.Join(dir, "in.arrows"), text)
 	flags := []string{"predict", "--model", goldenPath("post"), "--text", "text", "--id", "key", "--keep", "day"}
 	var keys, days []string
-	see := func(record arrow.Record) {
+	collect := func(record arrow.Record) {
 		for i := range int(record.NumRows()) {
 			keys = append(keys, record.Column(0).(*array.Int16).ValueStr(i))
 			days = append(days, record.Column(1).(*array.Date32).ValueStr(i))
@@ -86,7 +86,7 @@ func TestKeptTypesOfStreams(t *testing.T) {
 		t.Helper()
 		const want = "7 8 9 (null) 1970-01-01 1970-01-02 1970-01-03 1970-01-04"
 		if got := strings.Join(append(keys, days...), " "); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
+			t.Errorf("%s: got ids and days %s, want %s", name, got, want)
 		}
 		keys, days = nil, nil
 	}
@@ -96,7 +96,7 @@ func TestKeptTypesOfStreams(t *testing.T) {
 		defer f.Close()
 		r := must.Get(ipc.NewFileReader(f))(t)
 		for i := range r.NumRecords() {
-			see(must.Get(r.Record(i))(t))
+			collect(must.Get(r.Record(i))(t))
 		}
 		check(path)
 	}
@@ -105,7 +105,7 @@ func TestKeptTypesOfStreams(t *testing.T) {
 	s := must.Get(arrowipc.NewStream(strings.NewReader(stream)))(t)
 	for record, err := s.Next(); err != io.EOF; record, err = s.Next() {
 		must.Succeed(t, err)
-		see(record)
+		collect(record)
 	}
 	check("stream")
 	out := filepath.Join(dir, "out.arrow")
@@ -117,7 +117,7 @@ func TestKeptTypesOfStreams(t *testing.T) {
 		"--output", dir+"/parts/")...)
 	parts := must.Get(filepath.Glob(dir + "/parts/*.arrow"))(t)
 	if len(parts) != 1 {
-		t.Fatalf("parts %q, want one", parts)
+		t.Fatalf("got parts %q, want one part", parts)
 	}
 	checkFile(parts[0])
 }

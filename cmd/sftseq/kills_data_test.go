@@ -15,8 +15,8 @@ import (
 // TestKillsOfGeneration checks that a data set is complete at every moment while a newly generated
 // data set replaces it.
 func TestKillsOfGeneration(t *testing.T) {
-	killReplacements(t, 2, func(dir string, which int) []string {
-		return []string{"data", "generate", "listops", "--out", dir, "--force", "--seed", fmt.Sprint(which + 1),
+	killReplacements(t, 2, func(dir string, index int) []string {
+		return []string{"data", "generate", "listops", "--out", dir, "--force", "--seed", fmt.Sprint(index + 1),
 			"--train", "60", "--val", "20", "--test", "20", "--min-length", "20", "--max-length", "200"}
 	})
 }
@@ -25,12 +25,12 @@ func TestKillsOfGeneration(t *testing.T) {
 // data set replaces it.
 func TestKillsOfConversion(t *testing.T) {
 	from := t.TempDir()
-	killReplacements(t, 3, func(dir string, which int) []string {
-		path := filepath.Join(from, fmt.Sprintf("%d.csv", which))
+	killReplacements(t, 3, func(dir string, index int) []string {
+		path := filepath.Join(from, fmt.Sprintf("%d.csv", index))
 		if _, err := os.Stat(path); err != nil {
 			var text strings.Builder
 			for row := range 400 {
-				fmt.Fprintf(&text, "row %d of table %d,%s\n", row*row, which, []string{"even", "odd"}[row%2])
+				fmt.Fprintf(&text, "row %d of table %d,%s\n", row*row, index, []string{"even", "odd"}[row%2])
 			}
 			writeText(t, path, "text,label\n"+text.String())
 		}
@@ -38,37 +38,37 @@ func TestKillsOfConversion(t *testing.T) {
 	})
 }
 
-// killReplacements repeatedly replaces a data set by one of two data sets and kills the program
-// meanwhile. Either the old or the new data set exists and is complete. At the end no other file
-// exists.
-func killReplacements(t *testing.T, seed uint64, make func(dir string, which int) []string) {
+// killReplacements repeatedly replaces a data set by another data set and kills the program at a
+// random moment. It checks that the old or the new data set is complete after each kill, and that no
+// other files remain at the end. command returns the arguments that write data set 0 or 1.
+func killReplacements(t *testing.T, seed uint64, command func(dir string, index int) []string) {
 	program, dir := built(t), filepath.Join(t.TempDir(), "data")
-	var prints [2]string
-	took := timed(t, program, make(dir, 1)...)
+	var fingerprints [2]string
+	took := timed(t, program, command(dir, 1)...)
 	files := names(t, dir)
-	for which := range prints {
-		timed(t, program, make(dir, which)...)
-		prints[which] = wholeSet(t, dir)
+	for index := range fingerprints {
+		timed(t, program, command(dir, index)...)
+		fingerprints[index] = wholeSet(t, dir)
 	}
-	if prints[0] == prints[1] {
+	if fingerprints[0] == fingerprints[1] {
 		t.Fatal("the two data sets are equal")
 	}
 	k := newKiller(t, seed)
-	there, replaced := 1, 0
+	current, replaced := 1, 0
 	for k.wantsMore(t) {
-		ended := k.run(t, 5*took/4, program, make(dir, 1-there)...)
-		switch found := slices.Index(prints[:], wholeSet(t, dir)); {
+		ended := k.run(t, 5*took/4, program, command(dir, 1-current)...)
+		switch found := slices.Index(fingerprints[:], wholeSet(t, dir)); {
 		case found < 0:
 			t.Fatal("the data set is neither the old one nor the new one")
-		case ended && found == there:
+		case ended && found == current:
 			t.Fatal("the program exited with success, but left the old data set")
-		case found != there:
-			there, replaced = found, replaced+1
+		case found != current:
+			current, replaced = found, replaced+1
 		}
 	}
-	timed(t, program, make(dir, 1)...)
-	if left := names(t, dir); wholeSet(t, dir) != prints[1] || !slices.Equal(left, files) {
-		t.Errorf("files %v, expected %v", left, files)
+	timed(t, program, command(dir, 1)...)
+	if remaining := names(t, dir); wholeSet(t, dir) != fingerprints[1] || !slices.Equal(remaining, files) {
+		t.Errorf("got files %v, want %v of the last data set", remaining, files)
 	}
 	t.Logf("replaced %d times", replaced)
 }

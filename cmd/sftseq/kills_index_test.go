@@ -33,19 +33,19 @@ func startServer(t *testing.T, program, index string) *server {
 	c := exec.Command(program, "serve", "--log", "error", "--model", goldenPath("pre"), "--index", index)
 	in, out := pipes(t, c)
 	s := &server{c, in, out}
-	s.ask(t, "initialize", "{}", nil)
+	s.call(t, "initialize", "{}", nil)
 	return s
 }
 
-// ask sends a request and waits for a response without error.
-func (s *server) ask(t *testing.T, method, params string, result any) {
+// call sends a request and waits for a response without error.
+func (s *server) call(t *testing.T, method, params string, result any) {
 	t.Helper()
 	fmt.Fprintf(s.in, "{\"jsonrpc\":\"2.0\",\"id\":-1,\"method\":%q,\"params\":%s}\n", method, params)
 	if !s.out.Scan() || strings.Contains(s.out.Text(), `"error"`) {
 		t.Fatalf("%s %s: %s", method, params, s.out.Text())
 	}
-	answer := struct{ Result any }{result}
-	if err := json.Unmarshal(s.out.Bytes(), &answer); err != nil {
+	response := struct{ Result any }{result}
+	if err := json.Unmarshal(s.out.Bytes(), &response); err != nil {
 		t.Fatalf("%s: %v", s.out.Text(), err)
 	}
 }
@@ -63,7 +63,7 @@ func TestKillsOfServing(t *testing.T) {
 	program, file := built(t), filepath.Join(t.TempDir(), "index.arrow")
 	acknowledged := map[int]bool{}
 	k := newKiller(t, 4)
-	next, all := 1, 0 // the next item to send, and the number of acknowledged items
+	next, total := 1, 0 // the next item to send, and the number of acknowledged items
 	for round := 0; k.wantsMore(t); round++ {
 		if round%4 == 3 { // kill while the server opens the index
 			c := exec.Command(program, "serve", "--log", "error", "--model", goldenPath("pre"), "--index", file)
@@ -94,16 +94,16 @@ func TestKillsOfServing(t *testing.T) {
 			var id int
 			if _, err := fmt.Sscanf(s.out.Text(), `{"jsonrpc":"2.0","id":%d,"result":{"id":`, &id); err == nil {
 				acknowledged[id] = true
-				all++
+				total++
 			} else if strings.HasSuffix(s.out.Text(), "}") { // the last response may be cut off
-				t.Errorf("%.300s", s.out.Text())
+				t.Errorf("got response %.300s, want the id of an added item", s.out.Text())
 			}
 		}
 		s.command.Wait()
 		timer.Stop()
 		k.expectKilled(t, s.command, "")
 		next = <-sent
-		if len(acknowledged) > 5000 { // the checks would take long
+		if len(acknowledged) > 5000 { // limits the duration of the checks
 			s := startServer(t, program, file)
 			expectItems(t, s, acknowledged, next)
 			s.end(t)
@@ -114,11 +114,11 @@ func TestKillsOfServing(t *testing.T) {
 	s := startServer(t, program, file)
 	expectItems(t, s, acknowledged, next)
 	s.end(t)
-	t.Logf("%d items were acknowledged", all)
+	t.Logf("%d items were acknowledged", total)
 }
 
-// expectItems checks that the index has the acknowledged items, that a search for an item's text
-// finds it, and that no other items exist.
+// expectItems checks that the index has each acknowledged item, that a search for the text of an item
+// finds the item, and that the index has only sent items. The last sent item has the id next − 1.
 func expectItems(t *testing.T, s *server, acknowledged map[int]bool, next int) {
 	t.Helper()
 	var found struct {
@@ -127,25 +127,25 @@ func expectItems(t *testing.T, s *server, acknowledged map[int]bool, next int) {
 			Cosine float64
 		}
 	}
-	s.ask(t, "retrieval/search", `{"text":"[MAX 1 ]","k":10000}`, &found)
-	there := map[int]bool{}
+	s.call(t, "retrieval/search", `{"text":"[MAX 1 ]","k":10000}`, &found)
+	existing := map[int]bool{}
 	for _, i := range found.Items {
-		if there[i.ID] || i.ID < 1 || i.ID >= next {
+		if existing[i.ID] || i.ID < 1 || i.ID >= next {
 			t.Errorf("item %d occurs twice or was not sent: the last sent item is %d", i.ID, next-1)
 		}
-		there[i.ID] = true
+		existing[i.ID] = true
 	}
 	for id := range acknowledged {
-		if !there[id] {
-			t.Errorf("the acknowledged item %d is not among %d items", id, len(there))
+		if !existing[id] {
+			t.Errorf("the acknowledged item %d is not among %d items", id, len(existing))
 		}
 	}
-	looked := 0
-	for id := range acknowledged { // some, in random order
-		if looked++; looked > 5 {
+	searches := 0
+	for id := range acknowledged { // at most five items, in random order
+		if searches++; searches > 5 {
 			break
 		}
-		s.ask(t, "retrieval/search", fmt.Sprintf(`{"text":%q,"k":1}`, itemText(id)), &found)
+		s.call(t, "retrieval/search", fmt.Sprintf(`{"text":%q,"k":1}`, itemText(id)), &found)
 		if len(found.Items) != 1 || found.Items[0].Cosine < 1-1e-6 {
 			t.Errorf("search for item %d: %+v", id, found.Items)
 		}

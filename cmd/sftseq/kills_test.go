@@ -26,7 +26,7 @@ type killer struct {
 // newKiller returns a killer with a sixth of the kills, because there are six tests.
 func newKiller(t *testing.T, seed uint64) *killer {
 	k := &killer{random: rand.New(rand.NewPCG(seed, 0)), wanted: max(1, *kills/6)}
-	t.Cleanup(func() { t.Logf("killed %d times; %d processes exited before", k.killed, k.ended) })
+	t.Cleanup(func() { t.Logf("killed %d processes; %d processes exited before their kill", k.killed, k.ended) })
 	return k
 }
 
@@ -34,7 +34,7 @@ func newKiller(t *testing.T, seed uint64) *killer {
 func (k *killer) wantsMore(t *testing.T) bool {
 	t.Helper()
 	if k.ended > 10*k.wanted {
-		t.Fatalf("%d processes exited before, %d were killed", k.ended, k.killed)
+		t.Fatalf("%d processes exited before their kill, %d were killed", k.ended, k.killed)
 	}
 	return k.killed < k.wanted
 }

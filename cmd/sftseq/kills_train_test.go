@@ -20,8 +20,8 @@ func TestKillsOfPretraining(t *testing.T) {
 	})
 }
 
-// killRuns kills runs at random moments and resumes each with other threads and memory. The final
-// weights and metrics equal an uninterrupted run.
+// killRuns kills runs at random moments and resumes each run with another number of threads and
+// another memory limit. The final weights and metrics equal those of an uninterrupted run.
 func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) {
 	program := built(t)
 	data := smallData(t)

@@ -22,15 +22,15 @@ func measured(t *testing.T, args ...string) (status int, stderr string, peak int
 	var text strings.Builder
 	c.Stderr = &text
 	must.Succeed(t, c.Start())
-	late := time.AfterFunc(time.Minute, func() { c.Process.Kill() })
+	deadline := time.AfterFunc(time.Minute, func() { c.Process.Kill() })
 	ended, polled := make(chan struct{}), make(chan int64)
 	go func() { // the rusage from Wait includes the memory of this process before exec
-		most := int64(0)
+		maxPeak := int64(0)
 		for {
-			most = max(most, peakMemory(c.Process.Pid))
+			maxPeak = max(maxPeak, peakMemory(c.Process.Pid))
 			select {
 			case <-ended:
-				polled <- most
+				polled <- maxPeak
 				return
 			case <-time.After(2 * time.Millisecond):
 			}
@@ -39,7 +39,7 @@ func measured(t *testing.T, args ...string) (status int, stderr string, peak int
 	err := c.Wait()
 	close(ended)
 	peak = <-polled
-	if !late.Stop() {
+	if !deadline.Stop() {
 		t.Fatalf("%q takes more than a minute", args)
 	}
 	if _, exited := err.(*exec.ExitError); err != nil && !exited {

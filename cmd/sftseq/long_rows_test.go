@@ -75,9 +75,9 @@ func TestPredictFolderOfClouds(t *testing.T) {
 		" --to DIR --val-part 0 --test-part 0 --no-baselines, then pass --input DIR/train.arrow")
 }
 
-// TestFarOffNumbers checks that predict warns once of series in another unit than the training
-// series.
-func TestFarOffNumbers(t *testing.T) {
+// TestOutlierWarning checks that predict warns once of series whose numbers are many standard
+// deviations from the training mean.
+func TestOutlierWarning(t *testing.T) {
 	rows := ""
 	for i := range 40 {
 		rows += fmt.Sprintf(`{"v":[%d,2,3],"c":"%s"}`+"\n", i%5, []string{"x", "y"}[i%2])

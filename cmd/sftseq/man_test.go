@@ -29,7 +29,7 @@ func TestManualPage(t *testing.T) {
 	text := words(string(out))
 	expect := func(want string) {
 		if !strings.Contains(text, words(want)) {
-			t.Errorf("the page lacks %q", want)
+			t.Errorf("the manual page does not contain %q", want)
 		}
 	}
 	var check func(above string, commands []*cli.Command)

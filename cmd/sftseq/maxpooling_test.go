@@ -14,8 +14,8 @@ import (
 )
 
 // TestMaxPooling checks a model of clouds whose head takes the maximum over a sample of the points.
-// It is trained, evaluated, explained and drawn in a report. Models with other heads can start from
-// it, and it can start from them.
+// The test trains, evaluates and explains the model, and draws it in a report. --init-from accepts the
+// model for models with another pooling or without pooling.
 func TestMaxPooling(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	dir := t.TempDir()

@@ -7,11 +7,12 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAbandonable checks that a long computation does not keep the program from exiting.
-func TestAbandonable(t *testing.T) {
+// TestCallWithContext checks that callWithContext returns when its context is cancelled, even if the
+// computation continues.
+func TestCallWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	if n := must.Get(callWithContext(ctx, func() (int, error) { return 7, nil }))(t); n != 7 {
-		t.Errorf("%d, expected 7", n)
+		t.Errorf("got %d, want 7", n)
 	}
 	forever := make(chan struct{})
 	defer close(forever)

@@ -57,8 +57,8 @@ func TestMultiLabel(t *testing.T) {
 		!strings.Contains(output, "selected by macro-f1 ") || strings.Contains(output, "accuracy") {
 		t.Errorf("train: %s", output)
 	} else {
-		checkSimple(t, output, model, data, simpleLabelsLine)
-		checkSimpleLoss(t, output, frequencyLoss(t, data))
+		checkBaselines(t, output, model, data, labelBaselinesLine)
+		checkBaselineLoss(t, output, frequencyLoss(t, data))
 	}
 	c, err := config.Read(filepath.Join(model, "config.json"))
 	if err != nil || len(c.Thresholds) != 3 {
@@ -115,10 +115,10 @@ func TestMultiLabel(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		mean += float64(test.Labels[name]) / float64(3*test.Rows)
 	}
-	if simple := result.Frequencies; math.Abs(*simple.MeanAveragePrecision-mean) > 1e-9 ||
-		*result.MeanAveragePrecision < mean+0.2 || *result.MicroF1 <= *simple.MicroF1 {
+	if baseline := result.Frequencies; math.Abs(*baseline.MeanAveragePrecision-mean) > 1e-9 ||
+		*result.MeanAveragePrecision < mean+0.2 || *result.MicroF1 <= *baseline.MicroF1 {
 		t.Errorf("the model is not better than the label frequencies: %+v, frequencies %+v (%v)",
-			result.MultiLabelReport, simple, mean)
+			result.MultiLabelReport, baseline, mean)
 	}
 	contains(t, done(t, "", "eval", "--model", model, "--data", data), "frequencies of training",
 		"mean average precision")

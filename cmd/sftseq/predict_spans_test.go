@@ -17,10 +17,10 @@ func TestNoSpans(t *testing.T) {
 	row := func(split, tags string) string {
 		return `{"text":"here Ann walks home now","tags":"` + tags + `","split":"` + split + "\"}\n"
 	}
-	train := func(name, many string) (trained, evaluated, predicted string) {
+	train := func(name, frequentTags string) (trained, evaluated, predicted string) {
 		rows := ""
 		for _, split := range []string{"train", "val", "test"} {
-			rows += strings.Repeat(row(split, many), 38) + row(split, "O B-PER O O O")
+			rows += strings.Repeat(row(split, frequentTags), 38) + row(split, "O B-PER O O O")
 		}
 		from := writeText(t, in(name+".jsonl"), rows)
 		model, data := in(name), in(name+"-data")

@@ -123,30 +123,30 @@ func TestPredictOrder(t *testing.T) {
 	}
 }
 
-// TestPredictAnswersAtOnce checks that predict flushes each reply before it reads the next line.
-func TestPredictAnswersAtOnce(t *testing.T) {
+// TestPredictFlushesReplies checks that predict flushes each reply before it reads the next line.
+func TestPredictFlushesReplies(t *testing.T) {
 	in, typed := io.Pipe()
-	shown, out := io.Pipe()
+	stdout, out := io.Pipe()
 	done := make(chan int)
 	go func() {
 		done <- run(context.Background(), []string{"sftseq", "predict", "--model", goldenPath("pre")}, in, out,
 			io.Discard)
 		out.Close()
 	}()
-	answers := bufio.NewReader(shown)
+	replies := bufio.NewReader(stdout)
 	for i := range 3 {
 		fmt.Fprintf(typed, "{\"id\":%d,\"tokens\":[1,2,3]}\n", i)
-		line, err := answers.ReadString('\n')
+		line, err := replies.ReadString('\n')
 		if err != nil || !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,"label"`, i)) {
-			t.Fatalf("%q, %v", line, err)
+			t.Fatalf("line %d: got reply %q, error %v", i, line, err)
 		}
 	}
 	typed.Close()
 	equal(t, <-done, 0)
 }
 
-// TestStops checks that an interrupt stops a command that is waiting for standard input.
-func TestStops(t *testing.T) {
+// TestInterrupt checks that an interrupt stops a command that is waiting for standard input.
+func TestInterrupt(t *testing.T) {
 	for _, c := range []struct {
 		args   []string
 		status int
@@ -253,19 +253,19 @@ func TestPredictExplain(t *testing.T) {
 	for model, line := range map[string]string{"pre": `{"text":"[MAX 2 9 ]"}`,
 		"retrieval": `{"text_a":"ab","text_b":"abc"}`} {
 		plain := succeed(t, line, "predict", "--model", goldenPath(model))
-		with := decode[prediction](t, succeed(t, line, "predict", "--explain", "--model", goldenPath(model)))
-		lengths := map[*sft.Explanation]int{with.Explain: 4}
+		explained := decode[prediction](t, succeed(t, line, "predict", "--explain", "--model", goldenPath(model)))
+		lengths := map[*sft.Explanation]int{explained.Explain: 4}
 		if model == "retrieval" {
-			lengths = map[*sft.Explanation]int{with.ExplainA: 2, with.ExplainB: 3}
+			lengths = map[*sft.Explanation]int{explained.ExplainA: 2, explained.ExplainB: 3}
 		}
 		for e, n := range lengths {
 			if e == nil || len(e.Pooling) != n || len(e.Layers) != 2 || len(e.Layers[0].Positions) == 0 {
 				t.Fatalf("%s: %+v", model, e)
 			}
 		}
-		with.Explain, with.ExplainA, with.ExplainB = nil, nil, nil
-		if rest, err := json.Marshal(with); err != nil || string(rest)+"\n" != plain {
-			t.Errorf("%s: %s, %v; without --explain %s", model, rest, err, plain)
+		explained.Explain, explained.ExplainA, explained.ExplainB = nil, nil, nil
+		if rest, err := json.Marshal(explained); err != nil || string(rest)+"\n" != plain {
+			t.Errorf("%s: got %s and error %v without the explanation, want %s", model, rest, err, plain)
 		}
 	}
 	refuse(t, exitUsage, "--explain reads JSON lines", "", "predict", "--explain", "--model", goldenPath("pre"),

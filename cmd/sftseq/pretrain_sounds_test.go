@@ -28,7 +28,7 @@ func samples(t *testing.T) string {
 }
 
 // TestPretrainSounds checks that pretraining on sound predicts the spectrum around a masked sample,
-// using a codebook that is learned once. A resumed run writes the same bits. The model can
+// quantised with a codebook that the first run trains. A resumed run writes the same bits. The model can
 // initialise a classifier. With --mask-targets tokens, pretraining predicts tokens instead.
 func TestPretrainSounds(t *testing.T) {
 	data, runs := samples(t), t.TempDir()
@@ -62,7 +62,7 @@ func TestPretrainSounds(t *testing.T) {
 	r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val"))
 	if want := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken,
 		r.Frequencies); !strings.Contains(output, want) {
-		t.Errorf("eval: %+v, want the same numbers as in\n%s", r, output)
+		t.Errorf("eval: %+v, want the bits per token in the output of training:\n%s", r, output)
 	}
 	notContains(t, done(t, "", small("more", "--init-from", whole)...), "fresh", "were learned")
 	contains(t, done(t, "", small("other", "--init-from", whole, "--mask-targets", "spectra:5")...),

@@ -98,7 +98,7 @@ func TestPretrain(t *testing.T) {
 		"its validation (step ", whole, bits)
 	writeReport(t, page, filepath.Join(runs, "labelled"))
 	if text := readText(t, page); !strings.Contains(text, want) {
-		t.Errorf("the report lacks %q", want)
+		t.Errorf("the report does not contain %q", want)
 	}
 	refuse(t, exitError, "expected a data set directory", "", "eval", "--model", whole, "--data",
 		filepath.Join(data, "test.arrow"))

@@ -42,7 +42,7 @@ def LRGBDataset(root, name, split):
 `
 
 // TestPublishedExample runs the Python code and the commands of docs/published-clouds-graphs.md on
-// smaller data: they export graphs, convert them, train and evaluate.
+// smaller data. The code exports graphs; the commands convert the graphs, train and evaluate.
 func TestPublishedExample(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	testenv.NeedPrograms(t, "python3")
@@ -54,7 +54,7 @@ func TestPublishedExample(t *testing.T) {
 	}
 	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "torch_geometric"), 0o777))
 	writeText(t, filepath.Join(dir, "torch_geometric", "datasets.py"), lrgb)
-	less := map[string][]string{"modelnet40": {"--points", "16"}, "shapenetpart": {"--points", "16"}}
+	smallerFlags := map[string][]string{"modelnet40": {"--points", "16"}, "shapenetpart": {"--points", "16"}}
 	commands := 0
 	for _, block := range strings.Split(page, "```")[1:] {
 		if script, ok := strings.CutPrefix(block, "python\n"); ok {
@@ -77,7 +77,7 @@ func TestPublishedExample(t *testing.T) {
 			}
 			switch args[0] {
 			case "data":
-				args = append(args, less[args[2]]...)
+				args = append(args, smallerFlags[args[2]]...)
 			case "train":
 				args = append(args, tiny...)
 			}

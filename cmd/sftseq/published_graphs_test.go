@@ -17,17 +17,17 @@ import (
 )
 
 // graphLines writes a folder of graphs as docs/published-clouds-graphs.md exports them. The graphs
-// are rings; node, edge and answer return the node features, the edge features and the labels of a
+// are rings; node, edge and labels return the node features, the edge features and the labels of a
 // graph.
 func graphLines(t *testing.T, node, edge func(graph, i int) []float32,
-	answer func(graph, nodes int) map[string]any) string {
+	labels func(graph, nodes int) map[string]any) string {
 	t.Helper()
 	from := t.TempDir()
 	for split, graphs := range map[string][2]int{"train": {0, 24}, "val": {24, 32}, "test": {32, 40}} {
 		var lines strings.Builder
 		for g := graphs[0]; g < graphs[1]; g++ {
 			nodes := 4 + g%3
-			line := answer(g, nodes)
+			line := labels(g, nodes)
 			var features, edges [][]float32
 			for i := range nodes {
 				features = append(features, node(g, i))

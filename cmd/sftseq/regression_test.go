@@ -28,8 +28,8 @@ func TestRegression(t *testing.T) {
 		strings.Contains(output, "accuracy") {
 		t.Errorf("train: %s", output)
 	} else {
-		checkSimple(t, output, model, data, simpleNumbersLine)
-		checkSimpleLoss(t, output, meanLoss(t, data))
+		checkBaselines(t, output, model, data, numberBaselinesLine)
+		checkBaselineLoss(t, output, meanLoss(t, data))
 	}
 
 	var line struct {

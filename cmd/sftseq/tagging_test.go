@@ -72,7 +72,7 @@ func TestTagging(t *testing.T) {
 		!strings.Contains(output, "selected by span-f1") {
 		t.Errorf("train: %s", output)
 	} else {
-		checkSimple(t, output, model, in("words"), simpleTagsLine)
+		checkBaselines(t, output, model, in("words"), tagBaselinesLine)
 	}
 	var result task.TagsResult
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("words"), "--json")),

@@ -13,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// checkSimple compares the baselines that training prints with the result of eval on the same
+// checkBaselines compares the baselines that training prints with the result of eval on the same
 // split, which want formats. A loss that eval does not print is removed from both texts.
-func checkSimple[R any](t *testing.T, output, model, data string, want func(r *R) string) {
+func checkBaselines[R any](t *testing.T, output, model, data string, want func(r *R) string) {
 	t.Helper()
 	r := new(R)
 	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
@@ -28,8 +28,8 @@ func checkSimple[R any](t *testing.T, output, model, data string, want func(r *R
 // loss matches the loss of a baseline in the output of training.
 var loss = regexp.MustCompile(` loss ([0-9.]+)`)
 
-// checkSimpleLoss compares the printed loss of the first baseline with want.
-func checkSimpleLoss(t *testing.T, output string, want float64) {
+// checkBaselineLoss compares the printed loss of the first baseline with want.
+func checkBaselineLoss(t *testing.T, output string, want float64) {
 	t.Helper()
 	_, line, _ := strings.Cut(output, "validation baselines: ")
 	if found := loss.FindStringSubmatch(line); found == nil || found[1] != fmt.Sprintf("%.4f", want) {
@@ -70,8 +70,8 @@ func frequencyLoss(t *testing.T, data string) (sum float64) {
 	return sum
 }
 
-// simpleNumbersLine formats the scores of the mean of the training split and of the linear model.
-func simpleNumbersLine(r *task.NumbersResult) string {
+// numberBaselinesLine formats the scores of the mean of the training split and of the linear model.
+func numberBaselinesLine(r *task.NumbersResult) string {
 	mean, linear := 0.0, 0.0
 	for _, n := range r.Numbers {
 		mean += *n.Mean.R2 / float64(len(r.Numbers))
@@ -80,14 +80,14 @@ func simpleNumbersLine(r *task.NumbersResult) string {
 	return fmt.Sprintf("mean of the training split R² %.4f, bag of tokens, ridge regression R² %.4f", mean, linear)
 }
 
-// simpleLabelsLine formats the scores of the label frequencies.
-func simpleLabelsLine(r *task.LabelsResult) string {
+// labelBaselinesLine formats the scores of the label frequencies.
+func labelBaselinesLine(r *task.LabelsResult) string {
 	return fmt.Sprintf("frequencies of the labels macro F1 %s mean average precision %s",
 		task.OrNone(r.Frequencies.MacroF1), task.OrNone(r.Frequencies.MeanAveragePrecision))
 }
 
-// simpleTagsLine formats the scores of the tag baselines.
-func simpleTagsLine(r *task.TagsResult) string {
+// tagBaselinesLine formats the scores of the tag baselines.
+func tagBaselinesLine(r *task.TagsResult) string {
 	var out []string
 	for _, b := range r.Baselines {
 		text := fmt.Sprintf("%s %.2f%% macro F1 %.4f", b.Name, 100*b.Accuracy, b.MacroF1)
