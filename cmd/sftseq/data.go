@@ -41,12 +41,31 @@ func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(c.App.Writer, "%s: %d rows of %d to %d tokens\n", path, split.Rows, split.Lengths.Min,
-			split.Lengths.Max); err != nil {
+		if _, err := fmt.Fprintf(c.App.Writer, "%s: %s of %s\n", path, countRows(split.Rows),
+			describeLengths(split.Lengths.Min, split.Lengths.Max)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// countRows formats a number of rows.
+func countRows[N int | int64](n N) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}
+
+// describeLengths formats a range of numbers of tokens.
+func describeLengths[N int | int32 | int64](low, high N) string {
+	switch {
+	case low == high && low == 1:
+		return "1 token"
+	case low == high:
+		return fmt.Sprintf("%d tokens", low)
+	}
+	return fmt.Sprintf("%d to %d tokens", low, high)
 }
 
 // noArguments returns an error if there are arguments. The error names the flag that takes the file

@@ -9,7 +9,8 @@ import (
 
 // describeNumber formats the summary of a number.
 func describeNumber(n seq.NumberSummary) string {
-	return fmt.Sprintf("%d rows, %.6g to %.6g, mean %.6g, deviation %.6g", n.Rows, n.Min, n.Max, n.Mean, n.Deviation)
+	return fmt.Sprintf("%s, %.6g to %.6g, mean %.6g, deviation "+
+		"%.6g", countRows(n.Rows), n.Min, n.Max, n.Mean, n.Deviation)
 }
 
 // namedNumbers returns the numbers of a row by name, or nil if they are unknown.

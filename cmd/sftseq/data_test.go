@@ -96,7 +96,7 @@ func TestDataConvert(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "basic_train.tsv"), t.TempDir()
 	must.Succeed(t, os.WriteFile(from, []byte("Source\tTarget\n( ( [MAX 2 ) ] )\t2\n"), 0o666))
 	out := mustRunData(t, "convert", "listops", "--from", from, "--to", to)
-	equal(t, out, filepath.Join(to, "test.arrow")+": 1 rows of 3 to 3 tokens\n")
+	equal(t, out, filepath.Join(to, "test.arrow")+": 1 row of 3 tokens\n")
 	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--split", "val")
 	refuse(t, exitError, "split test: a complete data set exists already (--force", "", "data", "convert", "listops",
 		"--from", from, "--to", to)

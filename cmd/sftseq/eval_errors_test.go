@@ -68,3 +68,35 @@ func TestEvalErrors(t *testing.T) {
 		t.Errorf("temporary files %v are left", left)
 	}
 }
+
+// TestEvalLabels checks that eval lists the labels of rows that do not fit the model, with a next step
+// only if the rows have some of the model's labels. A run cannot be resumed on other rows.
+func TestEvalLabels(t *testing.T) {
+	set := func(labels ...string) string {
+		text := "t,mood\n"
+		for i := range 40 {
+			text += fmt.Sprintf("some text %d,%s\n", i, labels[i%len(labels)])
+		}
+		return tableData(t, "a.csv", text, "--text", "t", "--label", "mood", "--tokenizer", "byte")
+	}
+	data, model := set("bad", "good"), filepath.Join(t.TempDir(), "model")
+	runCustom(t, data, model, "--steps", "1", "--hidden", "8", "--layers", "1", "--device", "cpu")
+	refuse(t, exitError, "its labels are bad, fair, good, the model's are bad, good (convert the rows again with data "+
+		`convert --labels "bad,good")`, "", "eval", "--model", model, "--data", set("bad", "good", "fair"))
+	other := set("high", "low")
+	refuse(t, exitError, "its labels are high, low, the model's are bad, good: expected rows with the labels that the "+
+		"model was trained on", "", "eval", "--model", model, "--data", other)
+	refuse(t, exitError, model+" was trained on "+data+", found other rows in "+other+": resume with --data "+data+
+		", or start a new run with another "+
+		"--out", "", "train", "custom", "--members", "sft", "--out", model, "--resume",
+		"--data", other, "--steps", "2")
+	table := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "t\nx\n")
+	refuse(t, exitUsage, "expected a file name that ends in .jsonl, .csv, .tsv, .parquet or .arrow: BED has spans, "+
+		"not "+
+		"vectors", "", "embed", "--model", model, "--input", table, "--text", "t", "--output",
+		filepath.Join(t.TempDir(), "a.bed"))
+	arrow := writeText(t, filepath.Join(t.TempDir(), "a.arrow"), "t\nx\n")
+	refuse(t, exitError, "found no schema message: the file begins with the text \"t\\nx\\n\": name its format with "+
+		"--format, such as csv or jsonl", "", "data", "convert", "--from", arrow, "--text", "t", "--to",
+		filepath.Join(t.TempDir(), "to"))
+}

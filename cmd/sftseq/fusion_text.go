@@ -57,7 +57,7 @@ func validationScores(f *sft.Fusion) (scores []task.MemberScore, classes bool) {
 func describeFusion(f *sft.Fusion, dir string) string {
 	scores, classes := validationScores(f)
 	kept := f.Kept().Members
-	text := fmt.Sprintf("members on the validation split (%d rows):\n%s", f.Rows, memberTable(scores, classes))
+	text := fmt.Sprintf("members on the validation split (%s):\n%s", countRows(f.Rows), memberTable(scores, classes))
 	if len(kept) == 1 {
 		return text + fmt.Sprintf("the sum is not better than %s, which alone is kept, model in %s\n", kept[0], dir)
 	}

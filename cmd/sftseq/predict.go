@@ -13,8 +13,10 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-func lineFlags(model cli.Flag) []cli.Flag {
-	return slices.Concat(modelFlags(model), tableFlags(), shardFlags(),
+// lineFlags returns the flags of predict and embed. formats lists the formats of --output.
+func lineFlags(model cli.Flag, formats string) []cli.Flag {
+	return slices.Concat(modelFlags(model), tableFlags(formats), shardFlags("compute nothing: list missing parts "+
+		"of --output, or write its _manifest.json"),
 		group(inputGroup, &cli.BoolFlag{Name: "truncate",
 			Usage: "read only the beginning of a sequence that is too long"}),
 		advancedGroup(inputGroup, maxLineFlag()))
@@ -39,7 +41,7 @@ each in the same order:
 An input that cannot be read yields an error in its place; the exit status is then 1. --output DIR/
 writes one part for each task of a Slurm array or a Kubernetes job.
 More: docs/predict.md, docs/cluster.md`,
-		Flags: slices.Concat(lineFlags(modelsFlag()),
+		Flags: slices.Concat(lineFlags(modelsFlag(), predictionFormats),
 			group(outputGroup,
 				&cli.BoolFlag{Name: "explain",
 					Usage: "add the sampled positions, their weights, the pooling and the n-grams"},
@@ -95,7 +97,7 @@ Example: sftseq embed --model runs/reviews/lexical --input reviews.csv --text re
 		Description: `Reads what predict reads and writes the pooled vector of each sequence, to be compared by cosine:
   {"id": "q1", "embedding": […], "length": 7}
 A pair yields embedding_a and embedding_b. More: docs/predict.md, docs/cluster.md`,
-		Flags:  lineFlags(modelFlag()),
+		Flags:  lineFlags(modelFlag(), vectorFormats),
 		Action: func(c *cli.Context) error { return runScorer(c, answer.Embedder) },
 	}
 }

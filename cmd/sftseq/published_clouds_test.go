@@ -117,7 +117,7 @@ func TestModelNet40(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	status, output, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t),
 		"--to", data, "--points", "24")
-	if status != 0 || !strings.Contains(output, "test.arrow: 10 rows of 24 to 24 tokens") ||
+	if status != 0 || !strings.Contains(output, "test.arrow: 10 rows of 24 tokens") ||
 		!strings.Contains(errs, "warning: train and val: expected the 9843 rows of the published task, found 50:") ||
 		!strings.Contains(errs, "warning: test: expected the 2468 rows of the published task, found 10") {
 		t.Fatalf("status %d\n%s%s", status, output, errs)
@@ -154,7 +154,7 @@ func TestShapeNetPart(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	output, errs := exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t),
 		"--to", data, "--points", "40")
-	contains(t, output, "train.arrow: 32 rows of 40 to 40 tokens")
+	contains(t, output, "train.arrow: 32 rows of 40 tokens")
 	contains(t, errs, "warning: val: expected the 1870 rows of the published task, found 4:")
 	for _, preset := range []string{"quick", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)

@@ -20,14 +20,14 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-func shardFlags() []cli.Flag {
+func shardFlags(verify string) []cli.Flag {
 	return advancedGroup(outputGroup,
 		&cli.StringFlag{Name: "shard", Usage: "compute shard `I/N`, I from 0, or auto, or auto/N",
 			DefaultText: "of the Slurm array or Kubernetes job, else 0/1"},
 		&cli.StringFlag{Name: "on-error",
 			Usage:       "on an invalid row of a shard: fail, or `column`, which keeps the row with its error",
 			DefaultText: errorFail},
-		&cli.BoolFlag{Name: "verify", Usage: "list missing parts of --output and write its _manifest.json"},
+		&cli.BoolFlag{Name: "verify", Usage: verify},
 	)
 }
 
@@ -163,7 +163,7 @@ func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *sha
 	}
 	part, rows, err := shard.Begin(j.dir, key)
 	if err == nil && part == nil {
-		fmt.Fprintf(c.App.Writer, "%s exists: %d rows, nothing to do\n", j.File(), rows)
+		fmt.Fprintf(c.App.Writer, "%s exists: %s, nothing to do\n", j.File(), countRows(rows))
 	}
 	return part, err
 }
@@ -236,7 +236,7 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 func (j *shardJob) commit(c *cli.Context, part *shard.Part, rows int) error {
 	err := part.Commit()
 	if err == nil {
-		fmt.Fprintf(c.App.Writer, "%s: %d rows\n", j.File(), rows)
+		fmt.Fprintf(c.App.Writer, "%s: %s\n", j.File(), countRows(rows))
 	}
 	return err
 }

@@ -18,7 +18,14 @@ import (
 // tableNames lists the flags that control how a table is read, besides --input and --output.
 var tableNames = []string{"text", "tokens", "series", "features", "pair", "id", "keep", "format", "delimiter"}
 
-func tableFlags() []cli.Flag {
+// Formats of --output, by the endings of file names.
+const (
+	vectorFormats     = ".jsonl, .csv, .tsv, .parquet or .arrow"
+	predictionFormats = ".jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans)"
+)
+
+// tableFlags returns the flags of tables. formats lists the formats of --output.
+func tableFlags(formats string) []cli.Flag {
 	return slices.Concat(
 		group(inputGroup,
 			&cli.StringFlag{Name: "input",
@@ -35,7 +42,7 @@ func tableFlags() []cli.Flag {
 		advancedGroup(inputGroup, formatFlags()...),
 		group(outputGroup,
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
-				Usage:     "write `FILE`: .jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans); or a part into DIR/",
+				Usage:     "write `FILE`: " + formats + "; or DIR/ for the parts of --shard",
 				TakesFile: true},
 			&cli.StringFlag{Name: "keep", Usage: "copy columns `A,B`, or all, to the output"},
 			csvSafeFlag()),
@@ -196,6 +203,9 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 	}
 	if _, err := outputFormat(c, "output"); err != nil && !sharded(c) {
 		return invalidFlag(c, "output", err)
+	}
+	if format, err := outputFormat(c, "output"); err == nil && format == table.BED && c.Command.Name == "embed" {
+		return badFlag(c, "output", "a file name that ends in %s: BED has spans, not vectors", vectorFormats)
 	}
 	if c.IsSet("delimiter") {
 		var err error

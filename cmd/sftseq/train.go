@@ -207,6 +207,9 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 		}
 		return r, r.open(c, data, model, settings, nil, memory)
 	}
+	if from.Data != data.fingerprint {
+		return nil, otherData(dir, string(started.DataDir), data.set.Dir)
+	}
 	if err := resumeSettings(c, &settings, from); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ const advancedModel = modelGroup + advancedSuffix
 
 // architectureFlags are the flags of the model architecture.
 var architectureFlags = []architectureFlag{
-	{"k", "num_sampled_tokens", "attend to `N` sampled tokens, each mixed with a partner; 0 is no attention",
+	{"k", "num_sampled_tokens", "attend to `N` top-scored tokens, each mixed with a random one; 0 for none",
 		modelGroup, ""},
 	{"hidden", "hidden_size", "represent a token in `N` channels", modelGroup, ""},
 	{"layers", "num_hidden_layers", "stack `N` encoder layers", modelGroup, ""},

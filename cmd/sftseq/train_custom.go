@@ -19,9 +19,9 @@ func trainCustomCommand() *cli.Command {
 		Name: task.Name, Usage: "train on a data set of your own", Flags: trainFlags(task),
 		UsageText: "sftseq train custom --data DIR [flags]\n\nExample: " + task.Import.Example +
 			"\n         sftseq train custom --data data/reviews --out runs/reviews",
-		Description: `Trains on a data set that sftseq data convert has written: a linear model of n-grams in seconds,
-then a neural model within --time, and the weights of their summed logits. Model size, batch and
-epochs depend on the data, unless flags set them. More: docs/training.md, docs/own-data.md`,
+		Description: `Trains a linear model of n-grams (seconds) and a neural model (the rest of --time) on a data set
+of sftseq data convert, and sums their logits with weights fitted on the validation split. Tags and
+features get a neural model alone. Size, batch and epochs depend on the data. More: docs/training.md`,
 		Action: onAllRanks(trainCustom),
 	}
 }
@@ -116,6 +116,7 @@ func describeCustom(c *cli.Context, m *seq.Manifest, config *sft.Config, setting
 	if rows.Rows == 0 {
 		return // opening the split reports the error
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%d rows of %d to %d tokens, half of them up to %d: %s\n",
-		rows.Rows, rows.Lengths.Min, rows.Lengths.Max, rows.Lengths.P50, lra.DescribeRun(config, settings))
+	fmt.Fprintf(c.App.ErrWriter, "%s of %s, half of them up to %d: %s\n",
+		countRows(rows.Rows), describeLengths(rows.Lengths.Min, rows.Lengths.Max), rows.Lengths.P50,
+		lra.DescribeRun(config, settings))
 }

@@ -425,3 +425,14 @@ func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *train.Setting
 		formatSetFlags(c, "device", "precision")), pinned)
 	return p.Command, err
 }
+
+// otherData returns the error for a run that is resumed on data that differ from the data of its start.
+func otherData(run, recorded, found string) error {
+	if recorded == "" || sameFile(recorded, found) {
+		return fmt.Errorf("%s was not trained on the rows that are now in %s: restore the data set, or start a new "+
+			"run "+
+			"with another --out", run, found)
+	}
+	return fmt.Errorf("%s was trained on %s, found other rows in %s: resume with --data %s, or start a new run with "+
+		"another --out", run, recorded, found, shellQuote(recorded))
+}

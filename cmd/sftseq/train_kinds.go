@@ -46,11 +46,11 @@ type memberKind struct {
 
 // memberKinds lists the kinds in the order in which they are trained.
 var memberKinds = []*memberKind{
-	{name: linearMember, usage: "n-grams", linear: true, check: linear.Suited,
+	{name: linearMember, usage: "n-gram counts", linear: true, check: linear.Suited,
 		isDefault: func(*seq.Manifest) bool { return true }},
-	{name: lexicalMember, usage: "n-grams in layers", check: checkLexicalData, flags: lexicalFlags,
+	{name: lexicalMember, usage: "SFT with n-gram embeddings, for text", check: checkLexicalData, flags: lexicalFlags,
 		seeds: lexicalSeeds, isDefault: isText},
-	{name: sftMember, usage: "layers", isDefault: func(m *seq.Manifest) bool { return !isText(m) }},
+	{name: sftMember, usage: "SFT alone", isDefault: func(m *seq.Manifest) bool { return !isText(m) }},
 }
 
 // isText reports whether the tokens are text. Single words carry most of the meaning of text,

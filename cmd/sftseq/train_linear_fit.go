@@ -128,7 +128,7 @@ func (f *linearFit) runFit(rows string, fit fitter) (*linear.Model, *linear.Repo
 	case err != nil:
 		return nil, nil, err
 	}
-	fmt.Fprintf(f.App.ErrWriter, "linear model of %d rows%s: %s, %.1f s\n", report.Rows, rows, describeParts(m),
+	fmt.Fprintf(f.App.ErrWriter, "linear model of %s%s: %s, %.1f s\n", countRows(report.Rows), rows, describeParts(m),
 		time.Since(start).Seconds())
 	return m, report, nil
 }

@@ -81,8 +81,8 @@ func (p *trainProgress) observe(event any) {
 		if e.Best {
 			best = ", the best so far"
 		}
-		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, scores, e.Loss,
-			selectionScores(e), e.Rows, best))
+		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %s%s", e.Step, scores, e.Loss,
+			selectionScores(e), countRows(e.Rows), best))
 	case train.SkipReport:
 		p.line(fmt.Sprintf("step %d: skipped the update, because its gradient overflowed float16; the loss scale is "+
 			"now %g",
@@ -221,6 +221,6 @@ func describeResolution(rows int) string {
 	if rows >= fewValidationRows {
 		return ""
 	}
-	return fmt.Sprintf("validation has only %d rows, so one row changes the accuracy by "+
-		"%.1f%%", rows, 100/float64(rows))
+	return fmt.Sprintf("validation has only %s, so one row changes the accuracy by "+
+		"%.1f%%", countRows(rows), 100/float64(rows))
 }

@@ -28,8 +28,9 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 		if m.config.HasFeatures() {
 			found += ", whose tokens have features"
 		}
-		return nil, fmt.Errorf("BED output requires predict with a model that tags the tokens of a text, "+
-			"found a model of task %s", found)
+		return nil, fmt.Errorf("BED output requires a model that tags the tokens of a text, found a model of task "+
+			"%s: write CSV, "+
+			"JSON lines or Parquet", found)
 	case t.Tokens:
 		return nil, errors.New("BED output requires positions in text: expected --text, found --tokens")
 	case len(t.Keep) > 0:

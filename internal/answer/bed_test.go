@@ -47,7 +47,7 @@ func TestBED(t *testing.T) {
 		"--text, found --tokens":           second(m.NewRows(&out, "bed", &Table{Tokens: true})),
 		"a model of task classification": second((&Model{config: classes,
 			columns: predictionColumns(task.Of(classes))}).NewRows(&out, "bed", &Table{})),
-		"requires predict with a model": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out,
+		"requires a model that tags": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out,
 			"bed", &Table{})),
 	} {
 		must.Fail(t, want)(err)

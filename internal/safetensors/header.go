@@ -76,7 +76,11 @@ func checkOffsets(entries []entry, dataSize int64) error {
 		if err != nil {
 			return fmt.Errorf("tensor %q: %w", e.name, err)
 		}
-		if e.end < e.begin || e.end > dataSize {
+		if e.begin >= 0 && e.end > dataSize {
+			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: the file is truncated: found %d bytes of data", e.name,
+				e.begin, e.end, dataSize)
+		}
+		if e.end < e.begin {
 			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected a range within the %d bytes of data", e.name,
 				e.begin, e.end, dataSize)
 		}

@@ -81,7 +81,7 @@ func readNamed(r io.ReaderAt, size int64, name string, kinds ...string) ([]Tenso
 // readHeader returns the part of a file before the data: the header's length and the header.
 func readHeader(r io.ReaderAt, size int64) (start []byte, err error) {
 	if size < 8 {
-		return nil, fmt.Errorf("expected a safetensors file of at least 8 bytes, found %d", size)
+		return nil, fmt.Errorf("expected a safetensors file of at least 8 bytes, found %d: the file is truncated", size)
 	}
 	var length [8]byte
 	if err := readAt(r, length[:], 0); err != nil {

@@ -412,7 +412,12 @@ func (p *plainFile) footer() ([]byte, error) {
 	at := info.Size() - int64(len(tail))
 	if _, err := p.file.ReadAt(tail, at); at < int64(len(parquetMagic)) || err != nil ||
 		string(tail[4:]) != parquetMagic {
-		return nil, fmt.Errorf("expected a Parquet file, which ends with %s, found %q", parquetMagic, tail[4:])
+		head := make([]byte, min(8, info.Size()))
+		if _, err := p.file.ReadAt(head, 0); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("expected a Parquet file, which ends with %s, found %q at its end: %s", parquetMagic,
+			tail[4:], otherFormat(head))
 	}
 	size := int64(binary.LittleEndian.Uint32(tail))
 	if p.end = at - size; p.end < int64(len(parquetMagic)) || size > maxParquetFooter {

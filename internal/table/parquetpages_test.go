@@ -391,6 +391,8 @@ func TestBadFooters(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "x.parquet: expected a Parquet file, which ends with PAR1"},
 		{"PAR1", "expected a Parquet file, which ends with PAR1"},
+		{"text,label\na,1\n", `the file begins with the text "text,lab": name its format with --format, such as ` +
+			`csv or jsonl`},
 		{gzipped(good), "expected a Parquet file, which ends with PAR1"},
 		{"PAR1\xff\xff\xff\x7fPAR1", "metadata: expected at most 4 bytes, found a length of 2147483647"},
 		{good[:len(good)-1], "expected a Parquet file"},

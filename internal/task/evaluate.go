@@ -136,3 +136,11 @@ func (t *text) writeTo(w io.Writer) error {
 	_, err := w.Write(t.Bytes())
 	return err
 }
+
+// countRows formats a number of rows.
+func countRows[N int | int64](n N) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}

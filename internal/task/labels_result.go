@@ -33,7 +33,7 @@ const maxLabels = 30
 
 func (r *LabelsResult) Write(w io.Writer) error {
 	out := &text{}
-	out.add("%s: %d rows, loss %.4f", r.Title(), r.Rows, r.Loss)
+	out.add("%s: %s, loss %.4f", r.Title(), countRows(r.Rows), r.Loss)
 	head := fmt.Sprintf("%-24s  %10s", "", "model")
 	if r.Frequencies != nil {
 		head += "  frequencies of training"

@@ -57,7 +57,7 @@ const maxTypes = 40
 
 func (r *TagsResult) Write(w io.Writer) error {
 	out := &text{}
-	out.add("%s: %d rows, %d tokens with a label, loss %.4f", r.Title(), r.Rows, r.Tokens, r.Loss)
+	out.add("%s: %s, %d tokens with a label, loss %.4f", r.Title(), countRows(r.Rows), r.Tokens, r.Loss)
 	if r.CutTags > 0 {
 		out.add("%d labels of tokens beyond the model's input window were not evaluated", r.CutTags)
 	}

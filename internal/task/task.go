@@ -189,25 +189,44 @@ func checkLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
 	if s.NumberNames != nil || s.LabelNames != nil && !slices.Contains(tasks, s.Task) {
 		return taskMismatch(c, s)
 	}
-	if s.LabelNames != nil && len(s.LabelNames) != c.NumLabels {
-		return fmt.Errorf("it has %d labels, the model %d%s", len(s.LabelNames), c.NumLabels, labelsHint(c))
-	}
-	for i, name := range s.LabelNames {
-		if c.LabelNames != nil && c.LabelNames[i] != name {
-			return fmt.Errorf("its label %d is %q, the model's is %q%s", i, name, c.LabelNames[i], labelsHint(c))
-		}
+	switch {
+	case s.LabelNames == nil || slices.Equal(s.LabelNames, c.LabelNames):
+		return nil
+	case len(s.LabelNames) != c.NumLabels || c.LabelNames != nil:
+		return labelMismatch(c, s)
 	}
 	return nil
 }
 
-// labelsHint returns a hint for an error: the option that makes the rows use the model's labels in
-// the model's order. It returns "" if the model has no label names or too many to list.
-func labelsHint(c *sft.Config) string {
-	const maxListed = 20
-	if c.LabelNames == nil || len(c.LabelNames) > maxListed {
-		return ""
+// maxListed is the maximum number of labels that an error lists.
+const maxListed = 20
+
+// labelMismatch returns the error for rows whose labels differ from the model's in name, number or
+// order. It names the option that makes the rows use the model's labels in the model's order, if the
+// rows have some of these labels.
+func labelMismatch(c *sft.Config, s *seq.Spec) error {
+	if c.LabelNames == nil {
+		return fmt.Errorf("its rows have %d labels (%s), the model %d", len(s.LabelNames), listLabels(s.LabelNames),
+			c.NumLabels)
 	}
-	return fmt.Sprintf(" (data convert --labels %q has the model's labels)", strings.Join(c.LabelNames, ","))
+	differ := fmt.Sprintf("its labels are %s, the model's are %s", listLabels(s.LabelNames), listLabels(c.LabelNames))
+	known := func(name string) bool { return slices.Contains(c.LabelNames, name) }
+	switch {
+	case !slices.ContainsFunc(s.LabelNames, known):
+		return fmt.Errorf("%s: expected rows with the labels that the model was trained on", differ)
+	case len(c.LabelNames) > maxListed:
+		return fmt.Errorf("%s (convert the rows again with data convert --labels and the model's labels)", differ)
+	}
+	return fmt.Errorf("%s (convert the rows again with data convert --labels %q)", differ,
+		strings.Join(c.LabelNames, ","))
+}
+
+// listLabels joins the first label names by commas.
+func listLabels(names []string) string {
+	if n := len(names) - maxListed; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), n)
+	}
+	return strings.Join(names, ", ")
 }
 
 // checkTagged returns an error if the rows have no label per token.

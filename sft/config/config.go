@@ -64,6 +64,9 @@ func Parse(text []byte) (*Config, error) {
 	case `"` + FusionType + `"`:
 		return nil, errors.New("expected a single model, found a fusion of several models (choose one of its members)")
 	}
+	if kind, ok := keys["model_type"]; ok && string(kind) != `"sft"` && string(kind) != "null" {
+		return nil, bad("model_type", string(kind), `"sft" (a model that sftseq has trained)`)
+	}
 	found := topKeys(text)
 	for i, k := range found {
 		if !slices.ContainsFunc(configKeys, func(known configKey) bool { return known.Name == k }) {

@@ -96,6 +96,8 @@ var requiredKeys = strings.Fields(`model_type task vocab_size num_labels pad_tok
 	probability relative sampler_seed tokenizer`)
 
 func TestConfigMissingKeys(t *testing.T) {
+	must.Fail(t, `model_type: "bert", expected "sft" (a model that sftseq has trained)`)(
+		config.Parse([]byte(`{"model_type": "bert", "hidden_size": 768}`)))
 	for _, key := range requiredKeys {
 		must.Fail(t, `"`+key+`" is missing`, "without",
 			key)(config.Parse(configtest.ConfigText(t, map[string]any{key: nil})))
