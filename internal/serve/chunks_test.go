@@ -20,7 +20,8 @@ func chunkOptions(t testing.TB, hidden, average int) Options {
 	o.Debounce = 0
 	o.Load = func() (*Model, error) {
 		c := *must.Get(sft.Load(filepath.Join(goldenDir, "chunks")))(t).Config
-		c.VocabSize, c.PadTokenID, c.Tokenizer = config.ByteVocabulary, new(int32(0)), json.RawMessage(`{"type":"byte"}`)
+		c.VocabSize, c.PadTokenID = config.ByteVocabulary, new(int32(0))
+		c.Tokenizer = json.RawMessage(`{"type":"byte"}`)
 		c.HiddenSize, c.IntermediateSize, c.NumSampledTokens, c.MaxLength = hidden, 4*hidden, 16, 1<<24
 		c.Chunks = &config.Chunks{Rule: "content", Average: average, Exports: 4, Layers: 1}
 		must.Succeed(t, c.Validate())

@@ -62,6 +62,9 @@ func TestChunkGradients(t *testing.T) {
 					cached[name+mode] = want
 				}
 				g, b := weightedGradient(t, m, 1, device, examples, d, nil)
+				if counted := model.CountedLayers(c); d.Mode == model.TrainMode && len(b.deadRows) != counted {
+					t.Errorf("dead rows of %d layers, expected %d", len(b.deadRows), counted)
+				}
 				loss := 0.0
 				for _, v := range b.loss {
 					loss += float64(v) / float64(b.divisor)

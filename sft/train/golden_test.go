@@ -64,7 +64,8 @@ func compareGradients(t *testing.T, p *config.Parameters, got []float32, path st
 func TestGoldenGradients(t *testing.T) {
 	configtest.OnEveryDevice(t, append(modeltest.EvaluationFolders(), "fill_mask", "regression",
 		"multilabel", "tagging", "clouds",
-		"max_pooling", "graphs", "ngrams", "ngrams_bytes", "chunks"), func(t *testing.T, name string, device tensor.Device) {
+		"max_pooling", "graphs", "ngrams", "ngrams_bytes",
+		"chunks"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
 		g, _ := must.Get2(Gradient(context.Background(), m, device, examples))(t)
 		compareGradients(t, m.Parameters, g, filepath.Join(modeltest.GoldenDir, name, "grads.safetensors"))

@@ -1,0 +1,119 @@
+package model
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestChunkKeys checks that the key of a chunk depends on each of its tokens, and on their number.
+func TestChunkKeys(t *testing.T) {
+	for _, n := range []int{1, 2, 1023, 1024, 1025, 3000} {
+		tokens := make([]int32, n)
+		key := keyOf(tokens)
+		for _, i := range []int{0, n / 2, n - 1} {
+			changed := slices.Clone(tokens)
+			changed[i] = 1 << 24
+			if keyOf(changed) == key {
+				t.Errorf("%d tokens: the key does not depend on token %d", n, i)
+			}
+		}
+		if keyOf(append(tokens, 0)) == key || keyOf(slices.Clone(tokens)) != key {
+			t.Errorf("%d tokens: the key does not depend on the tokens alone", n)
+		}
+	}
+}
+
+// TestExportCache checks that the cache is filled up to its limit and drops the chunks that were not
+// used for the longest time.
+func TestExportCache(t *testing.T) {
+	rows := func(i int) []float32 { return []float32{float32(i), 0, 0} }
+	c := newExportCache(3 * sizeOf(rows(0)))
+	key := func(i int) chunkKey { return keyOf([]int32{int32(i)}) }
+	holds := func(want ...int) {
+		t.Helper()
+		var got []int
+		for e := c.order.Front(); e != nil; e = e.Next() {
+			got = append(got, int(e.Value.(*cachedExports).rows[0]))
+		}
+		if !slices.Equal(got, want) || len(c.entries) != len(want) || c.bytes != int64(len(want))*sizeOf(rows(0)) {
+			t.Errorf("the cache holds %v, %d entries in %d bytes; want %v", got, len(c.entries), c.bytes, want)
+		}
+	}
+	for i := range 5 {
+		c.add(key(i), rows(i))
+	}
+	holds(4, 3, 2)
+	if c.get(key(0)) != nil || c.get(key(2))[0] != 2 {
+		t.Error("expected chunk 2 and not chunk 0")
+	}
+	c.add(key(5), rows(5))
+	c.add(key(5), rows(6)) // computed by two calls
+	holds(5, 2, 4)
+	if c.computed != 7 || c.reused != 1 {
+		t.Errorf("%d computed and %d reused, want 7 and 1", c.computed, c.reused)
+	}
+	c.add(key(7), make([]float32, 1000)) // larger than the cache
+	holds()
+}
+
+// TestPlannedStages checks that the memory plan has room for every run of chunks and for the exported
+// rows, for tokens with many cuts, with none, and for short documents.
+func TestPlannedStages(t *testing.T) {
+	for name, c := range configtest.ChunkConfigs() {
+		e := must.Get(NewEngine(c, make([]float32, NewParameters(c).Words), cpu.New(1)))(t)
+		defer e.Close()
+		random := rand.New(rand.NewPCG(5, 1))
+		batches := [][]seq.Example{configtest.RandomExamples(c, random, 20_000, 5000),
+			configtest.RandomExamples(c, random, 1, 1, 2, 3, 1, 9), {{A: make([]int32, 9000), B: make([]int32, 5)}}}
+		for i, examples := range batches {
+			tokens := 0
+			for _, x := range examples {
+				tokens += len(x.A)
+				if c.Sequences() == 2 {
+					tokens += len(x.B)
+				}
+			}
+			cut := e.pieces(examples, c.Sequences(), Drawing{})
+			planned, items := localStage.planned(c, tokens, len(examples))
+			exported := 0
+			for _, run := range pieceRuns(cut) {
+				size := 0
+				for _, p := range run {
+					size += len(p.tokens)
+					exported += min(len(p.tokens), c.Chunks.Exports) + 1
+				}
+				if size > planned || len(run) > items {
+					t.Errorf("%s, batch %d: a run of %d chunks with %d tokens, planned for %d and %d", name, i,
+						len(run), size, items, planned)
+				}
+			}
+			if rows, _ := documentStage.planned(c, tokens, len(examples)); exported > rows {
+				t.Errorf("%s, batch %d: %d exported rows, planned for %d", name, i, exported, rows)
+			}
+		}
+	}
+}
+
+// TestPassBytes checks that the memory of a model of chunks does not grow with all tokens of a
+// document, only with its exported rows.
+func TestPassBytes(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.NumLayers = 2
+	flat := must.Get(PassBytes(c, true, 1<<18, 1))(t)
+	c.Chunks = &config.Chunks{Rule: "content", Average: 4096, Exports: 4, Layers: 1}
+	if chunks := must.Get(PassBytes(c, true, 1<<18, 1))(t); chunks > flat/20 {
+		t.Errorf("%d bytes with chunks, %d without", chunks, flat)
+	}
+	c.Chunks.Average = 64 // more exported rows than tokens in a run of chunks
+	many := must.Get(PassBytes(c, true, 1<<18, 1))(t)
+	if few := must.Get(PassBytes(c, true, 1<<12, 1))(t); many < 10*few {
+		t.Errorf("%d bytes for 2¹⁸ tokens, %d for 2¹²", many, few)
+	}
+}
