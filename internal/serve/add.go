@@ -33,8 +33,8 @@ func (c *call) add() (any, error) {
 	return c.run("items", addFields, a.planItem)
 }
 
-// addRequest is a running retrieval/add request. Embedded items are queued for the index without waiting for the
-// disk, so that many items share one fsync.
+// addRequest is a running retrieval/add request. Embedded items are queued for the index without
+// waiting for the disk, so that many items share one fsync.
 type addRequest struct {
 	call  *call
 	queue chan *itemToAdd

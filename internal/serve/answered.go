@@ -31,7 +31,8 @@ type Task interface {
 	Labels() []any
 }
 
-// prediction is the result of a prediction method: the reply, and the origin of its sequence.
+// prediction is the result of a prediction method: the reply, and the document and the windows of
+// its sequence.
 type prediction struct {
 	requests.Reply
 	extent
@@ -133,7 +134,7 @@ func (c *call) sequenceAndWindow(path string, fields map[string]json.RawMessage)
 		return nil, nil, badParam(path+"window", featuresOnly+": expected no window")
 	}
 	if fields["window"] != nil && !c.model.task.HasWindows() {
-		return nil, nil, badParam(path+"window", "%s", c.model.noWindows())
+		return nil, nil, badParam(path+"window", "%s", c.model.windowRefusal())
 	}
 	w, err := parseWindow(path+"window", fields["window"])
 	if err != nil {

@@ -194,7 +194,7 @@ func (s *session) writeBare() {
 		s.bare.pending--
 		s.bare.tokens -= l.tokens()
 		s.mu.Unlock()
-		s.wakeFinish()
+		s.signalResponse()
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *session) startCall(c *call) {
 func (c *call) respond() {
 	c.complete(c.response())
 	c.model.Done() // may close a device, so it runs after the response
-	c.session.wakeFinish()
+	c.session.signalResponse()
 }
 
 // complete writes a call's response and removes the call.

@@ -51,7 +51,7 @@ func (s *session) openDocument(fields map[string]json.RawMessage, bad error, edi
 		return badParam("text", featuresOnly+": expected no document")
 	}
 	if w != nil && !model.task.HasWindows() {
-		return badParam("window", "%s", model.noWindows())
+		return badParam("window", "%s", model.windowRefusal())
 	}
 	s.documents.mu.Lock()
 	count := len(s.documents.open)

@@ -57,8 +57,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 	h := &http.Server{Handler: g, ReadHeaderTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
 		IdleTimeout: cmp.Or(s.options.IdleTimeout, httpIdle), MaxHeaderBytes: maxHTTPHeader,
 		DisableGeneralOptionsHandler: true,
-		ConnContext: func(ctx context.Context,
-			c net.Conn) context.Context {
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, webConnKey{}, c)
 		},
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
@@ -167,7 +166,8 @@ type webListener struct {
 	gateway *gateway
 }
 
-// Accept returns the next connection that gets a slot. It refuses all others.
+// Accept returns the next connection that gets a slot, and refuses connections before it that get
+// none.
 func (l *webListener) Accept() (net.Conn, error) {
 	s := l.gateway.server
 	for {

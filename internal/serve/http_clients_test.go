@@ -56,9 +56,9 @@ func TestHTTPConcurrent(t *testing.T) {
 	for token := 1; token < 17; token++ {
 		want[token] = w.post("/classify", fmt.Sprintf(`{"tokens":[%d,3]}`, token))
 	}
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for n := range clients {
-		all.Go(func() {
+		running.Go(func() {
 			client := http.Client{Transport: &http.Transport{}}
 			defer client.CloseIdleConnections()
 			for i := range requests {
@@ -80,8 +80,8 @@ func TestHTTPConcurrent(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
-	eventually(t, fmt.Sprintf("expected %d answers", clients*requests+16), func() bool {
+	running.Wait()
+	eventually(t, fmt.Sprintf("expected %d responses", clients*requests+16), func() bool {
 		x := w.server.stats()
 		return x.Answers["sequence/classify"]+x.Answers["sequence/embed"] == clients*requests+16
 	})
@@ -167,11 +167,11 @@ func TestHTTPSlowClients(t *testing.T) {
 			conn.Close()
 			<-done
 			if took := time.Since(began); took > 5*time.Second || !strings.Contains(string(answer), c.want) {
-				t.Errorf("closed after %v with %q", took, answer)
+				t.Errorf("closed after %v with %q, want at most 5s and %q", took, answer, c.want)
 			}
 		})
 	}
-	t.Run("a body in time", func(t *testing.T) { // takes longer than Patience in total, but fast enough for Pace
+	t.Run("a body in time", func(t *testing.T) { // takes longer than Timeout, but arrives faster than MinRate
 		t.Parallel()
 		conn, body := w.dial(), `{"tokens":[1`+strings.Repeat(" ", 1<<17)+"]}"
 		request := rawPost("/classify", body)
@@ -196,8 +196,7 @@ func TestHTTPUnread(t *testing.T) {
 	fmt.Fprint(conn, rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],", 15999)+"[1]]}"))
 	eventually(t, "the response is not blocked", func() bool { return w.server.blocked() == 1 })
 	eventually(t, "the connection is not closed", func() bool {
-		return w.server.stats().Sessions == 0 &&
-			w.server.memory.used.Load() == 0
+		return w.server.stats().Sessions == 0 && w.server.memory.used.Load() == 0
 	})
 }
 
@@ -253,9 +252,9 @@ func TestHTTPHostile(t *testing.T) {
 		"two lengths":            {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400"},
 		"a length and chunks": {head +
 			"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", " 400 "},
-		"a negative length":  {head + "Content-Length: -2\r\n\r\n{}", "400"},
-		"a length of no end": {head + "Content-Length: 99999999999999999999\r\n\r\n{}", "400"},
-		"a length that lies": {head + "Content-Length: 1000000000\r\n\r\n{}", "408"},
+		"a negative length":        {head + "Content-Length: -2\r\n\r\n{}", "400"},
+		"a huge length":            {head + "Content-Length: 99999999999999999999\r\n\r\n{}", "400"},
+		"a length beyond the body": {head + "Content-Length: 1000000000\r\n\r\n{}", "408"},
 		"a body not sent yet": {head + "Expect: 100-continue\r\nContent-Length: 100000000\r\n\r\n",
 			"HTTP/1.1 413 "},
 		"bad chunks": {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n", "400"},
@@ -265,16 +264,16 @@ func TestHTTPHostile(t *testing.T) {
 		"nested deep":          {rawPost("/classify", strings.Repeat(`{"a":`, 7e5)), "400"},
 		"many short sequences": {rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],",
 			5e5)+"[1]]}"), "input: expected at most 16384"},
-		"a huge exponent":         {rawPost("/classify", `{"tokens":[1e999999999]}`), "400"},
-		"HTTP/2 before knowledge": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ""},
-		"a tunnel":                {"CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nConnection: close\r\n\r\n", "421"},
-		"another's origin":        {"GET http://example.com/info HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n", "421"},
-		"up from the root":        {"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 404 "},
-		"twice a slash":           {"GET //info HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
-		"no path":                 {"GET http://localhost HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
-		"a tunnel to a path":      {"CONNECT /info HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
-		"a tunnel to itself":      {"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
-		"all that it has":         {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
+		"a huge exponent":        {rawPost("/classify", `{"tokens":[1e999999999]}`), "400"},
+		"HTTP/2 prior knowledge": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ""},
+		"a tunnel":               {"CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nConnection: close\r\n\r\n", "421"},
+		"another host":           {"GET http://example.com/info HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n", "421"},
+		"a path above the root":  {"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 404 "},
+		"a double slash":         {"GET //info HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
+		"no path":                {"GET http://localhost HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
+		"a tunnel to a path":     {"CONNECT /info HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
+		"a tunnel to itself":     {"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
+		"OPTIONS of the server":  {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := w.raw(strings.Replace(c.text, "Host: localhost\r\n",
@@ -298,12 +297,12 @@ func TestHTTPFair(t *testing.T) {
 		testenv.Long(t, "computes for seconds")
 	}
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
-	ask := func() time.Duration {
+	measure := func() time.Duration {
 		began := time.Now()
 		w.post("/classify", `{"tokens":[1,2]}`)
 		return time.Since(began)
 	}
-	ask()
+	measure()
 	stop := make(chan struct{})
 	var greedy sync.WaitGroup
 	body := `{"sequences":[` + strings.Repeat(`{"tokens":[1`+strings.Repeat(",2", 1000)+`]},`, 199) + `{"tokens":[1]}]}`
@@ -320,13 +319,12 @@ func TestHTTPFair(t *testing.T) {
 		})
 	}
 	eventually(t, "the queue has at most 500 jobs", func() bool {
-		jobs, _,
-			_ := queueState(w.server)
+		jobs, _, _ := queueState(w.server)
 		return jobs > 500
 	})
 	var times []time.Duration
 	for range 20 {
-		times = append(times, ask())
+		times = append(times, measure())
 	}
 	close(stop)
 	greedy.Wait()
@@ -336,8 +334,8 @@ func TestHTTPFair(t *testing.T) {
 	}
 }
 
-// TestHTTPPatience checks that Patience does not limit the time that a request is computed.
-func TestHTTPPatience(t *testing.T) {
+// TestHTTPComputingTime checks that a request may compute for longer than HTTPOptions.Timeout.
+func TestHTTPComputingTime(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Timeout: 100 * time.Millisecond})
 	release := blockBatches(w.server)
 	time.AfterFunc(500*time.Millisecond, func() { close(release) })
@@ -389,19 +387,18 @@ func TestHTTPBusy(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	m := &w.server.memory
 	long := `{"tokens":[1` + strings.Repeat(" ", 2*jsonlines.Free) + "]}"
-	for body, left := range map[string]int64{`{"tokens":[1]}`: 0, long: int64(len(long)) - jsonlines.Free} {
-		taken := m.limit - m.used.Load() - left
+	for body, free := range map[string]int64{`{"tokens":[1]}`: 0, long: int64(len(long)) - jsonlines.Free} {
+		taken := m.limit - m.used.Load() - free
 		m.reserve(taken)
 		r, answer := w.send("POST", "/classify", body)
 		m.release(taken)
-		expectWebError(t, fmt.Sprintf("with memory for %d bytes", left), r, answer, 429,
+		expectWebError(t, fmt.Sprintf("with memory for %d bytes", free), r, answer, 429,
 			"reached --max-memory", "", "rate_limit_exceeded")
 		if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") == "" {
 			t.Errorf("got header %v, want Retry-After", r.Header)
 		}
 		eventually(t, "memory is still counted", func() bool {
-			return m.used.Load() == 0 &&
-				w.server.readingMemory.used.Load() == 0
+			return m.used.Load() == 0 && w.server.readingMemory.used.Load() == 0
 		})
 	}
 	w.post("/classify", `{"tokens":[1]}`)
@@ -425,7 +422,7 @@ func TestHTTPIdle(t *testing.T) {
 	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
 	if took := time.Since(began); !strings.HasPrefix(answer, "HTTP/1.1 200 ") ||
 		took < o.IdleTimeout || took > 10*time.Second {
-		t.Errorf("got %q, closed after %v", answer, took)
+		t.Errorf("got %q, closed after %v, want 200, closed after %v", answer, took, o.IdleTimeout)
 	}
 }
 

@@ -99,7 +99,7 @@ func (c *webConn) endBody() bool {
 	return true
 }
 
-// setBodyDeadline sets the deadline for more of a body.
+// setBodyDeadline sets the deadline for reading more of a request's body.
 func (c *webConn) setBodyDeadline(until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -63,7 +63,8 @@ func TestHTTPCrowd(t *testing.T) {
 	}
 	if got["200 OK"] != 4 || got["429 Too Many Requests"] != maxRefusing ||
 		got["reset"] != crowd-4-maxRefusing {
-		t.Errorf("got outcomes %v", got)
+		t.Errorf("got outcomes %v, want 4 responses 200, %d responses 429 and %d resets", got, maxRefusing,
+			crowd-4-maxRefusing)
 	}
 }
 

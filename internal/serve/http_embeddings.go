@@ -157,8 +157,8 @@ func (r *embeddingsRequest) paramName(field string) string {
 	if r.single {
 		return r.name
 	}
-	place, _, _ := strings.Cut(strings.TrimPrefix(field, "sequences"), ".")
-	return r.name + place
+	index, _, _ := strings.Cut(strings.TrimPrefix(field, "sequences"), ".")
+	return r.name + index
 }
 
 // embeddings implements POST /v1/embeddings. An error in one sequence fails the request. unit

@@ -122,7 +122,8 @@ func (e *webError) setHeaders(h http.Header) {
 	}
 }
 
-// response returns the error as a whole response with the id of the request. The connection is closed after it.
+// response returns the error as a complete HTTP response with the id of the request. The response
+// announces that the connection closes.
 func (e *webError) response(id string) []byte {
 	body := e.body()
 	r := http.Response{StatusCode: e.status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Close: true,

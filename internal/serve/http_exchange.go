@@ -55,7 +55,7 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 	}
 	c.model = s.server.acquire()
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
-	left := context.AfterFunc(x.r.Context(), func() { c.cancel(errCancelled) })
+	stopWatching := context.AfterFunc(x.r.Context(), func() { c.cancel(errCancelled) })
 	s.mu.Lock()
 	s.calls[c] = struct{}{}
 	s.mu.Unlock()
@@ -73,7 +73,7 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 		x.write(http.StatusOK, "application/json", value)
 	}
 	x.tokens = c.tokens
-	left()
+	stopWatching()
 	c.cancel(nil)
 	s.mu.Lock()
 	delete(s.calls, c)
@@ -123,7 +123,7 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 		x.markHeard()
 		return m, x.endOfBody(m)
 	case !isJSON(x.r.Header.Get("Content-Type")):
-		// A page of any site may send the other types without a preflight.
+		// Browsers let a page of any site send text/plain and forms without a preflight request.
 		return m, webFailure(http.StatusUnsupportedMediaType, "", "",
 			"Content-Type: expected application/json, found %q", short(x.r.Header.Get("Content-Type")))
 	case !strings.EqualFold(cmp.Or(x.r.Header.Get("Content-Encoding"), identity), identity):
@@ -165,7 +165,7 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 	return m, x.endOfBody(m)
 }
 
-// identity is the name of no content encoding.
+// identity is the Content-Encoding of a body that is not encoded.
 const identity = "identity"
 
 // markHeard marks the connection as used by an authorised client.

@@ -12,10 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestHTTPLeaves checks that the pending work of a disconnected client is cancelled.
-func TestHTTPLeaves(t *testing.T) {
-	s := testOptions(t, "pre")
-	w := startHTTP(t, s, HTTPOptions{})
+// TestHTTPDisconnect checks that the pending work of a disconnected client is cancelled.
+func TestHTTPDisconnect(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	release := blockBatches(w.server)
 	conn := w.dial()
 	fmt.Fprint(conn, rawPost("/classify", `{"sequences":[`+strings.Repeat(`{"tokens":[1]},`, 99)+`{"tokens":[2]}]}`))
@@ -28,8 +27,8 @@ func TestHTTPLeaves(t *testing.T) {
 	close(release)
 }
 
-// TestHTTPLeavesByHalf checks that a client that closes its sending half gets status 499.
-func TestHTTPLeavesByHalf(t *testing.T) {
+// TestHTTPHalfClose checks that a client that closes its sending half gets status 499.
+func TestHTTPHalfClose(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	release := blockBatches(w.server)
 	defer close(release)
@@ -101,6 +100,6 @@ func TestHTTPReload(t *testing.T) {
 	var info struct{ Hash string }
 	_, text := w.send("GET", "/info", "")
 	if json.Unmarshal([]byte(text), &info) != nil || info.Hash != w.server.Hash() || info.Hash == hash {
-		t.Error(text)
+		t.Errorf("got /info %s, want the hash %s of the new model", text, w.server.Hash())
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// httpPage has examples: blocks of requests (">") and responses ("<"). A block's first line names
-// the model and may request an index.
+// httpPage is a page with examples: blocks of requests (">") and responses ("<"). A block's first
+// line names the model that serves the requests. The word "index" in it gives the server an index.
 const httpPage = "../../docs/http.md"
 
 var (
@@ -51,7 +51,8 @@ func TestHTTPPage(t *testing.T) {
 			}
 			covered[request[2]] = true
 			r, answer := w.send(request[1], request[2], request[3], "X-Request-Id", "example")
-			for request[2] == "/stats" && !strings.Contains(answer, `"runningBatches":0`) { // batch still ends
+			// The last batch may still be running after its response.
+			for request[2] == "/stats" && !strings.Contains(answer, `"runningBatches":0`) {
 				r, answer = w.send(request[1], request[2], request[3], "X-Request-Id", "example")
 			}
 			checks = append(checks, func(api *apiDescription) { checkAgainstDescription(t, api, request, r, answer) })
@@ -110,7 +111,7 @@ func compareHTTP(t *testing.T, got, want []string) {
 	for i := range min(len(got), len(want)) {
 		if g, w := got[i], want[i]; g[0] == '<' && w[0] == '<' && len(w) > 6 {
 			if g[:6] != w[:6] {
-				t.Errorf("%s\nexpected\n%s", g, w)
+				t.Errorf("got status\n%s\nwant\n%s", g, w)
 			}
 			got[i], want[i] = "< "+g[6:], "< "+w[6:]
 		}

@@ -190,7 +190,7 @@ func untilError(plan func(path string, text json.RawMessage) *item) func(path st
 			return &item{err: failed}
 		}
 		i := plan(path, text)
-		// Missing memory is temporary: runEach plans the item again when others complete.
+		// Missing memory is temporary: runEach plans the item again when pending items complete.
 		if !errors.Is(i.err, errMemory) {
 			failed = i.err
 		}

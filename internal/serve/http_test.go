@@ -121,7 +121,7 @@ func TestHTTPAsJSONRPC(t *testing.T) {
 		var want json.RawMessage
 		j.call(1, c.method, json.RawMessage(c.params), &want)
 		if got := w.post(c.method[strings.LastIndex(c.method, "/"):], c.params); got != string(want) {
-			t.Errorf("%s %s: %s\nJSON-RPC: %s", c.method, c.params, got, want)
+			t.Errorf("%s %s: got over HTTP %s\nwant the result of JSON-RPC %s", c.method, c.params, got, want)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestHTTPIndex(t *testing.T) {
 	}
 	w.post("/remove", `{"ids":["b"]}`)
 	if got := w.post("/search", `{"tokens":[9,9]}`); !strings.Contains(got, `"a"`) || strings.Contains(got, `"b"`) {
-		t.Error(got)
+		t.Errorf("after removing item b: got %s, want only item a", got)
 	}
 }
 
@@ -311,6 +311,8 @@ func TestHTTPErrors(t *testing.T) {
 	}
 }
 
+// expectWebError checks the status and the fields of an error response. message is a part of the
+// expected error message. name describes the request.
 func expectWebError(t testing.TB, name string, r *http.Response, answer string, status int,
 	message, param, code string) {
 	t.Helper()
@@ -365,12 +367,12 @@ func TestHTTPToken(t *testing.T) {
 		}
 	}
 	if r, _ := w.send("GET", "/v1/models", ""); r.StatusCode != 200 {
-		t.Error(r.Status)
+		t.Errorf("/v1/models with a valid token: got %s, want 200", r.Status)
 	}
 }
 
-// TestHTTPWatched checks GET and HEAD of the paths for models, health, stats and metrics.
-func TestHTTPWatched(t *testing.T) {
+// TestHTTPGet checks GET and HEAD of the paths for models, health, stats and metrics.
+func TestHTTPGet(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	w.post("/classify", `{"tokens":[1]}`)
 	for path, want := range map[string]string{
@@ -380,7 +382,7 @@ func TestHTTPWatched(t *testing.T) {
 	} {
 		r, answer := w.send("GET", path, "")
 		if r.StatusCode != 200 || !strings.Contains(answer, want) {
-			t.Errorf("%s: got %s, %.300s", path, r.Status, answer)
+			t.Errorf("%s: got %s, %.300s, want 200 with %q", path, r.Status, answer, want)
 		}
 		if kind := r.Header.Get("Content-Type"); !regexp.MustCompile(`^(application/json$|text/plain; )`).MatchString(kind) {
 			t.Errorf("%s: got Content-Type %q, want JSON or plain text", path, kind)
@@ -391,8 +393,8 @@ func TestHTTPWatched(t *testing.T) {
 	}
 }
 
-// FuzzEmbeddings checks that parseEmbeddings returns an error with a message, or params of
-// sequence/embed with all sequences of the body in order.
+// FuzzEmbeddings checks parseEmbeddings with arbitrary bodies. It must return either an error with a
+// message, or params of sequence/embed that hold all sequences of the body in order.
 func FuzzEmbeddings(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"pre","input":"a"}`, `{"input":["a","b"],"encoding_format":"base64"}`, `{"input":[1,2,3]}`,
@@ -416,7 +418,7 @@ func FuzzEmbeddings(f *testing.F) {
 		}
 		params := r.params()
 		if len(params) > r.bytes() {
-			t.Fatalf("params have %d bytes, counted are only %d", len(params), r.bytes())
+			t.Fatalf("params have %d bytes, want at most the %d bytes that bytes returns", len(params), r.bytes())
 		}
 		var got struct{ Sequences []map[string]json.RawMessage }
 		decode(t, params, &got)
@@ -429,11 +431,11 @@ func FuzzEmbeddings(f *testing.F) {
 			decode(t, fields["input"], &list)
 		}
 		if len(list) != len(got.Sequences) {
-			t.Fatalf("%s: got params %s", body, params)
+			t.Fatalf("%s: got params %s, want %d sequences", body, params, len(list))
 		}
 		for i, value := range list {
 			if found := got.Sequences[i][r.field]; !bytes.Equal(bytes.TrimSpace(found), bytes.TrimSpace(value)) {
-				t.Fatalf("%s: sequence %d is %s", body, i, found)
+				t.Fatalf("%s: sequence %d: got %s, want %s", body, i, found, value)
 			}
 		}
 	})

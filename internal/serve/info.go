@@ -57,10 +57,8 @@ func compact(text json.RawMessage) []byte {
 func infoOf(m *served) modelInfo {
 	c := m.config
 	i := modelInfo{Name: m.loaded.Name, Task: c.Task, Labels: []any{}, Tokenizer: tokenizerOf(c),
-		VocabSize:     c.VocabSize,
-		LongestLength: longest(c),
-		HiddenSize:    c.HiddenSize, Layers: c.NumLayers, Device: m.loaded.Device, Hash: m.loaded.Hash,
-		Numbers: c.NumberNames()}
+		VocabSize: c.VocabSize, LongestLength: longest(c), HiddenSize: c.HiddenSize, Layers: c.NumLayers,
+		Device: m.loaded.Device, Hash: m.loaded.Hash, Numbers: c.NumberNames()}
 	if i.Features = c.FeatureNames; c.Edged() {
 		i.EdgeFeatures = &c.EdgeFeatureNames
 	}

@@ -170,7 +170,7 @@ func (s *session) exit() {
 	if s.state != shutDown {
 		s.end(sessionOver("the client sent exit without shutdown"))
 	}
-	s.documents.close() // the client no longer needs their classes
+	s.documents.close() // the client no longer needs their predictions
 }
 
 // endWithProcess ends the session when the client's process dies. The pipe alone does not show this, because

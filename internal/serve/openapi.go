@@ -121,12 +121,14 @@ func nullable(properties schema, required ...string) schema {
 
 // rerankSchemas returns the schemas of rerank requests and responses.
 func rerankSchemas() (request, response schema) {
-	text, yes := textSchema(), ofType("boolean")
+	text, boolean := textSchema(), ofType("boolean")
 	document := anyOf(text, schema{"type": "object", "properties": schema{"text": text}, "required": []string{"text"}})
 	request = anyOf(
 		nullable(schema{"model": text, "query": text, "documents": listOf(document),
-			"top_n": schema{"type": "integer", "minimum": 1}, "return_documents": yes}, "query", "documents"),
-		nullable(schema{"query": text, "texts": listOf(text), "raw_scores": yes, "return_text": yes}, "query", "texts"))
+			"top_n": schema{"type": "integer", "minimum": 1}, "return_documents": boolean}, "query",
+			"documents"),
+		nullable(schema{"query": text, "texts": listOf(text), "raw_scores": boolean, "return_text": boolean}, "query",
+			"texts"))
 	return request, anyOf(schemaOf(reflect.TypeFor[rerankedDocuments]()),
 		listOf(schemaOf(reflect.TypeFor[rerankedText]())))
 }
@@ -139,7 +141,7 @@ type operation struct {
 
 // operations returns the operations of the paths that the model and the server support.
 func (c *call) operations() map[string]operation {
-	answers := []string{"sequence/classify", "sequence/predict", "sequence/labels", "sequence/tag"}
+	predictions := []string{"sequence/classify", "sequence/predict", "sequence/labels", "sequence/tag"}
 	all := map[string]operation{
 		"/v1/models": {"list the model", nil, schemaOf(reflect.TypeFor[modelList]())},
 		"/v1/models/{id}": {"look up the model by its name", nil,
@@ -156,7 +158,7 @@ func (c *call) operations() map[string]operation {
 		}
 		route := "/" + path.Base(name)
 		switch {
-		case slices.Contains(answers, name):
+		case slices.Contains(predictions, name):
 			all[route] = operation{"predict for a sequence, or for each of a list",
 				c.requestSchema(predictFields, "sequences"),
 				responseSchema(c.predictionSchema(), true)}
@@ -185,13 +187,13 @@ func (c *call) operations() map[string]operation {
 			all[route] = operation{"report statistics of the server", nil, schemaOf(reflect.TypeFor[stats]())}
 		}
 	}
-	one := needsSingleModel(c) == ""
-	if text := textSchema(); one {
+	canEmbed := needsSingleModel(c) == ""
+	if text := textSchema(); canEmbed {
 		all[embeddingsPath] = operation{"embed sequences (OpenAI's format)", nullable(schema{"model": text,
 			"input": sequencesSchema(), "encoding_format": schema{"enum": []string{floatFormat, base64Format}},
 			"dimensions": ofType("integer")}, "model", "input"), schemaOf(reflect.TypeFor[embeddingList]())}
 	}
-	if one || c.model.task.Method() == scoreMethod {
+	if canEmbed || c.model.task.Method() == scoreMethod {
 		for _, route := range rerankPaths {
 			request, response := rerankSchemas()
 			all[route] = operation{"order documents by their relevance to a query", request, response}

@@ -67,10 +67,8 @@ func (d *apiDescription) schema(at, verb, body string) *jsonschema.Schema {
 	if body == "responses/200" && slices.Contains([]string{healthPath, healthAlias, "/metrics"}, at) {
 		kind = "text~1plain"
 	}
-	where := "document.json#/paths/" + strings.ReplaceAll(at, "/",
-		"~1") + "/" + verb + "/" + body + "/content/" + kind +
-		"/schema"
-	return must.Get(d.compiler.Compile(where))(d.t)
+	pointer := "/paths/" + strings.ReplaceAll(at, "/", "~1") + "/" + verb + "/" + body + "/content/" + kind + "/schema"
+	return must.Get(d.compiler.Compile("document.json#" + pointer))(d.t)
 }
 
 // validate returns an error if text does not match the schema of a request or response body.
@@ -86,7 +84,7 @@ func (d *apiDescription) validate(at, verb, body, text string) error {
 // TestOpenAPI checks that /openapi.json is a valid OpenAPI document with exactly the paths that the
 // server supports for the model.
 func TestOpenAPI(t *testing.T) {
-	all := map[string]bool{}
+	described := map[string]bool{}
 	for model, want := range map[string]string{"pre": "/classify /embed /v1/embeddings /rerank",
 		"retrieval":  "/score /rerank",
 		"regression": "/predict", "multilabel": "/labels", "tagging": "/tag", "clouds": "/classify /embed",
@@ -99,22 +97,22 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 		for at := range d.paths() {
-			all[at] = true
+			described[at] = true
 		}
 		if model == "pre" && d.paths()["/predict"] != nil {
 			t.Errorf("%s: /predict is in /openapi.json, but the model does not support it", model)
 		}
 	}
-	delete(all, "/v1/models/{id}")
-	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, paths()) {
+	delete(described, "/v1/models/{id}")
+	if got := slices.Sorted(maps.Keys(described)); !slices.Equal(got, paths()) {
 		t.Errorf("got described paths %v, want the served paths %v", got, paths())
 	}
 }
 
-// optionsWithIndexIf returns options for a model, with an index if yes is true.
-func optionsWithIndexIf(t testing.TB, model string, yes bool) Options {
+// optionsWithIndexIf returns options for a model, with an index if indexed is true.
+func optionsWithIndexIf(t testing.TB, model string, indexed bool) Options {
 	o := testOptions(t, model)
-	if yes {
+	if indexed {
 		o.Index = filepath.Join(t.TempDir(), "index.arrow")
 	}
 	return o

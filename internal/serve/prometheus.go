@@ -65,9 +65,9 @@ const maxWatchers = 16
 // request or does not read loses its connection to a later client.
 func (s *Server) ServeMetrics(l net.Listener) (stop func()) { return s.serveMetrics(l, 5*time.Second) }
 
-func (s *Server) serveMetrics(l net.Listener, patience time.Duration) (stop func()) {
+func (s *Server) serveMetrics(l net.Listener, timeout time.Duration) (stop func()) {
 	h := &http.Server{Handler: markResponding(s.Metrics()), ConnContext: withWatcher,
-		ReadTimeout: patience, WriteTimeout: 2 * patience, IdleTimeout: patience}
+		ReadTimeout: timeout, WriteTimeout: 2 * timeout, IdleTimeout: timeout}
 	var served sync.WaitGroup
 	served.Go(func() { h.Serve(&watcherListener{Listener: l}) })
 	return func() {

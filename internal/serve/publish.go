@@ -51,7 +51,7 @@ func (s *session) countPushes(n int) {
 	s.pushes += n
 	s.mu.Unlock()
 	s.workGroup.Add(n)
-	s.wakeFinish()
+	s.signalResponse()
 }
 
 // publish computes the document's prediction and pushes it, unless the document changes during the

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// A client may request progress for every method; retrieval/remove reports none.
+// removeFields are the fields of retrieval/remove. They include listFields, because a client may
+// request progress for every method, although retrieval/remove reports no progress.
 var removeFields = fieldsOf(nil, append(listFields, "id", "ids")...)
 
 // removeResult is the result of retrieval/remove.

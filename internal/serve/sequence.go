@@ -104,7 +104,7 @@ func object(path string, text json.RawMessage, known map[string]bool) (map[strin
 	return fields, bad
 }
 
-// object is the function object, run in a turn of the session.
+// object calls the function object in a turn of the session.
 func (c *call) object(path string, text json.RawMessage,
 	known map[string]bool) (fields map[string]json.RawMessage, err error) {
 	if stopped := c.do(len(text), func() { fields, err = object(path, text, known) }); stopped != nil {
@@ -113,7 +113,7 @@ func (c *call) object(path string, text json.RawMessage,
 	return fields, err
 }
 
-// object is the function object for the params of a notification, run in a turn of the session.
+// object calls the function object for the params of a notification, in a turn of the session.
 func (s *session) object(params json.RawMessage, known map[string]bool) (fields map[string]json.RawMessage, err error) {
 	if stopped := s.share.Do(s.ctx, len(params), func() { fields, err = object("", params, known) }); stopped != nil {
 		return nil, stopped
@@ -200,8 +200,8 @@ func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 	return c.model.parser.Encode(string(raw))
 }
 
-// requestOf returns a request with the tokens that the model reads of the sequences, as limited by its
-// input window.
+// requestOf returns a request with the tokens of the sequences that the model's input window
+// selects.
 func (c *call) requestOf(sequences ...*sequence) (*requests.Request, error) {
 	r := &requests.Request{ID: sequences[0].id}
 	for _, q := range sequences {
@@ -242,8 +242,8 @@ func (q *sequence) tokensRead(c *sft.Config) ([]int32, error) {
 	return used, nil
 }
 
-// reserveCut reserves the memory of the tokens that the model's input window reads of a sequence of n tokens, if they
-// are copied.
+// reserveCut reserves the memory of the tokens that the model's input window reads of a sequence of
+// n tokens. It reserves nothing if these tokens are contiguous, because they are then not copied.
 func (c *call) reserveCut(n int) error {
 	w := c.model.config.ReadWindow()
 	if w.Tail == 0 || w.Count(n) == n {

@@ -25,15 +25,15 @@ type Options struct {
 	// Lost reports whether an error means that the device is lost. nil means never.
 	Lost func(error) bool
 
-	Framing        string
-	MaxLine        int   // maximum bytes per message
-	MaxInflight    int   // maximum pending requests per session
-	MaxDocuments   int   // maximum open documents per session
-	MaxClients     int   // maximum connections; 0 means as many as memory allows
-	MaxMemory      int64 // bytes kept for all sessions
-	Cores          int   // cores that the program may use; 0 means all
-	MaxBatchTokens int   // maximum tokens per batch; 0 means the capacity of the device
-	MaxWait        time.Duration
+	Framing        string        // transport.Lines or transport.LSP
+	MaxLine        int           // maximum bytes per message
+	MaxInflight    int           // maximum pending requests per session
+	MaxDocuments   int           // maximum open documents per session
+	MaxClients     int           // maximum connections; 0 means as many as memory allows
+	MaxMemory      int64         // bytes kept for all sessions
+	Cores          int           // cores that the program may use; 0 means all
+	MaxBatchTokens int           // maximum tokens per batch; 0 means the capacity of the device
+	MaxWait        time.Duration // maximum time that a sequence waits for its batch to fill
 	Debounce       time.Duration // time from a document's last change to its classification
 	IdleTimeout    time.Duration // time after which an idle session ends; 0 means never
 	Index          string        // file of the retrieval index; "" means no index

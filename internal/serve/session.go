@@ -219,8 +219,8 @@ func (s *session) endOfInput() {
 // pushed. It stops waiting when the client disconnects.
 func (s *session) waitForResponses() {
 	s.documents.publishNow()
-	look := time.NewTicker(100 * time.Millisecond)
-	defer look.Stop()
+	poll := time.NewTicker(100 * time.Millisecond)
+	defer poll.Stop()
 	for {
 		s.mu.Lock()
 		pending := len(s.calls) + s.bare.pending + s.pushes
@@ -230,7 +230,7 @@ func (s *session) waitForResponses() {
 		}
 		select {
 		case <-s.responseSent:
-		case <-look.C:
+		case <-poll.C:
 			if transport.Closed(s.input) {
 				s.end(sessionOver("the client has disconnected"))
 			}
@@ -240,8 +240,8 @@ func (s *session) waitForResponses() {
 	}
 }
 
-// wakeFinish wakes finish after a response.
-func (s *session) wakeFinish() {
+// signalResponse tells waitForResponses and queueBare that a response was sent.
+func (s *session) signalResponse() {
 	s.activity.note()
 	select {
 	case s.responseSent <- struct{}{}:

@@ -89,6 +89,6 @@ func (m *metrics) quantiles() *recentTimes {
 	}
 	slices.Sort(all)
 	slices.Sort(own)
-	at := func(d []time.Duration, q float64) float64 { return d[int(q*float64(n-1))].Seconds() * 1000 }
-	return &recentTimes{n, at(all, 0.5), at(all, 0.99), at(own, 0.5), at(own, 0.99)}
+	quantile := func(d []time.Duration, q float64) float64 { return d[int(q*float64(n-1))].Seconds() * 1000 }
+	return &recentTimes{n, quantile(all, 0.5), quantile(all, 0.99), quantile(own, 0.5), quantile(own, 0.99)}
 }

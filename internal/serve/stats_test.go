@@ -21,9 +21,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSearchHoldsNothingUp checks that a search does not block additions to the index or
-// server/stats.
-func TestSearchHoldsNothingUp(t *testing.T) {
+// TestSearchDoesNotBlock checks that a search does not block additions to the index or server/stats.
+func TestSearchDoesNotBlock(t *testing.T) {
 	s := startServer(t, optionsWithIndex(t, "pre"))
 	vector := make([]float32, s.current().config.HiddenSize)
 	must.Succeed(t, s.index.Add(index.Item{ID: "a", Vector: vector})())
@@ -59,7 +58,7 @@ func TestSearchHoldsNothingUp(t *testing.T) {
 // metrics and health check. Changes get an error, while searches still work.
 func TestIndexFails(t *testing.T) {
 	o := optionsWithIndex(t, "pre")
-	dir := filepath.Join(t.TempDir(), "here")
+	dir := filepath.Join(t.TempDir(), "index")
 	must.Succeed(t, os.Mkdir(dir, 0o777))
 	o.Index = filepath.Join(dir, "index.arrow")
 	var mu sync.Mutex
@@ -81,7 +80,7 @@ func TestIndexFails(t *testing.T) {
 		!strings.Contains(text, "\nsftseq_index_items 1\n") || !strings.Contains(text, "\nsftseq_index_bytes ") {
 		t.Errorf("got metrics %s, want an intact index of 1 item", text)
 	}
-	if err := os.Rename(dir, dir+" no more"); err != nil { // the index file can no longer be rewritten
+	if err := os.Rename(dir, dir+" moved"); err != nil { // the index file can no longer be rewritten
 		t.Fatal(err)
 	}
 	vector := make([]float32, s.current().config.HiddenSize)
@@ -169,22 +168,22 @@ func TestMetricsBesideSlowClients(t *testing.T) {
 	}
 }
 
-// TestMetricsOfHalfARequest checks that clients that never send their request body block other
-// clients only briefly, even on all maxWatchers connections.
-func TestMetricsOfHalfARequest(t *testing.T) {
+// TestMetricsBesideIncompleteRequests checks that clients that never send their request body block
+// other clients only briefly, even on all maxWatchers connections.
+func TestMetricsBesideIncompleteRequests(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer s.serveMetrics(l, 200*time.Millisecond)()
-	ask := func(header string) net.Conn {
+	requestHealth := func(header string) net.Conn {
 		conn := must.Get(net.Dial("tcp", l.Addr().String()))(t)
 		t.Cleanup(func() { conn.Close() })
 		io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n"+header+"\r\n")
 		return conn
 	}
 	for range maxWatchers {
-		ask("Content-Length: 100\r\n")
+		requestHealth("Content-Length: 100\r\n")
 	}
-	conn := ask("")
+	conn := requestHealth("")
 	conn.SetReadDeadline(time.Now().Add(waitLimit))
 	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("another client got no response")

@@ -28,10 +28,9 @@ type windowParams struct {
 	Stride *int    `json:"stride"`
 }
 
-// noWindows returns the reason why the model refuses windows.
-func (m *served) noWindows() string {
-	return fmt.Sprintf("the task %s does not support windows: expected no window",
-		m.config.Task)
+// windowRefusal returns the error text for a window in a request whose task supports no windows.
+func (m *served) windowRefusal() string {
+	return fmt.Sprintf("the task %s does not support windows: expected no window", m.config.Task)
 }
 
 // maxWindows is the maximum number of windows per sequence.
@@ -47,17 +46,16 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 	}
 	var w window
 	for _, n := range []struct {
-		name string
-		of   *int
-		to   *int
+		name          string
+		value, target *int
 	}{{"length", p.Length, &w.Length}, {"stride", p.Stride, &w.Stride}} {
-		if n.of == nil {
+		if n.value == nil {
 			continue
 		}
-		if *n.of < 1 {
-			return nil, badParam(path+"."+n.name, "expected at least 1 token, found %d", *n.of)
+		if *n.value < 1 {
+			return nil, badParam(path+"."+n.name, "expected at least 1 token, found %d", *n.value)
 		}
-		*n.to = *n.of
+		*n.target = *n.value
 	}
 	switch {
 	case p.Policy == nil:
@@ -105,8 +103,8 @@ func longest(c *sft.Config) int {
 	return c.MaxLength
 }
 
-// parts returns the parts of a sequence that the model reads. For a nil window the model reads the
-// same tokens as in the command predict.
+// parts returns the parts of a sequence that the model reads. For a nil window it returns one part
+// with the tokens that the command predict would read.
 func (w *window) parts(c *sft.Config, q *sequence) ([]windowPart, error) {
 	switch {
 	case q.graph != nil:
@@ -146,8 +144,8 @@ func (w *window) parts(c *sft.Config, q *sequence) ([]windowPart, error) {
 			return nil, badParam("window.stride", "expected at most %d windows, found %d for %d tokens", maxWindows,
 				count, n)
 		}
-		for at := 0; at+length < n; at += stride {
-			cuts = append(cuts, tokensPart(at, tokens[at:at+length]))
+		for start := 0; start+length < n; start += stride {
+			cuts = append(cuts, tokensPart(start, tokens[start:start+length]))
 		}
 		cuts = append(cuts, tokensPart(n-length, tokens[n-length:])) // the last window ends at the last token
 	}

@@ -53,7 +53,7 @@ func TestTooManyWindows(t *testing.T) {
 	w := &window{Policy: "sliding", Length: 1, Stride: 1}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), maxWindows)}
 	if cuts, err := w.parts(s.current().config, q); err != nil || len(cuts) != maxWindows {
-		t.Errorf("got %d windows, error %v, want maxWindows", len(cuts), err)
+		t.Errorf("got %d windows, error %v, want maxWindows (%d)", len(cuts), err, maxWindows)
 	}
 	q.tokens = append(q.tokens, 1)
 	must.Fail(t, "expected at most 4096 windows, found 4097")(w.parts(s.current().config, q))
@@ -80,8 +80,7 @@ func TestBadWindows(t *testing.T) {
 	} {
 		w := json.RawMessage(x.window)
 		c.expectError(n, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w},
-			-32602,
-			x.why)
+			-32602, x.why)
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2 3 4 5 6 7 8", "window": w})
 		var sent struct {
 			Message string
@@ -115,7 +114,7 @@ func TestPushSurvives(t *testing.T) {
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: &served{}, method: "a push"}
 	if _, err := c.predictText(&sequence{field: "text", document: &document{}}, "1"); err == nil ||
 		asError(err).Code != codeInternal {
-		t.Error(err)
+		t.Errorf("got error %v, want code %d", err, codeInternal)
 	}
 	c.free(c.bytes)
 }

@@ -22,7 +22,7 @@ func TestHTTPUnauthorized(t *testing.T) {
 	}{
 		"without the token": {NewTokens("0123456789abcdef"),
 			"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 401 "},
-		"asks for health": {NewTokens("0123456789abcdef"),
+		"a health probe": {NewTokens("0123456789abcdef"),
 			"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 200 "},
 		"a foreign host": {nil, "GET /info HTTP/1.1\r\nHost: rebound.example\r\n\r\n", "HTTP/1.1 421 "},
 	} {
@@ -35,7 +35,7 @@ func TestHTTPUnauthorized(t *testing.T) {
 			if c.tokens != nil {
 				w.token = "0123456789abcdef"
 			}
-			conn, from := w.dial(), time.Now()
+			conn, began := w.dial(), time.Now()
 			responses := make(chan string, 1)
 			go func() {
 				answers := bufio.NewReader(conn)
@@ -57,7 +57,7 @@ func TestHTTPUnauthorized(t *testing.T) {
 				strings.HasSuffix(got, "true") == strings.Contains(c.want, "200") {
 				t.Errorf("got %q, want %q, with a closed connection after an error", got, c.want)
 			}
-			time.Sleep(time.Until(from.Add(300 * time.Millisecond)))
+			time.Sleep(time.Until(began.Add(300 * time.Millisecond)))
 			w.post("/classify", `{"tokens":[1]}`)
 		})
 	}
@@ -152,12 +152,12 @@ func TestHTTPBodyCounts(t *testing.T) {
 		"%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	eventually(t, "no batch runs", func() bool { _, _, running := queueState(w.server); return running > 0 })
 	if used := w.server.memory.used.Load(); used < 2<<20 {
-		t.Errorf("got %d counted bytes, want at minBytes %d of the buffer", used, 2<<20)
+		t.Errorf("got %d counted bytes, want at least the buffer's %d", used, 2<<20)
 	}
 }
 
-// TestEmbeddingsCount checks the memory counted for /v1/embeddings: the memory of sequence/embed,
-// plus the body, its elements and the params made from them.
+// TestEmbeddingsCount checks that /v1/embeddings counts at least the memory that sequence/embed
+// counts, plus the memory of the request's body and of its elements.
 func TestEmbeddingsCount(t *testing.T) {
 	const n = 200
 	held := func(path, body string) func() int64 {
