@@ -50,7 +50,7 @@ type batch struct {
 	incomplete int // incomplete jobs; guarded by the batcher's mutex
 	cancel     context.CancelFunc
 
-	// prioritized returns a context with the batch's priority on the device.
+	// withPriority returns a context with the batch's priority on the device.
 	withPriority func(context.Context) context.Context
 }
 
@@ -137,8 +137,8 @@ func (b *Batcher) startBatches() {
 		slots := b.queue.nextDue(true).model.Scorer.Slots()
 		first := b.queue.nextUrgent()
 		if b.running >= slots {
-			// Urgent batches finish soon and are not preempted by others. A small batch of a session above
-			// its share is not urgent and may take long.
+			// An urgent batch finishes soon, so another urgent batch waits for it. A small batch of a session
+			// above its share is not urgent and may take long.
 			if first == nil || b.urgentRunning || b.smallBatches > 0 {
 				return
 			}

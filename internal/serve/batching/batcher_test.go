@@ -19,7 +19,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-const patience = 5 * time.Second
+// waitLimit is the maximum time that a test waits for a job.
+const waitLimit = 5 * time.Second
 
 // errUnwanted is the cause of cancelled contexts.
 var errUnwanted = errors.New("cancelled by the test")
@@ -50,8 +51,8 @@ func start(t *testing.T, o Options) (*Batcher, *Model) {
 	return b, m
 }
 
-// hold makes every batch wait until release is closed or the batch is cancelled.
-func hold(b *Batcher) (release chan struct{}) {
+// holdBatches makes every batch wait until release is closed or the batch is cancelled.
+func holdBatches(b *Batcher) (release chan struct{}) {
 	release = make(chan struct{})
 	b.Before = func(ctx context.Context) {
 		select {
@@ -64,7 +65,8 @@ func hold(b *Batcher) (release chan struct{}) {
 
 func ones(n int) []int32 { return slices.Repeat([]int32{1}, n) }
 
-func eventually(t *testing.T, what string, f func() bool) {
+// eventually fails the test with the message if f does not become true within 5 seconds.
+func eventually(t *testing.T, message string, f func() bool) {
 	t.Helper()
 	for range 500 {
 		if f() {
@@ -72,13 +74,13 @@ func eventually(t *testing.T, what string, f func() bool) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatal(what)
+	t.Fatal(message)
 }
 
-// TestOneFailureAlone checks that a bad job does not fail the other jobs of its batch.
-func TestOneFailureAlone(t *testing.T) {
+// TestFailureIsIsolated checks that a bad job does not fail the other jobs of its batch.
+func TestFailureIsIsolated(t *testing.T) {
 	b, m := start(t, Options{})
-	release := hold(b)
+	release := holdBatches(b)
 	first := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0]
 	second := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0]
 	eventually(t, "the two batches do not run", func() bool { return b.Stats().Running == 2 })
@@ -106,12 +108,12 @@ func TestModelFailed(t *testing.T) {
 	}
 }
 
-// TestReleaseStallsNobody checks that jobs can be submitted while the device of a retired model
+// TestReleaseDoesNotBlock checks that jobs can be submitted while the device of a retired model
 // closes, which can take long.
-func TestReleaseStallsNobody(t *testing.T) {
+func TestReleaseDoesNotBlock(t *testing.T) {
 	for _, dropped := range []bool{false, true} {
 		b, next := start(t, Options{})
-		release := hold(b)
+		release := holdBatches(b)
 		old, closing, closed := newModel(t), make(chan struct{}), make(chan struct{})
 		free := old.Release
 		old.Release = sync.OnceFunc(func() { close(closing); <-closed; free() })
@@ -146,7 +148,7 @@ func TestReleaseStallsNobody(t *testing.T) {
 		}()
 		select {
 		case <-served:
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			t.Errorf("Submit blocks while the old model is released; dropped %v", dropped)
 		}
 		close(closed)
@@ -205,12 +207,12 @@ func TestStats(t *testing.T) {
 	b, m := start(t, Options{})
 	for _, j := range b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: ones(3)}, seq.Example{A: ones(4)}) {
 		if _, err := j.Wait(); err != nil || j.ComputeTime() <= 0 {
-			t.Errorf("got error %v and time %v", err, j.ComputeTime())
+			t.Errorf("got error %v and time %v, want no error and a time above 0", err, j.ComputeTime())
 		}
 	}
 	quiet := func() bool { return b.Stats().Running == 0 }
 	eventually(t, "the batch did not end", quiet)
-	release := hold(b)
+	release := holdBatches(b)
 	defer close(release)
 	ctx, cancel := context.WithCancel(t.Context())
 	j := b.Submit(ctx, &Account{}, m, Embed, seq.Example{A: ones(5)})[0]

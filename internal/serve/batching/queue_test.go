@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// waiting returns a job with the given number of tokens.
-func waiting(s *Account, tokens int) *Job {
+// newJob returns a job with the given number of tokens.
+func newJob(s *Account, tokens int) *Job {
 	return &Job{model: &Model{}, group: &group{account: s}, example: seq.Example{A: make([]int32, tokens)}}
 }
 
@@ -22,14 +22,17 @@ type queued struct {
 	budget int
 }
 
+// put adds jobs of an account with the given numbers of tokens.
 func (q *queued) put(s *Account, lengths ...int) {
 	for _, n := range lengths {
-		j := waiting(s, n)
+		j := newJob(s, n)
 		j.model = q.model
 		q.add(j, q.budget)
 	}
 }
 
+// batch takes the next batch and returns the lengths of its jobs. Without long, the batch does not
+// start with a job above the budget.
 func (q *queued) batch(long bool) (lengths []int) {
 	first := q.nextDue(long)
 	if first == nil {
@@ -41,10 +44,11 @@ func (q *queued) batch(long bool) (lengths []int) {
 	return lengths
 }
 
-func (q *queued) expect(t *testing.T, what string, long bool, want ...int) {
+// expect takes the next batch and checks the lengths of its jobs.
+func (q *queued) expect(t *testing.T, name string, long bool, want ...int) {
 	t.Helper()
 	if got := q.batch(long); !slices.Equal(got, want) {
-		t.Errorf("%s: got a batch of lengths %v, want %v", what, got, want)
+		t.Errorf("%s: got a batch of lengths %v, want %v", name, got, want)
 	}
 }
 
@@ -54,11 +58,11 @@ func TestQueueOrder(t *testing.T) {
 	q := queued{model: &Model{}, budget: 100}
 	s := &Account{}
 	q.put(s, 5000, 20, 30, 1000, 25)
-	odd := waiting(s, 22)
-	odd.model, odd.work = q.model, Embed
-	q.add(odd, q.budget)
+	embed := newJob(s, 22)
+	embed.model, embed.work = q.model, Embed
+	q.add(embed, q.budget)
 	q.expect(t, "first", true, 20, 30, 25)
-	if got := q.takeBatch(q.nextDue(true), q.budget); len(got) != 1 || got[0] != odd {
+	if got := q.takeBatch(q.nextDue(true), q.budget); len(got) != 1 || got[0] != embed {
 		t.Errorf("got a batch of %d jobs, want the job with other work alone", len(got))
 	}
 	q.expect(t, "long jobs", true, 1000)
@@ -80,14 +84,14 @@ func TestQueueOrder(t *testing.T) {
 	for q.batch(true) != nil {
 	}
 	if q.jobs != 0 || q.tokens != 0 || len(q.buckets) != 0 || len(q.flows) != 0 {
-		t.Errorf("got %d jobs, %d tokens, %d lines, %d flows in an empty queue", q.jobs, q.tokens, len(q.buckets),
+		t.Errorf("got %d jobs, %d tokens, %d buckets, %d flows in an empty queue, want 0 of each", q.jobs, q.tokens, len(q.buckets),
 			len(q.flows))
 	}
 }
 
-// TestQueueLeavesLongOnes checks that next skips jobs above the budget on request, although they
-// arrived first and are of the same class.
-func TestQueueLeavesLongOnes(t *testing.T) {
+// TestQueueSkipsLongJobs checks that nextDue skips jobs above the budget on request, although they
+// arrived earlier than the other jobs and are of the same length class.
+func TestQueueSkipsLongJobs(t *testing.T) {
 	q := queued{model: &Model{}, budget: 100}
 	q.put(&Account{}, 120, 80)
 	if lengthClass(120) != lengthClass(80) {
@@ -138,7 +142,7 @@ func TestShares(t *testing.T) {
 	a, b := &Account{}, &Account{}
 	var dropped []*Job
 	for range 50 {
-		j := waiting(b, 50)
+		j := newJob(b, 50)
 		j.model = q.model
 		q.add(j, q.budget)
 		dropped = append(dropped, j)
@@ -159,8 +163,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestFlowsForgotten checks that the flows of former accounts are deleted while the queue is busy.
-func TestFlowsForgotten(t *testing.T) {
+// TestFlowsDeleted checks that the flows of former accounts are deleted while the queue is busy.
+func TestFlowsDeleted(t *testing.T) {
 	q := queued{model: &Model{}, budget: 100}
 	q.put(&Account{}, 10000)
 	for range 5000 {
@@ -168,22 +172,22 @@ func TestFlowsForgotten(t *testing.T) {
 		q.batch(false)
 	}
 	if len(q.flows) > 2*minFlows {
-		t.Errorf("got %d flows, want at most 2*minFlows", len(q.flows))
+		t.Errorf("got %d flows, want at most %d", len(q.flows), 2*minFlows)
 	}
 }
 
-// TestCancelAtOnce checks that cancelling a large number of waiting jobs takes little time.
-func TestCancelAtOnce(t *testing.T) {
+// TestCancelManyJobs checks that cancelling a large number of waiting jobs takes little time.
+func TestCancelManyJobs(t *testing.T) {
 	n := 200000
 	if testing.Short() {
 		n = 50000
 	}
 	b, m := start(t, Options{MaxWait: time.Millisecond})
-	defer close(hold(b))
+	defer close(holdBatches(b))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	jobs := b.Submit(ctx, &Account{}, m, Classify, slices.Repeat([]seq.Example{{A: []int32{1, 2, 3}}}, n)...)
 	cancel(errUnwanted)
-	limit := time.After(patience)
+	limit := time.After(waitLimit)
 	for _, j := range jobs {
 		select {
 		case <-j.done:

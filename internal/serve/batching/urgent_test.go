@@ -33,7 +33,7 @@ func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account, tokens int) []*
 // waits.
 func TestUrgentBatch(t *testing.T) {
 	for name, tokens := range map[string]int{"beside long batches": urgentTokens + 1,
-		"beside small ones": urgentTokens / 4} {
+		"beside small batches": urgentTokens / 4} {
 		t.Run(name, func(t *testing.T) { testUrgentBatch(t, tokens) })
 	}
 }
@@ -53,7 +53,7 @@ func testUrgentBatch(t *testing.T, tokens int) {
 	job := b.Submit(t.Context(), modest, m, Classify, seq.Example{A: []int32{1, 2, 3}})[0]
 	select {
 	case <-job.done:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("the urgent job waits for the other batches")
 		release()
 	}
@@ -74,9 +74,9 @@ func testUrgentBatch(t *testing.T, tokens int) {
 	}
 }
 
-// TestUrgentBatchesRest checks that preempted batches run for as long as an urgent batch took,
+// TestUrgentBatchesPause checks that preempted batches run for as long as an urgent batch took,
 // before the next urgent batch starts.
-func TestUrgentBatchesRest(t *testing.T) {
+func TestUrgentBatchesPause(t *testing.T) {
 	b, m := start(t, Options{MaxWait: time.Millisecond})
 	const took = 100 * time.Millisecond
 	release, began := make(chan struct{}), make(chan time.Time, 2)
@@ -93,9 +93,9 @@ func TestUrgentBatchesRest(t *testing.T) {
 		return b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: []int32{1, 2, 3}})[0]
 	}
 	first := urgent()
-	at := <-began
+	firstBegan := <-began
 	second := urgent()
-	if after := (<-began).Sub(at); after < 2*took {
+	if after := (<-began).Sub(firstBegan); after < 2*took {
 		t.Errorf("the second urgent batch started %v after the first, which took %v, want at least twice that time",
 			after, took)
 	}
@@ -108,7 +108,7 @@ func TestUrgentBatchesRest(t *testing.T) {
 }
 
 // TestInterruptedIsFree checks that an interrupted batch neither charges its account nor changes
-// the estimated pace.
+// the estimated rate.
 func TestInterruptedIsFree(t *testing.T) {
 	b, m := start(t, Options{MaxWait: time.Millisecond})
 	x := &Account{}
@@ -123,15 +123,15 @@ func TestInterruptedIsFree(t *testing.T) {
 		return x.computed, b.rate
 	}
 	must.Get(run(t.Context()).Wait())(t)
-	before, pace := state()
-	hold(b)
+	before, rateBefore := state()
+	holdBatches(b)
 	ctx, cancel := context.WithCancel(t.Context())
 	j := run(ctx)
 	eventually(t, "the job does not run", func() bool { return !ended() })
 	time.Sleep(20 * time.Millisecond) // computing time that must not be charged
 	cancel()
 	must.Fail(t, "", "a cancelled job was computed")(j.Wait())
-	if after, now := state(); after != before || now != pace {
-		t.Errorf("usage %+v became %+v, pace %v became %v, want no change", before, after, pace, now)
+	if after, rateAfter := state(); after != before || rateAfter != rateBefore {
+		t.Errorf("usage %+v became %+v, rate %v became %v, want no change", before, after, rateBefore, rateAfter)
 	}
 }

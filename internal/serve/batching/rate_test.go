@@ -10,9 +10,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestPace checks that small batches, which take longer per token, have little weight even if most
+// TestRate checks that small batches, which take longer per token, have little weight even if most
 // batches are small.
-func TestPace(t *testing.T) {
+func TestRate(t *testing.T) {
 	var p rate
 	if p.timeFor(1000) != 0 {
 		t.Error("the estimate before the first batch is not 0")
@@ -28,8 +28,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceOfSeveral checks that the time of concurrent batches is divided among them.
-func TestPaceOfSeveral(t *testing.T) {
+// TestRateOfConcurrentBatches checks that the time of concurrent batches is divided among them.
+func TestRateOfConcurrentBatches(t *testing.T) {
 	b, m := start(t, Options{Tokens: 100, MaxWait: time.Millisecond})
 	const each = 150 * time.Millisecond // far longer than a busy machine needs to compute a batch
 	b.Before = func(context.Context) { time.Sleep(each) }
