@@ -26,11 +26,11 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// BenchmarkAttack measures how long an honest client waits for the class of a short text,
-// alternately without and with each attack. It reports the median, the 99th percentile and their
-// ratios to the times without an attack. Server, attackers and honest client are separate
-// processes. The attacks "busy-loop" and "http-busy-loop" only keep the machine
-// busy. On a machine with other load, the percentiles differ between runs.
+// BenchmarkAttack measures how long an honest client waits for the classification of a short text,
+// alternately without and with each attack. It reports the median and the 99th percentile, and the
+// ratios of these times to the times without an attack. Server, attackers and honest client are
+// separate processes. The attacks "busy-loop" and "http-busy-loop" only keep the machine busy. On a
+// machine with other load, the percentiles differ between runs.
 //
 //	go test ./cmd/sftseq -run '^$' -bench Attack -benchtime 1000x
 //
@@ -96,6 +96,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
+// percentile returns a percentile of latencies in any order.
 func percentile(d []time.Duration, percent int) time.Duration {
 	d = slices.Sorted(slices.Values(d))
 	return d[(len(d)-1)*percent/100]
@@ -110,7 +111,7 @@ type attackedProcess struct {
 }
 
 // httpToken is the bearer token of the honest clients of an attacked server.
-const httpToken = "of-honest-clients"
+const httpToken = "honest-client-000"
 
 // attackedServer starts a server with the text task's quick model, random weights and an index of
 // count items.

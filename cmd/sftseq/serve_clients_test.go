@@ -22,7 +22,8 @@ import (
 func TestServeSilentClients(t *testing.T) {
 	path := built(t)
 	t.Parallel()
-	for name, flags := range map[string][]string{"as open files allow": nil, "beyond that": {"--max-clients", "1000"}} {
+	for name, flags := range map[string][]string{"the limit of open files": nil,
+		"--max-clients above it": {"--max-clients", "1000"}} {
 		t.Run(name, func(t *testing.T) {
 			const files = 64
 			socket := filepath.Join(t.TempDir(), "s")
@@ -45,7 +46,7 @@ func TestServeSilentClients(t *testing.T) {
 				line, err := bufio.NewReader(conn).ReadBytes('\n')
 				var m struct{ Result any }
 				if json.Unmarshal(line, &m); err != nil || m.Result == nil {
-					t.Fatalf("unexpected line %s, error %v", line, err)
+					t.Fatalf("a client beside idle connections got %s, error %v, want a result", line, err)
 				}
 			}
 			notified := 0

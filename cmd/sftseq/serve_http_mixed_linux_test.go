@@ -29,6 +29,7 @@ type mixedLoad struct {
 	sent    atomic.Int64
 }
 
+// newMixedLoad returns a load for a server, after embedding each text once.
 func newMixedLoad(tb testing.TB, server attackedProcess) *mixedLoad {
 	tb.Helper()
 	m := &mixedLoad{server: server, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64},
@@ -43,6 +44,7 @@ func newMixedLoad(tb testing.TB, server attackedProcess) *mixedLoad {
 	return m
 }
 
+// embed requests the embedding of text i and returns the body of the response.
 func (m *mixedLoad) embed(tb testing.TB, i int) []byte {
 	m.sent.Add(1)
 	text, _ := json.Marshal(m.texts[i])
@@ -79,7 +81,7 @@ func (m *mixedLoad) send(tb testing.TB, n int) {
 			for range n*(k+1)/64 - n*k/64 {
 				if r.IntN(3) > 0 {
 					if i := r.IntN(len(m.texts)); !bytes.Equal(m.embed(tb, i), m.vectors[i]) {
-						tb.Errorf("text %d: the vector differs from the first one", i)
+						tb.Errorf("text %d: the vector differs from the vector before the load", i)
 					}
 					continue
 				}
@@ -104,16 +106,16 @@ func (m *mixedLoad) memory(tb testing.TB) float64 {
 // checkLog expects one line in the access log for each request, each with a distinct id.
 func (m *mixedLoad) checkLog(tb testing.TB) {
 	tb.Helper()
-	form := regexp.MustCompile(`(?m)^time=\S+ level=INFO msg=request method=POST path=/\S+ status=\d+ seconds=\S+ ` +
+	logLine := regexp.MustCompile(`(?m)^time=\S+ level=INFO msg=request method=POST path=/\S+ status=\d+ seconds=\S+ ` +
 		`tokens=\d+ client=127\.0\.0\.1:\d+ request_id=(\w{26})$`)
 	ids := map[string]bool{}
 	lines := 0
 	await(tb, 30*time.Second, func() bool {
-		all := form.FindAllStringSubmatch(readText(tb, m.server.log), -1)
-		for _, line := range all[lines:] {
+		found := logLine.FindAllStringSubmatch(readText(tb, m.server.log), -1)
+		for _, line := range found[lines:] {
 			ids[line[1]] = true
 		}
-		lines = len(all)
+		lines = len(found)
 		return lines >= int(m.sent.Load())
 	}, "the access log lacks lines")
 	if n := int(m.sent.Load()); lines != n || len(ids) != n {

@@ -61,7 +61,7 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 			var w struct{ Embedding []float32 }
 			if err := json.Unmarshal([]byte(line), &w); err != nil || len(w.Embedding) == 0 ||
 				!slices.Equal(w.Embedding, got.Data[i].Embedding) {
-				t.Errorf("%s: sequence %d: %v, want %s", model, i, got.Data[i].Embedding, line)
+				t.Errorf("%s: sequence %d: got embedding %v, want %s", model, i, got.Data[i].Embedding, line)
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func TestReadableToken(t *testing.T) {
 			filepath.Join(t.TempDir(), "none"))
 		warning := `msg="other users can read the file of --http-token: restrict it with chmod 600" file=` + file
 		if status == 0 || strings.Contains(errs, warning) != warned {
-			t.Errorf("mode %04o: status %d, %s", mode, status, errs)
+			t.Errorf("mode %04o: got status %d, %s, want an error with a warning: %v", mode, status, errs, warned)
 		}
 	}
 }

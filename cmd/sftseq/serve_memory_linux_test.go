@@ -17,9 +17,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestServeMemory checks that the server's resident memory stays within 1.5 times --max-memory,
-// whatever the clients send. This includes the temporary memory for reading requests and writing
-// responses. No client is refused forever.
+// TestServeMemory checks that clients increase the server's resident memory by at most 1.5 times
+// --max-memory, whatever they send. The increase includes the temporary memory for reading requests
+// and writing responses. The server must not refuse most of the load.
 func TestServeMemory(t *testing.T) {
 	const limit, length, clients, rounds = 256 << 20, 8 << 20, 16, 3
 	for _, c := range []struct {
@@ -38,7 +38,7 @@ func TestServeMemory(t *testing.T) {
 				strings.Repeat("7 ", length/4))
 		}},
 		{"lines", func(c *editor, _ int) { c.send(`{"text":"%s"}`, strings.Repeat("7 ", length/4)) }},
-		{"damaged", func(c *editor, _ int) {
+		{"malformed requests", func(c *editor, _ int) {
 			c.send(`{"jsonrpc":"2.0","method":"sequence/classify","params":{"text":"%s"},"id":}`,
 				strings.Repeat("7 ", length/2))
 		}},
@@ -51,8 +51,7 @@ func TestServeMemory(t *testing.T) {
 
 			warmup := newEditor(t, socket) // allocates the memory of the model's forward passes
 			warmup.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`,
-				warmup.nextID(),
-				strings.Repeat("7 ", 4000))
+				warmup.nextID(), strings.Repeat("7 ", 4000))
 			warmup.finish()
 			idle := resident(t, server.Process.Pid, "VmRSS")
 			var running sync.WaitGroup
@@ -73,13 +72,13 @@ func TestServeMemory(t *testing.T) {
 				accepted += e.accepted
 			}
 			additional := resident(t, server.Process.Pid, "VmHWM") - idle
-			t.Logf("%d MiB beyond %d MiB; %d answers", additional>>20, idle>>20, accepted)
+			t.Logf("%d MiB beyond %d MiB; %d accepted rounds", additional>>20, idle>>20, accepted)
 			if additional > limit*3/2 {
 				t.Errorf("%d MiB beyond the %d MiB of an idle server, at most %d are allowed",
 					additional>>20, idle>>20, limit*3/2>>20)
 			}
 			if additional < limit/4 || accepted < clients*rounds/4 {
-				t.Errorf("%d MiB and %d responses: the load is too small for the test", additional>>20, accepted)
+				t.Errorf("%d MiB and %d accepted rounds: the load is too small for the test", additional>>20, accepted)
 			}
 		})
 	}
@@ -144,11 +143,11 @@ func (e *editor) change(n int) {
 	e.version++
 	e.send(`{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":%d,"changes":[%s]}}`,
 		e.version, changes.String()[1:])
-	time.Sleep(30 * time.Millisecond) // the server pushes the class of the document
+	time.Sleep(30 * time.Millisecond) // after --debounce the server pushes the document's prediction
 }
 
-// finish waits until the server has processed all messages, and counts the round as good if none
-// was refused.
+// finish waits until the server has processed all messages. It counts the round as accepted if the
+// server refused no message.
 func (e *editor) finish() {
 	last := e.nextID()
 	e.send(`{"jsonrpc":"2.0","id":%d,"method":"model/info"}`, last)

@@ -36,7 +36,7 @@ func TestServeDamagedModel(t *testing.T) {
 		t.Helper()
 		fmt.Fprintln(input, `{"id":"x","text":"[MAX 2 9 ]"}`)
 		if !lines.Scan() {
-			t.Fatalf("no answer: %s", logs.String())
+			t.Fatalf("got no response, log:\n%s", logs.String())
 		}
 		return lines.Text()
 	}
@@ -54,7 +54,7 @@ func TestServeDamagedModel(t *testing.T) {
 		must.Succeed(t, os.WriteFile(weights, damaged, 0o666))
 		if log := hangUp("the model was not loaded again"); !strings.Contains(log, weights) ||
 			!strings.Contains(log, "expected the checksum xxh128:") {
-			t.Errorf("round %d: %s", round, log)
+			t.Errorf("round %d: got log %s, want the file and the expected checksum", round, log)
 		}
 		equal(t, classify(), want, round)
 		must.Succeed(t, os.WriteFile(weights, intact, 0o666))

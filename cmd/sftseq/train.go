@@ -146,7 +146,7 @@ type trainRun struct {
 	watch     func(event any)  // also receives the trainer's events; may be nil
 }
 
-// newTrainRun prepares a run. A new run must have the same settings as begun, which may be nil.
+// newTrainRun prepares a run. A new run must have the settings of begun, another seed's run, or nil.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	begun *train.Checkpoint) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
@@ -455,17 +455,17 @@ func (r *trainRun) run(c *cli.Context) error {
 	default:
 		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)
 	}
-	reached := fmt.Sprintf("accuracy %.2f%%", 100*s.Best)
+	score := fmt.Sprintf("accuracy %.2f%%", 100*s.Best)
 	if !task.Of(r.config).HasAccuracy() {
-		reached = fmt.Sprintf("loss %.4f", s.BestLoss)
+		score = fmt.Sprintf("loss %.4f", s.BestLoss)
 	}
 	if f := r.progress.frequencies; f > 0 {
-		reached = fmt.Sprintf("bits per token %.4f (by the tokens' frequencies %.4f)", s.BestLoss/math.Ln2, f)
+		score = fmt.Sprintf("bits per token %.4f (by the tokens' frequencies %.4f)", s.BestLoss/math.Ln2, f)
 	}
 	if r.member != "" {
 		fmt.Fprintf(r.out, "%s: ", r.member)
 	}
-	fmt.Fprintf(r.out, "validation %s%s (step %d of %d), model in %s\n", reached, selected, s.BestStep, s.Step, r.dir)
+	fmt.Fprintf(r.out, "validation %s%s (step %d of %d), model in %s\n", score, selected, s.BestStep, s.Step, r.dir)
 	if text := describeBest(s, r.trainer.Settings().Patience, r.trainer.Steps()); text != "" {
 		fmt.Fprintln(r.out, text)
 	}

@@ -26,7 +26,7 @@ func customData(t *testing.T, flags ...string) string {
 		append([]string{"--text", "review", "--split", "0.5,0.25,0.25"}, flags...)...)
 }
 
-// TestCustomDescribesTheRun checks that the printed settings are those in effect.
+// TestCustomDescribesTheRun checks that the printed settings equal the settings of the run.
 func TestCustomDescribesTheRun(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	data := customData(t, "--label", "mood")
@@ -63,13 +63,15 @@ func TestCustomDescribesTheRun(t *testing.T) {
 // was changed several times.
 func TestRepeatCommand(t *testing.T) {
 	testenv.NoRace(t, "repeats runs of other tests")
-	t.Run("rate by epochs", func(t *testing.T) { repeatCommand(t, "--schedule", "step") })
-	t.Run("rate that is chosen", func(t *testing.T) { repeatCommand(t) })
-	t.Run("rate by the end", func(t *testing.T) {
+	t.Run("schedule by epochs", func(t *testing.T) { repeatCommand(t, "--schedule", "step") })
+	t.Run("default schedule", func(t *testing.T) { repeatCommand(t) })
+	t.Run("schedule by the last step", func(t *testing.T) {
 		repeatCommand(t, "--schedule", "cosine", "--final-rate", "0.1", "--lr", "0.01", "--warmup", "0")
 	})
 }
 
+// repeatCommand moves the end of a run several times. After each move it runs the printed command
+// and compares the two models.
 func repeatCommand(t *testing.T, flags ...string) {
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	begin := []string{"train", "custom", "--members", "sft", "--data", data, "--out", dir,
@@ -129,7 +131,7 @@ func TestSamplerNoise(t *testing.T) {
 		done(t, "", args...)
 		cfg, err := config.Read(filepath.Join(dir, "config.json"))
 		if err != nil || cfg.SamplerNoise != c.want {
-			t.Errorf("%q: %+v, %v", c.flags, cfg, err)
+			t.Errorf("%q: got configuration %+v, error %v, want sampler_noise %s", c.flags, cfg, err, c.want)
 		}
 	}
 }
@@ -173,7 +175,7 @@ func TestCustomCalibrates(t *testing.T) {
 		var out struct{ Logits, Probabilities []float64 }
 		must.Succeed(t, json.Unmarshal([]byte(succeed(t, in, "predict", "--model", dir)), &out))
 		if p := 1 / (1 + math.Exp(out.Logits[1]-out.Logits[0])); math.Abs(p-out.Probabilities[0]) > 1e-6 {
-			t.Errorf("logits %v, probabilities %v", out.Logits, out.Probabilities)
+			t.Errorf("got probabilities %v, want the softmax of the logits %v", out.Probabilities, out.Logits)
 		}
 		return out.Logits
 	}
@@ -182,18 +184,18 @@ func TestCustomCalibrates(t *testing.T) {
 			"--split", "val", "--json")), &r))
 		return r
 	}
-	calibrated, lossBy := logits(), loss().Loss
+	calibrated, calibratedLoss := logits(), loss().Loss
 	temperature := cfg.Temperature
 	cfg.Temperature = 0
 	must.Succeed(t, cfg.Write(path))
-	plain, lossOf := logits(), loss().Loss
+	plain, plainLoss := logits(), loss().Loss
 	for i, z := range plain {
 		if math.Abs(calibrated[i]*temperature-z) > 1e-5*math.Abs(z) {
-			t.Errorf("logit %g, calibrated by temperature %g: %g", z, temperature, calibrated[i])
+			t.Errorf("got logit %g with temperature %g, want %g divided by the temperature", calibrated[i], temperature, z)
 		}
 	}
-	if !(lossBy < lossOf) {
-		t.Errorf("loss %g with the temperature, %g without", lossBy, lossOf)
+	if !(calibratedLoss < plainLoss) {
+		t.Errorf("got loss %g with the temperature, want less than %g without it", calibratedLoss, plainLoss)
 	}
 }
 

@@ -412,8 +412,7 @@ func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *train.Setting
 		return p.Command, nil
 	}
 	if settings.Steps > 0 && settings.Steps < from.State.Step {
-		return "", badFlag(c, "steps", "at least %d, the finished steps of the "+
-			"run", from.State.Step)
+		return "", badFlag(c, "steps", "at least %d, the finished steps of the run", from.State.Step)
 	}
 	pinned := ""
 	if task.Name == lra.CustomName {

@@ -16,8 +16,8 @@ import (
 )
 
 // TestTrainFused trains a linear model and a transformer in two folders, and checks that their
-// fusion predicts the weighted sum of their logits. It tests lines, tables, shards, a server and
-// eval.
+// fusion predicts the weighted sum of their logits with predict, serve, eval (also in shards) and
+// report.
 func TestTrainFused(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
@@ -56,7 +56,7 @@ func TestTrainFused(t *testing.T) {
 				want += w * float64(members[m][i].Logits[c]) / f.Temperature
 			}
 			if math.Abs(float64(z)-want) > 1e-5 {
-				t.Errorf("line %d, class %d: %v, want %v", i, c, z, want)
+				t.Errorf("line %d, class %d: got logit %v, want %v", i, c, z, want)
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func TestTrainFusedStops(t *testing.T) {
 		printed(t, "", train(data, "--resume")...)
 		equal(t, readText(t, filepath.Join(out, "config.json")), first)
 	}
-	for _, name := range []string{"config.json", "sft"} { // only the linear model's folder is left
+	for _, name := range []string{"config.json", "sft"} { // only the linear model's folder remains
 		must.Succeed(t, os.RemoveAll(filepath.Join(out, name)))
 	}
 	printed(t, "", slices.Concat([]string{"train", "custom", "--data", data, "--out", out, "--resume"}, flags[2:])...)
@@ -161,18 +161,18 @@ func TestTrainFusedStops(t *testing.T) {
 	}
 }
 
-// TestTrainFusedKinds checks that multi-label and regression models are weighted sums, too.
-// Multi-label sums the logits and fits thresholds. Regression sums standardised numbers.
+// TestTrainFusedKinds checks fusions of multi-label and regression models. A multi-label fusion sums
+// logits and fits thresholds. A regression fusion sums standardised numbers.
 func TestTrainFusedKinds(t *testing.T) {
 	labels, numbers := "text,topics\n", "text,sum,product\n"
 	words := []string{"goal", "rain", "vote"}
 	for i := range 600 {
 		var text, topics []string
 		sum := 0
-		for at, word := range words {
-			text = append(text, fmt.Sprintf("w%d", (i*7+at*3)%50))
-			if i>>at&1 == 1 {
-				text, topics, sum = append(text, word), append(topics, word), sum+at+1
+		for k, word := range words {
+			text = append(text, fmt.Sprintf("w%d", (i*7+k*3)%50))
+			if i>>k&1 == 1 {
+				text, topics, sum = append(text, word), append(topics, word), sum+k+1
 			}
 		}
 		labels += fmt.Sprintf("%s,%s\n", strings.Join(text, " "), strings.Join(topics, ";"))
@@ -234,13 +234,13 @@ func TestTrainFusedAlone(t *testing.T) {
 		got, want := logits(out), logits(filepath.Join(out, name))
 		for c := range want {
 			if math.Abs(float64(got[c])-float64(want[c])/4) > 1e-5 {
-				t.Errorf("%s: %v, expected a quarter of %v", name, got, want)
+				t.Errorf("%s: got logits %v, want a quarter of %v", name, got, want)
 			}
 		}
 		_, output := exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
 		notContains(t, output, "models together", "members")
 		if got := logits(out, "--explain"); math.Abs(float64(got[0])-float64(want[0])/4) > 1e-5 {
-			t.Errorf("explained: %v, expected a quarter of %v", got, want)
+			t.Errorf("%s --explain: got logits %v, want a quarter of %v", name, got, want)
 		}
 	}
 	f.Weights = []float64{0.5, 0.5}

@@ -31,7 +31,7 @@ const (
 type memberKind struct {
 	name, usage string
 	linear      bool // the model has no layers
-	// isDefault reports whether the default of --members includes this kind for the data.
+	// isDefault reports whether the default of --members for a data set includes this kind.
 	isDefault func(*seq.Manifest) bool
 	// check returns an error if the kind cannot be trained on the data. If check is nil, the kind
 	// can be trained on all data.
@@ -53,7 +53,7 @@ var memberKinds = []*memberKind{
 	{name: sftMember, usage: "SFT alone", isDefault: func(m *seq.Manifest) bool { return !isText(m) }},
 }
 
-// isText reports whether the tokens are text. Single words carry most of the meaning of text,
+// isText reports whether the tokens are text. A few n-grams of text often determine the class,
 // whereas n-grams of sound, images and DNA need more rows than most data sets have.
 func isText(m *seq.Manifest) bool {
 	return slices.Contains([]string{"byte", "hf", "words"}, tokenizers.TypeOf(m.Tokenizer))
@@ -67,9 +67,9 @@ func checkLexicalData(s *seq.Spec) error {
 	return nil
 }
 
-// Epochs of a lexical model. A second epoch over many rows overfits.
+// Epochs of a lexical model. On many rows, a second epoch overfits.
 const (
-	lexicalRows   = 8000 // rows from which one epoch is enough
+	lexicalRows   = 8000 // minimum training rows for which one epoch is enough
 	lexicalEpochs = "3"  // epochs for fewer rows
 )
 
@@ -119,6 +119,7 @@ func (k *memberKind) checkData(s *seq.Spec) error {
 // defaultTime is the default of --time.
 const defaultTime = 5 * time.Minute
 
+// membersFlags returns the flags --members and --time of train custom, or nil for another task.
 func membersFlags(task *lra.Task) []cli.Flag {
 	if task.Name != lra.CustomName {
 		return nil
@@ -195,6 +196,7 @@ func parseKinds(c *cli.Context, text string) ([]*memberKind, error) {
 	return kinds, nil
 }
 
+// findKind returns the kind with a name of memberKinds.
 func findKind(name string) *memberKind {
 	return memberKinds[slices.IndexFunc(memberKinds, func(k *memberKind) bool { return k.name == name })]
 }
@@ -247,7 +249,7 @@ func memberContext(c *cli.Context) (*cli.Context, error) {
 	return out, nil
 }
 
-// setUnset sets the flags that are not set yet.
+// setUnset sets each of the flags, pairs of a name and a value, unless it is set already.
 func setUnset(c *cli.Context, flags [][2]string) error {
 	for _, f := range flags {
 		if c.IsSet(f[0]) {

@@ -16,8 +16,9 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// maxRefit is the number of training rows up to which the saved linear model is trained on the validation rows, too.
-// They add 0.6 to 1 point of accuracy for 500 and 2,000 film reviews, and little for many rows.
+// maxRefit is the maximum number of training rows for which the saved linear model is trained on the
+// validation rows, too. The additional rows increase the accuracy by 0.6 to 1 point on 500 and 2,000
+// film reviews, and little on many rows.
 const maxRefit = 100_000
 
 // linearFit trains linear models on a data set.
@@ -30,6 +31,7 @@ type linearFit struct {
 	record provenance.Provenance
 }
 
+// newLinearFit returns a linearFit with the n-grams and the learning rate that the data determine.
 func newLinearFit(c *cli.Context, set *seq.Dataset, out string) (*linearFit, error) {
 	spec := set.Spec()
 	nGrams, rate, err := baseline.NGrams(c.Context, set)
@@ -75,8 +77,8 @@ func (f *linearFit) fit() (*linear.Model, *linear.Report, error) {
 	return m, report, err
 }
 
-// refits reports whether the saved model is trained on the validation split, too. It requires a test split, which
-// remains for the evaluation.
+// refits reports whether the saved model is trained on the validation split, too. This requires a
+// test split, because afterwards only the test split can evaluate the model.
 func (f *linearFit) refits() bool {
 	splits := f.set.Manifest.Splits
 	return linear.Refits(f.config) && splits["val"].Rows > 0 && splits["test"].Rows > 0 &&
@@ -106,7 +108,8 @@ func (f *linearFit) refit(choice linear.Choice) (*linear.Model, error) {
 // fitter trains a linear model.
 type fitter func(linear.Options) (*linear.Model, *linear.Report, error)
 
-// runFit calls fit with the options of the flags, and prints the size of the model.
+// runFit calls fit with the options of the flags, and prints the size of the model. rows is appended
+// to the printed number of rows.
 func (f *linearFit) runFit(rows string, fit fitter) (*linear.Model, *linear.Report, error) {
 	start := time.Now()
 	o := linear.Options{Rate: f.rate, Seed: f.Uint64("seed"), Threads: f.Int("threads")}

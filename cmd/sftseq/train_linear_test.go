@@ -55,7 +55,8 @@ func TestTrainLinear(t *testing.T) {
 			return g.Contribution > 0 && (slices.Contains(read, "wonderful") || slices.Contains(read, "boring"))
 		})
 		if explained[i].Label != got[i].Label || !found {
-			t.Errorf("%q: %+v", text, explained[i])
+			t.Errorf("%q: got %+v, want the label %v and a contribution of wonderful or boring", text, explained[i],
+				got[i].Label)
 		}
 	}
 	page := filepath.Join(t.TempDir(), "r.html")
@@ -156,14 +157,14 @@ func TestTrainLinearRefuses(t *testing.T) {
 	refuseAll(t, exitUsage, train, []refusal{
 		{`--members "linaer": expected one or several of linear,lexical,sft, each once`,
 			[]string{"--members", "linaer"}},
-		{"--hidden does not apply to a linear model (it needs --members " +
-			"sft)", []string{"--members", "linear", "--hidden", "8"}},
+		{"--hidden does not apply to a linear model (it needs --members sft)",
+			[]string{"--members", "linear", "--hidden", "8"}},
 		{"--resume: a linear model is trained in one go and has no checkpoint to continue from: omit the flag",
 			[]string{"--members", "linear", "--resume"}},
-		{"--seeds does not apply to a linear model (it needs --members " +
-			"sft)", []string{"--members", "linear", "--seeds", "1,2"}},
-		{"--device vulkan: expected cpu or auto, because a linear model runs on the " +
-			"CPU", []string{"--members", "linear", "--device", "vulkan"}},
+		{"--seeds does not apply to a linear model (it needs --members sft)",
+			[]string{"--members", "linear", "--seeds", "1,2"}},
+		{"--device vulkan: expected cpu or auto, because a linear model runs on the CPU",
+			[]string{"--members", "linear", "--device", "vulkan"}},
 		{"--epochs 0: expected at least 1", []string{"--members", "linear", "--epochs", "0"}},
 	})
 	refuse(t, exitUsage, "--data is missing", "", "train", "custom", "--members", "linear")
@@ -178,9 +179,8 @@ func TestTrainLinearRefuses(t *testing.T) {
 		"train", "custom", "--members", "linear", "--data", data, "--out", model)
 	refuse(t, exitError, "--init-from "+model+": a linear model has no layers to start from", "",
 		append(train, "--init-from", model)...)
-	refuse(t, exitUsage, "--device vulkan: expected cpu or auto, because a linear model runs on the "+
-		"CPU", "", "eval", "--model", model, "--data",
-		data, "--device", "vulkan")
+	refuse(t, exitUsage, "--device vulkan: expected cpu or auto, because a linear model runs on the CPU", "",
+		"eval", "--model", model, "--data", data, "--device", "vulkan")
 	for want, args := range map[string][]string{
 		"--queries: " + sft.ErrLinear.Error():  {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"linear models cannot be exported yet": {"export", "onnx", "--output", "m.onnx", model},

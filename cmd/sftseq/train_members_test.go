@@ -22,9 +22,8 @@ import (
 // proseData converts reviews to a data set. One word of each review determines its class.
 func proseData(t *testing.T, rows int) string {
 	t.Helper()
-	return tableData(t, "reviews.csv", readText(t, proseTable(t, rows)), "--text", "review",
-		"--label", "mood", "--split",
-		"0.6,0.2,0.2")
+	return tableData(t, "reviews.csv", readText(t, proseTable(t, rows)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2")
 }
 
 // TestLayersTime checks that a slow linear model leaves half of --time to the models with layers.
@@ -36,7 +35,7 @@ func TestLayersTime(t *testing.T) {
 		{time.Hour, 5 * time.Minute},
 	} {
 		if got := layersTime(10*time.Minute, c.elapsed); got != c.want {
-			t.Errorf("after %v the models with layers have %v, want %v", c.elapsed, got, c.want)
+			t.Errorf("after %v: got %v for the models with layers, want %v", c.elapsed, got, c.want)
 		}
 	}
 }
@@ -59,11 +58,11 @@ func TestTrainCustomMembers(t *testing.T) {
 	data, out := proseData(t, 900), filepath.Join(t.TempDir(), "run")
 	flags := []string{"--device", "cpu", "--hidden", "8", "--layers", "1", "--time", "3s", "--batch", "1",
 		"--seed", "1"}
-	rows := func(more ...string) string {
+	runTrain := func(more ...string) string {
 		t.Helper()
 		return done(t, "", slices.Concat([]string{"train", "custom", "--data", data}, flags, more)...)
 	}
-	output := rows("--out", out, "--stop-at", "5") // a slow machine trains the minimum, 10 steps
+	output := runTrain("--out", out, "--stop-at", "5") // a slow machine trains the minimum, 10 steps
 	contains(t, output, "linear: validation accuracy 100.00%", "lexical: ", "stopped at step 5",
 		"continue with:\n  sftseq train custom --members linear,lexical --time 3s ")
 	noFile(t, filepath.Join(out, "config.json"))
@@ -95,9 +94,7 @@ func TestTrainCustomAlone(t *testing.T) {
 	for i := range 30 {
 		rows += fmt.Sprintf("a b%d,X O\n", i)
 	}
-	tags := tableData(t, "tags.csv", rows, "--text",
-		"words", "--tags", "tags",
-		"--split", "0.6,0.2,0.2")
+	tags := tableData(t, "tags.csv", rows, "--text", "words", "--tags", "tags", "--split", "0.6,0.2,0.2")
 	small := []string{"--steps", "3", "--hidden", "8", "--layers", "1", "--device", "cpu"}
 	out := filepath.Join(t.TempDir(), "tags")
 	done(t, "", append([]string{"train", "custom", "--data", tags, "--out", out}, small...)...)
@@ -109,9 +106,8 @@ func TestTrainCustomAlone(t *testing.T) {
 	output = done(t, "", "train", "custom", "--out", out, "--resume")
 	contains(t, output, "repeat with: sftseq train custom --preset quick --seed 1 --members sft --data "+data,
 		"validation baselines")
-	refuse(t, exitError, out+" already contains a model or a run: choose another "+
-		"--out", "", "train", "custom", "--data",
-		data, "--out", out)
+	refuse(t, exitError, out+" already contains a model or a run: choose another --out", "", "train", "custom",
+		"--data", data, "--out", out)
 	timed := filepath.Join(t.TempDir(), "timed")
 	output = runCustom(t, proseData(t, 900), timed, "--hidden", "8", "--layers", "1", "--device", "cpu",
 		"--time", "2s", "--batch", "1")
@@ -131,14 +127,14 @@ func TestTrainCustomAlone(t *testing.T) {
 // number of steps of the other seeds.
 func TestTrainFusedSeeds(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
-	rows := []string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1", "--device",
+	args := []string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1", "--device",
 		"cpu", "--time", "4s", "--seeds", "1,2", "--batch", "1"}
-	done(t, "", rows...)
+	done(t, "", args...)
 	f := must.Get(sft.ReadFusion(out))(t)
 	equal(t, fmt.Sprint(f.Members), "[linear lexical-1 lexical-2]")
 	for i, want := range []float64{0.6, 0.15, 0.15} { // too few rows to fit weights: the prior is kept
 		if math.Abs(f.Weights[i]-want) > 1e-12 {
-			t.Errorf("weights %v, want the prior", f.Weights)
+			t.Errorf("got weights %v, want weight %d to be %v, the prior", f.Weights, i, want)
 		}
 	}
 	settings := func(name string) string {
@@ -149,7 +145,7 @@ func TestTrainFusedSeeds(t *testing.T) {
 	want := settings("lexical-2")
 	equal(t, settings("lexical-1"), want)
 	must.Succeed(t, os.RemoveAll(filepath.Join(out, "lexical-2")))
-	done(t, "", append(rows, "--resume")...)
+	done(t, "", append(args, "--resume")...)
 	equal(t, settings("lexical-2"), want)
 	lines := `{"text":"a wonderful film"}` + "\n"
 	predictions, _ := exits(t, exitOK, lines, "predict", "--model", out, "--device", "cpu")
@@ -199,10 +195,10 @@ func TestPlanSteps(t *testing.T) {
 		100 * time.Second: 8500} {
 		got := p.maxSteps(50000, within)
 		if got != want {
-			t.Errorf("%d steps in %v, expected %d", got, within, want)
+			t.Errorf("got %d steps in %v, want %d", got, within, want)
 		}
 		if got > minSteps && p.timeOf(got) > within || got < 50000 && p.timeOf(got+1) <= within {
-			t.Errorf("%d steps take %v of %v", got, p.timeOf(got), within)
+			t.Errorf("got %d steps, which take %v, want the most steps within %v", got, p.timeOf(got), within)
 		}
 	}
 	equal(t, p.maxSteps(4, time.Second), 4)
@@ -226,7 +222,7 @@ func TestStepTimer(t *testing.T) {
 	w.observe(train.StepReport{Tokens: 1500})
 	w.observe(state(500))
 	if p := w.perToken(); stopped != 1 || p < 1e6 || p > 2e6 {
-		t.Errorf("%v ns a token, stopped %d times", p, stopped)
+		t.Errorf("got %v ns per token and %d stops, want 1e6 to 2e6 ns and 1 stop", p, stopped)
 	}
 }
 
@@ -261,7 +257,8 @@ func TestDefaultSeeds(t *testing.T) {
 	notContains(t, output, "--seeds")
 }
 
-// TestLexicalFlags checks that only models of bytes have attention, and that many rows are read once.
+// TestLexicalFlags checks that among lexical models only models of bytes have attention, and that
+// training on many rows takes one epoch.
 func TestLexicalFlags(t *testing.T) {
 	for _, c := range []struct {
 		tokenizer         string
@@ -299,8 +296,9 @@ func TestLexicalSeeds(t *testing.T) {
 	}
 }
 
-// TestStandardMembers checks that text gets a lexical member and other tokens a plain transformer.
-func TestStandardMembers(t *testing.T) {
+// TestDefaultMembers checks that the default members of text include a lexical model, and of other
+// tokens a transformer without n-grams.
+func TestDefaultMembers(t *testing.T) {
 	for tokenizer, want := range map[string]string{"words": "linear,lexical", "byte": "linear,lexical",
 		"hf": "linear,lexical", "dna": "linear,sft", "mulaw": "linear,sft", "ids": "linear,sft"} {
 		m := &seq.Manifest{Tokenizer: json.RawMessage(`{"type":"` + tokenizer + `"}`)}

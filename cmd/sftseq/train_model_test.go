@@ -25,12 +25,12 @@ func TestPredictWhileTraining(t *testing.T) {
 	await(t, time.Minute, func() bool { return exists(model) }, "there is no model")
 	replies := replyLines(t, succeed(t, `{"text": "12 aab"}`, "predict", "--model", dir))
 	if len(replies) != 1 || replies[0].Error != nil || replies[0].Label == nil {
-		t.Errorf("replies %+v", replies)
+		t.Errorf("got replies %+v, want one with a label", replies)
 	}
 	if text := succeed(t, "", "eval", "--model", dir, "--data", data); !strings.HasPrefix(text, dir) ||
 		!strings.Contains(text, " (training has not ended) on "+filepath.Join(data, "test.arrow")+" (split test)\n") ||
 		!strings.Contains(text, "accuracy") {
-		t.Errorf("eval prints %q", text)
+		t.Errorf("got output %q of eval, want the accuracy and that training has not ended", text)
 	}
 	cancel()
 	if status := <-ended; status == 0 || !strings.Contains(errs.String(), "stopped at step") {

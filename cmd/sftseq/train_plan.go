@@ -48,8 +48,8 @@ func (p *lengthPlan) timeOf(steps int) time.Duration {
 	return time.Duration(float64(steps)*float64(p.times.step) + evaluations*float64(p.times.evaluation))
 }
 
-// maxSteps returns the largest number of steps, at most limit, of a run that takes no longer than
-// within. The result is at least minSteps unless limit is smaller.
+// maxSteps returns the largest number of steps, at most limit, of a run whose estimated duration is
+// at most within. The result is at least minSteps unless limit is smaller.
 func (p *lengthPlan) maxSteps(limit int, within time.Duration) int {
 	first := min(limit, minSteps)
 	return first + sort.Search(limit-first, func(i int) bool { return p.timeOf(first+i+1) > within })
@@ -110,23 +110,24 @@ func planSteps(c *cli.Context, m *seq.Manifest, seed uint64, name string, within
 			return lra.CustomRun(m, flags)
 		}}
 	defaults := p.task(0).Presets[0].Settings
-	all := stepsOf(&defaults, p.rows)
-	if p.times, err = measureSteps(c, p.task(0), seed, all,
+	fullSteps := stepsOf(&defaults, p.rows)
+	if p.times, err = measureSteps(c, p.task(0), seed, fullSteps,
 		time.Duration(measuredFraction*float64(within))); err != nil {
 		return err
 	}
 	within -= time.Duration(measuredFraction * float64(within))
 	within -= p.times.evaluation // fitting the weights scores the validation split once more
-	if p.times.step == 0 || p.timeOf(all) <= within {
-		fmt.Fprintf(c.App.ErrWriter, "%s: %d steps\n", name, all)
+	if p.times.step == 0 || p.timeOf(fullSteps) <= within {
+		fmt.Fprintf(c.App.ErrWriter, "%s: %d steps\n", name, fullSteps)
 		return c.Set("epochs", strconv.Itoa(defaults.Epochs))
 	}
-	steps := p.maxSteps(all, within)
-	fmt.Fprintf(c.App.ErrWriter, "%s: %d of %d steps of about %s fit into the remaining %s\n", name, steps, all,
+	steps := p.maxSteps(fullSteps, within)
+	fmt.Fprintf(c.App.ErrWriter, "%s: %d of %d steps of about %s fit into the remaining %s\n", name, steps, fullSteps,
 		roundStep(p.times.step), within.Round(time.Second))
 	return c.Set("steps", strconv.Itoa(steps))
 }
 
+// roundStep rounds the time of a step for output.
 func roundStep(d time.Duration) time.Duration {
 	if d > time.Second {
 		return d.Round(100 * time.Millisecond)
@@ -134,8 +135,9 @@ func roundStep(d time.Duration) time.Duration {
 	return d.Round(100 * time.Microsecond)
 }
 
-// measureSteps trains for the given duration in a temporary directory. The result is 0 if the run
-// ends before its speed is known. All ranks return the measurement of the first rank.
+// measureSteps trains in a temporary directory for the given duration, but for at most the fraction
+// maxMeasuredSteps of the given steps. The returned times are 0 if the run ends before its speed is
+// known. All ranks return the measurement of the first rank.
 func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, duration time.Duration) (p stepTimes,
 	err error) {
 	dir, err := os.MkdirTemp("", "sftseq-")

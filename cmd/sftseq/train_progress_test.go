@@ -10,20 +10,20 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestTimeLeftIsShown checks that a progress bar and plain lines show the trainer's estimate of the
+// TestRemainingTime checks that a progress bar and plain lines show the trainer's estimate of the
 // remaining time.
-func TestTimeLeftIsShown(t *testing.T) {
-	left := func() (time.Duration, bool) { return 90*time.Second + time.Millisecond, true }
+func TestRemainingTime(t *testing.T) {
+	remaining := func() (time.Duration, bool) { return 90*time.Second + time.Millisecond, true }
 	for _, bar := range []bool{false, true} {
 		var out strings.Builder
 		p := newTrainProgress(&out)
-		p.steps, p.timeLeft, p.lastLine = 4, left, time.Now()
+		p.steps, p.timeLeft, p.lastLine = 4, remaining, time.Now()
 		if bar {
 			p.bar = newTrainBar(&out, p.steps)
 		}
 		p.observe(train.StepReport{Step: 4, Loss: 1, TokensPerS: 12345})
 		if text := out.String(); !strings.Contains(text, "12.3k tokens/s  1m30s left") {
-			t.Errorf("bar %v: %q", bar, text)
+			t.Errorf("bar %v: got %q, want the speed and the remaining time", bar, text)
 		}
 	}
 }
@@ -32,9 +32,9 @@ func TestTimeLeftIsShown(t *testing.T) {
 // that the warning names faster presets.
 func TestLongRunWarning(t *testing.T) {
 	for _, c := range []struct {
-		left  time.Duration
-		paper bool
-		want  string
+		remaining time.Duration
+		paper     bool
+		want      string
 	}{
 		{96 * time.Hour, true, "warning: at this speed the run takes about 4 days: the preset paper needs a GPU " +
 			"(use quick or hour on two cores)\n"},
@@ -45,12 +45,12 @@ func TestLongRunWarning(t *testing.T) {
 		p := newTrainProgress(&out)
 		known := false
 		p.steps, p.paper, p.timeLeft, p.lastLine = 400, c.paper,
-			func() (time.Duration, bool) { return c.left, known }, time.Now()
+			func() (time.Duration, bool) { return c.remaining, known }, time.Now()
 		p.observe(train.StepReport{Step: 0})
 		known = true
 		p.observe(train.StepReport{Step: 1})
 		p.observe(train.StepReport{Step: 2})
-		equal(t, out.String(), c.want, c.left)
+		equal(t, out.String(), c.want, c.remaining)
 	}
 }
 

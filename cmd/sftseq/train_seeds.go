@@ -111,8 +111,8 @@ func loadCheckpoint(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	return train.LoadCheckpoint(dir)
 }
 
-// checkSameFlags returns an error if a seed would start with other settings than a seed that has
-// already started, because a mean over different runs is meaningless.
+// checkSameFlags returns an error if the settings of a new seed's run differ from the settings of a
+// seed's run that has already started, because a mean over different settings is meaningless.
 func checkSameFlags(c *cli.Context, started *train.Checkpoint, config *sft.Config, settings *train.Settings,
 	data string) error {
 	if started == nil {

@@ -240,7 +240,7 @@ func (s *session) waitForResponses() {
 	}
 }
 
-// signalResponse tells waitForResponses and queueBare that a response was sent.
+// signalResponse wakes waitForResponses and queueBare after a response.
 func (s *session) signalResponse() {
 	s.activity.note()
 	select {

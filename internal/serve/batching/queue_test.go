@@ -84,8 +84,8 @@ func TestQueueOrder(t *testing.T) {
 	for q.batch(true) != nil {
 	}
 	if q.jobs != 0 || q.tokens != 0 || len(q.buckets) != 0 || len(q.flows) != 0 {
-		t.Errorf("got %d jobs, %d tokens, %d buckets, %d flows in an empty queue, want 0 of each", q.jobs, q.tokens, len(q.buckets),
-			len(q.flows))
+		t.Errorf("got %d jobs, %d tokens, %d buckets, %d flows in an empty queue, want 0 of each", q.jobs, q.tokens,
+			len(q.buckets), len(q.flows))
 	}
 }
 
