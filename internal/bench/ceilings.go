@@ -54,8 +54,8 @@ func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 	return c, nil
 }
 
-// MeasureMemory measures the bandwidths. For a device that measures itself it ignores the caches,
-// so kernels with small operands may exceed the measured peak.
+// MeasureMemory measures the bandwidths. For a device that measures itself, it measures a single
+// bandwidth beyond the caches, so kernels with small operands may exceed the measured peak.
 func (c *Ceilings) MeasureMemory() error {
 	if c.device != nil {
 		copied, err := c.device.MeasureCopy()

@@ -36,10 +36,10 @@ func (m ClusterMeasurement) Batch() distributed.ClusterBatch {
 	return b
 }
 
-// Figures measures steps on batches of three sizes. The first has a single example of one token, so
-// that its time is the time of the update. The second has one micro-batch. The third has as many
-// micro-batches as the device runs concurrently, but at most the whole batch. The measurements
-// alternate, so that other load on the machine affects all of them.
+// Figures measures steps on batches of three sizes. The first batch has a single example of one
+// token, so that its time is the time of the update. The second batch has one micro-batch. The third
+// batch has as many micro-batches as the device runs concurrently, but at most the whole batch. The
+// measurements alternate, so that other load on the machine affects all of them.
 func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterFigures, err error) {
 	examplesPerMicroBatch := (distributed.MicroBatchTokens + m.Length - 1) / m.Length
 	oneMicroBatch := min(examplesPerMicroBatch, m.Settings.Batch)
@@ -135,18 +135,18 @@ func measureExchange(ctx context.Context, d tensor.Device, words int) (copying, 
 		}
 		defer memory[region].Free()
 	}
-	const atLeast = 50 * time.Millisecond
+	const minTotal = 50 * time.Millisecond
 	copying, err = Seconds(ctx, func(context.Context) error {
 		buffer := make([]uint32, words)
 		if err := memory[tensor.Gradients].Read(0, buffer); err != nil {
 			return err
 		}
 		return memory[tensor.Partial].Write(0, buffer)
-	}, repetitions, atLeast)
+	}, repetitions, minTotal)
 	if err != nil {
 		return 0, 0, err
 	}
 	adding, err = Seconds(ctx, func(ctx context.Context) error { return merge.Run(ctx, memory, 0, 1) }, repetitions,
-		atLeast)
+		minTotal)
 	return copying / 2 / float64(words), adding / float64(words), err
 }

@@ -20,10 +20,10 @@ func SpreadOf(values []float64) Spread {
 }
 
 // Seconds returns the median time of f over at least reps runs. It continues until all runs
-// together take at least atLeast. The caller must have warmed up.
-func Seconds(ctx context.Context, f Run, reps int, atLeast time.Duration) (float64, error) {
+// together take at least minTotal. The caller must have warmed up.
+func Seconds(ctx context.Context, f Run, reps int, minTotal time.Duration) (float64, error) {
 	var seconds []float64
-	for begin := time.Now(); len(seconds) < reps || time.Since(begin) < atLeast; {
+	for begin := time.Now(); len(seconds) < reps || time.Since(begin) < minTotal; {
 		start := time.Now()
 		if err := f(ctx); err != nil {
 			return 0, err

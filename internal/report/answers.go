@@ -49,9 +49,12 @@ type curveEntry struct {
 // shown.
 const maxCurves = 5
 
-// shownClasses is the number of classes of each table if there are too many to show all.
+// shownClasses is the number of classes in each of the two tables, if there are too many classes for
+// one table of all.
 const shownClasses = 12
 
+// newAnswers returns the evaluation of a run's classifier. run is the run's index, which selects its
+// colour.
 func newAnswers(r Run, run int) *answers {
 	report := r.Results.Report
 	a := &answers{CalibrationError: report.CalibrationError, Classes: len(report.Classes)}
@@ -136,9 +139,9 @@ func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *
 		slices.SortStableFunc(worst, func(a, b metrics.Curve) int { return cmp.Compare(a.AUC, b.AUC) })
 		shown = append(worst[:min(len(worst), maxCurves)], metrics.MeanCurve(curves))
 		v.Note = "All thresholds of each class's probability (one-vs-rest); the macro mean weights all classes equally."
-		if left := len(curves) - maxCurves; left > 0 {
+		if omitted := len(curves) - maxCurves; omitted > 0 {
 			v.Note += fmt.Sprintf(" The %d classes with the smallest area under ROC are shown, %d are not.",
-				maxCurves, left)
+				maxCurves, omitted)
 		}
 	}
 	for i := range shown {

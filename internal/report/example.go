@@ -66,8 +66,7 @@ func exampleViews(c *sft.Config, d tokenizers.Tokenizer, examples []Example) ([]
 			v.Likely = append(v.Likely, classProbability{fmt.Sprint(c.Label(i)), p})
 		}
 		slices.SortStableFunc(v.Likely, func(a, b classProbability) int {
-			return cmp.Compare(b.Probability,
-				a.Probability)
+			return cmp.Compare(b.Probability, a.Probability)
 		})
 		v.Likely = v.Likely[:min(len(v.Likely), shownAnswers)]
 		if c.HasFeatures() {

@@ -14,7 +14,7 @@ import (
 // model.
 type linearView struct {
 	NGrams []nGramView
-	Rest   float64
+	Rest   float64     // sum of the contributions of all other n-grams
 	Shared []nGramView // words that both sequences of a pair have
 }
 

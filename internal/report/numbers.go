@@ -24,9 +24,9 @@ type Number struct {
 
 // NumberLine has the errors of a model for a number, in the unit of the number.
 type NumberLine struct {
-	Of        string
+	Of        string // the model or the baseline
 	MAE, RMSE float64
-	R2        *float64 // nil if the number is equal in all rows
+	R2        *float64 // nil if all rows have the same true number
 }
 
 // NumberPoint is the true and the predicted number of a row.
@@ -51,6 +51,8 @@ func (s scatter) Picture() template.HTML {
 	return out.Inline()
 }
 
+// scatters returns a scatter plot for each number that has points. run is the run's index, which
+// selects its colour.
 func scatters(r Run, run int) (out []scatter) {
 	for _, n := range r.Numbers.Numbers {
 		if len(n.Points) == 0 {
@@ -66,11 +68,11 @@ func scatters(r Run, run int) (out []scatter) {
 			rows.Points = append(rows.Points,
 				chart.Datum{X: x, Y: y, Title: fmt.Sprintf("%s, predicted as %s", chart.Short(x), chart.Short(y))})
 		}
-		right := chart.Series{Style: chart.Style{Ink: chart.FrameInk, Dash: []float64{5, 4}, Width: 1.2},
+		diagonal := chart.Series{Style: chart.Style{Ink: chart.FrameInk, Dash: []float64{5, 4}, Width: 1.2},
 			Points: []chart.Datum{{X: low, Y: low}, {X: high, Y: high}}}
 		s := scatter{Caption: "Each mark is a row; predictions on the dashed line are correct.",
 			Chart: chart.Chart{Name: n.Name, X: chart.Axis{Label: n.Name}, Y: chart.Axis{Label: "predicted"},
-				Series: []chart.Series{right, rows}, Width: wideWidth, Height: wideHeight}}
+				Series: []chart.Series{diagonal, rows}, Width: wideWidth, Height: wideHeight}}
 		if len(n.Points) < r.Numbers.Rows {
 			s.Caption = fmt.Sprintf("Each mark is one of %d of the %d rows; predictions on the dashed line are correct.", len(n.Points), r.Numbers.Rows)
 		}

@@ -25,7 +25,7 @@ type Tags struct {
 
 // TagLine has the scores of a model.
 type TagLine struct {
-	Of                        string
+	Of                        string // the model or the baseline
 	Accuracy, MacroF1, SpanF1 float64
 }
 
@@ -56,7 +56,7 @@ type tagExampleView struct {
 
 // segment is a part of a text: a span, or the text between two spans.
 type segment struct {
-	Space  bool // before it
+	Space  bool // a space precedes the segment
 	Pieces []piece
 	Span   *spanMark // nil between spans
 }
@@ -128,9 +128,10 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 	return shown
 }
 
-// segments splits a text at its spans. A span in others has the outcome yes, any other span no.
+// segments splits a text at its spans. The outcome of a span is matched if others contains the span,
+// otherwise unmatched.
 func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metrics.Span, others map[metrics.Span]bool,
-	yes, no string) (out []segment) {
+	matched, unmatched string) (out []segment) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
 	add := func(from, to int, mark *spanMark) {
 		s := segment{Space: separate && from > 0, Span: mark}
@@ -157,10 +158,10 @@ func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metr
 	}
 	at := 0
 	for _, span := range spans {
-		mark := &spanMark{Type: span.Type, Outcome: no, Class: "no-span", Title: fmt.Sprintf("%s, tokens %d to %d",
+		mark := &spanMark{Type: span.Type, Outcome: unmatched, Class: "no-span", Title: fmt.Sprintf("%s, tokens %d to %d",
 			span.Type, span.Start, span.End-1)}
 		if others[span] {
-			mark.Outcome, mark.Class = yes, "yes-span"
+			mark.Outcome, mark.Class = matched, "yes-span"
 		}
 		add(at, span.Start, nil)
 		add(span.Start, span.End, mark)
