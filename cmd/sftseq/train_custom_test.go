@@ -191,7 +191,8 @@ func TestCustomCalibrates(t *testing.T) {
 	plain, plainLoss := logits(), loss().Loss
 	for i, z := range plain {
 		if math.Abs(calibrated[i]*temperature-z) > 1e-5*math.Abs(z) {
-			t.Errorf("got logit %g with temperature %g, want %g divided by the temperature", calibrated[i], temperature, z)
+			t.Errorf("got logit %g with temperature %g, want %g divided by the temperature", calibrated[i],
+				temperature, z)
 		}
 	}
 	if !(calibratedLoss < plainLoss) {

@@ -158,8 +158,9 @@ func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metr
 	}
 	at := 0
 	for _, span := range spans {
-		mark := &spanMark{Type: span.Type, Outcome: unmatched, Class: "no-span", Title: fmt.Sprintf("%s, tokens %d to %d",
-			span.Type, span.Start, span.End-1)}
+		mark := &spanMark{Type: span.Type, Outcome: unmatched, Class: "no-span",
+			Title: fmt.Sprintf("%s, tokens %d to %d",
+				span.Type, span.Start, span.End-1)}
 		if others[span] {
 			mark.Outcome, mark.Class = matched, "yes-span"
 		}
