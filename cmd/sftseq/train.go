@@ -275,28 +275,6 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 		Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings})
 }
 
-// describeRun sets the data-dependent configuration, and checks that the data fit the task.
-func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *train.Settings, set *seq.Dataset) error {
-	if err := learnMaskTargets(c, config, set); err != nil {
-		return err
-	}
-	if err := modelUsage(c, describeData(config, set)); err != nil {
-		return err
-	}
-	if err := relationFlags(c, config); err != nil {
-		return err
-	}
-	if err := checkTask(c, task, set); err != nil {
-		return err
-	}
-	weights, err := classWeights(c, set)
-	if err == nil && weights != nil {
-		settings.ClassWeights = weights
-		fmt.Fprintln(c.App.ErrWriter, describeWeights(config.LabelNames, weights))
-	}
-	return err
-}
-
 // open opens the data and prepares the trainer.
 func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings train.Settings,
 	from *train.Checkpoint, memory int64) error {
