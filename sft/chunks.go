@@ -1,8 +1,8 @@
 package sft
 
-// CacheExports makes a scorer of models of chunks keep the exported rows of chunks, at most this many
-// bytes. Later calls then compute only chunks that differ, and results have the same bits. It returns
-// false for other models. No call may be running.
+// CacheExports makes a scorer keep the exported rows of chunks, up to limit bytes. Later calls then
+// compute only chunks that differ, and results have the same bits. It reports whether the scorer has
+// a chunked model. No call may be running.
 func (s *Scorer) CacheExports(limit int64) bool {
 	var cached []*Scorer
 	for _, member := range append([]*Scorer{s}, s.others...) {
@@ -17,7 +17,7 @@ func (s *Scorer) CacheExports(limit int64) bool {
 }
 
 // ChunkCounts returns the number of chunks that were computed since [Scorer.CacheExports], and of
-// chunks whose exports were already known.
+// chunks whose exports were in the cache.
 func (s *Scorer) ChunkCounts() (computed, reused int64) {
 	for _, member := range append([]*Scorer{s}, s.others...) {
 		if member.runner != nil {

@@ -1,9 +1,11 @@
 package sft_test
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
@@ -11,11 +13,12 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestChunkLogits compares the logits of models of chunks with the float64 reference.
+// TestChunkLogits compares the logits of chunked models with the float64 reference.
 func TestChunkLogits(t *testing.T) {
 	configs := configtest.ChunkConfigs()
 	var names []string
@@ -89,13 +92,14 @@ func TestChunkEmbeddings(t *testing.T) {
 	}
 }
 
-// TestChunkRefusals checks the errors for outputs that models of chunks do not have.
+// TestChunkRefusals checks the errors for outputs that chunked models do not have.
 func TestChunkRefusals(t *testing.T) {
 	c := configtest.ChunkConfigs()["content"]
 	s := modeltest.NewScorerOf(t, modeltest.RandomModel(c, 3), cpu.New(1))
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 90)
-	must.Fail(t, "a model of chunks has no explanations")(s.Explain(t.Context(), examples))
-	must.Fail(t, "a model of chunks has no explanations")(s.HiddenStates(t.Context(), examples))
+	must.Fail(t, "a chunked model has no explanations")(s.Explain(t.Context(), examples))
+	must.FailWith(t, s.CanExplain())(s.Explain(t.Context(), examples))
+	must.Fail(t, "a chunked model has no explanations")(s.HiddenStates(t.Context(), examples))
 }
 
 // TestChunkEdits edits a document at random and checks that its logits have the bits of a computation
@@ -167,6 +171,88 @@ func TestChunkCacheShared(t *testing.T) {
 	for _, o := range got {
 		if !slices.Equal(o.Logits, want.Logits) {
 			t.Errorf("logits %v, without a cache %v", o.Logits, want.Logits)
+		}
+	}
+}
+
+// TestNoChunkedExamples checks that a call without examples returns no outputs.
+func TestNoChunkedExamples(t *testing.T) {
+	s := modeltest.NewTestScorer(t, modeltest.RandomModel(configtest.ChunkConfigs()["pairs"], 3))
+	s.CacheExports(1 << 20)
+	if out := modeltest.Score(t, s, nil); len(out) != 0 {
+		t.Errorf("found %d outputs", len(out))
+	}
+	if out := must.Get(s.Embeddings(t.Context(), nil))(t); len(out) != 0 {
+		t.Errorf("found %d embeddings", len(out))
+	}
+}
+
+// cancelling is a device that cancels a context after a number of runs.
+type cancelling struct {
+	tensor.Device
+	remaining *atomic.Int64
+	cancel    func()
+}
+
+func (d cancelling) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return cancellingRun{x, d}, err
+}
+
+type cancellingRun struct {
+	tensor.Executable
+	device cancelling
+}
+
+func (x cancellingRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	if x.device.remaining.Add(-1) == 0 {
+		x.device.cancel()
+	}
+	return x.Executable.Run(ctx, mem, from, to)
+}
+
+// TestChunkCancelled checks that a call computes only the chunks that a cancelled call has not
+// completed.
+func TestChunkCancelled(t *testing.T) {
+	c := configtest.ChunkConfigs()["content"]
+	m := modeltest.RandomModel(c, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	remaining := &atomic.Int64{}
+	remaining.Store(4)
+	s := modeltest.NewScorerOf(t, m, cancelling{cpu.New(1), remaining, cancel})
+	s.CacheExports(1 << 24)
+	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 40_000)
+	must.FailWith(t, context.Canceled)(s.Examples(ctx, examples))
+	first, _ := s.ChunkCounts()
+	got := modeltest.Score(t, s, examples)
+	uninterrupted := modeltest.NewTestScorer(t, m)
+	uninterrupted.CacheExports(1 << 24)
+	want := modeltest.Score(t, uninterrupted, examples)
+	all, _ := s.ChunkCounts()
+	if distinct, _ := uninterrupted.ChunkCounts(); first == 0 || first == distinct || all != distinct {
+		t.Errorf("%d chunks were computed before the cancellation, %d in all, want %d", first, all, distinct)
+	}
+	if !slices.Equal(got[0].Logits, want[0].Logits) {
+		t.Errorf("logits %v, want %v", got[0].Logits, want[0].Logits)
+	}
+}
+
+// TestChunkedStart checks that a model starts only from a model with the same chunks.
+func TestChunkedStart(t *testing.T) {
+	c := configtest.ChunkConfigs()["content"]
+	flat, other := *c, *c
+	flat.Chunks, other.Chunks = nil, &config.Chunks{Rule: "content", Average: 32, Exports: 3, Layers: 1}
+	for want, change := range map[string][2]*config.Config{
+		"": {c, c},
+		"has no chunks, expected chunks by content of 16 tokens":  {&flat, c},
+		"has chunks by content of 32 tokens with 3 exports and 1": {&other, c},
+		"expected no chunks": {c, &flat},
+	} {
+		_, err := sft.NewModel(change[1], 1).CopyFrom(sft.NewModel(change[0], 2))
+		if want == "" {
+			must.Succeed(t, err)
+		} else {
+			must.Fail(t, want)(err)
 		}
 	}
 }

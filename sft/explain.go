@@ -159,10 +159,15 @@ func (e *Explanation) widen(w seq.Window, n int) {
 }
 
 // CanExplain returns an error if the scorer cannot explain: an ensemble of models whose logits are
-// not summed.
+// not summed, or a chunked model.
 func (s *Scorer) CanExplain() error {
 	if s.others != nil && s.fusion == nil {
 		return ErrEnsemble
+	}
+	for _, member := range append([]*Scorer{s}, s.others...) {
+		if member.Config().Chunks != nil {
+			return model.ErrNoExplanations
+		}
 	}
 	return nil
 }

@@ -171,6 +171,9 @@ func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 			return nil, fmt.Errorf("the initial model has %s %d, expected %d", size.name, size.got, size.want)
 		}
 	}
+	if got, want := source.Config.Chunks, m.Config.Chunks; got != want && (got == nil || want == nil || *got != *want) {
+		return nil, fmt.Errorf("the initial model has %s, expected %s (see --chunks)", got, want)
+	}
 	for _, p := range m.Parameters.List {
 		q, ok := source.Parameters.Lookup(p.Name)
 		same := ok && slices.Equal(p.Shape, q.Shape)

@@ -109,11 +109,14 @@ func receptiveFieldOf(c *sft.Config) *receptiveField {
 	if len(c.Convolutions) == 0 {
 		return nil
 	}
-	reach := 0
+	reach, layers := 0, c.NumLayers
 	for _, v := range c.Convolutions {
 		reach += v.Reach()
 	}
-	return &receptiveField{Layer: 1 + 2*reach, Model: 1 + 2*reach*c.NumLayers}
+	if c.Chunks != nil {
+		layers = c.Chunks.Layers // the document encoder mixes rows of chunks, not tokens
+	}
+	return &receptiveField{Layer: 1 + 2*reach, Model: 1 + 2*reach*layers}
 }
 
 // cost is the cost of a sequence of a length. For pairs, memory is for two sequences of that

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTrainChunks trains a fusion with a model of chunks, repeats the printed settings, and uses the
+// TestTrainChunks trains a fusion with a chunked model, repeats the printed settings, and uses the
 // model with the commands that support it.
 func TestTrainChunks(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
@@ -30,23 +30,27 @@ func TestTrainChunks(t *testing.T) {
 	equal(t, *m.Config.Chunks, config.Chunks{Rule: "content", Average: 32, Exports: 4, Layers: 1})
 	contains(t, done(t, "", "eval", "--model", out, "--data", data), "sum")
 	contains(t, done(t, "", "info", "--model", member), "exports", "1048576")
+	page := at("page.html")
+	done(t, "", "report", "--model", out, "--data", data, "--out", page)
+	contains(t, readText(t, page), "lexical")
 	const row = `{"id":"x","text":"a good film of this time, and a moving story with wonderful people in it"}`
 	contains(t, done(t, row, "predict", "--model", member), `"label":`)
 	contains(t, done(t, row, "embed", "--model", member), `"embedding":`)
-	refuse(t, exitError, "a model of chunks has no explanations or hidden states of its tokens", row,
+	refuse(t, exitError, "a chunked model has no explanations or hidden states of its tokens", row,
 		"predict", "--model", member, "--explain")
 	for _, format := range []string{"onnx", "pytorch"} {
-		refuse(t, exitError, "exports do not support models of chunks", "", "export", format, "--model", member,
+		refuse(t, exitError, "ONNX and PyTorch do not support chunked models", "", "export", format, "--model", member,
 			"--output", at(format))
 	}
 	first := []string{"train", "custom", "--data", data, "--out", at("refused"), "--members", "sft"}
 	refuseAll(t, exitUsage, first, []refusal{
 		{"--chunk-exports belongs to --chunks", []string{"--chunk-exports", "3"}},
 		{"--local-layers belongs to --chunks", []string{"--local-layers", "1"}},
-		{"expected none, AVERAGE or fixed:AVERAGE in tokens, for example 1024", []string{"--chunks", "x"}},
-		{"expected a power of two", []string{"--chunks", "60"}},
+		{"--chunks \"x\": expected none, an average of tokens that is a power of two from 16 to", []string{"--chunks", "x"}},
+		{"--chunks \"60\": expected none, an average of tokens that is a power of two", []string{"--chunks", "60"}},
 		{"--chunk-exports 61: expected 1 to 60", []string{"--chunks", "fixed:60", "--chunk-exports", "61"}},
+		{"--layers 1: expected at least 2 with chunks", []string{"--chunks", "64", "--layers", "1"}},
 		{"--local-layers 2: expected 1 to 1", []string{"--chunks", "64", "--local-layers", "2", "--layers", "2"}},
-		{"--chunks input_window: expected no input_window", []string{"--chunks", "64", "--input-window", "9"}},
+		{"--input-window 9: expected none (0) with chunks, which cover whole rows", []string{"--chunks", "64", "--input-window", "9"}},
 	})
 }

@@ -34,9 +34,10 @@ const (
 	Content Rule = "content"
 )
 
+// Bounds of the average length of chunks.
 const (
-	minAverage = 16
-	maxAverage = 1 << 20
+	MinAverage = 16
+	MaxAverage = 1 << 20
 )
 
 // Config selects a rule and the average length of chunks in tokens.
@@ -50,13 +51,13 @@ func (c Config) Validate() error {
 	switch c.Rule {
 	case Fixed, Content:
 	default:
-		return fmt.Errorf("chunks: rule: expected content or fixed, found %q", c.Rule)
+		return fmt.Errorf("rule: expected content or fixed, found %q", c.Rule)
 	}
-	if c.Average < minAverage || c.Average > maxAverage {
-		return fmt.Errorf("chunks: average: expected %d to %d tokens, found %d", minAverage, maxAverage, c.Average)
+	if c.Average < MinAverage || c.Average > MaxAverage {
+		return fmt.Errorf("average: expected %d to %d tokens, found %d", MinAverage, MaxAverage, c.Average)
 	}
 	if c.Rule == Content && c.Average&(c.Average-1) != 0 {
-		return fmt.Errorf("chunks: average: expected a power of two with the rule content, found %d", c.Average)
+		return fmt.Errorf("average: expected a power of two with the rule content, found %d", c.Average)
 	}
 	return nil
 }

@@ -58,11 +58,11 @@ func (p *Picker) rows() (out []picked) {
 	}
 }
 
-// Explain reads the selected rows again and explains them. It handles one row at a time to bound
-// the memory of explanations.
+// Explain reads the selected rows again and explains them, or returns none if the scorer cannot
+// explain. It handles one row at a time to bound the memory of explanations.
 func (p *Picker) Explain(ctx context.Context, scorer *sft.Scorer, path string) ([]report.Example, error) {
 	rows := p.rows()
-	if len(rows) == 0 {
+	if len(rows) == 0 || scorer.CanExplain() != nil {
 		return nil, nil
 	}
 	window, opened := scorer.Config().ReadWindow(), scorer.Config().ReadWindow()

@@ -41,7 +41,7 @@ var covered = map[string][]string{
 // not support.
 func checkCovered(c *sft.Config) error {
 	if c.Chunks != nil {
-		return errors.New("exports do not support models of chunks (train without --chunks)")
+		return errors.New("ONNX and PyTorch do not support chunked models (train without --chunks)")
 	}
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/sft"
@@ -16,8 +17,11 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 		}
 	}
 	if requested {
-		if c.model.Scorer.CanExplain() != nil {
+		switch err := c.model.Scorer.CanExplain(); {
+		case errors.Is(err, sft.ErrEnsemble):
 			return batching.Classify, badParam(path, "%s", noEnsemble)
+		case err != nil:
+			return batching.Classify, badParam(path, "%v", err)
 		}
 		return batching.Explain, nil
 	}

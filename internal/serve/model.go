@@ -39,23 +39,23 @@ func Hash(models ...*sft.Model) string {
 // served is a model in use. After a reload it is kept until its last request completes.
 type served struct {
 	batching.Model
-	loaded *Model
-	task   Task
-	config *sft.Config
-	parser *requests.Parser // parses single sequences and pairs
-	failed atomic.Bool      // the device is lost
-	chunks bool             // the model reads chunks, whose exports are cached
+	loaded  *Model
+	task    Task
+	config  *sft.Config
+	parser  *requests.Parser // parses single sequences and pairs
+	failed  atomic.Bool      // the device is lost
+	chunked bool             // a cache has exports of chunks
 }
 
-// cacheShare is the divisor of --max-memory for the exports of chunks, which the server keeps in
-// addition to it.
-const cacheShare = 8
+// exportCacheDivisor is the ratio of --max-memory to the size of the cache for exports of chunks. The
+// cache takes memory in addition to --max-memory.
+const exportCacheDivisor = 8
 
 func (s *Server) newServed(m *Model) *served {
 	c := m.Scorer.Config()
 	x := &served{Model: batching.Model{Scorer: m.Scorer, Release: m.Release}, loaded: m, task: m.Task, config: c,
 		parser: requests.NewParser(c, m.Dir, "", 1, 2)}
-	x.chunks = m.Scorer.CacheExports(s.options.MaxMemory / cacheShare)
+	x.chunked = m.Scorer.CacheExports(s.options.MaxMemory / exportCacheDivisor)
 	x.parser.RecordOffsets = m.Task.HasPositions()
 	x.Lost = func(err error) error { return s.deviceLost(x, err) }
 	return x

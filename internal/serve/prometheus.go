@@ -124,24 +124,12 @@ var indexValues = []value{
 		}},
 }
 
-// chunkValues are the additional metrics of a server with a model of chunks.
+// chunkValues are the additional metrics of a server with a chunked model.
 var chunkValues = []value{
 	{"chunks_computed_total", "Chunks of documents computed.", prometheus.CounterValue,
 		func(x *stats) float64 { return float64(x.Chunks.Computed) }},
-	{"chunks_reused_total", "Chunks of documents whose exports were kept.", prometheus.CounterValue,
+	{"chunks_reused_total", "Chunks of documents whose exports were in the cache.", prometheus.CounterValue,
 		func(x *stats) float64 { return float64(x.Chunks.Reused) }},
-}
-
-// values returns the metrics of this server.
-func (c collector) values() []value {
-	out := values
-	if c.server.index != nil {
-		out = slices.Concat(out, indexValues)
-	}
-	if c.server.current().chunks {
-		out = slices.Concat(out, chunkValues)
-	}
-	return out
 }
 
 var errorsDesc = prometheus.NewDesc(namespace+"_errors_total", "Errors by code.", []string{"code"}, nil)
@@ -151,15 +139,20 @@ func describe(name, help string) *prometheus.Desc {
 }
 
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, v := range c.values() {
+	for _, v := range slices.Concat(values, indexValues, chunkValues) { // a reload may change the model
 		ch <- describe(v.name, v.help)
 	}
 	ch <- errorsDesc
 }
 
 func (c collector) Collect(ch chan<- prometheus.Metric) {
-	metrics := c.values()
-	x := c.server.stats()
+	x, metrics := c.server.stats(), values
+	if x.Index != nil {
+		metrics = slices.Concat(metrics, indexValues)
+	}
+	if x.Chunks != nil {
+		metrics = slices.Concat(metrics, chunkValues)
+	}
 	for _, v := range metrics {
 		ch <- prometheus.MustNewConstMetric(describe(v.name, v.help), v.kind, v.read(&x))
 	}

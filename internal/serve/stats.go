@@ -24,12 +24,12 @@ type stats struct {
 	Errors    map[string]int64 `json:"errors"`  // number of errors by code
 	Recent    *recentTimes     `json:"recent,omitempty"`
 	Index     *indexStats      `json:"index,omitempty"`
-	Chunks    *chunkStats      `json:"chunks,omitempty"` // for models of chunks, since the model was loaded
+	Chunks    *chunkStats      `json:"chunks,omitempty"` // for chunked models, since the model was loaded
 }
 
 type chunkStats struct {
 	Computed int64 `json:"computed"`
-	Reused   int64 `json:"reused"` // exports that were kept
+	Reused   int64 `json:"reused"` // their exports were in the cache
 }
 
 // recentTimes has the times of the last results that needed computation.
@@ -56,7 +56,7 @@ func (s *Server) stats() stats {
 	s.mu.Lock()
 	out.Sessions = len(s.sessions)
 	s.mu.Unlock()
-	if m := s.current(); m.chunks {
+	if m := s.current(); m.chunked {
 		out.Chunks = &chunkStats{}
 		out.Chunks.Computed, out.Chunks.Reused = m.loaded.Scorer.ChunkCounts()
 	}

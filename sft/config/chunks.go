@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/chunk"
 )
 
-// Chunks divides a model of documents into two encoders. Local layers read each chunk of a document
+// Chunks divides a model into two encoders. Local layers read each chunk of a document
 // as a separate sequence and export some rows. The other layers, the document encoder, read the
 // exported rows of all chunks in order, with the index of the row as position.
 type Chunks struct {
@@ -19,7 +18,7 @@ type Chunks struct {
 	Layers  int    `json:"layers"`  // number of local layers, the first layers of the model
 }
 
-// validateChunks returns an error for chunks that the model cannot have.
+// validateChunks returns an error for invalid chunks.
 func (c *Config) validateChunks() error {
 	k := c.Chunks
 	if k == nil {
@@ -27,12 +26,14 @@ func (c *Config) validateChunks() error {
 	}
 	cuts := chunk.Config{Rule: chunk.Rule(k.Rule), Average: k.Average}
 	if err := cuts.Validate(); err != nil {
-		return err
+		return fmt.Errorf("chunks.%w", err)
 	}
 	// Every chunk but the last then exports the same number of rows, so that differences of row
 	// indices are distances in the document.
 	shortest := cuts.MinLength()
 	switch {
+	case c.NumLayers < 2:
+		return bad("num_hidden_layers", c.NumLayers, "at least 2 with chunks: local layers and a document encoder")
 	case k.Exports < 1 || k.Exports > shortest:
 		return bad("chunks.exports", k.Exports, fmt.Sprintf("1 to %d, the tokens of the shortest chunk", shortest))
 	case k.Layers < 1 || k.Layers >= c.NumLayers:
@@ -43,7 +44,7 @@ func (c *Config) validateChunks() error {
 	case !c.Pools():
 		return bad("chunks", "task "+c.Task, "a task with one prediction per row or pair")
 	case c.InputWindow != nil:
-		return bad("chunks", "input_window", "no input_window: the model reads whole documents")
+		return bad("input_window.length", c.InputWindow.Length, "none (0) with chunks, which cover whole rows")
 	}
 	return nil
 }
@@ -59,9 +60,21 @@ func ParseChunks(text string) (*Chunks, error) {
 		rule, number = string(chunk.Fixed), rest
 	}
 	average, err := strconv.Atoi(number)
-	if err != nil {
-		return nil, errors.New("expected none, AVERAGE or fixed:AVERAGE in tokens, for example 1024")
+	if err == nil {
+		err = chunk.Config{Rule: chunk.Rule(rule), Average: average}.Validate()
 	}
-	k := &Chunks{Rule: rule, Average: average}
-	return k, chunk.Config{Rule: chunk.Rule(k.Rule), Average: k.Average}.Validate()
+	if err != nil {
+		return nil, fmt.Errorf("expected none, an average of tokens that is a power of two from %d to %d, "+
+			"or fixed:N with N in this range", chunk.MinAverage, chunk.MaxAverage)
+	}
+	return &Chunks{Rule: rule, Average: average}, nil
+}
+
+// String formats the fields for an error.
+func (k *Chunks) String() string {
+	if k == nil {
+		return "no chunks"
+	}
+	return fmt.Sprintf("chunks by %s of %d tokens with %d exports and %d local layers", k.Rule, k.Average, k.Exports,
+		k.Layers)
 }

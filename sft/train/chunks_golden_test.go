@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// chunkFolders lists the golden folders of models of chunks: "chunks" holds logits and gradients, the
+// chunkFolders lists the golden folders of chunked models: "chunks" holds logits and gradients, the
 // other folder training steps.
 var chunkFolders = map[string]func(c *config.Config){
 	"chunks": func(c *config.Config) {

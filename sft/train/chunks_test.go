@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestChunkGradients compares the gradients of models of chunks with the float64 reference, in
+// TestChunkGradients compares the gradients of chunked models with the float64 reference, in
 // evaluation and in training: for each parameter, the derivatives along two random directions.
 func TestChunkGradients(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
@@ -89,7 +89,7 @@ func TestChunkGradients(t *testing.T) {
 		})
 }
 
-// TestChunkRuns checks that training a model of chunks has the same bits with any number of threads
+// TestChunkRuns checks that training a chunked model has the same bits with any number of threads
 // and ranks, and after an interruption.
 func TestChunkRuns(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Retrieval} {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -14,7 +15,7 @@ func (a *accumulator) documents(ctx context.Context, group []*model.Slot, exampl
 	results []*model.Result, d model.Drawing) error {
 	term, err := a.blocks.take()
 	if err != nil {
-		return err
+		return fmt.Errorf("memory for gradients: %w", err)
 	}
 	defer a.blocks.release(term)
 	for i, l := range group {
@@ -29,7 +30,7 @@ func (a *accumulator) documents(ctx context.Context, group []*model.Slot, exampl
 // the sum.
 func (a *accumulator) document(ctx context.Context, l *model.Slot, term tensor.Memory, examples []seq.Example,
 	d model.Drawing) (*model.Result, error) {
-	g, result, err := l.StartDocuments(ctx, examples, d)
+	g, err := l.StartDocuments(ctx, examples, d)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +38,12 @@ func (a *accumulator) document(ctx context.Context, l *model.Slot, term tensor.M
 	defer func() { l.Memory[tensor.Gradients] = sum }()
 	for {
 		l.Memory[tensor.Gradients] = term
-		more, err := g.Next(ctx, result)
+		more, err := g.Next(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if !more {
-			g.Finish(result)
-			return result, nil
+			return g.Result(), nil
 		}
 		if err := a.blocks.add(ctx, sum, term); err != nil {
 			return nil, err

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -34,7 +33,7 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	// The sent and received sums, and the sums of all ranks for a share of the words.
 	fixed += 3 * int64(sums) * blocks
 	evaluation := model.EvaluationMode(e.Config)
-	limits := &model.PassLimits{Size: model.ForwardTokens(e.Device), Longest: int(slices.Max(val))}
+	size := model.ForwardTokens(e.Device)
 	// A slot needs its gradient and the gradients that wait for their siblings in the tree, for
 	// sequences up to longest. Evaluation uses the device's number of slots.
 	slot := func(longest int32) (training, evaluating int64, err error) {
@@ -44,10 +43,10 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 		if err != nil {
 			return 0, 0, err
 		}
-		tokens, sequences = largestPass(lengthRange(val, longest), evaluationRows, limits.Size)
+		tokens, sequences = largestPass(lengthRange(val, longest), evaluationRows, size)
 		inferWords, err := model.PassWords(e.Config, e.Params, e.Device, evaluation, tokens, sequences,
 			max(model.PlannedEdges, e.Edges)*tokens)
-		return int64(trainWords)*model.WordBytes + int64(1+bits.Len(uint(batch)))*blocks,
+		return int64(trainWords)*model.WordBytes + int64(model.GradientBlocks(e.Config, batch))*blocks,
 			int64(inferWords) * model.WordBytes, err
 	}
 	var training, evaluating int64
@@ -57,8 +56,8 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 		return err == nil && (limit == 0 || fixed+training+evaluating <= limit)
 	}
 	longest := int(max(slices.Max(train), slices.Max(val)))
-	for !fits(longest) && limits.Size > model.MicroBatchTokens {
-		limits.Size /= 2
+	for !fits(longest) && size > model.MicroBatchTokens {
+		size /= 2
 	}
 	bytes := func(slots int) int64 {
 		return fixed + int64(slots)*training + int64(min(slots, e.Device.Slots()))*evaluating
@@ -66,7 +65,7 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	if err != nil || limit > 0 && bytes(1) > limit {
 		return 0, model.Refusal(limit, bytes(1), longest, err, fits)
 	}
-	e.Limits[model.WholePass(evaluation)] = limits
+	e.SetLimits(evaluation, size, int(slices.Max(val)))
 	slots := e.Device.Slots()
 	if t, ok := tensor.Capability[tensor.ConcurrentRunner](e.Device); ok {
 		slots *= t.ConcurrentRuns()

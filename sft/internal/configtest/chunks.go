@@ -2,7 +2,7 @@ package configtest
 
 import "github.com/sftseq/sftseq/sft/config"
 
-// ChunkConfigs returns models of chunks of 16 tokens, by name.
+// ChunkConfigs returns chunked models of 16 tokens, by name.
 func ChunkConfigs() map[string]*config.Config {
 	out := map[string]*config.Config{}
 	add := func(name, task string, change func(c *config.Config)) {

@@ -60,7 +60,7 @@ func TestExportCache(t *testing.T) {
 		t.Errorf("%d computed and %d reused, want 7 and 1", c.computed, c.reused)
 	}
 	c.add(key(7), make([]float32, 1000)) // larger than the cache
-	holds()
+	holds(5, 2, 4)
 }
 
 // TestPlannedStages checks that the memory plan has room for every run of chunks and for the exported
@@ -80,28 +80,28 @@ func TestPlannedStages(t *testing.T) {
 					tokens += len(x.B)
 				}
 			}
-			cut := e.pieces(examples, c.Sequences(), Drawing{})
-			planned, items := localStage.planned(c, tokens, len(examples))
+			cut := e.cut(examples, c.Sequences(), Drawing{})
+			planned, items := localStage.planned(c, tokens, len(examples), MicroBatchTokens)
 			exported := 0
-			for _, run := range pieceRuns(cut) {
+			for _, run := range chunkRuns(slices.Concat(cut...)) {
 				size := 0
 				for _, p := range run {
 					size += len(p.tokens)
-					exported += min(len(p.tokens), c.Chunks.Exports) + 1
+					exported += exportedRows(c, len(p.tokens))
 				}
 				if size > planned || len(run) > items {
 					t.Errorf("%s, batch %d: a run of %d chunks with %d tokens, planned for %d and %d", name, i,
 						len(run), size, items, planned)
 				}
 			}
-			if rows, _ := documentStage.planned(c, tokens, len(examples)); exported > rows {
+			if rows, _ := documentStage.planned(c, tokens, len(examples), MicroBatchTokens); exported > rows {
 				t.Errorf("%s, batch %d: %d exported rows, planned for %d", name, i, exported, rows)
 			}
 		}
 	}
 }
 
-// TestPassBytes checks that the memory of a model of chunks does not grow with all tokens of a
+// TestPassBytes checks that the memory of a chunked model does not grow with all tokens of a
 // document, only with its exported rows.
 func TestPassBytes(t *testing.T) {
 	c := configtest.TinyConfig()

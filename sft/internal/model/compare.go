@@ -20,7 +20,7 @@ func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 	}
 	// A pair needs less memory than four tokens.
 	size := max(1, r.PassTokens()/4)
-	p, err := e.pass(stages(e.Config)[len(stages(e.Config))-1].shapeFor(e.Config, 1, 2*size, 1, 0), InferMode)
+	p, err := e.pass(lastStage(e.Config).shapeFor(e.Config, 1, 2*size, 1, 0), InferMode)
 	if err != nil {
 		return nil, err
 	}

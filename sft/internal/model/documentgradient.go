@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/sparse"
@@ -16,36 +17,37 @@ import (
 // again with its backward pass, because its activations are not kept.
 type DocumentGradient struct {
 	slot *Slot
-	runs [][]Piece
+	runs [][]docChunk
 	d    Drawing
 
-	rows []float32 // gradients of the exported rows of the remaining runs
+	result   *Result
+	deadRows []int64   // of the local layers, summed over the runs
+	rows     []float32 // gradients of the exported rows of the remaining runs
 }
 
-// StartDocuments computes the first two steps: the gradient of the document stage, which it writes
-// to the slot's gradients, and the results of the examples.
-func (l *Slot) StartDocuments(ctx context.Context, examples []seq.Example, d Drawing) (*DocumentGradient, *Result,
-	error) {
+// StartDocuments computes the first two steps, and writes the gradient of the document stage to the
+// slot's gradients.
+func (l *Slot) StartDocuments(ctx context.Context, examples []seq.Example, d Drawing) (*DocumentGradient, error) {
 	c := l.engine.Config
 	g := &DocumentGradient{slot: l, d: d}
 	documents, err := g.exports(ctx, examples)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	l.batch.packDocuments(c, c.Sequences(), documents, d)
-	result, err := l.run(ctx, d)
-	if err != nil {
-		return nil, nil, err
+	if g.result, err = l.run(ctx, d); err != nil {
+		return nil, err
 	}
-	g.rows = result.rowsGradient
-	return g, result, nil
+	g.rows = g.result.rowsGradient
+	return g, nil
 }
 
 // exports computes the exports of the chunks of examples.
-func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) ([]Document, error) {
+func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) ([]document, error) {
 	e := g.slot.engine
-	cut := e.pieces(examples, e.Config.Sequences(), g.d)
-	g.runs = pieceRuns(cut)
+	sequences := e.Config.Sequences()
+	chunks := e.cut(examples, sequences, g.d)
+	g.runs = chunkRuns(slices.Concat(chunks...))
 	var rows [][]float32
 	for _, run := range g.runs {
 		exports, err := g.slot.exports(ctx, run, g.d)
@@ -54,35 +56,32 @@ func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) 
 		}
 		rows = append(rows, exports...)
 	}
-	return join(examples, cut, rows), nil
+	return join(examples, sequences, chunks, rows), nil
 }
 
-// pieceRuns divides chunks into runs. A run ends with the chunk that reaches MicroBatchTokens tokens.
-func pieceRuns(cut [][]Piece) (runs [][]Piece) {
-	var all []Piece
-	var lengths []int
-	for _, pieces := range cut {
-		for _, p := range pieces {
-			all, lengths = append(all, p), append(lengths, len(p.tokens))
-		}
+// chunkRuns divides chunks into runs. A run ends with the chunk that reaches MicroBatchTokens tokens.
+func chunkRuns(chunks []docChunk) (runs [][]docChunk) {
+	lengths := make([]int, len(chunks))
+	for i, x := range chunks {
+		lengths[i] = len(x.tokens)
 	}
 	from := 0
 	for _, end := range distributed.MicroBatches(lengths, MicroBatchTokens) {
-		runs = append(runs, all[from:end])
+		runs = append(runs, chunks[from:end])
 		from = end
 	}
 	return runs
 }
 
-// Next writes the gradient of the next run of chunks to the slot's gradients. It adds the n-gram
-// gradient and the dead rows of the run to r. It returns false without a further run.
-func (g *DocumentGradient) Next(ctx context.Context, r *Result) (bool, error) {
+// Next writes the gradient of the next run of chunks to the slot's gradients, or returns false if no
+// run remains.
+func (g *DocumentGradient) Next(ctx context.Context) (bool, error) {
 	if len(g.runs) == 0 {
 		return false, nil
 	}
 	l, run := g.slot, g.runs[0]
 	g.runs = g.runs[1:]
-	l.batch.packPieces(l.engine.Config, run, g.d)
+	l.batch.packChunks(l.engine.Config, run, g.d)
 	p, err := l.upload(g.d)
 	if err != nil {
 		return false, err
@@ -97,13 +96,16 @@ func (g *DocumentGradient) Next(ctx context.Context, r *Result) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.NGrams = sparse.Add(r.NGrams, local.NGrams)
-	r.localDeadRows = addCounts(r.localDeadRows, local.DeadRows)
+	g.result.NGrams = sparse.Add(g.result.NGrams, local.NGrams)
+	g.deadRows = addCounts(g.deadRows, local.DeadRows)
 	return true, nil
 }
 
-// Finish completes the results after the last run.
-func (g *DocumentGradient) Finish(r *Result) { r.DeadRows = append(r.localDeadRows, r.DeadRows...) }
+// Result returns the results of the examples, after the last run.
+func (g *DocumentGradient) Result() *Result {
+	g.result.DeadRows = append(g.deadRows, g.result.DeadRows...)
+	return g.result
+}
 
 // addCounts returns the sums of two lists of counts. Without a first list it returns the second.
 func addCounts(a, b []int64) []int64 {
@@ -137,7 +139,7 @@ func (l *Slot) diagnoseChunks(ctx context.Context, examples []seq.Example, d Dra
 		return "", err
 	}
 	for _, run := range g.runs {
-		l.batch.packPieces(c, run, d)
+		l.batch.packChunks(c, run, d)
 		if name, err := l.inspect(ctx, d); name != "" || err != nil {
 			return name, err
 		}

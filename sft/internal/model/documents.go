@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/chunk"
@@ -12,28 +13,28 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Piece is a chunk of a document.
-type Piece struct {
+// docChunk is a chunk of a document.
+type docChunk struct {
 	tokens       []int32
 	index, tower uint32 // address of its random numbers in training
 }
 
-// Document is an example whose sequences are the exported rows of their chunks.
-type Document struct {
+// document is an example whose sequences are the exported rows of their chunks.
+type document struct {
 	example seq.Example
 	rows    [2][]float32 // rows of the first and the second sequence, row-major
 }
 
-// chunkConfig returns the rule for cuts of a model of chunks.
+// chunkConfig returns the rule for cuts of a chunked model.
 func chunkConfig(c *config.Config) chunk.Config {
 	return chunk.Config{Rule: chunk.Rule(c.Chunks.Rule), Average: c.Chunks.Average}
 }
 
-// pieces cuts the sequences of examples into chunks: pieces[i] has the chunks of sequence
+// cut cuts the sequences of examples into chunks: element i has the chunks of sequence
 // i%sequences of example i/sequences. In training, the random numbers of a chunk depend on its row,
 // its side of a pair and its index in the document.
-func (e *Engine) pieces(examples []seq.Example, sequences int, d Drawing) [][]Piece {
-	out := make([][]Piece, len(examples)*sequences)
+func (e *Engine) cut(examples []seq.Example, sequences int, d Drawing) [][]docChunk {
+	out := make([][]docChunk, len(examples)*sequences)
 	for i := range out {
 		x, tower := examples[i/sequences], uint32(i%sequences)
 		tokens := x.A
@@ -42,28 +43,29 @@ func (e *Engine) pieces(examples []seq.Example, sequences int, d Drawing) [][]Pi
 		}
 		cutter := *e.cutter // shares only the table of the hash
 		for n, length := range cutter.Lengths(tokens) {
-			address := philox.Counter(uint32(n), tower, 0, philox.StreamChunk, x.Index, 0)
-			index := philox.Words(d.Seed, address)[0]
-			out[i] = append(out[i], Piece{tokens: tokens[:length], index: index, tower: tower})
+			c := docChunk{tokens: tokens[:length], tower: tower}
+			if d.Mode == TrainMode {
+				c.index = philox.Words(d.Seed, philox.Counter(uint32(n), tower, 0, philox.StreamChunk, x.Index, 0))[0]
+			}
+			out[i] = append(out[i], c)
 			tokens = tokens[length:]
 		}
 	}
 	return out
 }
 
-// packPieces fills the batch with chunks for the local stage.
-func (p *packed) packPieces(c *config.Config, pieces []Piece, d Drawing) {
+// packChunks fills the batch with chunks for the local stage.
+func (p *packed) packChunks(c *config.Config, chunks []docChunk, d Drawing) {
 	p.reset(localStage, d)
-	for _, x := range pieces {
+	for _, x := range chunks {
 		p.add(c, x.tokens, len(x.tokens), x.index, x.tower, d)
 	}
-	p.finish(len(pieces))
+	p.finish(len(chunks))
 }
 
 // packDocuments fills the batch with documents of this number of sequences for the document stage.
-func (p *packed) packDocuments(c *config.Config, sequences int, documents []Document, d Drawing) {
+func (p *packed) packDocuments(c *config.Config, sequences int, documents []document, d Drawing) {
 	p.reset(documentStage, d)
-	p.features = p.features[:0]
 	for _, x := range documents {
 		objectiveOf(c).pack(p, c, x.example, d)
 		for side := range sequences {
@@ -76,8 +78,8 @@ func (p *packed) packDocuments(c *config.Config, sequences int, documents []Docu
 }
 
 // exports computes chunks and returns the exported rows of each, row-major.
-func (l *Slot) exports(ctx context.Context, pieces []Piece, d Drawing) ([][]float32, error) {
-	l.batch.packPieces(l.engine.Config, pieces, d)
+func (l *Slot) exports(ctx context.Context, chunks []docChunk, d Drawing) ([][]float32, error) {
+	l.batch.packChunks(l.engine.Config, chunks, d)
 	p, err := l.upload(d)
 	if err != nil {
 		return nil, err
@@ -88,32 +90,21 @@ func (l *Slot) exports(ctx context.Context, pieces []Piece, d Drawing) ([][]floa
 	return p.exports.read(&l.batch, l.Memory[tensor.Arena])
 }
 
-// documents computes the exports of all chunks of examples with this number of sequences.
-func (r *Runner) documents(ctx context.Context, examples []seq.Example, sequences int, d Drawing) ([]Document, error) {
-	cut := r.engine.pieces(examples, sequences, d)
-	rows, err := r.exportRows(ctx, slices.Concat(cut...), d)
-	if err != nil {
-		return nil, err
-	}
-	return join(examples, cut, rows), nil
-}
-
-// join returns the documents of examples whose sequences have the chunks cut. rows has the exported
-// rows of each chunk.
-func join(examples []seq.Example, cut [][]Piece, rows [][]float32) []Document {
-	out := make([]Document, len(examples))
-	sequences := len(cut) / len(examples)
-	for i, pieces := range cut {
-		x := &out[i/sequences]
+// join returns the documents of examples with this number of sequences. chunks has the chunks of each
+// sequence, and rows the exported rows of each chunk.
+func join(examples []seq.Example, sequences int, chunks [][]docChunk, rows [][]float32) []document {
+	out := make([]document, len(examples))
+	for i := range chunks {
+		x, n := &out[i/sequences], len(chunks[i])
 		x.example = examples[i/sequences]
-		x.rows[i%sequences] = slices.Concat(rows[:len(pieces)]...)
-		rows = rows[len(pieces):]
+		x.rows[i%sequences] = slices.Concat(rows[:n]...)
+		rows = rows[n:]
 	}
 	return out
 }
 
-// errNoExplanations is the error for modes that models of chunks do not have.
-var errNoExplanations = errors.New("a model of chunks has no explanations or hidden states of its tokens")
+// ErrNoExplanations is the error for modes that chunked models do not have.
+var ErrNoExplanations = errors.New("a chunked model has no explanations or hidden states of its tokens")
 
 // forEachBatch packs examples of this number of sequences into passes of a mode and calls f for
 // each with its own slot, whose batch is packed, the index of its first example and the number of
@@ -129,15 +120,24 @@ func (r *Runner) forEachBatch(ctx context.Context, examples []seq.Example, seque
 			})
 	}
 	if d.Mode != InferMode && d.Mode != LossMode {
-		return errNoExplanations
+		return ErrNoExplanations
 	}
-	local := d
+	local, kind := d, PassKind{documentStage, d.Mode}
 	local.Mode = InferMode
-	documents, err := r.documents(ctx, examples, sequences, local)
+	chunks := r.engine.cut(examples, sequences, local)
+	planned := plannedDocuments(c, sequences, chunks)
+	// Both stages are planned before a slot has memory, and documents are admitted before the
+	// computation of their chunks.
+	r.limits(PassKind{localStage, local.Mode})
+	if err := r.admit(r.limits(kind), kind, planned); err != nil {
+		return fmt.Errorf("the document encoder, whose tokens are the exported rows of chunks: %w", err)
+	}
+	rows, err := r.exportRows(ctx, slices.Concat(chunks...), local)
 	if err != nil {
 		return err
 	}
-	return r.forEachPass(ctx, documentStage, d.Mode, plannedDocuments(c, documents),
+	documents := join(examples, sequences, chunks, rows)
+	return r.forEachPass(ctx, documentStage, d.Mode, planned,
 		func(ctx context.Context, l *Slot, at, n int) error {
 			l.batch.packDocuments(c, sequences, documents[at:at+n], d)
 			return f(ctx, l, at, n)

@@ -29,18 +29,18 @@ type Engine struct {
 	Params  *config.Parameters
 	Device  tensor.Device
 	Weights tensor.Memory
-	NGrams  *NGrams // nil without n-grams
-	Edges   int     // maximum edges of a token in training
-	packers int     // threads that pack each batch, more than 1 if the device leaves the CPU idle
+	NGrams  *NGrams       // nil without n-grams
+	Edges   int           // maximum edges of a token in training
+	packers int           // threads that pack each batch, more than 1 if the device leaves the CPU idle
+	cutter  *chunk.Cutter // nil without chunks; copies are used
 
 	mu     sync.Mutex
-	cutter *chunk.Cutter // nil without chunks; its state is not used
 	passes map[passKey]*preparedPass
 	recent []passKey              // keys of the passes, most recently used last
 	Memory map[tensor.Memory]bool // all allocated memory, including the weights
 
 	planning sync.Mutex
-	Limits   map[PassKind]*PassLimits
+	limits   map[PassKind]*PassLimits
 }
 
 type passKey struct {
@@ -63,7 +63,7 @@ func NewEngine(c *config.Config, weights []float32, d any) (*Engine, error) {
 	}
 	e := &Engine{Config: c, Params: NewParameters(c), Device: device,
 		packers: 1, passes: map[passKey]*preparedPass{}, Memory: map[tensor.Memory]bool{},
-		Limits: map[PassKind]*PassLimits{}}
+		limits: map[PassKind]*PassLimits{}}
 	if c.Chunks != nil {
 		e.cutter = chunk.NewCutter(chunkConfig(c), c.VocabSize)
 	}
@@ -236,7 +236,6 @@ type Result struct {
 	NGrams               sparse.Gradient     // gradient of the embeddings of n-grams, after a backward pass
 	Explanations         []ExplainedSequence // one per sequence, in ExplainMode
 	Hidden               [][][]float32       // rows of each layer per sequence, in HiddenMode
-	localDeadRows        []int64             // DeadRows of local layers, until they are complete
 	rowsGradient         []float32           // gradient of the exported rows, after a backward pass of documents
 }
 

@@ -65,17 +65,24 @@ func (c *exportCache) get(key chunkKey) []float32 {
 	return e.Value.(*cachedExports).rows
 }
 
+// countReused counts a chunk that occurs twice in a call.
+func (c *exportCache) countReused() {
+	c.mu.Lock()
+	c.reused++
+	c.mu.Unlock()
+}
+
 // add adds the computed rows of a chunk.
 func (c *exportCache) add(key chunkKey, rows []float32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.computed++
-	if _, ok := c.entries[key]; ok { // computed by a concurrent call, too
+	if _, ok := c.entries[key]; ok || sizeOf(rows) > c.limit { // ok: a concurrent call has computed it, too
 		return
 	}
 	c.entries[key] = c.order.PushFront(&cachedExports{key, rows})
 	c.bytes += sizeOf(rows)
-	for c.bytes > c.limit && c.order.Len() > 0 {
+	for c.bytes > c.limit {
 		e := c.order.Remove(c.order.Back()).(*cachedExports)
 		delete(c.entries, e.key)
 		c.bytes -= sizeOf(e.rows)
@@ -102,32 +109,30 @@ func (r *Runner) ChunkCounts() (computed, reused int64) {
 	return r.cache.computed, r.cache.reused
 }
 
-// exportRows returns the exported rows of each chunk. It computes equal chunks once, and none whose
-// rows are in the cache.
-func (r *Runner) exportRows(ctx context.Context, pieces []Piece, d Drawing) ([][]float32, error) {
+// exportRows returns the exported rows of each chunk. With a cache it computes equal chunks once, and
+// none whose rows are in the cache.
+func (r *Runner) exportRows(ctx context.Context, chunks []docChunk, d Drawing) ([][]float32, error) {
 	if r.cache == nil {
-		return r.computeExports(ctx, pieces, d)
+		return r.computeExports(ctx, chunks, d, func(int, []float32) {})
 	}
-	keys := make([]chunkKey, len(pieces))
-	InParallel(r.threads(ctx, 1), len(pieces), func(_, i int) { keys[i] = keyOf(pieces[i].tokens) })
-	rows := make([][]float32, len(pieces))
+	keys := make([]chunkKey, len(chunks))
+	InParallel(r.threads(ctx, 1), len(chunks), func(_, i int) { keys[i] = keyOf(chunks[i].tokens) })
+	rows := make([][]float32, len(chunks))
 	first := map[chunkKey]int{} // index in missing
-	var missing []Piece
+	var missing []docChunk
+	var missingKeys []chunkKey
 	for i, key := range keys {
 		if _, ok := first[key]; ok {
-			continue
-		}
-		if rows[i] = r.cache.get(key); rows[i] == nil {
+			r.cache.countReused()
+		} else if rows[i] = r.cache.get(key); rows[i] == nil {
 			first[key] = len(missing)
-			missing = append(missing, pieces[i])
+			missing, missingKeys = append(missing, chunks[i]), append(missingKeys, key)
 		}
 	}
-	computed, err := r.computeExports(ctx, missing, d)
+	// A cancelled call leaves the chunks of complete passes for the next one.
+	computed, err := r.computeExports(ctx, missing, d, func(i int, rows []float32) { r.cache.add(missingKeys[i], rows) })
 	if err != nil {
 		return nil, err
-	}
-	for key, i := range first {
-		r.cache.add(key, computed[i])
 	}
 	for i, key := range keys {
 		if rows[i] == nil {
@@ -137,13 +142,18 @@ func (r *Runner) exportRows(ctx context.Context, pieces []Piece, d Drawing) ([][
 	return rows, nil
 }
 
-// computeExports computes the exported rows of each chunk.
-func (r *Runner) computeExports(ctx context.Context, pieces []Piece, d Drawing) ([][]float32, error) {
-	rows := make([][]float32, len(pieces))
-	err := r.forEachPass(ctx, localStage, d.Mode, plannedPieces(pieces),
+// computeExports computes the exported rows of each chunk, and calls store with them after each pass,
+// concurrently.
+func (r *Runner) computeExports(ctx context.Context, chunks []docChunk, d Drawing,
+	store func(i int, rows []float32)) ([][]float32, error) {
+	rows := make([][]float32, len(chunks))
+	err := r.forEachPass(ctx, localStage, d.Mode, plannedChunks(chunks),
 		func(ctx context.Context, l *Slot, at, n int) error {
-			exports, err := l.exports(ctx, pieces[at:at+n], d)
-			copy(rows[at:], exports)
+			exports, err := l.exports(ctx, chunks[at:at+n], d)
+			for i, x := range exports {
+				rows[at+i] = x
+				store(at+i, x)
+			}
 			return err
 		})
 	if err != nil {

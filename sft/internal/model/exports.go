@@ -32,6 +32,9 @@ type exports struct {
 	dduplet, dpooled *tensor.Tensor // gradients of the exported rows, inputs of a backward pass
 }
 
+// exportedRows returns the number of rows that a chunk of n tokens exports.
+func exportedRows(c *config.Config, n int) int { return min(c.Chunks.Exports, n) + 1 }
+
 // exportParameters returns the parameters of the exports, none without chunks.
 func exportParameters(c *config.Config) (out []parameter) {
 	if c.Chunks == nil {

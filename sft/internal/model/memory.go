@@ -52,10 +52,20 @@ func PlannedBytes(c *config.Config, training bool, batch, length, slots int) (in
 	}
 	blocks := 2 // the weights, and the weights packed for products
 	if mode.backward() {
-		slot += (1 + bits.Len(uint(batch))) * params.Words
+		slot += GradientBlocks(c, batch) * params.Words
 		blocks += 3 // two moments, and the weights packed for the products of the backward pass
 	}
 	return WordBytes * (int64(blocks)*int64(params.Words) + int64(slots)*int64(slot)), nil
+}
+
+// GradientBlocks returns the number of gradients that a slot needs: its own, those that wait for
+// their siblings in the tree of sums, and with chunks a term of its own gradient.
+func GradientBlocks(c *config.Config, batch int) int {
+	n := 1 + bits.Len(uint(batch))
+	if c.Chunks != nil {
+		n++
+	}
+	return n
 }
 
 // LargestMicroBatch returns the size of the largest micro-batch of up to count examples with these
@@ -83,34 +93,44 @@ func PassBytes(c *config.Config, training bool, tokens, examples int) (int64, er
 	return WordBytes * int64(words), err
 }
 
-// PassWords returns the memory in words of a pass with up to this number of tokens, examples and
-// edges: of the larger one for a model of chunks, whose documents take two passes. For a device with
-// its own memory it includes scratch memory.
+// PassWords returns the memory in words of a slot for passes with up to this number of tokens,
+// examples and edges. The stages of a chunked model share the slot's memory. For a device with its
+// own memory it includes scratch memory.
 func PassWords(c *config.Config, params *config.Parameters, device tensor.Device, mode PassMode, tokens, examples,
-	edges int) (words int, err error) {
+	edges int) (int, error) {
+	size := MicroBatchTokens
+	if mode == InferMode {
+		size = ForwardTokens(device)
+	}
+	var need passWords
 	for _, s := range stages(c) {
-		tokens, items := s.planned(c, tokens, examples)
-		n, err := passWords(c, params, device, PassKind{s, mode}, tokens, items, edges)
+		rows, items := s.planned(c, tokens, examples, size)
+		words, err := wordsOf(c, params, device, PassKind{s, mode}, rows, items, edges)
 		if err != nil {
 			return 0, err
 		}
-		words = max(words, n)
+		need = passWords{max(need.arena, words.arena), max(need.inputs, words.inputs), max(need.scratch, words.scratch)}
 	}
-	return words, nil
+	return need.total(), nil
 }
 
-func passWords(c *config.Config, params *config.Parameters, device tensor.Device, kind PassKind, tokens, examples,
-	edges int) (int, error) {
-	sequences := examples * kind.stage.sequences(c)
+// passWords is the memory of a pass in words.
+type passWords struct{ arena, inputs, scratch int }
+
+func (w passWords) total() int { return w.arena + w.inputs + w.scratch }
+
+// wordsOf returns the memory of a pass with up to this number of tokens, items and edges.
+func wordsOf(c *config.Config, params *config.Parameters, device tensor.Device, kind PassKind, tokens, items,
+	edges int) (w passWords, err error) {
+	sequences := items * kind.stage.sequences(c)
 	shape := kind.stage.shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens), edges)
 	p, err := newPass(c, params, shape, kind.Mode)
 	if err != nil {
-		return 0, err
+		return w, err
 	}
-	words := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs)
+	w = passWords{arena: p.Program.Words(tensor.Arena), inputs: p.Program.Words(tensor.Inputs)}
 	if own, ok := tensor.Capability[tensor.OwnMemory](device); ok {
-		scratch, err := own.Scratch(p.Program)
-		return words + scratch, err
+		w.scratch, err = own.Scratch(p.Program)
 	}
-	return words, nil
+	return w, err
 }

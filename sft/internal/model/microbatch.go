@@ -52,21 +52,26 @@ func plannedExamples(examples []seq.Example) []passItem {
 	return out
 }
 
-func plannedPieces(pieces []Piece) []passItem {
-	out := make([]passItem, len(pieces))
-	for i, p := range pieces {
+func plannedChunks(chunks []docChunk) []passItem {
+	out := make([]passItem, len(chunks))
+	for i, p := range chunks {
 		out[i] = plannedItem(len(p.tokens))
 	}
 	return out
 }
 
-func plannedDocuments(c *config.Config, documents []Document) []passItem {
-	out := make([]passItem, len(documents))
-	for i, x := range documents {
-		out[i] = plannedItem(len(x.rows[0]) / c.HiddenSize)
-		if x.rows[1] != nil {
-			out[i] = plannedItem(len(x.rows[0])/c.HiddenSize, len(x.rows[1])/c.HiddenSize)
+// plannedDocuments plans documents of this number of sequences. chunks has the chunks of each sequence.
+func plannedDocuments(c *config.Config, sequences int, chunks [][]docChunk) []passItem {
+	out := make([]passItem, len(chunks)/sequences)
+	lengths := make([]int, sequences)
+	for i := range out {
+		for side := range lengths {
+			lengths[side] = 0
+			for _, x := range chunks[i*sequences+side] {
+				lengths[side] += exportedRows(c, len(x.tokens))
+			}
 		}
+		out[i] = plannedItem(lengths...)
 	}
 	return out
 }

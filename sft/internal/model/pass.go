@@ -85,7 +85,7 @@ type recordedPass struct {
 // with training also the backward pass.
 func RecordProgram(c *config.Config, training bool, tokens, sequences int) (*tensor.Program, error) {
 	if c.Chunks != nil {
-		return nil, errors.New("a model of chunks has a program for chunks and another for documents, " +
+		return nil, errors.New("a chunked model has a program for chunks and another for documents, " +
 			"expected a model without chunks")
 	}
 	mode := InferMode

@@ -10,9 +10,6 @@ type PassKind struct {
 	Mode  PassMode
 }
 
-// WholePass returns the kind of passes of a model without chunks.
-func WholePass(mode PassMode) PassKind { return PassKind{wholeModel, mode} }
-
 // PassLimits limits the forward passes of a kind.
 type PassLimits struct {
 	Size    int   // maximum tokens of a pass of several examples
@@ -25,13 +22,22 @@ func (r *Runner) Limits(mode PassMode) *PassLimits {
 	return r.limits(PassKind{stages(r.engine.Config)[0], mode})
 }
 
+// SetLimits sets the size of the passes of a mode in place of the limits that [Runner.Limits]
+// determines. longest is the number of tokens of the longest example.
+func (e *Engine) SetLimits(mode PassMode, size, longest int) {
+	for _, s := range stages(e.Config) {
+		tokens, _ := s.planned(e.Config, longest, 1, size)
+		e.limits[PassKind{s, mode}] = &PassLimits{Size: size, Longest: tokens}
+	}
+}
+
 // limits returns the limits of passes, which the first call determines: the number of tokens that
 // keeps the device busy, if the device can compute them and has memory for them in every slot.
 func (r *Runner) limits(kind PassKind) *PassLimits {
 	e := r.engine
 	e.planning.Lock()
 	defer e.planning.Unlock()
-	if f := e.Limits[kind]; f != nil {
+	if f := e.limits[kind]; f != nil {
 		return f
 	}
 	f := &PassLimits{Size: ForwardTokens(e.Device)}
@@ -51,7 +57,7 @@ func (r *Runner) limits(kind PassKind) *PassLimits {
 			f.room -= (slots - 1) * bytes
 		}
 	}
-	e.Limits[kind] = f
+	e.limits[kind] = f
 	return f
 }
 
@@ -82,8 +88,8 @@ func (r *Runner) admit(f *PassLimits, kind PassKind, items []passItem) error {
 
 // passBytes returns the device memory of a pass in bytes.
 func (e *Engine) passBytes(kind PassKind, tokens, examples int) (int64, error) {
-	words, err := passWords(e.Config, e.Params, e.Device, kind, tokens, examples, PlannedEdges*tokens)
-	return WordBytes * int64(words), err
+	words, err := wordsOf(e.Config, e.Params, e.Device, kind, tokens, examples, PlannedEdges*tokens)
+	return WordBytes * int64(words.total()), err
 }
 
 // PassTokens returns the maximum number of tokens that share a pass.

@@ -10,8 +10,8 @@ type stage uint8
 
 const (
 	wholeModel    stage = iota
-	localStage          // embedding, local layers and exports of a model of chunks
-	documentStage       // the other layers, readout and head of a model of chunks
+	localStage          // embedding, local layers and exports of a chunked model
+	documentStage       // the other layers, readout and head of a chunked model
 )
 
 // stages returns the stages of a model in their order.
@@ -78,16 +78,23 @@ func (m *emitter) zeroUnassigned() {
 }
 
 // planned returns the maximum numbers of tokens and of items (examples, or chunks) of a pass that
-// computes examples with this number of tokens.
-func (s stage) planned(c *config.Config, tokens, examples int) (rows, items int) {
+// computes examples with this number of tokens. A run of chunks ends with the chunk that reaches
+// size tokens.
+func (s stage) planned(c *config.Config, tokens, examples, size int) (rows, items int) {
 	if s == wholeModel {
 		return tokens, examples
 	}
-	lengths := chunkConfig(c)
-	chunks := tokens/lengths.MinLength() + examples*c.Sequences() // each document may end with a shorter chunk
+	lengths, documents := chunkConfig(c), examples*c.Sequences()
+	chunks := tokens/lengths.MinLength() + documents // each document may end with a shorter chunk
 	if s == documentStage {
-		return chunks * (c.Chunks.Exports + 1), examples
+		return min(chunks*(c.Chunks.Exports+1), tokens+chunks), examples
 	}
-	rows = min(tokens, MicroBatchTokens-1+lengths.MaxLength())
-	return rows, min(chunks, rows)
+	rows = min(tokens, size-1+lengths.MaxLength())
+	return rows, min(rows/lengths.MinLength()+documents, rows)
+}
+
+// lastStage returns the stage that computes the outputs.
+func lastStage(c *config.Config) stage {
+	all := stages(c)
+	return all[len(all)-1]
 }
