@@ -19,10 +19,10 @@ var Text = &Task{
 	Presets:     []*Preset{textQuick, textHour, textPaper},
 	Import: &Importer{
 		Usage: "convert aclImdb, a directory or tar archive",
-		Description: `Reads the reviews in train/pos, train/neg, test/pos and test/neg, and the addresses of
+		Description: `Reads the reviews in train/pos, train/neg, test/pos and test/neg, and the URLs of
 their films (urls_pos.txt, urls_neg.txt), from a directory or a tar archive, plain or
 gzip-compressed. About a tenth of the training reviews become the validation split,
-chosen by the SHA-256 of the film's address, so that no film is in both splits.
+chosen by the SHA-256 of the film's URL, so that no film is in both splits.
 Reviews are stored whole; the model decides how much of them it reads.`,
 		Example: "sftseq data convert text --from aclImdb_v1.tar.gz --to data/text",
 		convert: convertText,
@@ -58,8 +58,8 @@ func textQuickConfig() sft.Config {
 	return c
 }
 
-// textHour reads twice the number of bytes of a review, and convolutions read the words around each
-// byte.
+// textHour reads 2,048 bytes of a review, twice as many as textQuick. Its convolutions cover the
+// neighbouring words.
 var textHour = &Preset{
 	Name:        "hour",
 	Description: "4 layers on the first 2,048 bytes",

@@ -67,12 +67,12 @@ func (t *transfers) close() {
 	t.downloadCommands.free()
 }
 
-// upload copies words to the staging buffer and adds a pending copy to the memory.
+// upload copies words to the staging buffer and queues a copy from this buffer to m.
 func (t *transfers) upload(m *memory, offset int, words []uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for len(words) > 0 {
-		s, err := t.freeStage()
+		s, err := t.availableStage()
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (t *transfers) overlaps(s *stage, m *memory, offset, n int) C.uint32_t {
 func (t *transfers) fill(m *memory, word uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s, err := t.freeStage()
+	s, err := t.availableStage()
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,9 @@ func (t *transfers) fill(m *memory, word uint32) error {
 	return nil
 }
 
-// freeStage returns the stage that gathers uploads. If the stage is full, freeStage submits it and
-// returns the other stage.
-func (t *transfers) freeStage() (*stage, error) {
+// availableStage returns the stage that gathers uploads. If the stage is full, availableStage submits
+// it and returns the other stage, after the copies that this one submitted before.
+func (t *transfers) availableStage() (*stage, error) {
 	s := &t.stages[t.current]
 	if stagingBytes-s.used < 4 || len(s.steps) == stagingSteps {
 		if err := t.submit(); err != nil {

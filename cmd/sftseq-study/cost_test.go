@@ -17,7 +17,7 @@ func TestCost(t *testing.T) {
 		for _, part := range costParts {
 			want, ok := printed[part.name]
 			if ok != part.matchesPaper {
-				t.Errorf("%s: counted %v, expected %v", part.name, part.matchesPaper, ok)
+				t.Errorf("%s: matchesPaper is %v, want %v", part.name, part.matchesPaper, ok)
 			}
 			digits := row.digits
 			if part.name == "MLP" {
@@ -26,7 +26,7 @@ func TestCost(t *testing.T) {
 			if got := part.paper(1024, float64(row.sampled), 256, 16) / 1e9; ok && math.Abs(got-want) > digits {
 				t.Errorf("%d sampled, %s: %v, the paper prints %v", row.sampled, part.name, got, want)
 			}
-			// The score and the weighted sum, 1.07·10⁹ each, are omitted.
+			// The table does not print the score and the weighted sum, 1.07·10⁹ operations each.
 			if got := part.operations(1024, 1024, 256, 16) / 1e9; part.name == "maxout and PV" &&
 				math.Abs(got-2*1.0737) > 1e-3 {
 				t.Errorf("score and weighted sum: %v·10⁹ operations, want 2.1474", got)

@@ -38,7 +38,7 @@ func plotFlag(usage string) cli.Flag {
 		Usage: usage + " to `FILE`: .svg, .png or .pdf", TakesFile: true}
 }
 
-// openBenchDevice opens --device for --threads.
+// openBenchDevice opens the device of --device with the threads of --threads. It refuses arguments.
 func openBenchDevice(c *cli.Context) (d tensor.Device, release func(), err error) {
 	if err := noArguments(c); err != nil {
 		return nil, nil, usageError{err}

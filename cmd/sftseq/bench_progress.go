@@ -9,7 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// benchProgress shows the current one of several measurements: with a bar on a terminal, otherwise
+// benchProgress shows which of several measurements is running: with a bar on a terminal, otherwise
 // with a line for each measurement that takes longer than benchLineDelay.
 type benchProgress struct {
 	out   io.Writer
@@ -18,7 +18,7 @@ type benchProgress struct {
 	done  int
 }
 
-// benchLineDelay is the duration of a measurement after which a line names it.
+// benchLineDelay is the time that a measurement runs before its name is printed.
 const benchLineDelay = 2 * time.Second
 
 func newBenchProgress(out io.Writer, total int) *benchProgress {
@@ -31,7 +31,7 @@ func newBenchProgress(out io.Writer, total int) *benchProgress {
 	return p
 }
 
-// measure runs f and shows name meanwhile.
+// measure runs f and shows name while f runs.
 func (p *benchProgress) measure(name string, f func() error) error {
 	p.done++
 	if p.bar != nil {

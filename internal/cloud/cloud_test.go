@@ -262,11 +262,11 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// numberedLines returns nine lines that begin with consecutive numbers, the first of which is
-// first.
-func numberedLines(first int, behind string) (text string) {
+// numberedLines returns nine lines with consecutive numbers from first. suffix formats the rest of
+// each line.
+func numberedLines(first int, suffix string) (text string) {
 	for i := range 9 {
-		text += fmt.Sprintf("%d "+behind+"\n", first+i, i)
+		text += fmt.Sprintf("%d "+suffix+"\n", first+i, i)
 	}
 	return text
 }

@@ -37,7 +37,7 @@ func TestFrontier(t *testing.T) {
 			for i := range tokens {
 				tokens[i] = MicroBatchTokens + random.IntN(longest)
 				if mixed && i < short {
-					tokens[i] = MicroBatchTokens // many such micro-batches have the tokens of one long micro-batch
+					tokens[i] = MicroBatchTokens // many of them have as many tokens as a long one
 				}
 			}
 			if mixed {
@@ -85,8 +85,8 @@ func TestMaxSums(t *testing.T) {
 	}
 }
 
-// TestMicroBatches checks that a run ends when it reaches the size, and that the last run may be
-// shorter.
+// TestMicroBatches checks that a micro-batch ends with the example that reaches the token limit, and
+// that the last micro-batch may be smaller.
 func TestMicroBatches(t *testing.T) {
 	for _, c := range []struct{ lengths, ends []int }{
 		{nil, nil},
@@ -101,8 +101,8 @@ func TestMicroBatches(t *testing.T) {
 	}
 }
 
-// TestDeal checks that if few micro-batches per rank allow every cut, each cut is the closest to an
-// equal part of the tokens.
+// TestDeal checks that each cut is as close as possible to an equal split of the tokens. Ranks have
+// so few micro-batches that Deal may cut anywhere.
 func TestDeal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {

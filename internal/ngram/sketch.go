@@ -8,17 +8,18 @@ import (
 // Cells is the number of cells of a [Sketch].
 const Cells = 1 << 24
 
-// cell returns an n-gram's cell: bits of its hash that do not overlap with its slot, because there
-// are at most 2²⁴ slots.
+// cell returns the low 24 bits of the hash h. A slot is at most the high 24 bits, so the two do not
+// overlap.
 func cell(h uint64) uint32 { return uint32(h) & (Cells - 1) }
 
-// Sketch counts the rows with an n-gram of each cell, up to 255. It takes 16 MiB.
+// Sketch counts, for each cell, the rows that contain an n-gram with this cell. A count is at most
+// 255. A sketch takes 16 MiB.
 type Sketch struct{ rows []uint8 }
 
 // NewSketch returns a sketch without rows.
 func NewSketch() *Sketch { return &Sketch{make([]uint8, Cells)} }
 
-// Add counts a row once in each cell of its n-grams.
+// Add adds a row of the sequences a and b. It increments the cell of each n-gram of the row once.
 func (s *Sketch) Add(x *Extractor, a, b []int32) {
 	hashes := x.Hashes(a, b)
 	x.seen.clear(len(hashes))

@@ -29,7 +29,7 @@ const CheckpointFile = model.CheckpointFile
 
 // State is the progress of a training run, without its weights and moments.
 type State struct {
-	Step   int `json:"step"`   // completed batches: the step of the random numbers
+	Step   int `json:"step"`   // completed batches; also the step in the addresses of random numbers
 	Update int `json:"update"` // completed updates: AdamW's t
 
 	Next seq.Position `json:"next"` // next batch
@@ -49,7 +49,7 @@ type State struct {
 	LossScale lossScale `json:"loss_scale,omitzero"` // zero if the device does not scale the loss
 }
 
-// validate returns an error if no run with this order of rows can be in state s.
+// validate returns an error if s is inconsistent or does not match the order of rows o.
 func (s *State) validate(o *order, c *config.Config) error {
 	switch {
 	case s.Step < 0 || s.Update < 0 || s.Update > s.Step || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 ||
@@ -87,8 +87,8 @@ type Checkpoint struct {
 	Config   *config.Config `json:"config"`
 	State    State          `json:"state"`
 	Data     string         `json:"data"` // fingerprint of the data set
-	// Kernels is the instruction set that computed the weights. Results have the same bits on equal
-	// instruction sets.
+	// Kernels is the instruction set that computed the weights. Results are bit-identical on devices
+	// with the same instruction set.
 	Kernels string `json:"kernels"`
 
 	weights, moment1, moment2 []float32

@@ -240,7 +240,7 @@ func TestSameSeedSameBits(t *testing.T) {
 	var runs [2][]float32
 	for i := range runs {
 		t.Run(fmt.Sprint("run ", i+1), func(t *testing.T) {
-			runs[i] = must.Get(checkedSteps(t, config.Classification, "pre", 2, configtest.Vulkan(t),
+			runs[i] = must.Get(trainSteps(t, config.Classification, "pre", 2, configtest.Vulkan(t),
 				model.MicroBatchTokens, 100, 30))(t)
 		})
 	}

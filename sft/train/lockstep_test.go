@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// checkedSteps makes training steps with every source of randomness and returns the weights.
-func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Device, lengths ...int) ([]float32, error) {
+// trainSteps makes training steps with every random operation and returns the weights.
+func trainSteps(t *testing.T, task, norm string, steps int, device tensor.Device, lengths ...int) ([]float32, error) {
 	t.Helper()
 	c := configtest.WithTask(configtest.TrainingConfig(), task)
 	c.NormPosition, c.NumLayers, c.TieEmbeddings = norm, 2, task == config.FillMask && norm == "pre"
@@ -51,10 +51,10 @@ func TestCheckedStep(t *testing.T) {
 			}
 			t.Run(task+"/"+norm, func(t *testing.T) {
 				d := lockstep.New(cpu.New(2), vulkan)
-				got := must.Get(checkedSteps(t, task, norm, 2, d, lengths...))(t)
-				want, err := checkedSteps(t, task, norm, 2, cpu.New(2), lengths...)
+				got := must.Get(trainSteps(t, task, norm, 2, d, lengths...))(t)
+				want, err := trainSteps(t, task, norm, 2, cpu.New(2), lengths...)
 				if err != nil || !slices.Equal(got, want) {
-					t.Errorf("a checked step has other weights than the CPU alone; error %v", err)
+					t.Errorf("weights after checked steps differ from those of the CPU alone; error %v", err)
 				}
 				for _, f := range d.Flips() {
 					t.Log(f)
@@ -108,7 +108,7 @@ func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 func TestCheckingNames(t *testing.T) {
 	lengths := []int{30, 1, 7}
 	complete := lockstep.New(cpu.New(2), cpu.New(2))
-	must.Get(checkedSteps(t, config.Retrieval, "post", 1, complete, lengths...))(t)
+	must.Get(trainSteps(t, config.Retrieval, "post", 1, complete, lengths...))(t)
 	kernels := complete.Worst()
 	if len(kernels) < 30 {
 		t.Errorf("%d kernels in a step, want at least 30", len(kernels))
@@ -116,13 +116,14 @@ func TestCheckingNames(t *testing.T) {
 	for kernel := range kernels {
 		for output := 0; ; output++ {
 			d := &broken{Device: cpu.New(2), kernel: kernel, output: output}
-			_, err := checkedSteps(t, config.Retrieval, "post", 1, lockstep.New(cpu.New(2), d), lengths...)
+			_, err := trainSteps(t, config.Retrieval, "post", 1, lockstep.New(cpu.New(2), d), lengths...)
 			if d.changed == nil {
 				break
 			}
 			var e *lockstep.Difference
 			if !errors.As(err, &e) || e.Kernel != kernel || e.Tensor != d.changed {
-				t.Errorf("%s: %v is wrong; error %v", kernel, d.changed, err)
+				t.Errorf("kernel %s with the changed output %v: got error %v, want a difference that names both", kernel,
+					d.changed, err)
 			}
 		}
 	}

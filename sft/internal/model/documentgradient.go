@@ -21,7 +21,7 @@ type DocumentGradient struct {
 	d    Drawing
 
 	result   *Result
-	deadRows []int64   // of the local layers, summed over the runs
+	deadRows []int64   // dead rows of the local layers, summed over the runs
 	rows     []float32 // gradients of the exported rows of the remaining runs
 }
 
