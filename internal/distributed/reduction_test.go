@@ -37,7 +37,7 @@ func TestFrontier(t *testing.T) {
 			for i := range tokens {
 				tokens[i] = MicroBatchTokens + random.IntN(longest)
 				if mixed && i < short {
-					tokens[i] = MicroBatchTokens // many of them have as many tokens as a long one
+					tokens[i] = MicroBatchTokens // so that many equal a long one
 				}
 			}
 			if mixed {
