@@ -16,9 +16,10 @@ const defaultChunkExports = 4
 // chunkFlags returns the flags of chunked models.
 func chunkFlags(task *lra.Task) []cli.Flag {
 	return flagsIf(hasKind(task, tokensKind) && hasKind(task, labelsKind), advancedGroup(modelGroup,
-		&cli.StringFlag{Name: "chunks", Usage: "read rows in chunks of about `N` tokens, a power of two; or fixed:N, or none",
-			DefaultText: "none"},
-		&cli.IntFlag{Name: "chunk-exports", Usage: "pass `N` sampled rows of each chunk to the document encoder, at most a quarter of --chunks",
+		&cli.StringFlag{Name: "chunks",
+			Usage: "read rows in chunks of about `N` tokens, a power of two; or fixed:N, or none", DefaultText: "none"},
+		&cli.IntFlag{Name: "chunk-exports",
+			Usage:       "pass `N` sampled rows of each chunk to the document encoder, at most a quarter of --chunks",
 			DefaultText: strconv.Itoa(defaultChunkExports)},
 		&cli.IntFlag{Name: "local-layers", Usage: "read chunks with `N` layers; the others read the document",
 			DefaultText: "all but the last"}))

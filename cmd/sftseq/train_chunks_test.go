@@ -46,11 +46,13 @@ func TestTrainChunks(t *testing.T) {
 	refuseAll(t, exitUsage, first, []refusal{
 		{"--chunk-exports belongs to --chunks", []string{"--chunk-exports", "3"}},
 		{"--local-layers belongs to --chunks", []string{"--local-layers", "1"}},
-		{"--chunks \"x\": expected none, an average of tokens that is a power of two from 16 to", []string{"--chunks", "x"}},
+		{"--chunks \"x\": expected none, an average of tokens that is a power of two from 16 to",
+			[]string{"--chunks", "x"}},
 		{"--chunks \"60\": expected none, an average of tokens that is a power of two", []string{"--chunks", "60"}},
 		{"--chunk-exports 61: expected 1 to 60", []string{"--chunks", "fixed:60", "--chunk-exports", "61"}},
 		{"--layers 1: expected at least 2 with chunks", []string{"--chunks", "64", "--layers", "1"}},
 		{"--local-layers 2: expected 1 to 1", []string{"--chunks", "64", "--local-layers", "2", "--layers", "2"}},
-		{"--input-window 9: expected none (0) with chunks, which cover whole rows", []string{"--chunks", "64", "--input-window", "9"}},
+		{"--input-window 9: expected none (0) with chunks, which cover whole rows",
+			[]string{"--chunks", "64", "--input-window", "9"}},
 	})
 }

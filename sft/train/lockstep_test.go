@@ -122,8 +122,8 @@ func TestCheckingNames(t *testing.T) {
 			}
 			var e *lockstep.Difference
 			if !errors.As(err, &e) || e.Kernel != kernel || e.Tensor != d.changed {
-				t.Errorf("kernel %s with the changed output %v: got error %v, want a difference that names both", kernel,
-					d.changed, err)
+				t.Errorf("kernel %s with the changed output %v: got error %v, want a difference that names both",
+					kernel, d.changed, err)
 			}
 		}
 	}

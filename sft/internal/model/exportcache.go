@@ -130,7 +130,9 @@ func (r *Runner) exportRows(ctx context.Context, chunks []docChunk, d Drawing) (
 		}
 	}
 	// A cancelled call leaves the chunks of complete passes for the next one.
-	computed, err := r.computeExports(ctx, missing, d, func(i int, rows []float32) { r.cache.add(missingKeys[i], rows) })
+	computed, err := r.computeExports(ctx, missing, d, func(i int, rows []float32) {
+		r.cache.add(missingKeys[i], rows)
+	})
 	if err != nil {
 		return nil, err
 	}
