@@ -120,8 +120,8 @@ type spread struct {
 	Max  float64 `json:"max"`
 }
 
-// newSpread returns the spread of values, which must not be empty. It divides the sum by the number
-// of values, instead of averaging step by step, so that the mean of equal integers is exact.
+// newSpread returns the spread of values, which must not be empty. It divides the sum by the count,
+// instead of averaging step by step, so that the mean of equal integers is exact.
 func newSpread(values []float64) spread {
 	s := spread{Min: slices.Min(values), Max: slices.Max(values)}
 	for _, v := range values {

@@ -85,8 +85,8 @@ func TestMaxSums(t *testing.T) {
 	}
 }
 
-// TestMicroBatches checks that a micro-batch ends with the example that reaches the token limit, and
-// that the last micro-batch may be smaller.
+// TestMicroBatches checks that a micro-batch ends with the example that reaches the token limit. The
+// last micro-batch may be smaller.
 func TestMicroBatches(t *testing.T) {
 	for _, c := range []struct{ lengths, ends []int }{
 		{nil, nil},

@@ -87,8 +87,8 @@ func shownPoints(n int, x *sft.Explanation) (out []int) {
 	return out
 }
 
-// newPlane returns the tokens of a row on a plane, the plural name of the tokens, and the nearness
-// of each token to the viewer. plane is nil if the tokens have no position, or if a graph has more
+// newPlane returns the tokens of a row on a plane, the plural name of the tokens, and how near each
+// token is to the viewer. plane is nil if the tokens have no position, or if a graph has more
 // than maxNodes nodes or maxEdges edges.
 func newPlane(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *chart.Plane, what string, near []float64) {
 	xyz := seq.Points(c.FeatureNames)
