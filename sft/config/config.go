@@ -337,13 +337,18 @@ func (c *Config) CheckTokens(tokens []int32) error {
 	if len(tokens) > c.MaxLength {
 		return fmt.Errorf("the sequence has %d tokens, the model accepts at most %d", len(tokens), c.MaxLength)
 	}
-	for i, t := range tokens {
-		if t < 0 || int(t) >= c.VocabSize {
-			return fmt.Errorf("token %d at index %d is outside the vocabulary of %d", t, i, c.VocabSize)
+	padding := int32(-1)
+	if c.PadTokenID != nil {
+		padding = *c.PadTokenID
+	}
+	for i, t := range tokens { // a server runs this loop for each edit of a long document
+		if uint32(t) < uint32(c.VocabSize) && t != padding {
+			continue
 		}
-		if c.PadTokenID != nil && t == *c.PadTokenID {
+		if t >= 0 && t == padding {
 			return fmt.Errorf("token %d at index %d is the padding id, which no input may contain", t, i)
 		}
+		return fmt.Errorf("token %d at index %d is outside the vocabulary of %d", t, i, c.VocabSize)
 	}
 	return nil
 }

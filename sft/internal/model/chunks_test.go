@@ -15,17 +15,21 @@ import (
 // TestChunkKeys checks that the key of a chunk depends on each of its tokens, and on their number.
 func TestChunkKeys(t *testing.T) {
 	for _, n := range []int{1, 2, 1023, 1024, 1025, 3000} {
-		tokens := make([]int32, n)
-		key := keyOf(tokens)
-		for _, i := range []int{0, n / 2, n - 1} {
-			changed := slices.Clone(tokens)
-			changed[i] = 1 << 24
-			if keyOf(changed) == key {
-				t.Errorf("%d tokens: the key does not depend on token %d", n, i)
+		for _, vocab := range []int{257, 1 << 16, 1<<16 + 1, 1 << 24} {
+			tokens := make([]int32, n)
+			key := keyOf(tokens, vocab)
+			for _, i := range []int{0, n / 2, n - 1} {
+				for _, token := range []int{1, 256, vocab - 1} {
+					changed := slices.Clone(tokens)
+					changed[i] = int32(token)
+					if keyOf(changed, vocab) == key {
+						t.Errorf("%d tokens below %d: the key does not depend on token %d", n, vocab, i)
+					}
+				}
 			}
-		}
-		if keyOf(append(tokens, 0)) == key || keyOf(slices.Clone(tokens)) != key {
-			t.Errorf("%d tokens: the key does not depend on the tokens alone", n)
+			if keyOf(append(tokens, 0), vocab) == key || keyOf(slices.Clone(tokens), vocab) != key {
+				t.Errorf("%d tokens below %d: the key does not depend on the tokens alone", n, vocab)
+			}
 		}
 	}
 }
@@ -35,7 +39,7 @@ func TestChunkKeys(t *testing.T) {
 func TestExportCache(t *testing.T) {
 	rows := func(i int) []float32 { return []float32{float32(i), 0, 0} }
 	c := newExportCache(3 * sizeOf(rows(0)))
-	key := func(i int) chunkKey { return keyOf([]int32{int32(i)}) }
+	key := func(i int) chunkKey { return keyOf([]int32{int32(i)}, 1<<24) }
 	holds := func(want ...int) {
 		t.Helper()
 		var got []int

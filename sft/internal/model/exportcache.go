@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"sync"
 )
 
@@ -23,16 +24,24 @@ type exportCache struct {
 // chunkKey is the SHA-256 of a chunk's tokens.
 type chunkKey [sha256.Size]byte
 
-func keyOf(tokens []int32) (key chunkKey) {
+// keyOf returns the key of a chunk of tokens below vocab.
+func keyOf(tokens []int32, vocab int) (key chunkKey) {
 	h := sha256.New()
 	var block [4096]byte
+	width := 4
+	if vocab <= 1<<16 {
+		width = 2
+	}
 	for len(tokens) > 0 {
-		n := min(len(tokens), len(block)/4)
+		n := min(len(tokens), len(block)/width)
 		for i, token := range tokens[:n] {
-			v := uint32(token)
-			block[4*i], block[4*i+1], block[4*i+2], block[4*i+3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
+			if width == 2 {
+				binary.LittleEndian.PutUint16(block[2*i:], uint16(token))
+			} else {
+				binary.LittleEndian.PutUint32(block[4*i:], uint32(token))
+			}
 		}
-		h.Write(block[:4*n])
+		h.Write(block[:width*n])
 		tokens = tokens[n:]
 	}
 	h.Sum(key[:0])
@@ -116,7 +125,7 @@ func (r *Runner) exportRows(ctx context.Context, chunks []docChunk, d Drawing) (
 		return r.computeExports(ctx, chunks, d, func(int, []float32) {})
 	}
 	keys := make([]chunkKey, len(chunks))
-	InParallel(r.threads(ctx, 1), len(chunks), func(_, i int) { keys[i] = keyOf(chunks[i].tokens) })
+	InParallel(r.threads(ctx, 1), len(chunks), func(_, i int) { keys[i] = keyOf(chunks[i].tokens, r.engine.Config.VocabSize) })
 	rows := make([][]float32, len(chunks))
 	first := map[chunkKey]int{} // index in missing
 	var missing []docChunk
