@@ -8,9 +8,9 @@ import (
 	"github.com/sftseq/sftseq/internal/chunk"
 )
 
-// Chunks divides a model into two encoders. Local layers read each chunk of a document
-// as a separate sequence and export some rows. The other layers, the document encoder, read the
-// exported rows of all chunks in order, with the index of the row as position.
+// Chunks divides a model into two encoders. Local layers read each chunk of a document as a separate
+// sequence and export some rows. The other layers, the document encoder, read the exported rows of all
+// chunks in order, with the index of the row as position.
 type Chunks struct {
 	Rule    string `json:"rule"`    // rule for cuts: content, fixed
 	Average int    `json:"average"` // tokens of a chunk on average

@@ -117,6 +117,25 @@ func TestChunkRuns(t *testing.T) {
 	}
 }
 
+// TestChunkNonFinite checks that the error of a diverged run names the first tensor that is not
+// finite, in the local layers, the exports and the document encoder.
+func TestChunkNonFinite(t *testing.T) {
+	train, val := tinySplits(t, config.Classification)
+	for weight, want := range map[string]string{"layers.0.mlp.fc1.weight": "layers.0.mlp.fc1",
+		"export.pool.weight": "export.pool", "layers.1.mlp.fc1.weight": "layers.1.mlp.fc1"} {
+		c := configtest.TrainingConfig()
+		c.NumLayers, c.Chunks = 2, &config.Chunks{Rule: "content", Average: 16, Exports: 3, Layers: 1}
+		m := modeltest.RandomModel(c, 1)
+		p, _ := m.Parameters.Lookup(weight)
+		fill(m.Parameters.Slice(m.Weights, p), 3e38)
+		err := trainNew(t, m, runSettings(), options(t.TempDir(), nil), cpu.New(2), train, val)
+		var e *NonFiniteError
+		if !errors.As(err, &e) || e.Tensor != want {
+			t.Errorf("%s: error %v, want the tensor %q", weight, err, want)
+		}
+	}
+}
+
 // randomVector returns n normally distributed numbers.
 func randomVector(random *rand.Rand, n int) []float64 {
 	out := make([]float64, n)

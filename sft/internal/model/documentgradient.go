@@ -138,12 +138,19 @@ func (l *Slot) diagnoseChunks(ctx context.Context, examples []seq.Example, d Dra
 	if err != nil {
 		return "", err
 	}
+	inspect := func() (string, error) {
+		p, err := l.upload(d)
+		if err != nil {
+			return "", err
+		}
+		return l.inspect(ctx, p)
+	}
 	for _, run := range g.runs {
 		l.batch.packChunks(c, run, d)
-		if name, err := l.inspect(ctx, d); name != "" || err != nil {
+		if name, err := inspect(); name != "" || err != nil {
 			return name, err
 		}
 	}
 	l.batch.packDocuments(c, c.Sequences(), documents, d)
-	return l.inspect(ctx, d)
+	return inspect()
 }

@@ -52,19 +52,17 @@ func (l *Slot) Diagnose(ctx context.Context, examples []seq.Example, d Drawing) 
 	if l.engine.Config.Chunks != nil {
 		name, err = l.diagnoseChunks(ctx, examples, d)
 	} else {
-		l.batch.pack(l.engine.Config, l.engine.Config.Sequences(), examples, d, l.Packers)
-		name, err = l.inspect(ctx, d)
+		var p *preparedPass
+		if p, err = l.Load(l.engine.Config.Sequences(), examples, d); err == nil {
+			name, err = l.inspect(ctx, p)
+		}
 	}
 	return cmp.Or(name, "unknown"), err
 }
 
-// inspect computes the packed batch launch by launch and returns the name of the first tensor with a
+// inspect computes the loaded batch launch by launch and returns the name of the first tensor with a
 // value that is not finite, or "".
-func (l *Slot) inspect(ctx context.Context, d Drawing) (name string, err error) {
-	p, err := l.upload(d)
-	if err != nil {
-		return "", err
-	}
+func (l *Slot) inspect(ctx context.Context, p *preparedPass) (name string, err error) {
 	counts := l.batch.counts.Words()
 	err = p.Inspect(ctx, l.Memory, 0, p.forwardSegments(), func(k tensor.Kernel) error {
 		for _, t := range tensor.Writes(k) {
