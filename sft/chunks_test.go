@@ -256,3 +256,19 @@ func TestChunkedStart(t *testing.T) {
 		}
 	}
 }
+
+// TestChunkAdmission checks that a document whose exported rows exceed the device's memory is refused
+// before its chunks are computed.
+func TestChunkAdmission(t *testing.T) {
+	c := configtest.ChunkConfigs()["content"]
+	device := configtest.Card{Device: cpu.New(1), Limit: 8 << 20}
+	s := modeltest.NewScorerOf(t, modeltest.RandomModel(c, 3), device)
+	s.CacheExports(1 << 20)
+	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 400_000)
+	must.Fail(t, "the document encoder, whose tokens are the exported rows of chunks: 8 MiB of memory allowed")(
+		s.Examples(t.Context(), examples))
+	if computed, _ := s.ChunkCounts(); computed != 0 {
+		t.Errorf("%d chunks were computed", computed)
+	}
+	modeltest.Score(t, s, []seq.Example{{A: examples[0].A[:1000]}})
+}

@@ -17,8 +17,8 @@ func TestTrainChunks(t *testing.T) {
 		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")
 	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	out := at("run")
-	flags := []string{"train", "custom", "--data", data, "--device", "cpu", "--hidden", "8", "--steps", "20",
-		"--chunks", "32", "--out", out}
+	flags := []string{"train", "custom", "--data", data, "--device", "cpu", "--hidden", "8", "--layers", "3",
+		"--steps", "20", "--chunks", "32", "--out", out}
 	output := done(t, "", append(flags, "--stop-at", "9")...)
 	contains(t, output, " --chunks 32 ")
 	done(t, "", append(flags, "--resume")...)
@@ -27,7 +27,7 @@ func TestTrainChunks(t *testing.T) {
 	sameFusion(t, whole, out, "lexical")
 	member := filepath.Join(out, "lexical")
 	m := must.Get(sft.Load(member))(t)
-	equal(t, *m.Config.Chunks, config.Chunks{Rule: "content", Average: 32, Exports: 4, Layers: 1})
+	equal(t, *m.Config.Chunks, config.Chunks{Rule: "content", Average: 32, Exports: 4, Layers: 2})
 	contains(t, done(t, "", "eval", "--model", out, "--data", data), "sum")
 	contains(t, done(t, "", "info", "--model", member), "exports", "1048576")
 	page := at("page.html")

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +73,14 @@ func TestEditChunks(t *testing.T) {
 		}
 	}
 	after := *s.stats().Chunks
+	w := httptest.NewRecorder()
+	s.Metrics().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, want := range []string{fmt.Sprintf("sftseq_chunks_computed_total %d\n", after.Computed),
+		"sftseq_chunks_reused_total "} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("/metrics lacks %q", want)
+		}
+	}
 	if computed := after.Computed - before.Computed; computed < 20 || computed > 20*20 {
 		t.Errorf("20 edits computed %d chunks of %d", computed, before.Computed)
 	}

@@ -136,6 +136,14 @@ func TestChunkNonFinite(t *testing.T) {
 	}
 }
 
+// TestChunkNGramGradient compares the gradient of a chunked model with n-grams, whose chunks export
+// all tokens, with differences of its own loss: a sample could change.
+func TestChunkNGramGradient(t *testing.T) {
+	c := configtest.ChunkConfigs()["no attention"]
+	c.NGrams, c.Chunks = configtest.TokenNGrams(), &config.Chunks{Rule: "fixed", Average: 16, Exports: 16, Layers: 1}
+	compareDifferences(t, c)
+}
+
 // randomVector returns n normally distributed numbers.
 func randomVector(random *rand.Rand, n int) []float64 {
 	out := make([]float64, n)

@@ -121,3 +121,33 @@ func TestPassBytes(t *testing.T) {
 		t.Errorf("%d bytes for 2¹⁸ tokens, %d for 2¹²", many, few)
 	}
 }
+
+// TestChunkWords checks that the memory plan has room for both stages and for the term of a slot's
+// gradient, and that a file without the exports' parameters is too small.
+func TestChunkWords(t *testing.T) {
+	flat := configtest.TinyConfig()
+	flat.NumLayers = 2
+	for _, average := range []int{16, 4096} { // the larger stage is the document's, or the local one
+		c := *flat
+		c.Chunks = &config.Chunks{Rule: "fixed", Average: average, Exports: 4, Layers: 1}
+		params := NewParameters(&c)
+		const tokens, examples = 20_000, 1
+		need := must.Get(PassWords(&c, params, nil, TrainMode, tokens, examples, 0))(t)
+		for _, s := range stages(&c) {
+			rows, items := s.planned(&c, tokens, examples, MicroBatchTokens)
+			words := must.Get(wordsOf(&c, params, nil, PassKind{s, TrainMode}, rows, items, 0))(t)
+			if need < words.total() {
+				t.Errorf("average %d: planned %d words, stage %d needs %d", average, need, s, words.total())
+			}
+		}
+		if got, want := GradientBlocks(&c, 8), GradientBlocks(flat, 8)+1; got != want {
+			t.Errorf("%d gradients in a slot, want %d", got, want)
+		}
+		size := int64(0)
+		for _, p := range params.List {
+			size += WordBytes * int64(p.Size())
+		}
+		must.Succeed(t, CheckSize(size, &c))
+		must.Fail(t, "the file is incomplete")(CheckSize(size-1, &c))
+	}
+}
