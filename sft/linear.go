@@ -70,11 +70,12 @@ const (
 // linearScorer computes the outputs of a linear model.
 type linearScorer struct {
 	config     *Config
+	model      *linearmodel.Model
 	predictors sync.Pool
 }
 
 func newLinearScorer(m *Model) *Scorer {
-	return &Scorer{linear: &linearScorer{config: m.Config,
+	return &Scorer{linear: &linearScorer{config: m.Config, model: m.linear,
 		predictors: sync.Pool{New: func() any { return m.linear.NewPredictor() }}}}
 }
 
@@ -157,9 +158,14 @@ func (s *linearScorer) scoreOne(p *linearmodel.Predictor, e *seq.Example, i int)
 	if err := s.config.CheckExample(*e); err != nil {
 		return out, fmt.Errorf("example %d: %w", i, err)
 	}
-	for _, z := range p.Logits(e) {
+	return s.outputOf(p.Logits(e)), nil
+}
+
+// outputOf returns the output with these logits.
+func (s *linearScorer) outputOf(logits []float64) (out Output) {
+	for _, z := range logits {
 		out.Logits = append(out.Logits, float32(z))
 	}
 	out.Numbers = outputKindOf(s.config).numbers(s.config, out.Logits)
-	return out, nil
+	return out
 }

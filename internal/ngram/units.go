@@ -19,6 +19,7 @@ type Extractor struct {
 	ends    []int32             // number of bytes up to the end of each word
 	text    []byte              // bytes of a side
 	word    []byte              // current word in lower case
+	long    *xxh3.Hasher        // beginning of a long word, whose rest is in word; usually nil
 	hashes  []uint64
 	seen    distinct
 }
@@ -177,22 +178,31 @@ func isWordCharacter(r rune) bool {
 // splitWords sets the hashes of a text's words and other characters, and their positions. A byte that is not valid
 // UTF-8 is a unit of its own.
 func (x *Extractor) splitWords(tokens []int32) {
+	x.units, x.starts, x.ends, x.word = x.units[:0], x.starts[:0], x.ends[:0], x.word[:0]
+	x.addWords(tokens, false)
+}
+
+// addWords appends the units of a part of a text to those of splitWords. The part continues the word in x.word.
+// If more parts follow, the last word remains in x.word. addWords returns the number of bytes read: all bytes except
+// an incomplete character at the end.
+func (x *Extractor) addWords(tokens []int32, more bool) (read int) {
 	text := x.text[:0]
 	for _, t := range tokens {
 		text = append(text, byte(t-1))
 	}
-	x.text, x.units, x.starts, x.ends = text, x.units[:0], x.starts[:0], x.ends[:0]
-	word, wordStart := x.word[:0], 0 // current word and position of its first byte
+	x.text = text
+	word, wordStart := x.word, 0 // current word and position of its first byte
 	unit := func(hash uint64, start, end int) {
 		x.units, x.starts, x.ends = append(x.units, hash), append(x.starts, int32(start)), append(x.ends, int32(end))
 	}
 	endWord := func(end int) {
 		if len(word) > 0 {
-			unit(xxh3.Hash(word), wordStart, end)
+			unit(x.wordHash(word), wordStart, end)
 			word = word[:0]
 		}
 	}
-	for i := 0; i < len(text); {
+	i := 0
+	for i < len(text) {
 		if len(word) == 0 {
 			wordStart = i
 		}
@@ -211,6 +221,9 @@ func (x *Extractor) splitWords(tokens []int32) {
 			}
 			i++
 			continue
+		}
+		if more && !utf8.FullRune(text[i:]) {
+			break
 		}
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
@@ -231,6 +244,9 @@ func (x *Extractor) splitWords(tokens []int32) {
 		}
 		i += size
 	}
-	endWord(len(text))
+	if !more {
+		endWord(len(text))
+	}
 	x.word = word
+	return i
 }
