@@ -86,17 +86,38 @@ func Letters(sequence string) string {
 
 // Encode returns an id for each base from the K-th on. A byte that is not a base is an error.
 func (t DNA) Encode(text string) ([]int32, error) {
-	tokens := make([]int32, 0, len(text))
-	mask := int32(1)<<(2*t.K) - 1
-	id, known := int32(0), 0 // known is the number of bases since the last ambiguous base
-	seen := 0
+	s := dnaStream{t: t}
+	return appendBases(&s, make([]int32, 0, len(text)), text)
+}
+
+// dnaStream encodes a nucleic acid in parts.
+type dnaStream struct {
+	t     DNA
+	at    int   // bytes before the next part
+	id    int32 // last bases
+	known int   // bases since the last ambiguous base
+	seen  int   // bases
+}
+
+func (s *dnaStream) Append(ids []int32, part []byte) ([]int32, error) {
+	return appendBases(s, ids, part)
+}
+
+func (s *dnaStream) End(ids []int32) ([]int32, error) { return ids, nil }
+
+// appendBases appends the ids of the next part of a nucleic acid.
+func appendBases[T string | []byte](s *dnaStream, tokens []int32, text T) ([]int32, error) {
+	k := s.t.K
+	mask := int32(1)<<(2*k) - 1
+	id, known, seen := s.id, s.known, s.seen
 	for i := range len(text) {
 		v := baseValues[text[i]]
 		switch v {
 		case noBase:
 			continue
 		case otherByte:
-			return nil, fmt.Errorf("byte %d: expected a base (A, C, G, T, U or an ambiguity code such as N), found %q", i, text[i])
+			return nil, fmt.Errorf("byte %d: expected a base (A, C, G, T, U or an ambiguity code such as N), found %q",
+				s.at+i, text[i])
 		case openBase:
 			known = 0
 		default:
@@ -104,15 +125,16 @@ func (t DNA) Encode(text string) ([]int32, error) {
 			known++
 		}
 		seen++
-		if seen < t.K {
+		if seen < k {
 			continue
 		}
-		if known >= t.K {
+		if known >= k {
 			tokens = append(tokens, id)
 		} else {
 			tokens = append(tokens, mask+1)
 		}
 	}
+	s.at, s.id, s.known, s.seen = s.at+len(text), id, known, seen
 	return tokens, nil
 }
 

@@ -146,7 +146,13 @@ func checkUTF8(text string) error {
 		}
 		at += n
 	}
-	return fmt.Errorf("%w: found byte 0x%02x at byte %d: convert the text to UTF-8 (for example with iconv -f LATIN1 -t UTF-8), or train with --tokenizer byte", ErrNotUTF8, text[at], at)
+	return notUTF8(text[at], at)
+}
+
+// notUTF8 returns the error for a byte that is not UTF-8, at this index of a text.
+func notUTF8(b byte, at int) error {
+	return fmt.Errorf("%w: found byte 0x%02x at byte %d: convert the text to UTF-8 (for example with iconv -f LATIN1 "+
+		"-t UTF-8), or train with --tokenizer byte", ErrNotUTF8, b, at)
 }
 
 // excerpt returns JSON for error messages, shortened if it is long.
