@@ -4,7 +4,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DOCKERFILE_UTILS := dockerfile-utils@0.16.3
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build check test test-again test-race test-race-models test-subgroups test-calls test-go test-pure test-dist ci cross dist fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
+.PHONY: build check test test-again test-race test-race-models test-subgroups test-calls test-go test-pure test-dist ci cross dist fuzz kills edits lint bench bench-gpu-kit deps cover shaders asm asm-check
 
 build: ## compile the program to ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
@@ -94,6 +94,13 @@ fuzz:
 KILLS ?= 1000
 kills:
 	$(GO) test ./cmd/sftseq -count 1 -timeout 0 -v -run '^TestKills' -kills $(KILLS)
+
+# Edits documents of chunked models at random, and compares each answer with a computation from
+# scratch, on the CPU, on Vulkan and through the server. The ordinary tests make 160 edits.
+EDITS ?= 10000
+edits:
+	$(GO) test ./sft -count 1 -timeout 0 -v -run '^TestChunkEdits' -edits $(EDITS)
+	$(GO) test ./internal/serve -count 1 -timeout 0 -v -run '^TestEditChunks' -edits $(EDITS)
 
 lint: asm-check
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }

@@ -257,6 +257,12 @@ func (p *Parser) ReadsText() error {
 	return nil
 }
 
+// EncodesBytes reports whether each byte of a text is a token, independent of other bytes.
+func (p *Parser) EncodesBytes() bool {
+	_, ok := p.tokenizer.(tokenizers.Byte)
+	return ok && p.Mask == ""
+}
+
 // Encode tokenizes a text if the model has a tokenizer.
 func (p *Parser) Encode(text string) ([]int32, error) {
 	if p.noTokenizer != nil {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -11,10 +12,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // chunkOptions returns options for a model of bytes in chunks of this average length.
@@ -51,27 +54,26 @@ func (c *client) edit(version, start, end int, text string) published {
 	return p
 }
 
-// TestEditChunks edits a document and checks that the server computes only changed chunks, and that
+// chunkEdits is the number of edits of TestEditChunks (make edits).
+var chunkEdits = flag.Int("edits", 60, "how many `edits` TestEditChunks makes in documents of up to 64 KB; documents"+
+	" of 2 MB get a hundredth of them")
+
+// TestEditChunks edits documents and checks that the server computes only changed chunks, and that
 // the result of each version is that of a request with the whole text.
 func TestEditChunks(t *testing.T) {
-	s, scratch := startServer(t, chunkOptions(t, 8, 64)), startServer(t, chunkOptions(t, 8, 64))
-	random := rand.New(rand.NewPCG(3, 3))
-	text := randomText(random, 30_000)
-	x, y := dial(t, s).initialize(map[string]any{"positionEncoding": "utf-8"}), dial(t, scratch).initialize(struct{}{})
-	x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": string(text)})
-	x.message()
-	before := *s.stats().Chunks
-	for version := 2; version < 22; version++ {
-		start := random.IntN(len(text))
-		end, inserted := min(len(text), start+random.IntN(9)), randomText(random, random.IntN(9))
-		text = slices.Concat(text[:start], inserted, text[end:])
-		got := x.edit(version, start, end, string(inserted))
-		var want published
-		y.call(version, "sequence/classify", map[string]any{"text": string(text)}, &want)
-		if got.Version != int64(version) || got.Label == nil || !slices.Equal(got.Logits, want.Logits) {
-			t.Fatalf("version %d: %+v, want %+v", version, got, want)
-		}
+	o := chunkOptions(t, 8, 64)
+	s := startServer(t, o)
+	e := &documentEditor{random: rand.New(rand.NewPCG(3, 3)), server: s,
+		client:  dial(t, s).initialize(encodingParams("utf-16")),
+		scratch: must.Get(o.Load())(t).Scorer}
+	for e.made < *chunkEdits {
+		e.edit(t, e.random.IntN(44_000), 20)
 	}
+	e.edit(t, 30_000, 20) // long enough for the cache of versions
+	for range (*chunkEdits + 1999) / 2000 {
+		e.edit(t, 1_400_000, min(20, max(1, *chunkEdits/100)))
+	}
+	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 	after := *s.stats().Chunks
 	w := httptest.NewRecorder()
 	s.Metrics().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -81,38 +83,133 @@ func TestEditChunks(t *testing.T) {
 			t.Errorf("/metrics lacks %q", want)
 		}
 	}
-	if computed := after.Computed - before.Computed; computed < 20 || computed > 20*20 {
-		t.Errorf("20 edits computed %d chunks of %d", computed, before.Computed)
+	if computed := int(after.Computed) - e.chunks; computed < e.made || computed > 20*e.made {
+		t.Errorf("%d edits of %d chunks computed %d", e.made, e.chunks, computed)
 	}
-	if reused := after.Reused - before.Reused; reused < 20*300 {
-		t.Errorf("20 edits reused %d chunks of %d", reused, before.Computed)
+}
+
+// documentEditor edits documents of a server and compares the results with those of a scorer
+// without a cache.
+type documentEditor struct {
+	random          *rand.Rand
+	server          *Server
+	client          *client
+	scratch         *sft.Scorer
+	documents, made int
+	chunks          int // chunks of all documents when they were opened
+}
+
+// characters take one, two, three and four bytes; the last are two UTF-16 code units.
+var characters = []rune("abcdefgh é 漢😀")
+
+func (e *documentEditor) text(n int) []rune {
+	out := make([]rune, n)
+	for i := range out {
+		out[i] = characters[e.random.IntN(len(characters))]
+	}
+	return out
+}
+
+// edit opens a document of this number of characters and makes edits at random places.
+func (e *documentEditor) edit(t *testing.T, length, edits int) {
+	e.documents++
+	uri, text := fmt.Sprint("document ", e.documents), e.text(length+1)
+	before := e.server.stats().Chunks.Computed
+	e.client.notify("sequence/didOpen", map[string]any{"uri": uri, "version": 1, "text": string(text)})
+	e.client.message()
+	e.chunks += int(e.server.stats().Chunks.Computed - before)
+	for version := 2; version < 2+edits; version++ {
+		var changes []any
+		for range 1 + e.random.IntN(2) { // also two changes in one message
+			start := e.random.IntN(len(text) + 1)
+			end, inserted := min(len(text), start+e.random.IntN(9)), e.text(e.random.IntN(9))
+			at := len(utf16.Encode(text[:start]))
+			changes = append(changes, map[string]any{"text": string(inserted),
+				"range": map[string]any{"start": at, "end": at + len(utf16.Encode(text[start:end]))}})
+			text = slices.Concat(text[:start], inserted, text[end:])
+		}
+		if len(text) == 0 {
+			break
+		}
+		e.client.notify("sequence/didChange", map[string]any{"uri": uri, "version": version, "changes": changes})
+		var got published
+		decode(t, e.client.message().Params, &got)
+		tokens := must.Get(tokenizers.Byte{}.Encode(string(text)))(t)
+		want := must.Get(e.scratch.Classify(t.Context(), tokens))(t)
+		if got.Version != int64(version) || got.Label == nil || !slices.Equal(got.Logits, want.Logits) {
+			t.Fatalf("%s, version %d: %+v, want %+v", uri, version, got, want)
+		}
+		e.made++
+	}
+	e.client.notify("sequence/didClose", map[string]any{"uri": uri})
+}
+
+// TestSharedEnds compares the shared bytes of edited texts with a loop over bytes.
+func TestSharedEnds(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	for range 500 {
+		a := strings.Repeat("a", random.IntN(5000))
+		at := random.IntN(len(a) + 1)
+		b := a[:at] + []string{"", "b", "a", "aab"}[random.IntN(4)] + a[at+random.IntN(len(a)-at+1):]
+		n := min(len(a), len(b))
+		p, q := 0, 0
+		for p < n && a[p] == b[p] {
+			p++
+		}
+		for q < n-p && a[len(a)-1-q] == b[len(b)-1-q] {
+			q++
+		}
+		if prefix, suffix := sharedEnds(a, b); prefix != p || suffix != q {
+			t.Fatalf("%d and %d bytes: %d and %d shared, want %d and %d", len(a), len(b), prefix, suffix, p, q)
+		}
 	}
 }
 
 // BenchmarkEdit measures the time from writing didChange, which inserts a byte at a random place, to
 // reading the pushed result, for documents of 1 MiB in chunks of about 1,024 bytes. It also reports
-// the ratio of the time of the whole document, computed without exports of earlier versions, to the
-// median time of an edit.
+// the ratio of the median time of whole new documents to the median time of an edit.
 func BenchmarkEdit(b *testing.B) {
+	benchmarkEdits(b, 1<<20, 1024, func(random *rand.Rand, length int) (int, string) {
+		return random.IntN(length), "x"
+	})
+}
+
+// BenchmarkAppend is like BenchmarkEdit, for 1 KiB that is appended to a log of 10 MiB in chunks of
+// about 8,192 bytes.
+func BenchmarkAppend(b *testing.B) {
+	benchmarkEdits(b, 10<<20, 8192, func(random *rand.Rand, length int) (int, string) {
+		return length, string(randomText(random, 1024))
+	})
+}
+
+// benchmarkEdits measures insertions into a document of this length. insertion returns the place and
+// the text of the next one.
+func benchmarkEdits(b *testing.B, length, average int, insertion func(r *rand.Rand, length int) (int, string)) {
 	random := rand.New(rand.NewPCG(3, 3))
-	s := startServer(b, chunkOptions(b, 64, 1024))
-	x := dial(b, s).initialize(map[string]any{"positionEncoding": "utf-8"})
-	began := time.Now()
-	x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": string(randomText(random, 1<<20))})
-	x.message()
-	whole := time.Since(began)
+	x := dial(b, startServer(b, chunkOptions(b, 64, average))).initialize(struct{}{})
+	open := func(uri string) time.Duration {
+		text := string(randomText(random, length))
+		began := time.Now()
+		x.notify("sequence/didOpen", map[string]any{"uri": uri, "version": 1, "text": text})
+		x.message()
+		return time.Since(began)
+	}
+	open("u")
 	var times []time.Duration
 	for version := 2; b.Loop(); version++ {
-		at := random.IntN(1 << 20)
+		at, text := insertion(random, length)
 		began := time.Now()
-		if p := x.edit(version, at, at, "x"); p.Error != nil {
+		if p := x.edit(version, at, at, text); p.Error != nil {
 			b.Fatal(fmt.Sprint(p.Error))
 		}
 		times = append(times, time.Since(began))
+		length += len(text)
 	}
+	wholes := []time.Duration{open("v"), open("w"), open("x")}
 	slices.Sort(times)
+	slices.Sort(wholes)
 	quantile := func(q float64) time.Duration { return times[int(q*float64(len(times)-1))] }
 	b.ReportMetric(float64(quantile(0.5).Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(quantile(0.99).Microseconds())/1000, "p99-ms")
-	b.ReportMetric(float64(whole)/float64(quantile(0.5)), "speedup")
+	b.ReportMetric(float64(wholes[1])/float64(quantile(0.5)), "speedup")
 }

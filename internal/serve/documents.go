@@ -29,6 +29,7 @@ type document struct {
 	mu            sync.Mutex
 	text          rope.Text
 	reservedBytes int64 // memory reserved on the server
+	encoded       *encoded
 	version       int64
 	lastEdit      uint64 // the session's edits at the last change
 	broken        error  // the error that broke the text, or nil

@@ -35,13 +35,13 @@ func (p publication) MarshalJSON() ([]byte, error) {
 
 // publication returns the publication for a document's text in the version of q. err is an error of
 // reading the text.
-func (c *call) publication(q *sequence, text string, err error) publication {
+func (c *call) publication(q *sequence, text string, last *encoded, err error) publication {
 	if err == nil && c.model.config.HasFeatures() { // possible after a reload
 		err = badParam("text", featuresOnly+": expected no document")
 	}
 	var a prediction
 	if err == nil {
-		a, err = c.predictText(q, text)
+		a, err = c.predictText(q, text, last)
 	}
 	out := publication{URI: q.document.uri, Version: q.version, read: publishedRead{Length: len(q.tokens)}}
 	if err != nil {
@@ -54,9 +54,9 @@ func (c *call) publication(q *sequence, text string, err error) publication {
 }
 
 // predictText returns the prediction for a text. It sets the tokens of q.
-func (c *call) predictText(q *sequence, text string) (a prediction, err error) {
+func (c *call) predictText(q *sequence, text string, last *encoded) (a prediction, err error) {
 	defer c.recoverPanic(&err)
-	if q.tokens, err = c.encodeText(q.field, text); err != nil {
+	if q.tokens, err = c.encodeEdited(q.field, text, last); err != nil {
 		return a, err
 	}
 	if c.needsText() {

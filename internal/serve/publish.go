@@ -69,12 +69,13 @@ func (d *document) publish(timer int) {
 	}
 	c.ctx = d.ctx
 	q := &sequence{field: "text", document: d, version: d.version}
+	last := d.takeEncoded()
 	text, err := d.read(c, q.field)
 	d.mu.Unlock()
 	if d.editor && err == nil {
 		err = c.reserve(int64(len(text))) // counted before the spans and their lines are known
 	}
-	out := c.publication(q, text, err)
+	out := c.publication(q, text, last, err)
 	var shown []diagnostic
 	if d.editor {
 		shown = c.diagnostics(text, out)
@@ -87,6 +88,9 @@ func (d *document) publish(timer int) {
 	// model are therefore never pushed, and results are pushed in order.
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if out.read.Error == nil {
+		d.keepEncoded(c, q, text)
+	}
 	switch {
 	case d.version != q.version || c.ctx.Err() != nil || d.closed || s.server.current() != model:
 	case out.read.Error != nil && out.read.Error.Code == codeBusy && !ending:

@@ -43,8 +43,9 @@ func (d *document) updateReservation() bool {
 	return true
 }
 
-// dropText releases the text. The caller holds d.mu.
+// dropText releases the text and its tokens. The caller holds d.mu.
 func (d *document) dropText() {
+	d.takeEncoded()
 	d.text.Rope = rope.Rope{}
 	d.updateReservation()
 }

@@ -112,7 +112,7 @@ func TestMemoryOfWindows(t *testing.T) {
 func TestPushSurvives(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: &served{}, method: "a push"}
-	if _, err := c.predictText(&sequence{field: "text", document: &document{}}, "1"); err == nil ||
+	if _, err := c.predictText(&sequence{field: "text", document: &document{}}, "1", nil); err == nil ||
 		asError(err).Code != codeInternal {
 		t.Errorf("got error %v, want code %d", err, codeInternal)
 	}

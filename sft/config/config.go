@@ -337,20 +337,14 @@ func (c *Config) CheckTokens(tokens []int32) error {
 	if len(tokens) > c.MaxLength {
 		return fmt.Errorf("the sequence has %d tokens, the model accepts at most %d", len(tokens), c.MaxLength)
 	}
-	padding := int32(-1)
-	if c.PadTokenID != nil {
-		padding = *c.PadTokenID
+	i := c.firstRefused(tokens)
+	switch {
+	case i < 0:
+		return nil
+	case c.PadTokenID != nil && tokens[i] == *c.PadTokenID:
+		return fmt.Errorf("token %d at index %d is the padding id, which no input may contain", tokens[i], i)
 	}
-	for i, t := range tokens { // a server runs this loop for each edit of a long document
-		if uint32(t) < uint32(c.VocabSize) && t != padding {
-			continue
-		}
-		if t >= 0 && t == padding {
-			return fmt.Errorf("token %d at index %d is the padding id, which no input may contain", t, i)
-		}
-		return fmt.Errorf("token %d at index %d is outside the vocabulary of %d", t, i, c.VocabSize)
-	}
-	return nil
+	return fmt.Errorf("token %d at index %d is outside the vocabulary of %d", tokens[i], i, c.VocabSize)
 }
 
 // DataVocabSize returns the size of the vocabulary without the mask, which data do not contain.

@@ -306,6 +306,40 @@ func TestCheckTokens(t *testing.T) {
 	}
 }
 
+// TestCheckManyTokens places a refused token at each index of sequences of up to 2,100 tokens.
+func TestCheckManyTokens(t *testing.T) {
+	for _, padding := range []*int32{nil, new(int32(0)), new(int32(3)), new(int32(8))} {
+		c := configtest.FullConfig()
+		c.MaxLength, c.VocabSize, c.PadTokenID = 3000, 9, padding
+		refused := []int32{-1, 9, math.MinInt32, math.MaxInt32}
+		if padding != nil {
+			refused = append(refused, *padding)
+		}
+		for _, length := range []int{1, 5, 1023, 1026, 2100} {
+			tokens := make([]int32, length)
+			for i := range tokens {
+				if tokens[i] = int32(i % 9); padding != nil && tokens[i] == *padding {
+					tokens[i] = 5
+				}
+			}
+			if err := c.CheckTokens(tokens); err != nil {
+				t.Fatalf("padding %v: %v", padding, err)
+			}
+			for i := 0; i < length; i += 1 + length/100 {
+				for _, bad := range refused {
+					kept := tokens[i]
+					tokens[i] = bad
+					want := fmt.Sprintf("token %d at index %d is", bad, i)
+					if err := c.CheckTokens(tokens); err == nil || !strings.HasPrefix(err.Error(), want) {
+						t.Fatalf("padding %v: got %v, want %s", padding, err, want)
+					}
+					tokens[i] = kept
+				}
+			}
+		}
+	}
+}
+
 // FuzzParseConfig checks that an accepted configuration is valid, is written back unchanged, and
 // lists its parameters with little memory.
 func FuzzParseConfig(f *testing.F) {

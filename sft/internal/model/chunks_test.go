@@ -38,7 +38,7 @@ func TestChunkKeys(t *testing.T) {
 // used for the longest time.
 func TestExportCache(t *testing.T) {
 	rows := func(i int) []float32 { return []float32{float32(i), 0, 0} }
-	c := newExportCache(3 * sizeOf(rows(0)))
+	c := newExportCache(2 * 3 * sizeOf(rows(0))) // half of it for exports
 	key := func(i int) chunkKey { return keyOf([]int32{int32(i)}, 1<<24) }
 	holds := func(want ...int) {
 		t.Helper()

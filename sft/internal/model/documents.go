@@ -16,7 +16,8 @@ import (
 // docChunk is a chunk of a document.
 type docChunk struct {
 	tokens       []int32
-	index, tower uint32 // address of its random numbers in training
+	index, tower uint32    // address of its random numbers in training
+	key          *chunkKey // with a cache of exports
 }
 
 // document is an example whose sequences are the exported rows of their chunks.
@@ -52,6 +53,14 @@ func (e *Engine) cut(examples []seq.Example, sequences int, d Drawing) [][]docCh
 		}
 	}
 	return out
+}
+
+// cut is like [Engine.cut]. With a cache of exports, chunks have keys.
+func (r *Runner) cut(ctx context.Context, examples []seq.Example, sequences int, d Drawing) [][]docChunk {
+	if r.cache != nil {
+		return r.cutKeyed(ctx, examples, sequences)
+	}
+	return r.engine.cut(examples, sequences, d)
 }
 
 // packChunks fills the batch with chunks for the local stage.
@@ -124,7 +133,7 @@ func (r *Runner) forEachBatch(ctx context.Context, examples []seq.Example, seque
 	}
 	local, kind := d, PassKind{documentStage, d.Mode}
 	local.Mode = InferMode
-	chunks := r.engine.cut(examples, sequences, local)
+	chunks := r.cut(ctx, examples, sequences, local)
 	planned := plannedDocuments(c, sequences, chunks)
 	// Both stages are planned before a slot has memory, and documents are admitted before the
 	// computation of their chunks.

@@ -6,12 +6,16 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"sync"
+
+	"github.com/sftseq/sftseq/internal/recent"
 )
 
 // exportCache keeps the exported rows of chunks by the hash of their tokens. It drops the chunks that
 // were not used for the longest time. The hash is cryptographic, because different clients of a
 // server share the cache. It is safe for concurrent use.
 type exportCache struct {
+	versions *recent.List[[]keyedChunk]
+
 	mu       sync.Mutex
 	limit    int64 // maximum of bytes
 	bytes    int64
@@ -57,8 +61,10 @@ type cachedExports struct {
 // entryBytes is the memory of an entry without its rows: key, list element and a slot of the map.
 const entryBytes = 200
 
+// newExportCache returns a cache that takes up to limit bytes, half of them for documents' tokens.
 func newExportCache(limit int64) *exportCache {
-	return &exportCache{limit: limit, entries: map[chunkKey]*list.Element{}}
+	return &exportCache{versions: recent.NewList[[]keyedChunk](limit / 2), limit: limit - limit/2,
+		entries: map[chunkKey]*list.Element{}}
 }
 
 // get returns the exported rows of a chunk, or nil.
@@ -124,18 +130,17 @@ func (r *Runner) exportRows(ctx context.Context, chunks []docChunk, d Drawing) (
 	if r.cache == nil {
 		return r.computeExports(ctx, chunks, d, func(int, []float32) {})
 	}
-	keys := make([]chunkKey, len(chunks))
-	InParallel(r.threads(ctx, 1), len(chunks), func(_, i int) { keys[i] = keyOf(chunks[i].tokens, r.engine.Config.VocabSize) })
 	rows := make([][]float32, len(chunks))
 	first := map[chunkKey]int{} // index in missing
 	var missing []docChunk
 	var missingKeys []chunkKey
-	for i, key := range keys {
+	for i, x := range chunks {
+		key := *x.key
 		if _, ok := first[key]; ok {
 			r.cache.countReused()
 		} else if rows[i] = r.cache.get(key); rows[i] == nil {
 			first[key] = len(missing)
-			missing, missingKeys = append(missing, chunks[i]), append(missingKeys, key)
+			missing, missingKeys = append(missing, x), append(missingKeys, key)
 		}
 	}
 	// A cancelled call leaves the chunks of complete passes for the next one.
@@ -145,9 +150,9 @@ func (r *Runner) exportRows(ctx context.Context, chunks []docChunk, d Drawing) (
 	if err != nil {
 		return nil, err
 	}
-	for i, key := range keys {
+	for i, x := range chunks {
 		if rows[i] == nil {
-			rows[i] = computed[first[key]]
+			rows[i] = computed[first[*x.key]]
 		}
 	}
 	return rows, nil

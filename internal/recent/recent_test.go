@@ -1,0 +1,98 @@
+package recent
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestTake compares the shared tokens that Take returns with a loop over tokens, for random edits of
+// a sequence.
+func TestTake(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		old := make([]int32, random.IntN(1200))
+		for i := range old {
+			old[i] = int32(random.IntN(2))
+		}
+		start := random.IntN(len(old) + 1)
+		end := start + random.IntN(min(5, len(old)-start)+1)
+		tokens := slices.Concat(old[:start], make([]int32, random.IntN(5)), old[end:])
+		l := NewList[int](1 << 20)
+		l.Put(&Sequence[int]{Tokens: slices.Clone(old), Value: 7}, 0)
+		s, prefix, suffix := l.Take(tokens)
+		n := min(len(old), len(tokens))
+		p, q := 0, 0
+		for p < n && old[p] == tokens[p] {
+			p++
+		}
+		for q < n-p && old[len(old)-1-q] == tokens[len(tokens)-1-q] {
+			q++
+		}
+		if p+q < n/2 {
+			if s != nil {
+				t.Fatalf("%d tokens of %d shared, but taken", p+q, n)
+			}
+			continue
+		}
+		if s == nil || s.Value != 7 || prefix != p || suffix != q || l.Bytes() != 0 {
+			t.Fatalf("%v, shared %d and %d, want %d and %d", s, prefix, suffix, p, q)
+		}
+	}
+}
+
+// TestTakeBest takes the sequence that shares the most tokens, and none for a foreign one.
+func TestTakeBest(t *testing.T) {
+	l := NewList[int](1 << 20)
+	base := make([]int32, 1000)
+	for i := range base {
+		base[i] = int32(i)
+	}
+	for _, edited := range []int{100, 700, 400} {
+		s := slices.Clone(base)
+		for i := edited; i < 750; i++ {
+			s[i] = -1
+		}
+		l.Put(&Sequence[int]{Tokens: s, Value: edited}, 0)
+	}
+	if s, _, _ := l.Take([]int32{5, 6, 7, 8}); s != nil {
+		t.Errorf("foreign tokens took %d", s.Value)
+	}
+	for _, want := range []int{700, 400} {
+		if s, prefix, suffix := l.Take(base); s == nil || s.Value != want || prefix != want || suffix != 250 {
+			t.Errorf("took %v, shared %d and %d, want %d", s, prefix, suffix, want)
+		}
+	}
+	if s, _, _ := l.Take(base); s != nil { // 350 of 1,000 tokens
+		t.Errorf("took %d", s.Value)
+	}
+}
+
+// TestPutLimits checks that a list stays below its bytes and its number of sequences, and drops the
+// oldest first.
+func TestPutLimits(t *testing.T) {
+	l := NewList[int](1000)
+	for i := range 5 {
+		l.Put(&Sequence[int]{Tokens: slices.Repeat([]int32{int32(i)}, 50), Value: i}, 100)
+	}
+	if l.Bytes() != 900 {
+		t.Errorf("%d bytes, want three sequences of 300", l.Bytes())
+	}
+	for i := range 5 {
+		s, _, _ := l.Take(slices.Repeat([]int32{int32(i)}, 50))
+		if (s != nil) != (i >= 2) {
+			t.Errorf("sequence %d: %v", i, s)
+		}
+	}
+	l.Put(&Sequence[int]{Tokens: make([]int32, 250)}, 1)
+	if l.Bytes() != 0 {
+		t.Errorf("kept a sequence of 1,001 bytes")
+	}
+	l = NewList[int](1 << 20)
+	for i := range maxSequences + 5 {
+		l.Put(&Sequence[int]{Tokens: []int32{int32(i)}}, 0)
+	}
+	if l.Bytes() != 4*maxSequences {
+		t.Errorf("%d bytes, want %d sequences", l.Bytes(), maxSequences)
+	}
+}

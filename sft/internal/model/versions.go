@@ -1,0 +1,109 @@
+package model
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/chunk"
+	"github.com/sftseq/sftseq/internal/recent"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// keyedChunk is the length of a chunk and the key of its exports.
+type keyedChunk struct {
+	length int
+	key    *chunkKey // nil until it is computed
+}
+
+// version is a document that was cut lately. An edited document keeps the chunks of its last version
+// outside the edit, so that only tokens near the edit are cut and hashed again.
+type version = recent.Sequence[[]keyedChunk]
+
+// keyedChunkBytes is the memory of a chunk's length, pointer and key.
+const keyedChunkBytes = 16 + 48
+
+// cutKeyed cuts the sequences of examples, like [Engine.cut], into chunks with their keys.
+func (r *Runner) cutKeyed(ctx context.Context, examples []seq.Example, sequences int) [][]docChunk {
+	out := make([][]docChunk, len(examples)*sequences)
+	versions := make([]*version, len(out))
+	var missing []*docChunk
+	for i := range out {
+		x := examples[i/sequences]
+		tokens := x.A
+		if i%sequences == 1 {
+			tokens = x.B
+		}
+		var chunks []keyedChunk
+		cutter := *r.engine.cutter
+		if len(tokens) < recent.MinTokens {
+			chunks = appendCut(nil, &cutter, tokens)
+		} else {
+			v, prefix, suffix := r.cache.versions.Take(tokens)
+			if v == nil {
+				v = new(version)
+			}
+			recut(v, &cutter, tokens, prefix, suffix)
+			versions[i], chunks = v, v.Value
+		}
+		out[i] = make([]docChunk, len(chunks))
+		for n, x := range chunks {
+			out[i][n] = docChunk{tokens: tokens[:x.length], tower: uint32(i % sequences), key: x.key}
+			if x.key == nil {
+				missing = append(missing, &out[i][n])
+			}
+			tokens = tokens[x.length:]
+		}
+	}
+	InParallel(r.threads(ctx, 1), len(missing), func(_, i int) {
+		key := keyOf(missing[i].tokens, r.engine.Config.VocabSize)
+		missing[i].key = &key
+	})
+	for i, v := range versions {
+		if v == nil {
+			continue
+		}
+		for n := range v.Value {
+			v.Value[n].key = out[i][n].key
+		}
+		r.cache.versions.Put(v, keyedChunkBytes*int64(cap(v.Value)))
+	}
+	return out
+}
+
+// appendCut cuts tokens, which begin a chunk, to the end of the document.
+func appendCut(to []keyedChunk, cutter *chunk.Cutter, tokens []int32) []keyedChunk {
+	for _, n := range cutter.Lengths(tokens) {
+		to = append(to, keyedChunk{length: n})
+	}
+	return to
+}
+
+// recut changes a version to tokens, which share a prefix and a suffix with its own. It keeps the
+// chunks in the prefix, and those in the suffix from the first cut that both share. It does not keep
+// the last chunk by the prefix, because the document's end, not a cut, may have ended it.
+func recut(v *version, cutter *chunk.Cutter, tokens []int32, prefix, suffix int) {
+	old, oldTokens := v.Value, len(v.Tokens)
+	kept, at := 0, 0
+	for kept < len(old)-1 && at+old[kept].length <= prefix {
+		at += old[kept].length
+		kept++
+	}
+	chunks := slices.Clone(old[:kept])
+	next, nextAt := kept, at+len(tokens)-oldTokens // the next old chunk and its place in tokens
+	cutter.Reset()
+	for at < len(tokens) {
+		for next < len(old) && nextAt < at {
+			nextAt += old[next].length
+			next++
+		}
+		if next < len(old) && nextAt == at && at >= len(tokens)-suffix {
+			chunks = append(chunks, old[next:]...)
+			break
+		}
+		n, _ := cutter.Next(tokens[at:])
+		chunks = append(chunks, keyedChunk{length: n})
+		at += n
+	}
+	v.Tokens = slices.Replace(v.Tokens, prefix, oldTokens-suffix, tokens[prefix:len(tokens)-suffix]...)
+	v.Value = chunks
+}
