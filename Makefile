@@ -99,7 +99,7 @@ kills:
 # scratch, on the CPU, on Vulkan and through the server. The ordinary tests make 160 edits.
 EDITS ?= 10000
 edits:
-	$(GO) test ./sft -count 1 -timeout 0 -v -run '^TestChunkEdits' -edits $(EDITS)
+	$(GO) test ./sft -count 1 -timeout 0 -v -run 'Edits$$' -edits $(EDITS)
 	$(GO) test ./internal/serve -count 1 -timeout 0 -v -run '^TestEditChunks' -edits $(EDITS)
 
 lint: asm-check

@@ -1,25 +1,28 @@
 package sft
 
-// CacheExports makes a scorer keep the exported rows of chunks, up to limit bytes. Later calls then
-// compute only chunks that differ, and results have the same bits. It reports whether the scorer has
-// a chunked model. No call may be running.
-func (s *Scorer) CacheExports(limit int64) bool {
-	var cached []*Scorer
-	for _, member := range append([]*Scorer{s}, s.others...) {
-		if member.runner != nil && member.Config().Chunks != nil {
-			cached = append(cached, member)
+// CacheDocuments makes a scorer keep what it has computed of recent sequences, up to limit bytes: of
+// chunked models the exported rows of chunks, and of linear models the n-grams. Later calls with an
+// edited sequence then compute little else than the edit, and results have the same bits. It
+// reports whether a model is chunked. No call may be running.
+func (s *Scorer) CacheDocuments(limit int64) (chunked bool) {
+	members := s.members()
+	each := limit / int64(len(members))
+	for _, member := range members {
+		switch {
+		case member.linear != nil:
+			member.linear.cache(each)
+		case member.Config().Chunks != nil:
+			member.runner.CacheExports(each)
+			chunked = true
 		}
 	}
-	for _, member := range cached {
-		member.runner.CacheExports(limit / int64(len(cached)))
-	}
-	return cached != nil
+	return chunked
 }
 
-// ChunkCounts returns the number of chunks that were computed since [Scorer.CacheExports], and of
+// ChunkCounts returns the number of chunks that were computed since [Scorer.CacheDocuments], and of
 // chunks whose exports were in the cache.
 func (s *Scorer) ChunkCounts() (computed, reused int64) {
-	for _, member := range append([]*Scorer{s}, s.others...) {
+	for _, member := range s.members() {
 		if member.runner != nil {
 			c, r := member.runner.ChunkCounts()
 			computed, reused = computed+c, reused+r

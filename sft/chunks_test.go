@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/recent"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -123,7 +124,7 @@ func testChunkEdits(t *testing.T, devices ...tensor.Device) {
 	scorers := map[int64]*sft.Scorer{all: modeltest.NewScorerOf(t, m, devices[0]),
 		some: modeltest.NewScorerOf(t, m, devices[len(devices)-1])}
 	for limit, s := range scorers {
-		s.CacheExports(limit)
+		s.CacheDocuments(limit)
 	}
 	random := rand.New(rand.NewPCG(2, 6))
 	tokens := func(n int) (out []int32) {
@@ -165,13 +166,45 @@ func testChunkEdits(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
+// TestFusedEdits is like TestChunkEdits for a fusion of a chunked model with embeddings of n-grams
+// and of a linear model.
+func TestFusedEdits(t *testing.T) {
+	models, fusion := fusionOf(t, 1<<20)
+	edited := must.Get(sft.NewFusion(models, fusion, cpu.New(2)))(t)
+	scratch := must.Get(sft.NewFusion(models, fusion, cpu.New(2)))(t)
+	edited.CacheDocuments(1 << 26)
+	random := rand.New(rand.NewPCG(2, 7))
+	tokens := func(n, below int) (out []int32) {
+		for range n {
+			out = append(out, 1+random.Int32N(int32(below)-1))
+		}
+		return out
+	}
+	var document []int32
+	for edit := range max(20, *edits/10) {
+		if edit%10 == 0 {
+			document = tokens(recent.MinTokens+random.IntN(20_000), 4) // other tokens come and go with edits
+		}
+		from := random.IntN(len(document))
+		if at := slices.IndexFunc(document, func(t int32) bool { return t > 3 }); edit%2 == 1 && at >= 0 {
+			from = at
+		}
+		to := min(len(document), from+random.IntN(50))
+		document = slices.Replace(slices.Clone(document), from, to, tokens(1+random.IntN(5), edited.Config().VocabSize)...)
+		want := must.Get(scratch.Classify(t.Context(), document))(t)
+		if got := must.Get(edited.Classify(t.Context(), document))(t); !slices.Equal(got.Logits, want.Logits) {
+			t.Fatalf("logits %v after an edit, %v from scratch", got.Logits, want.Logits)
+		}
+	}
+}
+
 // TestChunkCacheShared checks that documents share the exports of equal chunks, and that both
 // sequences of a pair do.
 func TestChunkCacheShared(t *testing.T) {
 	c := configtest.ChunkConfigs()["pairs"]
 	m := modeltest.RandomModel(c, 3)
 	s := modeltest.NewTestScorer(t, m)
-	s.CacheExports(1 << 20)
+	s.CacheDocuments(1 << 20)
 	e := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 2000)[0]
 	want := modeltest.Score(t, modeltest.NewTestScorer(t, m), []seq.Example{{A: e.A, B: e.A}})[0]
 	modeltest.Score(t, s, []seq.Example{e})
@@ -190,7 +223,7 @@ func TestChunkCacheShared(t *testing.T) {
 // TestNoChunkedExamples checks that a call without examples returns no outputs.
 func TestNoChunkedExamples(t *testing.T) {
 	s := modeltest.NewTestScorer(t, modeltest.RandomModel(configtest.ChunkConfigs()["pairs"], 3))
-	s.CacheExports(1 << 20)
+	s.CacheDocuments(1 << 20)
 	if out := modeltest.Score(t, s, nil); len(out) != 0 {
 		t.Errorf("found %d outputs", len(out))
 	}
@@ -232,13 +265,13 @@ func TestChunkCancelled(t *testing.T) {
 	remaining := &atomic.Int64{}
 	remaining.Store(4)
 	s := modeltest.NewScorerOf(t, m, cancelling{cpu.New(1), remaining, cancel})
-	s.CacheExports(1 << 24)
+	s.CacheDocuments(1 << 24)
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 40_000)
 	must.FailWith(t, context.Canceled)(s.Examples(ctx, examples))
 	first, _ := s.ChunkCounts()
 	got := modeltest.Score(t, s, examples)
 	uninterrupted := modeltest.NewTestScorer(t, m)
-	uninterrupted.CacheExports(1 << 24)
+	uninterrupted.CacheDocuments(1 << 24)
 	want := modeltest.Score(t, uninterrupted, examples)
 	all, _ := s.ChunkCounts()
 	if distinct, _ := uninterrupted.ChunkCounts(); first == 0 || first == distinct || all != distinct {
@@ -275,7 +308,7 @@ func TestChunkAdmission(t *testing.T) {
 	c := configtest.ChunkConfigs()["content"]
 	device := configtest.Card{Device: cpu.New(1), Limit: 8 << 20}
 	s := modeltest.NewScorerOf(t, modeltest.RandomModel(c, 3), device)
-	s.CacheExports(1 << 20)
+	s.CacheDocuments(1 << 20)
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 400_000)
 	must.Fail(t, "the document encoder, whose tokens are the exported rows of chunks: 8 MiB of memory allowed")(
 		s.Examples(t.Context(), examples))

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	linearmodel "github.com/sftseq/sftseq/internal/linear"
+	"github.com/sftseq/sftseq/internal/recent"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
@@ -72,6 +73,7 @@ type linearScorer struct {
 	config     *Config
 	model      *linearmodel.Model
 	predictors sync.Pool
+	documents  *recent.List[*linearmodel.Document] // nil without a cache
 }
 
 func newLinearScorer(m *Model) *Scorer {
@@ -158,7 +160,24 @@ func (s *linearScorer) scoreOne(p *linearmodel.Predictor, e *seq.Example, i int)
 	if err := s.config.CheckExample(*e); err != nil {
 		return out, fmt.Errorf("example %d: %w", i, err)
 	}
-	return s.outputOf(p.Logits(e)), nil
+	if s.documents == nil || len(e.A) < max(recent.MinTokens, s.model.Features()/8) { // a count per feature costs more
+		return s.outputOf(p.Logits(e)), nil
+	}
+	d, prefix, suffix := s.documents.Take(e.A)
+	if d == nil {
+		d = &recent.Sequence[*linearmodel.Document]{Value: s.model.NewDocument()}
+	}
+	out = s.outputOf(p.Edit(d.Value, d.Tokens, e.A, prefix, suffix))
+	d.Tokens = slices.Replace(d.Tokens, prefix, len(d.Tokens)-suffix, e.A[prefix:len(e.A)-suffix]...)
+	s.documents.Put(d, s.model.DocumentBytes())
+	return out, nil
+}
+
+// cache keeps the n-grams of recent documents, up to limit bytes.
+func (s *linearScorer) cache(limit int64) {
+	if s.config.Sequences() == 1 && s.model.DocumentBytes() < limit/2 {
+		s.documents = recent.NewList[*linearmodel.Document](limit)
+	}
 }
 
 // outputOf returns the output with these logits.

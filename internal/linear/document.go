@@ -1,47 +1,40 @@
 package linear
 
-// Document is a row that is edited. After n-grams are added and removed, its logits have the same
-// bits as the logits of the whole row. It is not safe for concurrent use.
+// Document is a row of one sequence that is edited. Its logits have the same bits as those of the
+// whole row. It is not safe for concurrent use.
 type Document struct {
-	model  *Model
-	counts map[uint32]uint32 // number of n-grams per feature
+	counts []uint32 // number of n-grams per feature
 	sums   []sum
-	logits []float64
 }
 
-// NewDocument returns a row without n-grams.
+// NewDocument returns a row without tokens. The model must not compare pairs.
 func (m *Model) NewDocument() *Document {
-	return &Document{m, map[uint32]uint32{}, make([]sum, len(m.bias)), make([]float64, m.Config.Outputs())}
+	return &Document{make([]uint32, m.Features()), make([]sum, len(m.bias))}
 }
 
-// Add adds n-grams by their hashes (see ngram.Extractor).
-func (d *Document) Add(hashes []uint64) {
-	for _, h := range hashes {
-		f, ok := d.model.vocabulary.Feature(h)
-		if !ok {
-			continue
-		}
-		if d.counts[f]++; d.counts[f] == 1 {
-			d.model.add(d.sums, f, 1)
+// sumBytes is the memory of a column's sums.
+const sumBytes = 16
+
+// DocumentBytes returns the memory of a document.
+func (m *Model) DocumentBytes() int64 { return 4*int64(m.Features()) + sumBytes*int64(len(m.bias)) }
+
+// Edit changes the tokens of a document from old to tokens, which share this many at the start and
+// at the end, and returns the logits like [Predictor.Logits].
+func (p *Predictor) Edit(d *Document, old, tokens []int32, prefix, suffix int) []float64 {
+	before, after := p.model.Config.NGrams.Margins(tokens[:prefix], tokens[len(tokens)-suffix:])
+	for _, h := range p.extractor.Hashes(tokens[prefix-before:len(tokens)-suffix+after], nil) {
+		if f, ok := p.model.vocabulary.Feature(h); ok {
+			if d.counts[f]++; d.counts[f] == 1 {
+				p.model.add(d.sums, f, 1)
+			}
 		}
 	}
-}
-
-// Remove removes n-grams that were added before.
-func (d *Document) Remove(hashes []uint64) {
-	for _, h := range hashes {
-		f, ok := d.model.vocabulary.Feature(h)
-		if !ok {
-			continue
+	for _, h := range p.extractor.Hashes(old[prefix-before:len(old)-suffix+after], nil) {
+		if f, ok := p.model.vocabulary.Feature(h); ok {
+			if d.counts[f]--; d.counts[f] == 0 {
+				p.model.add(d.sums, f, -1)
+			}
 		}
-		if n := d.counts[f]; n > 1 {
-			d.counts[f] = n - 1
-			continue
-		}
-		delete(d.counts, f)
-		d.model.add(d.sums, f, -1)
 	}
+	return p.model.logits(d.sums, p.logits)
 }
-
-// Logits returns the logits like [Predictor.Logits]. The next call overwrites the result.
-func (d *Document) Logits() []float64 { return d.model.logits(d.sums, d.logits) }

@@ -19,7 +19,7 @@
 //
 // Ratios are rounded to multiples of 2⁻¹⁰ and products w_cj·r_cj to multiples of 2⁻²⁰. Both sums
 // are then sums of integers: they do not depend on the order, and an edit of a row adds and
-// subtracts exactly (see [Document]).
+// subtracts exactly (see [Predictor.Edit]).
 //
 // The validation split selects the epoch, the learning rate (with few rows) and a factor of all
 // logits, which is part of w and b (see [Choice]).

@@ -55,7 +55,7 @@ func (s *Server) newServed(m *Model) *served {
 	c := m.Scorer.Config()
 	x := &served{Model: batching.Model{Scorer: m.Scorer, Release: m.Release}, loaded: m, task: m.Task, config: c,
 		parser: requests.NewParser(c, m.Dir, "", 1, 2)}
-	x.chunked = m.Scorer.CacheExports(s.options.MaxMemory / exportCacheDivisor)
+	x.chunked = m.Scorer.CacheDocuments(s.options.MaxMemory / exportCacheDivisor)
 	x.parser.RecordOffsets = m.Task.HasPositions()
 	x.Lost = func(err error) error { return s.deviceLost(x, err) }
 	return x
