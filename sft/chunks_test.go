@@ -3,6 +3,7 @@ package sft_test
 import (
 	"context"
 	"flag"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -43,6 +44,62 @@ func TestChunkLogits(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestChunkExplanations compares the weights of tokens with the float64 reference, checks that each
+// chunk's weights agree with them, and that an explanation changes no bit of the output.
+func TestChunkExplanations(t *testing.T) {
+	configs := configtest.ChunkConfigs()
+	configtest.OnEveryDevice(t, slices.Sorted(maps.Keys(configs)), func(t *testing.T, name string, device tensor.Device) {
+		c := configs[name]
+		m := modeltest.RandomModel(c, 3)
+		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 1, 3, 16, 33, 200, 130)
+		r, s := modeltest.NewReference(m), modeltest.NewScorerOf(t, m, device)
+		s.CacheDocuments(1 << 20)
+		plain := modeltest.Score(t, s, examples)
+		for i, out := range modeltest.Explain(t, s, examples) {
+			if !slices.Equal(out.Logits, plain[i].Logits) {
+				t.Errorf("example %d: logits %v with explanation, %v without", i, out.Logits, plain[i].Logits)
+			}
+			_, want := r.Example(examples[i])
+			for at, e := range out.Explanations {
+				if worst := modeltest.CompareExplanation(t, e, want[at]); !(worst <= 1e-5) {
+					t.Errorf("example %d: off by %.1e", i, worst)
+				}
+				modeltest.CheckSums(t, c, e)
+				checkChunks(t, e, c.Chunks.Exports)
+			}
+		}
+	})
+}
+
+// checkChunks checks that the chunks of an explanation cover the sequence, and that the weights of
+// their tokens are a part of the pooling.
+func checkChunks(t *testing.T, e sft.Explanation, exports int) {
+	t.Helper()
+	end := int32(0)
+	for _, x := range e.Chunks {
+		if x.Start != end || x.End <= x.Start {
+			t.Fatalf("a chunk from %d to %d follows one that ends at %d", x.Start, x.End, end)
+		}
+		end = x.End
+		sum, mixed := 0.0, 0.0
+		for _, w := range e.Pooling[x.Start:x.End] {
+			sum += float64(w)
+		}
+		for i, p := range x.Positions {
+			mixed += float64(x.Weights[i])
+			if p < x.Start || p >= x.End || i > 0 && p <= x.Positions[i-1] || !(x.Weights[i] <= e.Pooling[p]+1e-6) {
+				t.Fatalf("positions %v with weights %v in the chunk from %d to %d", x.Positions, x.Weights, x.Start, x.End)
+			}
+		}
+		if n := len(x.Positions); n == 0 || n > 2*exports || math.Abs(sum-float64(x.Weight)) > 1e-5 || mixed > sum+1e-5 {
+			t.Errorf("%d tokens with weight %v in a chunk of weight %v; its pooling is %v", n, mixed, x.Weight, sum)
+		}
+	}
+	if int(end) != len(e.Pooling) {
+		t.Errorf("the chunks end at %d of %d tokens", end, len(e.Pooling))
+	}
 }
 
 // TestChunkLogitsAlone checks that the logits of a document have the same bits alone, in a batch and
@@ -99,9 +156,7 @@ func TestChunkRefusals(t *testing.T) {
 	c := configtest.ChunkConfigs()["content"]
 	s := modeltest.NewScorerOf(t, modeltest.RandomModel(c, 3), cpu.New(1))
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 90)
-	must.Fail(t, "a chunked model has no explanations")(s.Explain(t.Context(), examples))
-	must.FailWith(t, s.CanExplain())(s.Explain(t.Context(), examples))
-	must.Fail(t, "a chunked model has no explanations")(s.HiddenStates(t.Context(), examples))
+	must.Fail(t, "a chunked model has no hidden states")(s.HiddenStates(t.Context(), examples))
 }
 
 // edits is the number of edits of TestChunkEdits (make edits).

@@ -33,8 +33,24 @@ type Explanation struct {
 	// [L], adding up to 1. For max pooling, where u_c = max_j x̂_jc, it is the token's part of the
 	// duplets with the maximum, averaged over the channels c. It is nil for tagging, whose head
 	// reads each token's row.
-	Pooling []float32          `json:"pooling,omitempty"`
-	Linear  *LinearExplanation `json:"linear,omitempty"` // nil without a linear model
+	Pooling []float32 `json:"pooling,omitempty"`
+	// Chunks explains a chunked model, which has no explanation of its layers. The pooling then has
+	// the weight of each token by way of the exported rows: with a_r the weight of row r in u, and
+	// b_ri the weight of token i in row r,
+	//
+	//	pooling_i = Σ_r a_r·b_ri
+	Chunks []ChunkExplanation `json:"chunks,omitempty"`
+	Linear *LinearExplanation `json:"linear,omitempty"` // nil without a linear model
+}
+
+// ChunkExplanation reports which tokens of a chunk the document encoder read in rows of their own.
+type ChunkExplanation struct {
+	Start  int32   `json:"start"`  // first token
+	End    int32   `json:"end"`    // token after the last
+	Weight float32 `json:"weight"` // Σ a_r over the chunk's rows
+	// Positions holds the tokens that the mixed rows of the chunk consist of, in ascending order.
+	Positions []int32   `json:"positions"`
+	Weights   []float32 `json:"weights"` // Σ a_r·b_ri over the mixed rows
 }
 
 // LinearExplanation lists the n-grams that contribute most to a linear model's output. For classes
@@ -148,6 +164,13 @@ func (e *Explanation) widen(w seq.Window, n int) {
 			l.Positions[i] = int32(w.Position(int(p), n))
 		}
 	}
+	for i := range e.Chunks {
+		x := &e.Chunks[i]
+		x.Start, x.End = int32(w.Position(int(x.Start), n)), int32(w.Position(int(x.End)-1, n)+1)
+		for j, p := range x.Positions {
+			x.Positions[j] = int32(w.Position(int(p), n))
+		}
+	}
 	if e.Pooling == nil {
 		return
 	}
@@ -159,15 +182,10 @@ func (e *Explanation) widen(w seq.Window, n int) {
 }
 
 // CanExplain returns an error if the scorer cannot explain: an ensemble of models whose logits are
-// not summed, or a chunked model.
+// not summed.
 func (s *Scorer) CanExplain() error {
 	if s.others != nil && s.fusion == nil {
 		return ErrEnsemble
-	}
-	for _, member := range append([]*Scorer{s}, s.others...) {
-		if member.Config().Chunks != nil {
-			return model.ErrNoExplanations
-		}
 	}
 	return nil
 }
@@ -177,7 +195,8 @@ func (s *Scorer) explainLayers(ctx context.Context, examples []seq.Example, out 
 	explained, err := s.score(ctx, examples, model.ExplainMode)
 	for i, o := range explained {
 		for n, e := range o.Explanations {
-			out[i].Explanations[n].Layers, out[i].Explanations[n].Pooling = e.Layers, e.Pooling
+			x := &out[i].Explanations[n]
+			x.Layers, x.Pooling, x.Chunks = e.Layers, e.Pooling, e.Chunks
 		}
 	}
 	return err
@@ -188,7 +207,12 @@ func (s *Scorer) explainLayers(ctx context.Context, examples []seq.Example, out 
 func (s *Scorer) ExplanationNumbers(tokens int) (n int) {
 	if l := s.layeredRunner(); l != nil {
 		c := l.Config()
-		n += tokens + 3*min(tokens, 2*c.NumSampledTokens)*c.NumLayers
+		n += tokens
+		if x := c.Chunks; x != nil {
+			n += (tokens/(x.Average/4) + 1) * (3 + 4*x.Exports) // no chunk but the last is shorter than Average/4
+		} else {
+			n += 3 * min(tokens, 2*c.NumSampledTokens) * c.NumLayers
+		}
 	}
 	if s.linear != nil || s.fusion != nil {
 		n += 2 * linearmodel.MaxExplained * (1 + 2*linearmodel.MaxPlaces)
@@ -201,6 +225,22 @@ func explanationOf(x model.ExplainedSequence) Explanation {
 	e := Explanation{Pooling: x.Pooling}
 	for _, sampled := range x.Layers {
 		e.Layers = append(e.Layers, explainLayer(sampled))
+	}
+	for _, c := range x.Chunks {
+		e.Chunks = append(e.Chunks, explainChunk(c))
+	}
+	return e
+}
+
+func explainChunk(x model.ExplainedChunk) ChunkExplanation {
+	e := ChunkExplanation{Start: x.Start, End: x.End, Weight: float32(x.Weight), Positions: []int32{}, Weights: []float32{}}
+	slices.SortStableFunc(x.Tokens, func(a, b model.SampledToken) int { return cmp.Compare(a.Position, b.Position) })
+	for i, weight := 0, 0.0; i < len(x.Tokens); i++ {
+		weight += x.Tokens[i].Weight
+		if i+1 == len(x.Tokens) || x.Tokens[i+1].Position != x.Tokens[i].Position {
+			e.Positions, e.Weights = append(e.Positions, x.Tokens[i].Position), append(e.Weights, float32(weight))
+			weight = 0
+		}
 	}
 	return e
 }

@@ -105,6 +105,9 @@ func (s *Scorer) layeredRunner() *model.Runner {
 	return nil
 }
 
+// HasLayers reports whether one of the scorer's models is not linear.
+func (s *Scorer) HasLayers() bool { return s.layeredRunner() != nil }
+
 // Reserve makes a CPU device leave n cores to the rest of the program. The device keeps at least
 // one.
 func (s *Scorer) Reserve(n int) {

@@ -37,6 +37,8 @@ More: docs/eval.md, docs/cluster.md`,
 				&cli.StringFlag{Name: "errors",
 					Usage:     "write misclassified rows to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow",
 					TakesFile: true},
+				&cli.IntFlag{Name: "evidence",
+					Usage: "measure on `N` rows whether predictions depend on the tokens with the largest weights"},
 				&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}, csvSafeFlag()),
 			advancedGroup(outputGroup,
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"},
@@ -71,6 +73,9 @@ func eval(c *cli.Context) error {
 	if c.IsSet(csvSafe) && c.String("errors") == "" {
 		return usage(c, "--%s needs --errors FILE with the table to write", csvSafe)
 	}
+	if c.IsSet("evidence") && c.Int("evidence") < 1 {
+		return badFlag(c, "evidence", "a number of rows from 1")
+	}
 	single := ""
 	if c.IsSet("queries") && c.Int("queries") > 0 { // ranking uses the embeddings of a single model
 		single = "--queries"
@@ -81,6 +86,9 @@ func eval(c *cli.Context) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.IsSet("evidence") {
+		return evalEvidence(c, m)
 	}
 	evaluator := task.Of(m.Config).Evaluator()
 	if evaluator == nil {

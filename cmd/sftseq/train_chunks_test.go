@@ -36,8 +36,16 @@ func TestTrainChunks(t *testing.T) {
 	const row = `{"id":"x","text":"a good film of this time, and a moving story with wonderful people in it"}`
 	contains(t, done(t, row, "predict", "--model", member), `"label":`)
 	contains(t, done(t, row, "embed", "--model", member), `"embedding":`)
-	refuse(t, exitError, "a chunked model has no explanations or hidden states of its tokens", row,
-		"predict", "--model", member, "--explain")
+	contains(t, done(t, row, "predict", "--model", member, "--explain"), `"chunks":[{"start":0,"end":`, `"pooling":[`)
+	evidence := []string{"eval", "--model", out, "--data", data, "--evidence", "10"}
+	contains(t, done(t, "", evidence...), "same class from a tenth of tokens", "(p = ")
+	contains(t, done(t, "", append(evidence, "--json")...), `"rows": 10`)
+	refuse(t, exitError, "found a linear model, whose tokens have no weights", "", "eval", "--data", data, "--evidence",
+		"20", "--model", filepath.Join(out, "linear"))
+	refuseAll(t, exitUsage, evidence, []refusal{
+		{"--evidence 0: expected a number of rows from 1", []string{"--evidence", "0"}},
+		{"--evidence prints no other metrics: expected it without", []string{"--errors", "wrong.csv"}},
+	})
 	for _, format := range []string{"onnx", "pytorch"} {
 		refuse(t, exitError, "ONNX and PyTorch do not support chunked models", "", "export", format, "--model", member,
 			"--output", at(format))

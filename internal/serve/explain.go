@@ -47,6 +47,13 @@ func shift(outputs []sft.Output, cuts []windowPart) {
 					l.Positions[n] += int32(cuts[i].start)
 				}
 			}
+			for n := range e.Chunks {
+				x := &e.Chunks[n]
+				x.Start, x.End = x.Start+int32(cuts[i].start), x.End+int32(cuts[i].start)
+				for p := range x.Positions {
+					x.Positions[p] += int32(cuts[i].start)
+				}
+			}
 			if e.Linear != nil {
 				shiftPositions(e.Linear.NGrams, int32(cuts[i].start))
 			}

@@ -56,7 +56,7 @@ func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) 
 		}
 		rows = append(rows, exports...)
 	}
-	return join(examples, sequences, chunks, rows), nil
+	return join(examples, sequences, chunks, rows, nil), nil
 }
 
 // chunkRuns divides chunks into runs. A run ends with the chunk that reaches MicroBatchTokens tokens.

@@ -23,7 +23,8 @@ type docChunk struct {
 // document is an example whose sequences are the exported rows of their chunks.
 type document struct {
 	example seq.Example
-	rows    [2][]float32 // rows of the first and the second sequence, row-major
+	rows    [2][]float32     // rows of the first and the second sequence, row-major
+	sources [2][]chunkSource // in ExplainMode
 }
 
 // chunkConfig returns the rule for cuts of a chunked model.
@@ -80,6 +81,7 @@ func (p *packed) packDocuments(c *config.Config, sequences int, documents []docu
 		for side := range sequences {
 			p.add(c, nil, len(x.rows[side])/c.HiddenSize, x.example.Index, uint32(side), d)
 			p.features = append(p.features, x.rows[side]...)
+			p.sources = append(p.sources, x.sources[side])
 		}
 		p.losses = append(p.losses, len(p.label))
 	}
@@ -88,32 +90,42 @@ func (p *packed) packDocuments(c *config.Config, sequences int, documents []docu
 
 // exports computes chunks and returns the exported rows of each, row-major.
 func (l *Slot) exports(ctx context.Context, chunks []docChunk, d Drawing) ([][]float32, error) {
-	l.batch.packChunks(l.engine.Config, chunks, d)
-	p, err := l.upload(d)
+	p, err := l.runExports(ctx, chunks, d)
 	if err != nil {
-		return nil, err
-	}
-	if err := p.Run(ctx, l.Memory, 0, p.forwardSegments()); err != nil {
 		return nil, err
 	}
 	return p.exports.read(&l.batch, l.Memory[tensor.Arena])
 }
 
+// runExports computes chunks and returns the pass.
+func (l *Slot) runExports(ctx context.Context, chunks []docChunk, d Drawing) (*preparedPass, error) {
+	l.batch.packChunks(l.engine.Config, chunks, d)
+	p, err := l.upload(d)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.Run(ctx, l.Memory, 0, p.forwardSegments())
+}
+
 // join returns the documents of examples with this number of sequences. chunks has the chunks of each
-// sequence, and rows the exported rows of each chunk.
-func join(examples []seq.Example, sequences int, chunks [][]docChunk, rows [][]float32) []document {
+// sequence, rows the exported rows of each chunk, and sources their tokens, or nil.
+func join(examples []seq.Example, sequences int, chunks [][]docChunk, rows [][]float32,
+	sources []chunkSource) []document {
 	out := make([]document, len(examples))
 	for i := range chunks {
 		x, n := &out[i/sequences], len(chunks[i])
 		x.example = examples[i/sequences]
 		x.rows[i%sequences] = slices.Concat(rows[:n]...)
 		rows = rows[n:]
+		if sources != nil {
+			x.sources[i%sequences], sources = sources[:n], sources[n:]
+		}
 	}
 	return out
 }
 
-// ErrNoExplanations is the error for modes that chunked models do not have.
-var ErrNoExplanations = errors.New("a chunked model has no explanations or hidden states of its tokens")
+// errNoHiddenStates is the error for a mode that chunked models do not have.
+var errNoHiddenStates = errors.New("a chunked model has no hidden states of its tokens")
 
 // forEachBatch packs examples of this number of sequences into passes of a mode and calls f for
 // each with its own slot, whose batch is packed, the index of its first example and the number of
@@ -128,11 +140,14 @@ func (r *Runner) forEachBatch(ctx context.Context, examples []seq.Example, seque
 				return f(ctx, l, at, n)
 			})
 	}
-	if d.Mode != InferMode && d.Mode != LossMode {
-		return ErrNoExplanations
-	}
 	local, kind := d, PassKind{documentStage, d.Mode}
-	local.Mode = InferMode
+	switch d.Mode {
+	case InferMode, ExplainMode:
+	case LossMode:
+		local.Mode = InferMode
+	default:
+		return errNoHiddenStates
+	}
 	chunks := r.cut(ctx, examples, sequences, local)
 	planned := plannedDocuments(c, sequences, chunks)
 	// Both stages are planned before a slot has memory, and documents are admitted before the
@@ -141,11 +156,18 @@ func (r *Runner) forEachBatch(ctx context.Context, examples []seq.Example, seque
 	if err := r.admit(r.limits(kind), kind, planned); err != nil {
 		return fmt.Errorf("the document encoder, whose tokens are the exported rows of chunks: %w", err)
 	}
-	rows, err := r.exportRows(ctx, slices.Concat(chunks...), local)
+	var rows [][]float32
+	var sources []chunkSource
+	var err error
+	if all := slices.Concat(chunks...); local.Mode == ExplainMode {
+		rows, sources, err = r.exportSources(ctx, all, local)
+	} else {
+		rows, err = r.exportRows(ctx, all, local)
+	}
 	if err != nil {
 		return err
 	}
-	documents := join(examples, sequences, chunks, rows)
+	documents := join(examples, sequences, chunks, rows, sources)
 	return r.forEachPass(ctx, documentStage, d.Mode, planned,
 		func(ctx context.Context, l *Slot, at, n int) error {
 			l.batch.packDocuments(c, sequences, documents[at:at+n], d)

@@ -10,8 +10,10 @@ import (
 
 // explained holds the additional tensors of a pass in ExplainMode.
 type explained struct {
-	heads    int
-	share    *tensor.Tensor // [B, d] input: 1/(h·L) in all channels of a sequence
+	heads int
+	// share is an input [B, d], 1/(h·L) in all channels of a sequence; nil in the stages of a chunked
+	// model, whose layers are not explained.
+	share    *tensor.Tensor
 	gradient *tensor.Tensor // [T, d]: the share of each token's sequence
 	layers   []explainedLayer
 	pooling  weigher // nil if the head reads each token
@@ -33,6 +35,9 @@ type explainedLayer struct {
 
 // explain records the tensors that the explanation of every layer needs.
 func (m *emitter) explain() *explained {
+	if m.shape.stage != wholeModel {
+		return &explained{}
+	}
 	d := m.config.HiddenSize
 	x := &explained{heads: m.config.NumHeads, gradient: m.tokens("explain.gradient", d),
 		share: m.Input("explain.share", tensor.Sequences, m.shape.Sequences, d)}
@@ -65,6 +70,9 @@ func (x *explained) pool(m *emitter, p weigher) {
 
 // upload writes the share 1/(h·L) of each sequence of a batch.
 func (x *explained) upload(b *packed, inputs tensor.Memory) error {
+	if x.share == nil {
+		return nil
+	}
 	d := x.share.Width()
 	share := make([]float32, 0, len(b.example)*d)
 	for i := range b.example {
@@ -83,8 +91,13 @@ func (x *explained) read(b *packed, arena tensor.Memory) ([]ExplainedSequence, e
 			return nil, err
 		}
 		for i := range out {
-			out[i].Pooling = weights[b.offset[i]:b.offset[i+1]]
+			if out[i].Pooling = weights[b.offset[i]:b.offset[i+1]]; b.stage == documentStage {
+				out[i] = explainDocument(out[i].Pooling, b.sources[i])
+			}
 		}
+	}
+	if x.share == nil {
+		return out, nil
 	}
 	n := int(b.counts.Sampled)
 	top, partner, count := make([]int32, n), make([]int32, n), make([]int32, len(out))
@@ -128,8 +141,10 @@ type SampledToken struct {
 }
 
 // ExplainedSequence lists the tokens that each layer sampled, and the weight of each token in the
-// vector that the head reads. Pooling is nil if the head reads each token.
+// vector that the head reads. Pooling is nil if the head reads each token. A chunked model has
+// chunks instead of layers.
 type ExplainedSequence struct {
 	Layers  [][]SampledToken
 	Pooling []float32
+	Chunks  []ExplainedChunk
 }

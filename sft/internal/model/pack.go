@@ -67,9 +67,10 @@ type packed struct {
 	// target holds, per example with a loss, the standardised numbers of a regression, or 1 for
 	// each positive label.
 	target              []float32
-	losses              []int   // index of the first loss of each example, and the number of losses
-	targetRow, targetOf []int32 // rows and ids of tokens to predict: see recordedPass
-	fills               bool    // the targets are the mask tokens of the input
+	losses              []int           // index of the first loss of each example, and the number of losses
+	targetRow, targetOf []int32         // rows and ids of tokens to predict: see recordedPass
+	fills               bool            // the targets are the mask tokens of the input
+	sources             [][]chunkSource // one per sequence, in the document stage and in ExplainMode
 }
 
 // reset empties a batch, keeps its memory and begins a batch of a stage.
@@ -82,6 +83,7 @@ func (p *packed) reset(s stage, d Drawing) {
 		offset: first(p.offset), sampleOffset: first(p.sampleOffset), poolOffset: first(p.poolOffset),
 		example: p.example[:0], tower: p.tower[:0], label: p.label[:0], target: p.target[:0],
 		losses: append(p.losses[:0], 0), targetRow: p.targetRow[:0], targetOf: p.targetOf[:0],
+		sources: p.sources[:0],
 	}
 	p.ngrams.features = p.ngrams.features[:0]
 	p.edges.first, p.edges.source, p.edges.features = p.edges.first[:0], p.edges.source[:0], p.edges.features[:0]

@@ -129,7 +129,7 @@ func newPass(c *config.Config, params *config.Parameters, shape passShape, mode 
 		if s := layer.attn.forward.DeadRows; s != nil {
 			pass.DeadRows = append(pass.DeadRows, s)
 		}
-		if pass.explained != nil && c.HasAttention() {
+		if pass.explained != nil && shape.stage == wholeModel && c.HasAttention() {
 			pass.explained.layer(layer)
 		}
 	}
@@ -157,6 +157,9 @@ func newPass(c *config.Config, params *config.Parameters, shape passShape, mode 
 func (p *recordedPass) recordExports(m *emitter, x *tensor.Tensor) (dx *tensor.Tensor) {
 	m.Segment("exports")
 	p.exports = m.exports(x)
+	if m.mode == ExplainMode {
+		p.exports.keepSources()
+	}
 	if !m.mode.backward() {
 		return nil
 	}

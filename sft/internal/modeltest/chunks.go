@@ -5,9 +5,10 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// exports returns the rows that the chunks of a document export, in the order of the chunks.
-func (r Reference) exports(tokens []int32) (rows [][]float64) {
-	row := r.row
+// exports returns the rows that the chunks of a document export, in the order of the chunks, and the
+// weights of the document's tokens in each row.
+func (r Reference) exports(tokens []int32) (rows []exportedRow) {
+	row, start := r.row, 0
 	for i, part := range r.cut(tokens) {
 		if d := r.Training; d != nil {
 			r.row = philox.Words(d.Seed, philox.Counter(uint32(i), 0, 0, philox.StreamChunk, row, 0))[0]
@@ -21,12 +22,46 @@ func (r Reference) exports(tokens []int32) (rows [][]float64) {
 			score = append(score, r.linear("export.sampler", v)[0])
 		}
 		for _, s := range r.sampleAll(r.NumLayers+1, r.Chunks.Exports, score) {
-			rows = append(rows, r.mixDuplet(x, s))
+			e := exportedRow{r.mixDuplet(x, s), map[int]float64{start + s.top: s.p}}
+			if s.partner >= 0 {
+				e.tokens[start+s.partner] = 1 - s.p
+			}
+			rows = append(rows, e)
 		}
-		pooled, _ := r.softmaxPool("export.pool", x)
-		rows = append(rows, pooled)
+		pooled, weights := r.softmaxPool("export.pool", x)
+		e := exportedRow{pooled, map[int]float64{}}
+		for t, a := range weights {
+			e.tokens[start+t] = a
+		}
+		rows = append(rows, e)
+		start += len(part)
 	}
 	return rows
+}
+
+// exportedRow is an exported row and the weights of the document's tokens in it.
+type exportedRow struct {
+	row    []float64
+	tokens map[int]float64
+}
+
+// document returns the rows after the document encoder, and a function that converts the weights of
+// these rows to weights of tokens.
+func (r Reference) document(tokens []int32) (x [][]float64, ofTokens func(rows []float64) []float64) {
+	exported := r.exports(tokens)
+	for _, e := range exported {
+		x = append(x, e.row)
+	}
+	x, _ = r.encode(x, r.Chunks.Layers, r.NumLayers)
+	return x, func(rows []float64) []float64 {
+		out := make([]float64, len(tokens))
+		for i, e := range exported {
+			for t, weight := range e.tokens {
+				out[t] += rows[i] * weight
+			}
+		}
+		return out
+	}
 }
 
 // cut returns the chunks of a document.

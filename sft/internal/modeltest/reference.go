@@ -184,18 +184,23 @@ func (r Reference) encode(x [][]float64, from, to int) (_ [][]float64, explanati
 
 func (r Reference) sequence(tokens []int32) (pooled []float64, explanation ReferenceExplanation) {
 	var x [][]float64
+	var ofTokens func([]float64) []float64
 	if r.Chunks == nil {
 		x, explanation = r.Layers(tokens)
 	} else {
-		x, explanation = r.encode(r.exports(tokens), r.Chunks.Layers, r.NumLayers)
+		x, ofTokens = r.document(tokens)
 	}
 	if r.NormPosition == "pre" {
 		x = mapRows(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
 	}
 	if r.Pooling == config.MaxPooling {
-		return r.maxPool(x, explanation)
+		pooled, explanation = r.maxPool(x, explanation)
+	} else {
+		pooled, explanation.pooling = r.softmaxPool("head.pool", x)
 	}
-	pooled, explanation.pooling = r.softmaxPool("head.pool", x)
+	if ofTokens != nil {
+		explanation.pooling = ofTokens(explanation.pooling)
+	}
 	return pooled, explanation
 }
 
