@@ -50,7 +50,8 @@ func TestChunkLogits(t *testing.T) {
 // chunk's weights agree with them, and that an explanation changes no bit of the output.
 func TestChunkExplanations(t *testing.T) {
 	configs := configtest.ChunkConfigs()
-	configtest.OnEveryDevice(t, slices.Sorted(maps.Keys(configs)), func(t *testing.T, name string, device tensor.Device) {
+	names := slices.Sorted(maps.Keys(configs))
+	configtest.OnEveryDevice(t, names, func(t *testing.T, name string, device tensor.Device) {
 		c := configs[name]
 		m := modeltest.RandomModel(c, 3)
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 1, 3, 16, 33, 200, 130)
@@ -90,10 +91,12 @@ func checkChunks(t *testing.T, e sft.Explanation, exports int) {
 		for i, p := range x.Positions {
 			mixed += float64(x.Weights[i])
 			if p < x.Start || p >= x.End || i > 0 && p <= x.Positions[i-1] || !(x.Weights[i] <= e.Pooling[p]+1e-6) {
-				t.Fatalf("positions %v with weights %v in the chunk from %d to %d", x.Positions, x.Weights, x.Start, x.End)
+				t.Fatalf("positions %v with weights %v in the chunk from %d to %d", x.Positions, x.Weights, x.Start,
+					x.End)
 			}
 		}
-		if n := len(x.Positions); n == 0 || n > 2*exports || math.Abs(sum-float64(x.Weight)) > 1e-5 || mixed > sum+1e-5 {
+		if n := len(x.Positions); n == 0 || n > 2*exports || mixed > sum+1e-5 ||
+			math.Abs(sum-float64(x.Weight)) > 1e-5 {
 			t.Errorf("%d tokens with weight %v in a chunk of weight %v; its pooling is %v", n, mixed, x.Weight, sum)
 		}
 	}
@@ -160,7 +163,8 @@ func TestChunkRefusals(t *testing.T) {
 }
 
 // edits is the number of edits of TestChunkEdits (make edits).
-var edits = flag.Int("edits", 100, "how many `edits` TestChunkEdits makes on the CPU; Vulkan gets 3% of them, at least 10")
+var edits = flag.Int("edits", 100, "how many `edits` TestChunkEdits makes on the CPU; "+
+	"Vulkan gets 3% of them, at least 10")
 
 // TestChunkEdits edits documents at random and checks that its logits have the bits of a computation
 // without the exports of earlier versions, also if the cache holds only part of them.
@@ -245,7 +249,8 @@ func TestFusedEdits(t *testing.T) {
 			from = at
 		}
 		to := min(len(document), from+random.IntN(50))
-		document = slices.Replace(slices.Clone(document), from, to, tokens(1+random.IntN(5), edited.Config().VocabSize)...)
+		document = slices.Replace(slices.Clone(document), from, to,
+			tokens(1+random.IntN(5), edited.Config().VocabSize)...)
 		want := must.Get(scratch.Classify(t.Context(), document))(t)
 		if got := must.Get(edited.Classify(t.Context(), document))(t); !slices.Equal(got.Logits, want.Logits) {
 			t.Fatalf("logits %v after an edit, %v from scratch", got.Logits, want.Logits)

@@ -233,7 +233,7 @@ func explanationOf(x model.ExplainedSequence) Explanation {
 }
 
 func explainChunk(x model.ExplainedChunk) ChunkExplanation {
-	e := ChunkExplanation{Start: x.Start, End: x.End, Weight: float32(x.Weight), Positions: []int32{}, Weights: []float32{}}
+	e := ChunkExplanation{Start: x.Start, End: x.End, Weight: float32(x.Weight)}
 	slices.SortStableFunc(x.Tokens, func(a, b model.SampledToken) int { return cmp.Compare(a.Position, b.Position) })
 	for i, weight := 0, 0.0; i < len(x.Tokens); i++ {
 		weight += x.Tokens[i].Weight

@@ -58,7 +58,9 @@ func CanMeasureEvidence(s *sft.Scorer) error {
 
 // Add measures a batch of rows.
 func (v *Evidence) Add(ctx context.Context, s *sft.Scorer, rows []seq.Example) error {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(e seq.Example) bool { return len(e.A) < 2 || e.B != nil && len(e.B) < 2 })
+	rows = slices.DeleteFunc(slices.Clone(rows), func(e seq.Example) bool {
+		return len(e.A) < 2 || e.B != nil && len(e.B) < 2
+	})
 	explained, err := s.Explain(ctx, rows)
 	if err != nil {
 		return err

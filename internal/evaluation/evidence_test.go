@@ -35,7 +35,7 @@ func TestSelections(t *testing.T) {
 			t.Errorf("%d tokens: evidence %v, random %v, want %d", n, evidence, random, want)
 		}
 	}
-	if slices.Equal(randomOf(100, 1, 0), randomOf(100, 2, 0)) || slices.Equal(randomOf(100, 1, 0), randomOf(100, 1, 1)) {
+	if x := randomOf(100, 1, 0); slices.Equal(x, randomOf(100, 2, 0)) || slices.Equal(x, randomOf(100, 1, 1)) {
 		t.Error("rows or sides share their random tokens")
 	}
 	e := seq.Example{A: []int32{1, 2, 3}, B: []int32{4, 5}}

@@ -43,8 +43,8 @@ func TestMargins(t *testing.T) {
 			count(edited, -1)
 			for h, n := range counts {
 				if n != 0 {
-					t.Fatalf("%+v: %d to %d of %v replaced by %v: the n-gram %x differs by %d", o, from, to, old, inserted,
-						h, n)
+					t.Fatalf("%+v: %d to %d of %v replaced by %v: the n-gram %x differs by %d",
+						o, from, to, old, inserted, h, n)
 				}
 			}
 			included, all = included+before+after, all+len(tokens)
