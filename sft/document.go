@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/dustin/go-humanize"
+
 	linearmodel "github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
@@ -57,9 +60,9 @@ func (s *Scorer) ScoreDocument(ctx context.Context, memory int64, next func() ([
 		if err != nil && err != io.EOF {
 			return Output{}, err
 		}
-		for _, d := range streams {
+		for i, d := range streams {
 			if err := d.add(tokens); err != nil {
-				return Output{}, err
+				return Output{}, s.memberError(i, err)
 			}
 		}
 		if ctx.Err() != nil {
@@ -73,7 +76,7 @@ func (s *Scorer) ScoreDocument(ctx context.Context, memory int64, next func() ([
 	for i, d := range streams {
 		out, err := d.output()
 		if err != nil {
-			return Output{}, err
+			return Output{}, s.memberError(i, err)
 		}
 		all[i] = []Output{out}
 	}
@@ -81,6 +84,15 @@ func (s *Scorer) ScoreDocument(ctx context.Context, memory int64, next func() ([
 		return all[0][0], nil
 	}
 	return s.Combine(all)[0], nil
+}
+
+// memberError adds the model with this index, one of several, to an error about memory.
+func (s *Scorer) memberError(i int, err error) error {
+	var memory *config.MemoryError
+	if !errors.As(err, &memory) || s.others == nil {
+		return err
+	}
+	return fmt.Errorf("model %d of %d, each with %s: %w", i+1, s.Members(), humanize.IBytes(uint64(memory.Limit)), err)
 }
 
 // documentStream is a document that one model reads in parts.

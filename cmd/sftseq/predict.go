@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,7 @@ func lineFlags(model cli.Flag, formats string) []cli.Flag {
 		"of --output, or write its _manifest.json"),
 		group(inputGroup, &cli.BoolFlag{Name: "truncate",
 			Usage: "read only the beginning of a sequence that is too long"}),
-		advancedGroup(inputGroup, maxLineFlag()))
+		advancedGroup(inputGroup, maxLineFlag()), documentFlags())
 }
 
 func predictCommand() *cli.Command {
@@ -29,13 +30,15 @@ func predictCommand() *cli.Command {
 		ArgsUsage: "[FILE]",
 		UsageText: `sftseq predict --model DIR [flags] [FILE]
 sftseq predict --model DIR [flags] --input FILE --text COLUMN [--output FILE]
+sftseq predict --model DIR [flags] --document FILE [--output FILE]
 
 Example: sftseq predict --model runs/reviews --input reviews.csv --text review --output scored.csv
          echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops
          sftseq predict --model runs/genes --input genome.fa --text sequence --output genes.bed
+         sftseq predict --model runs/logs --document server.log
          echo '{"text":"the fi[MASK]m"}' | sftseq predict --fill --model runs/pretrained`,
 		Description: `Reads JSON lines from FILE or standard input, or with --input a table, and writes a line or row for
-each in the same order:
+each in the same order. With --document, it reads one raw file of any length, with a chunked model:
   {"id": 7, "text": "[MAX 2 9 ]"}
   {"id": 7, "label": "9", "logits": […], "probabilities": […], "length": 5}
 An input that cannot be read yields an error in its place; the exit status is then 1. --output DIR/
@@ -91,6 +94,7 @@ func embedCommand() *cli.Command {
 		ArgsUsage: "[FILE]",
 		UsageText: `sftseq embed --model DIR [flags] [FILE]
 sftseq embed --model DIR [flags] --input FILE --text COLUMN [--output FILE]
+sftseq embed --model DIR [flags] --document FILE [--output FILE]
 
 Example: sftseq embed --model runs/reviews/lexical --input reviews.csv --text review --output vectors.parquet
          echo '{"id":"q1","text":"a query"}' | sftseq embed --model runs/retrieval`,
@@ -104,15 +108,17 @@ A pair yields embedding_a and embedding_b. More: docs/predict.md, docs/cluster.m
 
 // runScorer runs the command predict or embed with the model that newModel creates for a scorer.
 func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
-	if err := checkMaxLine(c); err != nil {
+	if err := cmp.Or(checkMaxLine(c), checkDocumentFlags(c)); err != nil {
 		return err
 	}
 	if c.Bool("verify") {
 		return verifyShards(c)
 	}
-	isTable, err := checkTableFlags(c)
-	if err != nil {
-		return err
+	isTable, err := false, error(nil)
+	if !c.IsSet("document") {
+		if isTable, err = checkTableFlags(c); err != nil {
+			return err
+		}
 	}
 	single := ""
 	switch {
@@ -161,6 +167,8 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
 // scoreInput scores a table, a shard of it, or JSON lines with a model.
 func scoreInput(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *answer.Model, isTable bool) error {
 	switch {
+	case c.IsSet("document"):
+		return answerDocument(c, config, scorer, model)
 	case isTable && sharded(c):
 		return answerShard(c, scorer, model)
 	case isTable && copiesArrow(c):

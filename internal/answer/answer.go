@@ -36,6 +36,7 @@ type Model struct {
 	// answer returns a reply for each of the requests, which are all valid. A *requests.Failure in
 	// place of a reply is the error of the request.
 	answer       func(ctx context.Context, batch []*requests.Request) ([]any, error)
+	reply        func(r *requests.Request, o sft.Output) any                // nil for masks
 	columns      func(c *sft.Config, format string, pair bool) replyColumns // columns of a reply to a table's row
 	hasPositions bool                                                       // replies are [requests.Spans]
 }
@@ -47,12 +48,17 @@ const MaxLengthRatio = 2
 // measure counts requests that are much longer than the training rows.
 func (m *Model) measure(batch []*requests.Request) {
 	for _, r := range batch {
-		if n := r.Tokens(); m.Longest > 0 && n > MaxLengthRatio*m.Longest {
-			m.LongRequests, m.LongestRequest = m.LongRequests+1, max(m.LongestRequest, n)
-		}
+		m.measureLength(r.Tokens())
 		if m.isOutlier(r.Features) {
 			m.OutlierRequests++
 		}
+	}
+}
+
+// measureLength counts a request of n tokens if it is much longer than the training rows.
+func (m *Model) measureLength(n int) {
+	if m.Longest > 0 && n > MaxLengthRatio*m.Longest {
+		m.LongRequests, m.LongestRequest = m.LongRequests+1, max(m.LongestRequest, n)
 	}
 }
 
@@ -93,8 +99,9 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 	if explain {
 		score = scorer.Explain
 	}
+	reply := func(r *requests.Request, o sft.Output) any { return orFailure(requests.NewReply(t, c, r, o)) }
 	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c,
-		columns: predictionColumns(t), hasPositions: t.HasPositions(),
+		columns: predictionColumns(t), hasPositions: t.HasPositions(), reply: reply,
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			examples := make([]seq.Example, len(batch))
 			for i, r := range batch {
@@ -107,7 +114,7 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 			replies := make([]any, len(batch))
 			for i, o := range outputs {
 				batch[i].InRow(c, o)
-				replies[i] = orFailure(requests.NewReply(t, c, batch[i], o))
+				replies[i] = reply(batch[i], o)
 			}
 			return replies, nil
 		}}
@@ -118,6 +125,9 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 func Embedder(scorer *sft.Scorer) *Model {
 	c := scorer.Config()
 	return &Model{Sequences: []int{1, c.Sequences()}, Record: scorer.Embed, config: c, columns: embeddingColumns,
+		reply: func(r *requests.Request, o sft.Output) any {
+			return orFailure(requests.NewEmbedding(c, r, o.Embeddings))
+		},
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			var sequences []seq.Example
 			for _, r := range batch {
