@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -58,7 +59,17 @@ func TestChunkExplanations(t *testing.T) {
 		r, s := modeltest.NewReference(m), modeltest.NewScorerOf(t, m, device)
 		s.CacheDocuments(1 << 20)
 		plain := modeltest.Score(t, s, examples)
-		for i, out := range modeltest.Explain(t, s, examples) {
+		explained := modeltest.Explain(t, s, examples)
+		before, _ := s.ChunkCounts()
+		for i, again := range modeltest.Explain(t, s, examples) {
+			if !reflect.DeepEqual(again, explained[i]) {
+				t.Errorf("example %d: %v, and %v with a cache", i, explained[i], again)
+			}
+		}
+		if after, _ := s.ChunkCounts(); after != before {
+			t.Errorf("%d chunks were explained twice", after-before)
+		}
+		for i, out := range explained {
 			if !slices.Equal(out.Logits, plain[i].Logits) {
 				t.Errorf("example %d: logits %v with explanation, %v without", i, out.Logits, plain[i].Logits)
 			}

@@ -3,6 +3,7 @@ package sft
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	linearmodel "github.com/sftseq/sftseq/internal/linear"
@@ -41,6 +42,15 @@ type Explanation struct {
 	//	pooling_i = Σ_r a_r·b_ri
 	Chunks []ChunkExplanation `json:"chunks,omitempty"`
 	Linear *LinearExplanation `json:"linear,omitempty"` // nil without a linear model
+}
+
+// MarshalJSON omits the pooling of a chunked model, because its sequences may have millions of tokens.
+func (e Explanation) MarshalJSON() ([]byte, error) {
+	if e.Chunks != nil {
+		e.Pooling = nil
+	}
+	type fields Explanation // has no MarshalJSON
+	return json.Marshal(fields(e))
 }
 
 // ChunkExplanation reports which tokens of a chunk the document encoder read in rows of their own.
@@ -207,11 +217,10 @@ func (s *Scorer) explainLayers(ctx context.Context, examples []seq.Example, out 
 func (s *Scorer) ExplanationNumbers(tokens int) (n int) {
 	if l := s.layeredRunner(); l != nil {
 		c := l.Config()
-		n += tokens
 		if x := c.Chunks; x != nil {
 			n += (tokens/(x.Average/4) + 1) * (3 + 4*x.Exports) // no chunk but the last is shorter than Average/4
 		} else {
-			n += 3 * min(tokens, 2*c.NumSampledTokens) * c.NumLayers
+			n += tokens + 3*min(tokens, 2*c.NumSampledTokens)*c.NumLayers
 		}
 	}
 	if s.linear != nil || s.fusion != nil {

@@ -36,7 +36,7 @@ func TestTrainChunks(t *testing.T) {
 	const row = `{"id":"x","text":"a good film of this time, and a moving story with wonderful people in it"}`
 	contains(t, done(t, row, "predict", "--model", member), `"label":`)
 	contains(t, done(t, row, "embed", "--model", member), `"embedding":`)
-	contains(t, done(t, row, "predict", "--model", member, "--explain"), `"chunks":[{"start":0,"end":`, `"pooling":[`)
+	contains(t, done(t, row, "predict", "--model", member, "--explain"), `"chunks":[{"start":0,"end":`)
 	evidence := []string{"eval", "--model", out, "--data", data, "--evidence", "10"}
 	contains(t, done(t, "", evidence...), "same class from a tenth of tokens", "(p = ")
 	contains(t, done(t, "", append(evidence, "--json")...), `"rows": 10`)

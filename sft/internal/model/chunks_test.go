@@ -37,8 +37,9 @@ func TestChunkKeys(t *testing.T) {
 // TestExportCache checks that the cache is filled up to its limit and drops the chunks that were not
 // used for the longest time.
 func TestExportCache(t *testing.T) {
-	rows := func(i int) []float32 { return []float32{float32(i), 0, 0} }
-	c := newExportCache(2 * 3 * sizeOf(rows(0))) // half of it for exports
+	rows := func(i int) exported { return exported{rows: []float32{float32(i), 0, 0}} }
+	size := int64(entryBytes + 3*WordBytes)
+	c := newExportCache(2 * 3 * size) // half of it for exports
 	key := func(i int) chunkKey { return keyOf([]int32{int32(i)}, 1<<24) }
 	holds := func(want ...int) {
 		t.Helper()
@@ -46,7 +47,7 @@ func TestExportCache(t *testing.T) {
 		for e := c.order.Front(); e != nil; e = e.Next() {
 			got = append(got, int(e.Value.(*cachedExports).rows[0]))
 		}
-		if !slices.Equal(got, want) || len(c.entries) != len(want) || c.bytes != int64(len(want))*sizeOf(rows(0)) {
+		if !slices.Equal(got, want) || len(c.entries) != len(want) || c.bytes != int64(len(want))*size {
 			t.Errorf("the cache holds %v, %d entries in %d bytes; want %v", got, len(c.entries), c.bytes, want)
 		}
 	}
@@ -54,8 +55,11 @@ func TestExportCache(t *testing.T) {
 		c.add(key(i), rows(i))
 	}
 	holds(4, 3, 2)
-	if c.get(key(0)) != nil || c.get(key(2))[0] != 2 {
-		t.Error("expected chunk 2 and not chunk 0")
+	if x, ok := c.get(key(2), false); !ok || x.rows[0] != 2 {
+		t.Error("expected chunk 2")
+	}
+	if _, ok := c.get(key(0), false); ok {
+		t.Error("found chunk 0")
 	}
 	c.add(key(5), rows(5))
 	c.add(key(5), rows(6)) // computed by two calls
@@ -63,8 +67,24 @@ func TestExportCache(t *testing.T) {
 	if c.computed != 7 || c.reused != 1 {
 		t.Errorf("%d computed and %d reused, want 7 and 1", c.computed, c.reused)
 	}
-	c.add(key(7), make([]float32, 1000)) // larger than the cache
+	c.add(key(7), exported{rows: make([]float32, 1000)}) // larger than the cache
 	holds(5, 2, 4)
+	if _, ok := c.get(key(2), true); ok {
+		t.Error("found the source of a chunk that was not explained")
+	}
+	explained := rows(2)
+	explained.source = &chunkSource{}
+	c.add(key(2), explained)
+	c.add(key(2), rows(9)) // does not replace the source
+	if x, ok := c.get(key(2), true); !ok || x.source == nil || x.rows[0] != 2 {
+		t.Error("expected the source of chunk 2")
+	}
+	holds(2, 5, 4)
+	explained.source = &chunkSource{pooled: make([]float32, 10)} // too large beside two others
+	c.add(key(8), explained)
+	if c.bytes != size+size+10*WordBytes || len(c.entries) != 2 {
+		t.Errorf("%d entries of %d bytes", len(c.entries), c.bytes)
+	}
 }
 
 // TestPlannedStages checks that the memory plan has room for every run of chunks and for the exported

@@ -48,7 +48,7 @@ func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) 
 	sequences := e.Config.Sequences()
 	chunks := e.cut(examples, sequences, g.d)
 	g.runs = chunkRuns(slices.Concat(chunks...))
-	var rows [][]float32
+	var rows []exported
 	for _, run := range g.runs {
 		exports, err := g.slot.exports(ctx, run, g.d)
 		if err != nil {
@@ -56,7 +56,7 @@ func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) 
 		}
 		rows = append(rows, exports...)
 	}
-	return join(examples, sequences, chunks, rows, nil), nil
+	return join(examples, sequences, chunks, rows), nil
 }
 
 // chunkRuns divides chunks into runs. A run ends with the chunk that reaches MicroBatchTokens tokens.

@@ -23,8 +23,8 @@ type docChunk struct {
 // document is an example whose sequences are the exported rows of their chunks.
 type document struct {
 	example seq.Example
-	rows    [2][]float32     // rows of the first and the second sequence, row-major
-	sources [2][]chunkSource // in ExplainMode
+	rows    [2][]float32      // rows of the first and the second sequence, row-major
+	sources [2][]*chunkSource // in ExplainMode
 }
 
 // chunkConfig returns the rule for cuts of a chunked model.
@@ -88,38 +88,35 @@ func (p *packed) packDocuments(c *config.Config, sequences int, documents []docu
 	p.finish(len(documents))
 }
 
-// exports computes chunks and returns the exported rows of each, row-major.
-func (l *Slot) exports(ctx context.Context, chunks []docChunk, d Drawing) ([][]float32, error) {
-	p, err := l.runExports(ctx, chunks, d)
-	if err != nil {
-		return nil, err
-	}
-	return p.exports.read(&l.batch, l.Memory[tensor.Arena])
-}
-
-// runExports computes chunks and returns the pass.
-func (l *Slot) runExports(ctx context.Context, chunks []docChunk, d Drawing) (*preparedPass, error) {
+// exports computes chunks and returns the exported rows of each, in ExplainMode with their sources.
+func (l *Slot) exports(ctx context.Context, chunks []docChunk, d Drawing) ([]exported, error) {
 	l.batch.packChunks(l.engine.Config, chunks, d)
 	p, err := l.upload(d)
 	if err != nil {
 		return nil, err
 	}
-	return p, p.Run(ctx, l.Memory, 0, p.forwardSegments())
+	if err := p.Run(ctx, l.Memory, 0, p.forwardSegments()); err != nil {
+		return nil, err
+	}
+	out, err := p.exports.read(&l.batch, l.Memory[tensor.Arena])
+	if err == nil && d.Mode == ExplainMode {
+		err = p.exports.addSources(out, &l.batch, l.Memory[tensor.Arena])
+	}
+	return out, err
 }
 
 // join returns the documents of examples with this number of sequences. chunks has the chunks of each
-// sequence, rows the exported rows of each chunk, and sources their tokens, or nil.
-func join(examples []seq.Example, sequences int, chunks [][]docChunk, rows [][]float32,
-	sources []chunkSource) []document {
+// sequence, and rows the exported rows of each chunk.
+func join(examples []seq.Example, sequences int, chunks [][]docChunk, rows []exported) []document {
 	out := make([]document, len(examples))
 	for i := range chunks {
 		x, n := &out[i/sequences], len(chunks[i])
 		x.example = examples[i/sequences]
-		x.rows[i%sequences] = slices.Concat(rows[:n]...)
-		rows = rows[n:]
-		if sources != nil {
-			x.sources[i%sequences], sources = sources[:n], sources[n:]
+		x.rows[i%sequences] = concatRows(rows[:n])
+		for _, e := range rows[:n] {
+			x.sources[i%sequences] = append(x.sources[i%sequences], e.source)
 		}
+		rows = rows[n:]
 	}
 	return out
 }
@@ -156,18 +153,11 @@ func (r *Runner) forEachBatch(ctx context.Context, examples []seq.Example, seque
 	if err := r.admit(r.limits(kind), kind, planned); err != nil {
 		return fmt.Errorf("the document encoder, whose tokens are the exported rows of chunks: %w", err)
 	}
-	var rows [][]float32
-	var sources []chunkSource
-	var err error
-	if all := slices.Concat(chunks...); local.Mode == ExplainMode {
-		rows, sources, err = r.exportSources(ctx, all, local)
-	} else {
-		rows, err = r.exportRows(ctx, all, local)
-	}
+	rows, err := r.exportChunks(ctx, slices.Concat(chunks...), local)
 	if err != nil {
 		return err
 	}
-	documents := join(examples, sequences, chunks, rows, sources)
+	documents := join(examples, sequences, chunks, rows)
 	return r.forEachPass(ctx, documentStage, d.Mode, planned,
 		func(ctx context.Context, l *Slot, at, n int) error {
 			l.batch.packDocuments(c, sequences, documents[at:at+n], d)

@@ -121,12 +121,12 @@ func (s *DocumentStream) startPass() error {
 	l.Packers = s.runner.engine.packers
 	s.running.Go(func() {
 		defer func() { s.slots <- l }()
-		rows, err := l.exports(s.ctx, chunks, s.drawing)
+		chunks, err := l.exports(s.ctx, chunks, s.drawing)
 		if err != nil {
 			s.cancel(err)
 			return
 		}
-		pass.rows = slices.Concat(rows...)
+		pass.rows = concatRows(chunks)
 	})
 	return nil
 }

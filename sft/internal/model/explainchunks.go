@@ -1,8 +1,8 @@
 package model
 
 import (
-	"context"
 	"errors"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 )
@@ -27,8 +27,8 @@ func (e *exports) keepSources() {
 	}
 }
 
-// sources returns the tokens of the exported rows of each chunk of a computed batch.
-func (e *exports) sources(b *packed, arena tensor.Memory) ([]chunkSource, error) {
+// addSources adds the tokens of the exported rows of each chunk of a computed batch.
+func (e *exports) addSources(out []exported, b *packed, arena tensor.Memory) error {
 	n := int(b.counts.Pooled)
 	top, partner, p := make([]int32, n), make([]int32, n), make([]float32, n)
 	pooled := make([]float32, b.counts.Tokens)
@@ -36,45 +36,24 @@ func (e *exports) sources(b *packed, arena tensor.Memory) ([]chunkSource, error)
 		tensor.Download(arena, e.sample.sample.Partner, partner), tensor.Download(arena, e.sample.duplet.P, p),
 		tensor.Download(arena, e.pool.A, pooled))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]chunkSource, len(b.example))
 	for i := range out {
-		out[i].pooled = pooled[b.offset[i]:b.offset[i+1]]
+		s := &chunkSource{pooled: slices.Clone(pooled[b.offset[i]:b.offset[i+1]])}
 		for j := b.poolOffset[i]; j < b.poolOffset[i+1]; j++ {
 			row := []SampledToken{{Position: top[j], Weight: float64(p[j])}}
 			if partner[j] >= 0 {
 				row = append(row, SampledToken{Position: partner[j], Weight: 1 - float64(p[j])})
 			}
-			out[i].duplets = append(out[i].duplets, row)
+			s.duplets = append(s.duplets, row)
 		}
+		out[i].source = s
 	}
-	return out, nil
-}
-
-// exportSources computes the exported rows of each chunk and the tokens of which they consist.
-func (r *Runner) exportSources(ctx context.Context, chunks []docChunk, d Drawing) ([][]float32, []chunkSource, error) {
-	rows, sources := make([][]float32, len(chunks)), make([]chunkSource, len(chunks))
-	err := r.forEachPass(ctx, localStage, d.Mode, plannedChunks(chunks),
-		func(ctx context.Context, l *Slot, at, n int) error {
-			p, err := l.runExports(ctx, chunks[at:at+n], d)
-			if err != nil {
-				return err
-			}
-			x, err := p.exports.read(&l.batch, l.Memory[tensor.Arena])
-			if err != nil {
-				return err
-			}
-			s, err := p.exports.sources(&l.batch, l.Memory[tensor.Arena])
-			copy(rows[at:], x)
-			copy(sources[at:], s)
-			return err
-		})
-	return rows, sources, err
+	return nil
 }
 
 // explainDocument returns the explanation of a document by the weights of its rows.
-func explainDocument(weights []float32, chunks []chunkSource) (out ExplainedSequence) {
+func explainDocument(weights []float32, chunks []*chunkSource) (out ExplainedSequence) {
 	for _, c := range chunks {
 		start := len(out.Pooling)
 		x := ExplainedChunk{Start: int32(start), End: int32(start + len(c.pooled))}

@@ -10,6 +10,25 @@ import (
 	"github.com/sftseq/sftseq/internal/recent"
 )
 
+// exported holds the exported rows of a chunk, row-major.
+type exported struct {
+	rows   []float32
+	source *chunkSource // tokens of the rows, in ExplainMode
+}
+
+// concatRows returns the exported rows of consecutive chunks.
+func concatRows(chunks []exported) []float32 {
+	n := 0
+	for _, x := range chunks {
+		n += len(x.rows)
+	}
+	out := make([]float32, 0, n)
+	for _, x := range chunks {
+		out = append(out, x.rows...)
+	}
+	return out
+}
+
 // exportCache keeps the exported rows of chunks by the hash of their tokens. It drops the chunks that
 // were not used for the longest time. The hash is cryptographic, because different clients of a
 // server share the cache. It is safe for concurrent use.
@@ -54,8 +73,8 @@ func keyOf(tokens []int32, vocab int) (key chunkKey) {
 
 // cachedExports is an entry of the cache.
 type cachedExports struct {
-	key  chunkKey
-	rows []float32
+	key chunkKey
+	exported
 }
 
 // entryBytes is the memory of an entry without its rows: key, list element and a slot of the map.
@@ -67,17 +86,20 @@ func newExportCache(limit int64) *exportCache {
 		entries: map[chunkKey]*list.Element{}}
 }
 
-// get returns the exported rows of a chunk, or nil.
-func (c *exportCache) get(key chunkKey) []float32 {
+// get returns the exported rows of a chunk, with their source if it is wanted.
+func (c *exportCache) get(key chunkKey, source bool) (x exported, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.entries[key]
 	if !ok {
-		return nil
+		return x, false
+	}
+	c.order.MoveToFront(e)
+	if x = e.Value.(*cachedExports).exported; source && x.source == nil {
+		return x, false
 	}
 	c.reused++
-	c.order.MoveToFront(e)
-	return e.Value.(*cachedExports).rows
+	return x, true
 }
 
 // countReused counts a chunk that occurs twice in a call.
@@ -88,23 +110,44 @@ func (c *exportCache) countReused() {
 }
 
 // add adds the computed rows of a chunk.
-func (c *exportCache) add(key chunkKey, rows []float32) {
+func (c *exportCache) add(key chunkKey, x exported) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.computed++
-	if _, ok := c.entries[key]; ok || sizeOf(rows) > c.limit { // ok: a concurrent call has computed it, too
+	if e, ok := c.entries[key]; ok {
+		if x.source == nil || e.Value.(*cachedExports).source != nil {
+			return // a concurrent call has computed it, too
+		}
+		c.remove(e)
+	}
+	if x.bytes() > c.limit {
 		return
 	}
-	c.entries[key] = c.order.PushFront(&cachedExports{key, rows})
-	c.bytes += sizeOf(rows)
+	c.entries[key] = c.order.PushFront(&cachedExports{key, x})
+	c.bytes += x.bytes()
 	for c.bytes > c.limit {
-		e := c.order.Remove(c.order.Back()).(*cachedExports)
-		delete(c.entries, e.key)
-		c.bytes -= sizeOf(e.rows)
+		c.remove(c.order.Back())
 	}
 }
 
-func sizeOf(rows []float32) int64 { return entryBytes + WordBytes*int64(len(rows)) }
+// remove removes an entry. The caller holds c.mu.
+func (c *exportCache) remove(e *list.Element) {
+	x := c.order.Remove(e).(*cachedExports)
+	delete(c.entries, x.key)
+	c.bytes -= x.bytes()
+}
+
+// bytes returns the memory of an entry.
+func (x *exported) bytes() int64 {
+	n := entryBytes + WordBytes*int64(len(x.rows))
+	if x.source != nil {
+		n += sourceBytes*int64(len(x.source.duplets)) + WordBytes*int64(len(x.source.pooled))
+	}
+	return n
+}
+
+// sourceBytes is the memory of the tokens of a mixed row: two tokens and a slice.
+const sourceBytes = 2*24 + 24
 
 // CacheExports keeps the exported rows of chunks, up to this number of bytes, for the next calls.
 // Results have the same bits. No call may be running.
@@ -124,50 +167,50 @@ func (r *Runner) ChunkCounts() (computed, reused int64) {
 	return r.cache.computed, r.cache.reused
 }
 
-// exportRows returns the exported rows of each chunk. With a cache it computes equal chunks once, and
-// none whose rows are in the cache.
-func (r *Runner) exportRows(ctx context.Context, chunks []docChunk, d Drawing) ([][]float32, error) {
+// exportChunks returns the exported rows of each chunk, in ExplainMode with their sources. With a
+// cache it computes equal chunks once, and none whose rows are in the cache.
+func (r *Runner) exportChunks(ctx context.Context, chunks []docChunk, d Drawing) ([]exported, error) {
 	if r.cache == nil {
-		return r.computeExports(ctx, chunks, d, func(int, []float32) {})
+		return r.computeExports(ctx, chunks, d, func(int, exported) {})
 	}
-	rows := make([][]float32, len(chunks))
+	out := make([]exported, len(chunks))
 	first := map[chunkKey]int{} // index in missing
 	var missing []docChunk
-	var missingKeys []chunkKey
 	for i, x := range chunks {
-		key := *x.key
-		if _, ok := first[key]; ok {
+		if _, ok := first[*x.key]; ok {
 			r.cache.countReused()
-		} else if rows[i] = r.cache.get(key); rows[i] == nil {
-			first[key] = len(missing)
-			missing, missingKeys = append(missing, x), append(missingKeys, key)
+			continue
+		}
+		var ok bool
+		if out[i], ok = r.cache.get(*x.key, d.Mode == ExplainMode); !ok {
+			out[i] = exported{}
+			first[*x.key] = len(missing)
+			missing = append(missing, x)
 		}
 	}
 	// A cancelled call leaves the chunks of complete passes for the next one.
-	computed, err := r.computeExports(ctx, missing, d, func(i int, rows []float32) {
-		r.cache.add(missingKeys[i], rows)
-	})
+	computed, err := r.computeExports(ctx, missing, d, func(i int, x exported) { r.cache.add(*missing[i].key, x) })
 	if err != nil {
 		return nil, err
 	}
 	for i, x := range chunks {
-		if rows[i] == nil {
-			rows[i] = computed[first[*x.key]]
+		if out[i].rows == nil {
+			out[i] = computed[first[*x.key]]
 		}
 	}
-	return rows, nil
+	return out, nil
 }
 
 // computeExports computes the exported rows of each chunk, and calls store with them after each pass,
 // concurrently.
 func (r *Runner) computeExports(ctx context.Context, chunks []docChunk, d Drawing,
-	store func(i int, rows []float32)) ([][]float32, error) {
-	rows := make([][]float32, len(chunks))
+	store func(i int, x exported)) ([]exported, error) {
+	out := make([]exported, len(chunks))
 	err := r.forEachPass(ctx, localStage, d.Mode, plannedChunks(chunks),
 		func(ctx context.Context, l *Slot, at, n int) error {
-			exports, err := l.exports(ctx, chunks[at:at+n], d)
-			for i, x := range exports {
-				rows[at+i] = x
+			all, err := l.exports(ctx, chunks[at:at+n], d)
+			for i, x := range all {
+				out[at+i] = x
 				store(at+i, x)
 			}
 			return err
@@ -175,5 +218,5 @@ func (r *Runner) computeExports(ctx context.Context, chunks []docChunk, d Drawin
 	if err != nil {
 		return nil, err
 	}
-	return rows, nil
+	return out, nil
 }

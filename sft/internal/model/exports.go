@@ -102,17 +102,17 @@ func (p *recordedPass) exportOffset() *tensor.Tensor {
 
 // read returns the exported rows of each chunk of a computed batch, row-major: the duplets, then the
 // pooled row.
-func (e *exports) read(b *packed, arena tensor.Memory) ([][]float32, error) {
+func (e *exports) read(b *packed, arena tensor.Memory) ([]exported, error) {
 	d := e.config.HiddenSize
 	duplets, pooled := make([]float32, int(b.counts.Pooled)*d), make([]float32, len(b.example)*d)
 	err := errors.Join(tensor.Download(arena, e.sample.duplet.Y, duplets), tensor.Download(arena, e.pool.Y, pooled))
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]float32, len(b.example))
+	out := make([]exported, len(b.example))
 	for i := range out {
 		from, to := int(b.poolOffset[i])*d, int(b.poolOffset[i+1])*d
-		out[i] = slices.Concat(duplets[from:to], pooled[i*d:(i+1)*d])
+		out[i].rows = slices.Concat(duplets[from:to], pooled[i*d:(i+1)*d])
 	}
 	return out, nil
 }

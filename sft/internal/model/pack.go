@@ -67,10 +67,10 @@ type packed struct {
 	// target holds, per example with a loss, the standardised numbers of a regression, or 1 for
 	// each positive label.
 	target              []float32
-	losses              []int           // index of the first loss of each example, and the number of losses
-	targetRow, targetOf []int32         // rows and ids of tokens to predict: see recordedPass
-	fills               bool            // the targets are the mask tokens of the input
-	sources             [][]chunkSource // one per sequence, in the document stage and in ExplainMode
+	losses              []int            // index of the first loss of each example, and the number of losses
+	targetRow, targetOf []int32          // rows and ids of tokens to predict: see recordedPass
+	fills               bool             // the targets are the mask tokens of the input
+	sources             [][]*chunkSource // one per sequence, in the document stage and in ExplainMode
 }
 
 // reset empties a batch, keeps its memory and begins a batch of a stage.
