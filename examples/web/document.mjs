@@ -1,0 +1,46 @@
+// Classifies a document with a server of a chunked model of bytes (sftseq serve --http), and finds the text of the
+// chunks with the largest weights. The server computes only the chunks that an edit has changed.
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+// pieces splits a chunk of a document's bytes into [text, weight]: characters whose bytes the chunk exports have the
+// largest weight of their bytes, other text has 0.
+function pieces(bytes, { start, end, positions, weights }) {
+  const weightOf = new Map(positions.map((at, i) => [at, weights[i]]));
+  const continues = (at) => (bytes[at] & 0xc0) === 0x80; // not the first byte of a character
+  const out = [];
+  for (let at = start; at < end; ) {
+    let next = at + 1;
+    while (next < end && continues(next)) next++;
+    let weight = 0;
+    for (let i = at; i < next; i++) weight = Math.max(weight, weightOf.get(i) ?? 0);
+    const last = out.at(-1);
+    if (last && last.weight === weight) last.end = next;
+    else out.push({ start: at, end: next, weight });
+    at = next;
+  }
+  return out.map((p) => [decoder.decode(bytes.subarray(p.start, p.end)), p.weight]);
+}
+
+/** Returns {label, probability, seconds, chunks: [{offset, weight, pieces: [[text, weight], …]}, …]} for a text, with the
+ * largest count chunks by weight. offset is the number of UTF-16 code units before the chunk. */
+export async function classify(server, text, { count = 5, signal } = {}) {
+  const began = performance.now();
+  const response = await fetch(`${server}/classify`, {
+    method: "POST", signal,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ text, explain: true }),
+  });
+  const body = await response.json();
+  if (!response.ok) throw new Error(body.error?.message ?? `${server}: ${response.status}`);
+  const bytes = encoder.encode(text);
+  if (!body.explain?.chunks) throw new Error("expected a chunked model (sftseq train custom --chunks 1024)");
+  if (body.length !== bytes.length) throw new Error(`expected a model of bytes: it read ${body.length} tokens of ${bytes.length} bytes`);
+  const chunks = body.explain.chunks.sort((a, b) => b.weight - a.weight).slice(0, count).map((chunk) => ({
+    offset: decoder.decode(bytes.subarray(0, chunk.start)).length,
+    weight: chunk.weight,
+    pieces: pieces(bytes, chunk),
+  }));
+  return { label: body.label, probability: Math.max(...body.probabilities), seconds: (performance.now() - began) / 1000, chunks };
+}
