@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/chunk"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
 )
@@ -126,10 +127,13 @@ type cost struct {
 	Operations []part `json:"operations_per_token"` // multiply-adds, rounded
 	Infer      int64  `json:"infer_bytes"`          // without the weights
 	Train      int64  `json:"train_bytes"`
+	// Edit is the part of the multiply-adds that an edit of a document with cached chunks needs, for
+	// models whose chunks depend on the content.
+	Edit float64 `json:"edit,omitempty"`
 }
 
 func costAt(m *sft.Model, length int) (cost, error) {
-	out := cost{Length: length, Operations: operations(m.Config, length)}
+	out := cost{Length: length, Operations: operations(m.Config, length), Edit: editCost(m.Config, length)}
 	for training, bytes := range map[bool]*int64{false: &out.Infer, true: &out.Train} {
 		n, err := sft.PassBytes(m.Config, training, length, 1)
 		if err != nil {
@@ -162,15 +166,11 @@ func parameterParts(m *sft.Model) (parts []part) {
 // divided among its tokens.
 func operations(c *sft.Config, length int) []part {
 	parts := layerOperations(c, length, c.NumLayers)
-	if k := c.Chunks; k != nil {
-		chunk := min(length, k.Average)
-		rowsPerToken := float64(min(k.Exports, chunk)+1) / float64(chunk)
-		rows := max(1, int(rowsPerToken*float64(length)))
-		parts = layerOperations(c, chunk, k.Layers)
-		for i, p := range layerOperations(c, rows, c.NumLayers-k.Layers) {
-			parts[i].count += rowsPerToken * p.count
+	if c.Chunks != nil {
+		parts = localOperations(c, length)
+		for i, p := range documentOperations(c, length) {
+			parts[i].count += p.count
 		}
-		parts = append(parts, operationCount{"exports", 2 * float64(c.HiddenSize), false})
 	}
 	parts = append(parts, operationCount{"head", c.HeadOperations(length), false})
 	var out []part
@@ -183,6 +183,47 @@ func operations(c *sft.Config, length int) []part {
 		total += p.count
 	}
 	return append(out, part{"total", int(total + .5)})
+}
+
+// localOperations returns the multiply-adds of the local encoder of a chunked model per token.
+func localOperations(c *sft.Config, length int) []operationCount {
+	parts := layerOperations(c, min(length, c.Chunks.Average), c.Chunks.Layers)
+	return append(parts, operationCount{"exports", 2 * float64(c.HiddenSize), false})
+}
+
+// documentOperations returns the multiply-adds of the document encoder's layers per token.
+func documentOperations(c *sft.Config, length int) []operationCount {
+	chunk := min(length, c.Chunks.Average)
+	rowsPerToken := float64(min(c.Chunks.Exports, chunk)+1) / float64(chunk)
+	parts := layerOperations(c, max(1, int(rowsPerToken*float64(length))), c.NumLayers-c.Chunks.Layers)
+	for i := range parts {
+		parts[i].count *= rowsPerToken
+	}
+	return parts
+}
+
+// editedChunks is the number of chunks of average length that an edit changes, rounded up (see
+// package chunk).
+const editedChunks = 2
+
+// editCost returns the part of the multiply-adds of a document that an edit needs: of the local
+// encoder two chunks, and the whole document encoder. It returns 0 for models in which an edit may
+// move all later chunks.
+func editCost(c *sft.Config, length int) float64 {
+	if c.Chunks == nil || c.Chunks.Rule != string(chunk.Content) {
+		return 0
+	}
+	sum := func(parts []operationCount) (total float64) {
+		for _, p := range parts {
+			if !p.attends || c.HasAttention() {
+				total += p.count
+			}
+		}
+		return total
+	}
+	local, document := sum(localOperations(c, length)), sum(documentOperations(c, length))+c.HeadOperations(length)
+	edited := min(1, float64(editedChunks*c.Chunks.Average)/float64(length))
+	return (edited*local + document) / (local + document)
 }
 
 // operationCount is the number of multiply-adds of a part of the model per token.
@@ -242,19 +283,31 @@ func (i *modelInfo) write(w io.Writer) error {
 		t.add("\nneighbouring tokens that convolutions mix into one: %d in a layer, %d in all", f.Layer, f.Model)
 	}
 	if len(i.Costs) > 0 {
-		t.add("\nmultiply-adds per token of a sequence, and its memory beside the weights")
+		edits := ""
+		if i.Costs[0].Edit > 0 {
+			edits = ",\nand the part of the multiply-adds that serve needs after an edit"
+		}
+		t.add("\nmultiply-adds per token of a sequence, and its memory beside the weights%s", edits)
 		head := "length\t"
 		for _, p := range i.Costs[0].Operations {
 			head += p.Name + "\t"
 		}
-		t.add("%s", head+"infer\ttrain\t")
+		head += "infer\ttrain\t"
+		if i.Costs[0].Edit > 0 {
+			head += "edit\t"
+		}
+		t.add("%s", head)
 	}
 	for _, c := range i.Costs {
 		row := fmt.Sprintf("%d\t", c.Length)
 		for _, p := range c.Operations {
 			row += fmt.Sprintf("%d\t", p.Count)
 		}
-		t.add("%s%s\t%s\t", row, bench.FormatBytes(c.Infer), bench.FormatBytes(c.Train))
+		row += fmt.Sprintf("%s\t%s\t", bench.FormatBytes(c.Infer), bench.FormatBytes(c.Train))
+		if c.Edit > 0 {
+			row += fmt.Sprintf("%.1f%%\t", 100*c.Edit)
+		}
+		t.add("%s", row)
 	}
 	if t.err != nil {
 		return t.err

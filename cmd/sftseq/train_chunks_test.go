@@ -30,6 +30,13 @@ func TestTrainChunks(t *testing.T) {
 	equal(t, *m.Config.Chunks, config.Chunks{Rule: "content", Average: 32, Exports: 4, Layers: 2})
 	contains(t, done(t, "", "eval", "--model", out, "--data", data), "sum")
 	contains(t, done(t, "", "info", "--model", member), "exports", "1048576")
+	info := decode[modelInfo](t, done(t, "", "info", "--model", member, "--json"))
+	if first, last := info.Costs[0].Edit, info.Costs[len(info.Costs)-1].Edit; first < 0.02 || !(last > 0 && last < first) {
+		t.Errorf("an edit costs %v of the shortest and %v of the longest document", first, last)
+	}
+	fixed := *m.Config
+	fixed.Chunks = &config.Chunks{Rule: "fixed", Average: 32, Exports: 4, Layers: 2}
+	equal(t, editCost(&fixed, 4096), 0)
 	page := at("page.html")
 	done(t, "", "report", "--model", out, "--data", data, "--out", page)
 	contains(t, readText(t, page), "lexical")
