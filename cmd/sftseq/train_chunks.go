@@ -34,6 +34,7 @@ func applyChunkFlags(c *cli.Context, m *sft.Config) (err error) {
 		}
 		if m.Chunks != nil {
 			m.Chunks.Exports, m.Chunks.Layers = defaultChunkExports, max(1, m.NumLayers-1)
+			m.MaxLength = config.MaxDocument
 		}
 	}
 	for _, name := range []string{"chunk-exports", "local-layers"} {

@@ -28,6 +28,7 @@ func TestTrainChunks(t *testing.T) {
 	member := filepath.Join(out, "lexical")
 	m := must.Get(sft.Load(member))(t)
 	equal(t, *m.Config.Chunks, config.Chunks{Rule: "content", Average: 32, Exports: 4, Layers: 2})
+	equal(t, m.Config.MaxLength, config.MaxDocument)
 	contains(t, done(t, "", "eval", "--model", out, "--data", data), "sum")
 	contains(t, done(t, "", "info", "--model", member), "exports", "1048576")
 	info := decode[modelInfo](t, done(t, "", "info", "--model", member, "--json"))

@@ -18,6 +18,10 @@ type Chunks struct {
 	Layers  int    `json:"layers"`  // number of local layers, the first layers of the model
 }
 
+// MaxDocument is the number of tokens of a sequence up to which a new chunked model is trained and
+// served. Its memory depends on the exported rows, not on the tokens.
+const MaxDocument = maxSize
+
 // validateChunks returns an error for invalid chunks.
 func (c *Config) validateChunks() error {
 	k := c.Chunks
