@@ -174,13 +174,6 @@ func (e *Explanation) widen(w seq.Window, n int) {
 			l.Positions[i] = int32(w.Position(int(p), n))
 		}
 	}
-	for i := range e.Chunks {
-		x := &e.Chunks[i]
-		x.Start, x.End = int32(w.Position(int(x.Start), n)), int32(w.Position(int(x.End)-1, n)+1)
-		for j, p := range x.Positions {
-			x.Positions[j] = int32(w.Position(int(p), n))
-		}
-	}
 	if e.Pooling == nil {
 		return
 	}
@@ -243,13 +236,9 @@ func explanationOf(x model.ExplainedSequence) Explanation {
 
 func explainChunk(x model.ExplainedChunk) ChunkExplanation {
 	e := ChunkExplanation{Start: x.Start, End: x.End, Weight: float32(x.Weight)}
-	slices.SortStableFunc(x.Tokens, func(a, b model.SampledToken) int { return cmp.Compare(a.Position, b.Position) })
-	for i, weight := 0, 0.0; i < len(x.Tokens); i++ {
-		weight += x.Tokens[i].Weight
-		if i+1 == len(x.Tokens) || x.Tokens[i+1].Position != x.Tokens[i].Position {
-			e.Positions, e.Weights = append(e.Positions, x.Tokens[i].Position), append(e.Weights, float32(weight))
-			weight = 0
-		}
+	slices.SortFunc(x.Tokens, func(a, b model.SampledToken) int { return cmp.Compare(a.Position, b.Position) })
+	for _, t := range x.Tokens {
+		e.Positions, e.Weights = append(e.Positions, t.Position), append(e.Weights, float32(t.Weight))
 	}
 	return e
 }

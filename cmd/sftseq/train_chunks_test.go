@@ -32,7 +32,7 @@ func TestTrainChunks(t *testing.T) {
 	contains(t, done(t, "", "eval", "--model", out, "--data", data), "sum")
 	contains(t, done(t, "", "info", "--model", member), "exports", "1048576")
 	info := decode[modelInfo](t, done(t, "", "info", "--model", member, "--json"))
-	if first, last := info.Costs[0].Edit, info.Costs[len(info.Costs)-1].Edit; first < 0.02 || !(last > 0 && last < first) {
+	if first, last := info.Costs[0].Edit, info.Costs[len(info.Costs)-1].Edit; first < 0.02 || !(last > 0.02 && last < first) {
 		t.Errorf("an edit costs %v of the shortest and %v of the longest document", first, last)
 	}
 	fixed := *m.Config

@@ -17,7 +17,7 @@ type chunkSource struct {
 type ExplainedChunk struct {
 	Start, End int32          // first token, and the token after the last
 	Weight     float64        // weight of the chunk's exported rows
-	Tokens     []SampledToken // tokens of the mixed rows, which may repeat, by their positions in the document
+	Tokens     []SampledToken // distinct tokens of the mixed rows, by their positions in the document
 }
 
 // keepSources keeps the tensors that name the tokens of the exported rows.

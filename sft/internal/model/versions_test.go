@@ -6,6 +6,12 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/chunk"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/recent"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
 // TestRecut edits documents at random, at one and at several places, and compares the chunks with
@@ -75,5 +81,39 @@ func TestRecut(t *testing.T) {
 		if config.Rule == chunk.Content && kept < all/2 {
 			t.Errorf("%d of %d chunks kept", kept, all)
 		}
+	}
+}
+
+// TestCutKeyed checks that an edit hashes only the chunks that it changes, and that keys depend only
+// on the tokens of chunks.
+func TestCutKeyed(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.NumLayers = 2
+	c.Chunks = &config.Chunks{Rule: "content", Average: 256, Exports: 4, Layers: 1}
+	r := must.Get(OpenRunner(c, make([]float32, NewParameters(c).Words), nil, cpu.New(2), 1))(t)
+	defer r.Close()
+	r.CacheExports(1 << 20)
+	random := rand.New(rand.NewPCG(3, 8))
+	document := make([]int32, 2*recent.MinTokens)
+	for i := range document {
+		document[i] = random.Int32N(int32(c.VocabSize))
+	}
+	cut := func(tokens []int32) []docChunk { return r.cutKeyed(t.Context(), []seq.Example{{A: tokens}}, 1)[0] }
+	before, known := cut(document), map[*chunkKey]bool{}
+	for _, x := range before {
+		known[x.key] = true
+	}
+	edited := slices.Insert(slices.Clone(document), len(document)/2, 1, 2, 3)
+	hashed := 0
+	for _, x := range cut(edited) {
+		if *x.key != keyOf(x.tokens, c.VocabSize) {
+			t.Fatalf("a chunk of %d tokens has the key of another", len(x.tokens))
+		}
+		if !known[x.key] {
+			hashed++
+		}
+	}
+	if hashed < 1 || hashed > 10 {
+		t.Errorf("an edit hashed %d of %d chunks", hashed, len(before))
 	}
 }
