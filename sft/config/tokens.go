@@ -25,30 +25,35 @@ func (c *Config) firstRefused(tokens []int32) int {
 const checkedTogether = 1024
 
 // areInside reports whether all tokens are inside the vocabulary without its padding id, if this id
-// is the first, the last or none. It returns false for any other. The negative differences to the
-// last accepted id are collected without a branch, four at a time.
+// is the first, the last or none. It returns false for any other. Eight tokens share a branch.
 func (c *Config) areInside(tokens []int32, padding int32) bool {
-	first, last := int64(0), int64(c.VocabSize)-1
+	first, last := uint32(0), int64(c.VocabSize)-1
 	switch int64(padding) {
-	case first:
-		first++
+	case 0:
+		first, last = 1, last-1
 	case last:
 		last--
 	case -1:
 	default:
 		return false
 	}
-	var negative int64
-	for ; len(tokens) >= 4; tokens = tokens[4:] {
-		x := (*[4]int32)(tokens)
-		negative |= outside(x[0], first, last) | outside(x[1], first, last) |
-			outside(x[2], first, last) | outside(x[3], first, last)
+	for ; len(tokens) >= 8; tokens = tokens[8:] {
+		x := (*[8]int32)(tokens)
+		a := left(x[0], first, last) | left(x[1], first, last)
+		b := left(x[2], first, last) | left(x[3], first, last)
+		c := left(x[4], first, last) | left(x[5], first, last)
+		d := left(x[6], first, last) | left(x[7], first, last)
+		if a|b|c|d < 0 {
+			return false
+		}
 	}
 	for _, t := range tokens {
-		negative |= outside(t, first, last)
+		if left(t, first, last) < 0 {
+			return false
+		}
 	}
-	return negative >= 0
+	return true
 }
 
-// outside returns a negative number if t < first or t > last.
-func outside(t int32, first, last int64) int64 { return (int64(t) - first) | (last - int64(t)) }
+// left returns last − (t − first), which is negative for a token outside the ids first … first + last.
+func left(t int32, first uint32, last int64) int64 { return last - int64(uint32(t)-first) }
