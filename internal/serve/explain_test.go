@@ -214,9 +214,11 @@ func TestShiftedPlaces(t *testing.T) {
 
 // TestShiftChunks checks that the chunks of a window count the tokens of the whole sequence.
 func TestShiftChunks(t *testing.T) {
-	chunks := []sft.ChunkExplanation{{Start: 0, End: 3, Positions: []int32{0, 2}}, {Start: 3, End: 4, Positions: []int32{3}}}
+	chunks := []sft.ChunkExplanation{{Start: 0, End: 3, Positions: []int32{0, 2}},
+		{Start: 3, End: 4, Positions: []int32{3}}}
 	shift([]sft.Output{{Explanations: []sft.Explanation{{Chunks: chunks}}}}, []windowPart{{start: 10}})
-	want := []sft.ChunkExplanation{{Start: 10, End: 13, Positions: []int32{10, 12}}, {Start: 13, End: 14, Positions: []int32{13}}}
+	want := []sft.ChunkExplanation{{Start: 10, End: 13, Positions: []int32{10, 12}},
+		{Start: 13, End: 14, Positions: []int32{13}}}
 	if !reflect.DeepEqual(chunks, want) {
 		t.Errorf("%v, want %v", chunks, want)
 	}

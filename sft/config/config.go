@@ -337,14 +337,7 @@ func (c *Config) CheckTokens(tokens []int32) error {
 	if len(tokens) > c.MaxLength {
 		return fmt.Errorf("the sequence has %d tokens, the model accepts at most %d", len(tokens), c.MaxLength)
 	}
-	i := c.firstRefused(tokens)
-	switch {
-	case i < 0:
-		return nil
-	case c.PadTokenID != nil && tokens[i] == *c.PadTokenID:
-		return fmt.Errorf("token %d at index %d is the padding id, which no input may contain", tokens[i], i)
-	}
-	return fmt.Errorf("token %d at index %d is outside the vocabulary of %d", tokens[i], i, c.VocabSize)
+	return c.CheckIDs(tokens, 0)
 }
 
 // DataVocabSize returns the size of the vocabulary without the mask, which data do not contain.

@@ -1,5 +1,20 @@
 package config
 
+import "fmt"
+
+// CheckIDs returns an error for the first token of a part of a sequence that the model does not accept. at is the
+// index of the part's first token in the sequence, whose length is not limited.
+func (c *Config) CheckIDs(tokens []int32, at int) error {
+	i := c.firstRefused(tokens)
+	switch {
+	case i < 0:
+		return nil
+	case c.PadTokenID != nil && tokens[i] == *c.PadTokenID:
+		return fmt.Errorf("token %d at index %d is the padding id, which no input may contain", tokens[i], at+i)
+	}
+	return fmt.Errorf("token %d at index %d is outside the vocabulary of %d", tokens[i], at+i, c.VocabSize)
+}
+
 // firstRefused returns the index of the first token that is the padding id or outside the
 // vocabulary, or -1. A server calls it for each edit of a long document.
 func (c *Config) firstRefused(tokens []int32) int {
