@@ -7,7 +7,7 @@ import "github.com/sftseq/sftseq/internal/tensor"
 func init() { register(kernel(sumSquares), kernel(adamW)) }
 
 // sumSquares splits X into blocks and each block into pieces. It sums the squares of each piece, and
-// then adds the sums of all pieces in a second launch.
+// then adds the sums of all pieces in a second dispatch.
 func sumSquares(r *recorder, k tensor.SumSquares) {
 	const minWords = 4096       // minimum number of words per piece
 	const maxBlockPieces = 1024 // maximum number of pieces per block

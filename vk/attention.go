@@ -97,7 +97,7 @@ func (a *attentionShape) tiles(rows int) int { return rows/attentionRows + a.bat
 
 // eachTiles splits the queries into windows and calls f for each. The argument tiles of f is an upper
 // bound of the number of tiles that begin in the window. The argument operations is the cost of a
-// launch per query and key, which limits the size of a window.
+// dispatch per query and key, which limits the size of a window.
 func (a *attentionShape) eachTiles(heads int, operations float64, f func(w window, tiles int)) {
 	size := blockRows(a.d, operations*float64(heads*a.maxKeys))
 	eachWindow(a.tokens, attentionRows, size, func(w window) {

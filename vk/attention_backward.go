@@ -32,7 +32,7 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	a := newAttentionShape(r, k.Forward)
 	f, heads := k.Forward, k.Forward.Heads
 
-	// Launches do not split these operands: the dot product of output and gradient for each row and
+	// Dispatches do not split these operands: the dot product of output and gradient for each row and
 	// head, and the bounds of the fixed-point sums.
 	delta := r.scratch(a.tokens, heads)
 	bounds, largest := r.scratch(2*heads), r.scratch(2*heads)
@@ -59,7 +59,7 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	keys.keysBackward(r, k, delta)
 }
 
-// queriesBackward computes the gradients of the queries and of the tables. It also splits launches
+// queriesBackward computes the gradients of the queries and of the tables. It also splits dispatches
 // by heads, as the table gradients of a head are as long as the input.
 func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward, delta, bounds *tensor.Tensor) {
 	f, fixed := k.Forward, uint32(a.fixedBits())
@@ -92,7 +92,7 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 	})
 }
 
-// keysBackward computes the gradients of the keys. A launch processes one chunk of the queries, and
+// keysBackward computes the gradients of the keys. A dispatch processes one chunk of the queries, and
 // binds only the window of queries that contains the chunk.
 func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, delta *tensor.Tensor) {
 	f, heads := k.Forward, k.Forward.Heads
@@ -141,7 +141,7 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, d
 	})
 }
 
-// keysAndTables returns the operands of the keys and the tables, which launches do not split.
+// keysAndTables returns the operands of the keys and the tables, which dispatches do not split.
 func (a *attentionShape) keysAndTables() []operand {
 	return append([]operand{read(a.K), read(a.V), read(a.Count), read(a.Batch.Offset), read(a.Batch.SampleOffset)},
 		a.tables...)

@@ -157,7 +157,7 @@ func TestCosines(t *testing.T) {
 }
 
 // TestLongSample checks that the GPU and the CPU sample the same keys from a batch with short
-// sequences and a sequence too long for one launch. It samples without noise, so that the result is
+// sequences and a sequence too long for one dispatch. It samples without noise, so that the result is
 // unique.
 func TestLongSample(t *testing.T) {
 	d := open(t, Options{}, subgroupWidths)

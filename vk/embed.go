@@ -12,7 +12,7 @@ func embed(r *recorder, k tensor.Embed) {
 	})
 }
 
-// embedBackward launches a workgroup for each id and each piece of the tokens. It uses many pieces
+// embedBackward dispatches a workgroup for each id and each piece of the tokens. It uses many pieces
 // for a small vocabulary, where an id has many tokens, and one piece for a large vocabulary. The
 // number of pieces depends only on the vocabulary size, except that a piece has at least minTokens
 // of the capacity.

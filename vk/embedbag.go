@@ -6,8 +6,8 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(embedBag), kernel(embedBagBackward)) }
 
-// embedBag sums rows of a table. If the table spans several blocks, each launch handles one
-// block of the table and one column of Row. This adds the terms in the same order as a single launch
+// embedBag sums rows of a table. If the table spans several blocks, each dispatch handles one
+// block of the table and one column of Row. This adds the terms in the same order as a single dispatch
 // would, because each row of the table is in only one block.
 func embedBag(r *recorder, k tensor.EmbedBag) {
 	rows, groups := k.Table.Shape[0], k.Row.Width()
@@ -31,7 +31,7 @@ func embedBag(r *recorder, k tensor.EmbedBag) {
 	})
 }
 
-// embedBagBackward sums the gradients of a table row over its tokens, in one launch per block of
+// embedBagBackward sums the gradients of a table row over its tokens, in one dispatch per block of
 // tokens. The blocks are in ascending order.
 func embedBagBackward(r *recorder, k tensor.EmbedBagBackward) {
 	eachExtent(k.DX, k.DX.Width(), func(e extent) {

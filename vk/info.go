@@ -32,7 +32,7 @@ type Info struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-// Limits are the maximum sizes in a launch.
+// Limits are the maximum sizes in a dispatch.
 type Limits struct {
 	SharedBytes    int   `json:"shared_bytes"`    // shared memory per workgroup, in bytes
 	MaxInvocations int   `json:"max_invocations"` // invocations per workgroup

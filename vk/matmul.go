@@ -4,13 +4,13 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// product is C[m,n] = A[m,k]·B[k,n] + bias[n], computed in one launch. Either m or k is the number
+// product is C[m,n] = A[m,k]·B[k,n] + bias[n], computed in one dispatch. Either m or k is the number
 // of rows of a batch, of which only the rows in use enter the product.
 type product struct {
 	c, a, b, bias *tensor.Tensor // bias may be nil
 	form          form
 	rows          *tensor.Tensor // tensor whose axis counts the rows
-	first         int            // index of the operand's first row, if the launch processes a block of rows
+	first         int            // index of the operand's first row, if the dispatch processes a block of rows
 	span          int            // number of rows in which chunks of a weight gradient may begin; 0 means all
 	m, n, k       int            // dimensions; the number of rows is the capacity
 	firstPart     int            // index of the first part in C
@@ -74,7 +74,7 @@ func (p product) groups(m, n uint32) int {
 	return blocks(p.m, int(m)) * blocks(p.n, int(n)) * max(1, p.parts)
 }
 
-// multiply appends a launch of a product, in the precision of the device.
+// multiply appends a dispatch of a product, in the precision of the device.
 func (r *recorder) multiply(p product) {
 	if m := r.device.mixed; m != nil {
 		r.multiplyMixed(p, p.tile(mixedTiles), m.shape(p.form))

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// bench is a product with random operands, which tests launch with different tiles.
+// bench is a product with random operands, which tests dispatch with different tiles.
 type bench struct {
 	device  *gpu
 	program *tensor.Program
@@ -77,11 +77,11 @@ func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	return b
 }
 
-// run dispatches the product through launch and returns the words of C.
-func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
+// run dispatches the product through add and returns the words of C.
+func (b *bench) run(t *testing.T, add func(r *recorder)) []uint32 {
 	t.Helper()
 	r := &recorder{device: b.device, program: b.program}
-	launch(r)
+	add(r)
 	if r.err != nil {
 		t.Fatal(r.err)
 	}

@@ -44,8 +44,8 @@ func (d *gpu) MeasureProducts() (flops float64, err error) {
 	return 32 * float64(iterations) * 256 * float64(groups) / seconds, err
 }
 
-// calibrateIterations increases the number of iterations until a launch takes long enough to be
-// timed. It begins with few iterations, so that no launch takes long on a slow device.
+// calibrateIterations increases the number of iterations until a dispatch takes long enough to be
+// timed. It begins with few iterations, so that no dispatch takes long on a slow device.
 func calibrateIterations(measure func(iterations int) (seconds float64, err error)) (iterations int, seconds float64,
 	err error) {
 	const targetSeconds, maxIterations = 0.05, 1 << 17

@@ -21,8 +21,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestCalibrateIterations checks that lengthen makes no launch too long on simulated devices from slow to
-// fast, and the last launch long enough.
+// TestCalibrateIterations checks that calibrateIterations makes no dispatch too long on simulated
+// devices from slow to fast, and the last dispatch long enough.
 func TestCalibrateIterations(t *testing.T) {
 	for _, perIteration := range []float64{0, 1e-7, 1e-5, 1e-3, 2e-2} {
 		longest := 0.0
@@ -32,7 +32,7 @@ func TestCalibrateIterations(t *testing.T) {
 		})
 		if err != nil || seconds != longest || longest > max(0.06, 16*perIteration) || seconds < 0.025 &&
 			iterations < 1<<17 {
-			t.Errorf("%v s per turn: lengthen returned %d turns in %v s, the longest launch took %v s; error %v",
+			t.Errorf("%v s per iteration: found %d iterations in %v s, the longest dispatch took %v s; error %v",
 				perIteration, iterations, seconds, longest, err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 type limits struct {
 	maxRange       int64  // maximum bytes per operand
 	maxBlock       int64  // maximum bytes per allocation
-	maxGroups      [2]int // maximum workgroups per launch in x and y
+	maxGroups      [2]int // maximum workgroups per dispatch in x and y
 	maxInvocations int
 	sharedBytes    int
 	alignment      int     // alignment of an operand's offset in bytes

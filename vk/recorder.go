@@ -25,8 +25,8 @@ type step struct {
 	launch   int  // index of the launch in the program
 }
 
-// dispatch is one launch of a shader. Binding 0 holds the batch's counts, and the operands have the
-// bindings from 1 on.
+// dispatch is one Vulkan dispatch of a shader. Binding 0 holds the counts of the batch, and the operands
+// have the bindings from 1 on.
 type dispatch struct {
 	shader    string   // base name of the source file; "" zeroes the operand
 	constants []uint32 // specialisation constants
@@ -125,7 +125,7 @@ func (r *recorder) checkMemory() error {
 	return nil
 }
 
-// dispatch appends a step that launches a shader.
+// dispatch appends a step that dispatches a shader.
 func (r *recorder) dispatch(d dispatch) {
 	if d.groups == 0 || r.err != nil {
 		return
@@ -159,7 +159,7 @@ func (d *gpu) checkLimits(s dispatch) error {
 		}
 	}
 	if _, y := d.grid(s.groups); y > d.limits.maxGroups[1] {
-		return fmt.Errorf("%s needs %d workgroups, more than the device %s allows in a launch", s.shader,
+		return fmt.Errorf("%s needs %d workgroups, more than the device %s allows in a dispatch", s.shader,
 			s.groups, d.physical.info.Name)
 	}
 	return nil

@@ -11,10 +11,10 @@ import (
 func init() { register(kernel(sample)) }
 
 const (
-	// maxSingleLaunch is the maximum number of tokens of a sequence that one workgroup processes in one
-	// launch. At this length, one launch is about as fast as sampleSteps launches for one sequence,
+	// maxSingleDispatch is the maximum number of tokens of a sequence that one workgroup processes in one
+	// dispatch. At this length, one dispatch is about as fast as sampleSteps dispatches for one sequence,
 	// and much faster for several sequences.
-	maxSingleLaunch = 16384
+	maxSingleDispatch = 16384
 	// sampleChunk is the number of tokens of a longer sequence that a workgroup processes.
 	sampleChunk = 4096
 
@@ -25,7 +25,7 @@ const (
 func sample(r *recorder, k tensor.Sample) {
 	tokens, sequences := k.Score.Shape[0], k.Batch.Example.Shape[0]
 	keys, marks := r.scratch(tokens), r.scratch(tokens)
-	launch := func(board operand, chunk, groups, first, end int) {
+	dispatchSteps := func(board operand, chunk, groups, first, end int) {
 		r.dispatch(dispatch{shader: "sample", groups: groups,
 			push: []uint32{uint32(k.K), k.Layer, math.Float32bits(k.DropRate), boolWord(k.Noise), uint32(chunk),
 				uint32(sequences), uint32(first), uint32(end)},
@@ -34,14 +34,14 @@ func sample(r *recorder, k tensor.Sample) {
 				read(k.Batch.Tower), read(k.Batch.Random),
 				update(keys), update(marks), board}})
 	}
-	if tokens <= maxSingleLaunch {
-		launch(read(nil), 0, sequences, 0, sampleSteps)
+	if tokens <= maxSingleDispatch {
+		dispatchSteps(read(nil), 0, sequences, 0, sampleSteps)
 		return
 	}
 	groups := tokens/sampleChunk + sequences // the last chunk of each sequence may be partial
 	board := r.scratch(sampleBoard*sequences + 2*groups)
 	r.zero(board)
 	for step := range sampleSteps {
-		launch(update(board), sampleChunk, groups, step, step+1)
+		dispatchSteps(update(board), sampleChunk, groups, step, step+1)
 	}
 }
