@@ -106,7 +106,7 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 		return usage(c, "--%w", err)
 	}
 	if c.String("seeds") == "" {
-		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"), nil)
+		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"), nil, nil)
 		if err != nil {
 			return err
 		}
@@ -142,19 +142,21 @@ type trainRun struct {
 	config    *sft.Config      // configuration of the model
 	longest   int              // length of the longest row of the data in tokens
 	kernels   string           // kernels at the start of the run; "" for runs of older versions
+	fusion    *fusedRun        // nil for a single model
 	member    string           // name as a member of a fusion, or ""
 	watch     func(event any)  // also receives the trainer's events; may be nil
 }
 
 // newTrainRun prepares a run. A new run must have the settings of begun, another seed's run, or nil.
+// fusion is nil unless the model is a member of a fusion.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
-	begun *train.Checkpoint) (_ *trainRun, err error) {
+	begun *train.Checkpoint, fusion *fusedRun) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
 	if err != nil {
 		return nil, err
 	}
 	r := &trainRun{dir: dir, out: c.App.Writer, progress: newTrainProgress(c.App.ErrWriter),
-		resume: resumeCommand(c, task, "", dir)}
+		resume: resumeCommand(c, task, "", dir), fusion: fusion}
 	if ranksOf(c) != nil {
 		r.under = " (on any number of ranks)"
 	}
@@ -269,10 +271,11 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 	if err := data.set.CheckSplit("train"); err != nil {
 		return nil, err
 	}
-	return startingModel(c, config, provenance.Provenance{Sftseq: version(), Command: r.reproduce, Preset: preset,
-		DataDir: provenance.Path(c.String("data")), DataName: data.set.Manifest.Name, Data: data.fingerprint,
-		InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels,
-		Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings})
+	return startingModel(c, config, r.fusion.addTo(provenance.Provenance{Sftseq: version(), Command: r.reproduce,
+		Preset: preset, DataDir: provenance.Path(c.String("data")), DataName: data.set.Manifest.Name,
+		Data: data.fingerprint, InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c),
+		Kernels: r.kernels,
+		Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings}))
 }
 
 // open opens the data and prepares the trainer.

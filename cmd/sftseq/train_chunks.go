@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -25,32 +26,55 @@ func chunkFlags(task *lra.Task) []cli.Flag {
 			DefaultText: "all but the last"}))
 }
 
+// chunkFlagNames lists the flags of chunkFlags in the order in which they are applied.
+var chunkFlagNames = []string{"chunks", "chunk-exports", "local-layers"}
+
 // applyChunkFlags applies the flags of chunks to the configuration. Their defaults depend on the
 // number of layers.
-func applyChunkFlags(c *cli.Context, m *sft.Config) (err error) {
-	if c.IsSet("chunks") {
-		if m.Chunks, err = config.ParseChunks(c.String("chunks")); err != nil {
-			return invalidFlag(c, "chunks", err)
+func applyChunkFlags(c *cli.Context, m *sft.Config) error {
+	for _, name := range chunkFlagNames {
+		if !c.IsSet(name) {
+			continue
 		}
-		if m.Chunks != nil {
+		if err := applyChunkFlag(c, name, m); err != nil {
+			return err
+		}
+		if name == "chunks" && m.Chunks != nil {
 			m.Chunks.Exports, m.Chunks.Layers = defaultChunkExports, max(1, m.NumLayers-1)
 			m.MaxLength = config.MaxDocument
 		}
 	}
-	for _, name := range []string{"chunk-exports", "local-layers"} {
-		if c.IsSet(name) && m.Chunks == nil {
-			return usage(c, "--%s belongs to --chunks", name)
-		}
-	}
-	if m.Chunks == nil {
+	return nil
+}
+
+// applyChunkFlag applies one flag of chunks to the configuration, which keeps the values of the others.
+// It changes nothing for another flag.
+func applyChunkFlag(c *cli.Context, name string, m *sft.Config) error {
+	if !slices.Contains(chunkFlagNames, name) {
 		return nil
 	}
-	chunks := *m.Chunks // the configuration may share the value with a preset
-	if c.IsSet("chunk-exports") {
-		chunks.Exports = c.Int("chunk-exports")
+	var chunks config.Chunks // the configuration may share its value with a preset
+	if m.Chunks != nil {
+		chunks = *m.Chunks
 	}
-	if c.IsSet("local-layers") {
-		chunks.Layers = c.Int("local-layers")
+	switch {
+	case name == "chunks":
+		parsed, err := config.ParseChunks(c.String(name))
+		if err != nil {
+			return invalidFlag(c, name, err)
+		}
+		if parsed == nil {
+			m.Chunks = nil
+			return nil
+		}
+		parsed.Exports, parsed.Layers = chunks.Exports, chunks.Layers
+		chunks = *parsed
+	case m.Chunks == nil:
+		return usage(c, "--%s needs --chunks: the model reads rows without chunks", name)
+	case name == "chunk-exports":
+		chunks.Exports = c.Int(name)
+	default:
+		chunks.Layers = c.Int(name)
 	}
 	m.Chunks = &chunks
 	return nil

@@ -380,7 +380,7 @@ func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkp
 		if name == "seed" {
 			s.Seed = c.Uint64("seed")
 		}
-		if err := applyTrainFlag(c, name, &s, &m); err != nil {
+		if err := cmp.Or(applyTrainFlag(c, name, &s, &m), applyChunkFlag(c, name, &m)); err != nil {
 			return err
 		}
 		if !provenance.Same(s, stored) || !provenance.Same(&m, from.Config) {

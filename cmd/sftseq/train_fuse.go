@@ -100,7 +100,7 @@ func (f *fusedRun) refitLinear() error {
 	if err != nil || !fit.refits() {
 		return err
 	}
-	fit.record.Members = joinKinds(f.kinds)
+	fit.record = f.addTo(fit.record)
 	m, err := fit.refit(linearRecord(f.out).Linear)
 	if err != nil {
 		return err

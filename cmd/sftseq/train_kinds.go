@@ -155,8 +155,8 @@ func selectKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 		return parseKinds(c, c.String("members"))
 	case resumed && isPlainRun(out):
 		return []*memberKind{findKind(sftMember)}, nil
-	case resumed && linearRecord(out).Members != "":
-		return parseKinds(c, linearRecord(out).Members)
+	case resumed && fusionRecord(out).Members != "":
+		return parseKinds(c, fusionRecord(out).Members)
 	case resumed && startedKinds(out) != nil:
 		return startedKinds(out), nil
 	}

@@ -60,20 +60,21 @@ type fusedRun struct {
 	out      string
 	set      *seq.Dataset
 	members  []*member
-	deadline time.Time // time by which the training of the models with layers should end
-	kernels  string    // sentence on the kernels of the last model with layers
+	flags    []provenance.Flag // flags of the whole run
+	deadline time.Time         // time by which the training of the models with layers should end
+	kernels  string            // sentence on the kernels of the last model with layers
 }
 
 // trainMembers trains models in folders of --out, the linear model first, and fits the weights of
 // their summed logits. --resume continues a stopped run.
 func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	f := &fusedRun{Context: c, kinds: kinds, out: filepath.Clean(c.String("out"))}
-	within := defaultTime
-	if c.IsSet("time") {
-		within = c.Duration("time")
-	}
 	start := time.Now()
 	err := f.check(m)
+	if err == nil {
+		err = f.restoreFlags()
+	}
+	f.flags = setFlags(c)
 	if err == nil {
 		err = f.setDefaultSeeds(m)
 	}
@@ -88,6 +89,10 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	}
 	if err := f.trainLinear(); err != nil {
 		return err
+	}
+	within := defaultTime
+	if c.IsSet("time") {
+		within = c.Duration("time")
 	}
 	f.deadline = time.Now().Add(layersTime(within, time.Since(start)))
 	for i, member := range f.members {
@@ -277,7 +282,7 @@ func (f *fusedRun) trainLinear() error {
 		if err != nil {
 			return err
 		}
-		fit.record.Members = joinKinds(f.kinds)
+		fit.record = f.addTo(fit.record)
 		m, report, err := fit.fit()
 		if err == nil {
 			err = fit.save(m)
@@ -317,7 +322,7 @@ func (f *fusedRun) trainMember(m *seq.Manifest, i int, next *member) (finished b
 	if err != nil {
 		return false, err
 	}
-	r, err := newTrainRun(c, lra.CustomRun(m, runFlagsOf(c)), dir, next.seed, started)
+	r, err := newTrainRun(c, lra.CustomRun(m, runFlagsOf(c)), dir, next.seed, started, f)
 	if err != nil {
 		return false, err
 	}
@@ -392,7 +397,7 @@ func recordedFlags(s *train.Settings) [][2]string {
 
 // resumeCommand returns the command that resumes the run.
 func (f *fusedRun) resumeCommand() string {
-	names := append([]string{"seeds", "time", "data", "init-from"}, settingsFlagNames(f.Context)...)
+	names := append([]string{"data"}, fusionFlagNames(f.Context)...)
 	return fmt.Sprintf("sftseq train custom --members %s%s --out %s --resume%s", joinKinds(f.kinds),
 		formatSetFlags(f.Context, names...), shellQuote(f.out),
 		formatSetFlags(f.Context, "device", "precision", "threads", "memory", "tensorboard"))

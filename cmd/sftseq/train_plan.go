@@ -146,7 +146,7 @@ func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, durati
 	}
 	defer os.RemoveAll(dir)
 	defer silence(c)()
-	r, err := newTrainRun(c, task, filepath.Join(dir, "run"), seed, nil)
+	r, err := newTrainRun(c, task, filepath.Join(dir, "run"), seed, nil, nil)
 	if err != nil {
 		return p, err
 	}
@@ -180,7 +180,7 @@ func prepare(c *cli.Context, task *lra.Task, seed uint64) error {
 	}
 	defer os.RemoveAll(dir)
 	defer silence(c)()
-	r, err := newTrainRun(c, task, filepath.Join(dir, "run"), seed, nil)
+	r, err := newTrainRun(c, task, filepath.Join(dir, "run"), seed, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	var metric string
 	for _, seed := range seeds {
 		fmt.Fprintf(c.App.ErrWriter, "seed %d\n", seed)
-		r, err := newTrainRun(c, task, dirOf(seed), seed, started)
+		r, err := newTrainRun(c, task, dirOf(seed), seed, started, nil)
 		if err != nil {
 			return err
 		}

@@ -23,13 +23,20 @@ type Provenance struct {
 	DataName  string         `json:"data_name"`
 	Data      string         `json:"data_sha256"` // hash of the splits' checksums
 	InitFrom  Path           `json:"init_from,omitempty"`
-	Members   string         `json:"members,omitempty"`     // kinds of the members of a fusion; only in its first member
+	Members   string         `json:"members,omitempty"`     // kinds of the members of a fusion, in each member
+	Flags     []Flag         `json:"flags,omitempty"`       // flags that started a fusion, in each member
 	Linear    linear.Choice  `json:"linear,omitzero"`       // what validation selected for a linear model
 	TrainedOn []string       `json:"trained_on,omitempty"`  // splits, if more than the training split
 	Precision string         `json:"precision,omitempty"`   // value of --precision
 	Kernels   string         `json:"kernels,omitempty"`     // kernels at the start of the run, such as avx2
 	Longest   int64          `json:"longest_row,omitempty"` // tokens of the longest row of the training split
 	Settings  train.Settings `json:"settings"`
+}
+
+// Flag is a flag of a command, with its value as text.
+type Flag struct {
+	Name  string `json:"name"`
+	Value Path   `json:"value"`
 }
 
 // Of returns the provenance of a model. A model of another program has no provenance, which is an
