@@ -3,8 +3,10 @@ package seq
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +31,11 @@ func OpenDataset(dir string) (*Dataset, error) {
 	d := &Dataset{Dir: dir, Manifest: manifest}
 	for _, name := range manifest.SplitNames() {
 		info, err := os.Stat(d.path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: %s lists this file for the split %s: %w: restore the file, or create the data "+
+				"set again (sftseq data convert, sftseq data generate)", d.path(name), ManifestName, name,
+				atomicfile.Cause(err))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: split %s: %w", d.path(name), name, atomicfile.Cause(err))
 		}

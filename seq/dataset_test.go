@@ -105,6 +105,8 @@ func TestDamagedDataset(t *testing.T) {
 	must.Fail(t, "found 100")(OpenDataset(dir))
 	must.Succeed(t, os.Remove(train))
 	must.FailWith(t, os.ErrNotExist)(OpenDataset(dir))
+	must.Fail(t, "train.arrow: dataset.json lists this file for the split train: no such file or directory: restore "+
+		"the file, or create the data set again")(OpenDataset(dir))
 	must.FailWith(t, os.ErrNotExist)(OpenDataset(filepath.Join(dir, "none")))
 }
 
@@ -113,7 +115,7 @@ func TestBadManifest(t *testing.T) {
 	good := `{"version":"1","name":"x","task":"classification","vocab_size":3,"splits":{"test":{"file":"test.arrow","checksum":"xxh128:` + strings.Repeat("0", 32) + `"}}}`
 	for _, c := range []struct{ old, new, want string }{
 		{`"1"`, `"7"`, `version: expected "2", found "7"`},
-		{`"1"`, `1`, "cannot unmarshal number"},
+		{`"1"`, `1`, "version: expected string, found a JSON number at byte 12"},
 		{`"classification"`, `"x"`, "task: expected"},
 		{`test.arrow`, `../x`, "expected a file name"},
 		{`test.arrow`, `..`, "expected a file name"},
@@ -124,8 +126,13 @@ func TestBadManifest(t *testing.T) {
 		{`checksum`, `other`, "splits.test.checksum: expected KIND:DIGITS, for example xxh128: and 32 hexadecimal digits"},
 		{`"splits":{`, `"splits":{},"o":{`, "expected at least one"},
 		{`"vocab_size":3`, `"vocab_size":-3`, "vocab_size: expected"},
-		{`}}}`, `}}`, "unexpected EOF"},
-		{`}}}`, `}}}{}`, "found more"},
+		{`}}}`, `}}`, "expected the JSON object of a data set, found a truncated or damaged file that ends within " +
+			"it, after 157 bytes: restore dataset.json from a copy, or create the data set again"},
+		{`"splits":`, `"splits";`, "expected the JSON object of a data set, found malformed JSON at byte "},
+		{`"checksum"`, `"rows":"x","checksum"`, "splits.rows: expected int64, found a JSON string at byte "},
+		{good, " \n", "found a truncated or damaged file"},
+		{good, "", "expected the JSON object of a data set, found an empty file: restore dataset.json"},
+		{`}}}`, `}}}{}`, "expected one JSON object, found more data after byte "},
 		{`"name"`, `"tokenizer":7,"name"`, "tokenizer: expected a JSON object"},
 		{`"checksum"`, `"rows":5,"labels":{"a":-1},"checksum"`,
 			`splits.test.labels: "a": expected a count from 0 to 5 (the split has 5 rows), found -1`},

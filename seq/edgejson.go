@@ -47,7 +47,7 @@ func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 			v, err := strconv.ParseFloat(string(number), 32)
 			switch {
 			case errors.Is(err, strconv.ErrRange):
-				return nil, fmt.Errorf("feature %d: expected a number within float32, found %.40s", n-2, number)
+				return nil, fmt.Errorf("feature %d: expected a finite float32, found %.40s", n-2, number)
 			case err != nil:
 				return nil, fmt.Errorf("feature %d: expected a number, found %.40s", n-2, number)
 			}

@@ -93,11 +93,12 @@ func readManifest(dir string) (*Manifest, error) {
 	m := &Manifest{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(m); err != nil {
-		return nil, fmt.Errorf("%s: byte %d: expected the JSON object of a data set: %w (create the data set again)",
-			path, decoder.InputOffset(), err)
+		return nil, fmt.Errorf("%s: %w: restore %s from a copy, or create the data set again (sftseq data convert, "+
+			"sftseq data generate)", path, malformedManifest(len(text), err), ManifestName)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return nil, fmt.Errorf("%s: byte %d: expected one JSON object, found more", path, decoder.InputOffset())
+		return nil, fmt.Errorf("%s: expected one JSON object, found more data after byte %d", path,
+			decoder.InputOffset())
 	}
 	if m.Tokenizer != nil {
 		// Compact the JSON, as it must equal the metadata of the Arrow files, which are not
@@ -116,6 +117,25 @@ func readManifest(dir string) (*Manifest, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
+}
+
+// malformedManifest returns the error of a manifest of the given size in bytes that cannot be decoded.
+func malformedManifest(size int, err error) error {
+	const expected = "expected the JSON object of a data set"
+	if size == 0 {
+		return errors.New(expected + ", found an empty file")
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s, found a truncated or damaged file that ends within it, after %d bytes", expected, size)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%s, found malformed JSON at byte %d: %w", expected, syntax.Offset, err)
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s: %s: expected %s, found a JSON %s at byte %d", expected, kind.Field, kind.Type,
+			kind.Value, kind.Offset)
+	}
+	return fmt.Errorf("%s: %w", expected, err)
 }
 
 // validate returns an error for the first invalid field.

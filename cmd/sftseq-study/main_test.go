@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -259,14 +260,26 @@ func must(t *testing.T, err error) {
 // golden returns the directory of a golden model.
 func golden(name string) string { return filepath.Join("..", "..", "sft", "testdata", "golden", name) }
 
-// TestForeignData checks that data of a different kind than the training data are an error.
+// TestForeignData checks that data of a different kind than the training data are an error, and that
+// values fitted on the validation split, such as a temperature, are not.
 func TestForeignData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "listops")
 	if _, err := lra.ListOps.Generate(t.Context(), dir, lra.GenerateOptions{Train: 4, Val: 4, Test: 4}); err != nil {
 		t.Fatal(err)
 	}
+	set, err := seq.OpenDataset(dir)
+	must(t, err)
+	model := lra.ListOps.Presets[0].Config
+	must(t, model.DescribeData(set.Spec()))
+	model.Temperature = 0.5
+	must(t, compareData(&model, set))
+	model.VocabSize = 99
+	if err := compareData(&model, set); err == nil ||
+		err.Error() != fmt.Sprintf("the model was trained on data with vocab_size 99, not %d", set.Spec().VocabSize) {
+		t.Errorf("got error %v, want one about the vocabulary", err)
+	}
 	for _, name := range []string{"similarity", "inference"} {
-		execute(t.Context(), t, 1, "the model was trained on other data: ", name, "--model", golden("clouds"), "--data",
+		execute(t.Context(), t, 1, "the model cannot read these data: ", name, "--model", golden("clouds"), "--data",
 			dir, "--out", filepath.Join(t.TempDir(), "out"))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -47,7 +48,7 @@ func (m *trainedModel) open(r *report) error {
 		return err
 	}
 	if err := compareData(m.Config, set); err != nil {
-		return fmt.Errorf("--data %s: %w", set.Dir, err)
+		return fmt.Errorf("--data %s: %w: pass the data set on which %s was trained", set.Dir, err, m.dir)
 	}
 	if m.rows, err = m.Config.OpenSplit(set, m.split); err != nil {
 		return err
@@ -78,12 +79,12 @@ func (m *trainedModel) measurement(measure measurement) measurement {
 func compareData(model *sft.Config, set *seq.Dataset) error {
 	data := *model
 	err := data.DescribeData(set.Spec())
-	data.Thresholds, data.AutoMap = model.Thresholds, model.AutoMap // independent of the data
-	if changed := provenance.Changed(model, &data); err == nil && changed != "" {
-		err = errors.New(changed)
-	}
+	data.Decision, data.AutoMap = model.Decision, model.AutoMap // independent of the data set's format
 	if err != nil {
-		return fmt.Errorf("the model was trained on other data: %w", err)
+		return fmt.Errorf("the model cannot read these data: %w", err)
+	}
+	if differences := provenance.Compare(model, &data); differences != nil {
+		return fmt.Errorf("the model was trained on data with %s", strings.Join(differences, "; "))
 	}
 	return nil
 }

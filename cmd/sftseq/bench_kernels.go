@@ -25,16 +25,22 @@ the rate of loops that only compute, or copy. More: docs/performance.md`,
 }
 
 func benchKernels(c *cli.Context) error {
+	var names []string
+	kernels := slices.DeleteFunc(bench.Kernels(), func(k bench.Kernel) bool {
+		if !slices.Contains(names, k.Name) {
+			names = append(names, k.Name)
+		}
+		return !strings.Contains(k.Name, c.String("only"))
+	})
+	if len(kernels) == 0 {
+		return usage(c, "--only %q: no kernel has this text in its name: expected a part of %s", c.String("only"),
+			strings.Join(names, ", "))
+	}
 	d, release, err := openBenchDevice(c)
 	if err != nil {
 		return err
 	}
 	defer release()
-	kernels := slices.DeleteFunc(bench.Kernels(),
-		func(k bench.Kernel) bool { return !strings.Contains(k.Name, c.String("only")) })
-	if len(kernels) == 0 {
-		return usage(c, "--only %q: expected a part of a kernel's name", c.String("only"))
-	}
 	report := newResults(c, 2, "kernel", "size", "time", "rate", "of peak")
 	progress := newBenchProgress(c.App.ErrWriter, len(kernels)+1)
 	var ceilings *bench.Ceilings

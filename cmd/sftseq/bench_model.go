@@ -207,6 +207,11 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 	if m.config, m.settings, err = benchConfig(c.String("config")); err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
+	if m.config.Chunks != nil {
+		return nil, fmt.Errorf("--config %s: expected a model without chunks, found chunks of %d tokens: bench "+
+			"measures one program per length, but a chunked model has two: measure it with sftseq predict or eval",
+			c.String("config"), m.config.Chunks.Average)
+	}
 	if c.IsSet("k") {
 		if m.config.NumSampledTokens = c.Int("k"); !m.config.HasAttention() {
 			m.config.Relative = config.NoRelation

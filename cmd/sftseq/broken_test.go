@@ -106,7 +106,7 @@ func TestGradsRefuses(t *testing.T) {
 	output := filepath.Join(dir, "grads.safetensors")
 	for _, c := range []struct{ lines, want string }{
 		{"", "no lines"},
-		{`{"tokens":[1],"label":1}` + "\n{", ":2: column 1: not JSON"},
+		{`{"tokens":[1],"label":1}` + "\n{", ":2: malformed JSON at byte 1"},
 		{`{"tokens":[1]}`, ":1: label is missing"},
 		{`{"tokens":[1],"label":10}`, ":1: label: expected 0 to 9, found 10"},
 		{`{"tokens":[1],"label":1.5}`, "found 1.5"},

@@ -22,10 +22,10 @@ func checkCommand() *cli.Command {
 sftseq check --golden DIR [--device vulkan] [--precision mixed] [--only NAME] [--json]
 
 Example: sftseq check --device vulkan`,
-		Description: `Runs each kernel, forward and backward, on random operands of odd sizes, compares it with double
-precision, and prints the largest error as a fraction of the tolerance. Failures are named below the
-table, and the exit status is 1. --golden compares logits, gradients and losses of whole models with
-those of double precision. More: docs/architecture.md`,
+		Description: `Runs every kernel, forward and backward, on random operands of odd sizes, compares the results
+with a float64 reference, and prints the largest error in percent of the tolerance. Kernels that fail
+are listed below the table, and the exit status is 1. --golden compares logits, gradients and losses
+of whole models with float64 results. More: docs/architecture.md`,
 		Flags: append(deviceFlags(device.FP32),
 			&cli.StringFlag{Name: "golden", Usage: "check the models in `DIR`, in place of the kernels",
 				TakesFile: true},
@@ -44,14 +44,15 @@ func check(c *cli.Context) error {
 		return checkGolden(c, c.String("golden"))
 	}
 	if p := device.Precision(c.String("precision")); p == device.Mixed || p == device.Fastest {
-		return usage(c, "--precision %s: kernels are checked in fp32; models are in any, see --golden", p)
+		return usage(c, "--precision %s: expected fp32, in which kernels are checked (--golden DIR checks whole "+
+			"models in any precision)", p)
 	}
 	suites, cases := conformance.Select(c.String("only")), 0
 	for _, s := range suites {
 		cases += len(s.Cases)
 	}
 	if cases == 0 {
-		return usage(c, "--only %q: expected a part of %s", c.String("only"),
+		return usage(c, "--only %q: no kernel has this text in its name: expected a part of %s", c.String("only"),
 			strings.Join(conformance.Kernels(), ", "))
 	}
 	d, err := openDevice(c)
@@ -63,7 +64,7 @@ func check(c *cli.Context) error {
 	progress := newProgress(int64(cases), "checking "+name, "cases")
 	defer progress.Finish()
 	failed, notes := 0, []string{describeSystem(d)}
-	report := newResults(c, 1, "kernel", "cases", "of the tolerance", "result")
+	report := newResults(c, 1, "kernel", "cases", "error/tolerance", "result")
 	for _, s := range suites {
 		kernels, err := checkSuite(c.Context, s, d, progress)
 		if err != nil {

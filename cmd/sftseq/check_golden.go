@@ -26,7 +26,7 @@ func checkGolden(c *cli.Context, root string) error {
 	progress := newProgress(int64(len(dirs)), "checking "+name, "models")
 	defer progress.Finish()
 	report := newResults(c, 1, "model", "lines", "logits", "gradient", "its worst tensor", "losses",
-		"of the tolerance", "result")
+		"error/tolerance", "result")
 	notes, failed := []string{describeSystem(d)}, 0
 	exact := func() (tensor.Device, error) {
 		return openTensorDevice(device.Options{Name: "cpu", Threads: c.Int("threads")})

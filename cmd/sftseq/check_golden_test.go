@@ -140,5 +140,5 @@ func TestCheckGoldenFails(t *testing.T) {
 	refuse(t, exitError, "expected a model with an inputs.jsonl", "", "check", "--golden", t.TempDir())
 	refuse(t, exitError, `and "none" in its name`, "", "check", "--golden", goldenDir, "--only", "none")
 	refuse(t, exitError, "no such file", "", "check", "--golden", filepath.Join(bare, "absent"))
-	refuse(t, exitUsage, "kernels are checked in fp32", "", "check", "--precision", "mixed")
+	refuse(t, exitUsage, "expected fp32, in which kernels are checked", "", "check", "--precision", "mixed")
 }

@@ -66,7 +66,7 @@ func TestConvertNumbers(t *testing.T) {
 	for cell, want := range map[string]string{
 		"many":  `no finite number: column count: found "many"`,
 		"NaN":   `no finite number: column count: found "NaN"`,
-		"1e40":  `a number beyond float32: column count: found "1e40"`,
+		"1e40":  `a number outside the range of float32: column count: found "1e40"`,
 		"  ":    "no number: column count: found nothing",
 		"12_34": `no finite number: column count: found "12_34"`,
 		"0x1p4": `no finite number: column count: found "0x1p4"`,
@@ -80,7 +80,7 @@ func TestConvertNumbers(t *testing.T) {
 			append([]string{"data", "convert", "--strict", "--from", bad, "--to", to}, args...)...)
 		contains(t, errs, bad+":8: "+want)
 		if d, _, errs := converted(t, append(args, "--from", bad)...); !strings.Contains(errs,
-			"1 of 60 rows left out: no") && !strings.Contains(errs, "left out: a number beyond") ||
+			"1 of 60 rows left out: no") && !strings.Contains(errs, "left out: a number outside") ||
 			d.Manifest.Splits["train"].Rows == a.Manifest.Splits["train"].Rows &&
 				d.Manifest.Splits["val"].Rows == a.Manifest.Splits["val"].Rows &&
 				d.Manifest.Splits["test"].Rows == a.Manifest.Splits["test"].Rows {

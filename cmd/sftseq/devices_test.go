@@ -91,8 +91,8 @@ func TestCheck(t *testing.T) {
 		!strings.Contains(out, "\nsumsquares ") {
 		t.Errorf("unexpected output:\n%s", out)
 	}
-	refuse(t, exitUsage, `--only "abacus": expected a part of `+strings.Join(conformance.Kernels(),
-		", ")+"; see", "", "check", "--only", "abacus")
+	refuse(t, exitUsage, `--only "abacus": no kernel has this text in its name: expected a part of `+
+		strings.Join(conformance.Kernels(), ", ")+"; see", "", "check", "--only", "abacus")
 	refuse(t, exitUsage, "--device \"abacus\": expected one of", "", "check", "--device", "abacus")
 }
 

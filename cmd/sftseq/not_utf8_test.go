@@ -28,7 +28,7 @@ func TestLatin1Input(t *testing.T) {
 		files: "1 of 2 rows failed, the first: " + filepath.Join(files,
 			"latin1.txt") + ": column content: not UTF-8: found byte 0xe9 at byte 3: convert the text to UTF-8",
 		csv:   "1 of 2 rows failed, the first: " + csv + ":2: column content: not UTF-8",
-		lines: "1 of 2 rows failed, the first: " + lines + ":1: column 16: not UTF-8",
+		lines: "1 of 2 rows failed, the first: " + lines + ":1: malformed JSON at byte 16: not UTF-8",
 	} {
 		out, errs := exits(t, exitError, "", "predict", "--model", model, "--input", from, "--text", "content")
 		contains(t, errs, want)

@@ -58,10 +58,12 @@ func TestTrainChunks(t *testing.T) {
 		refuse(t, exitError, "ONNX and PyTorch do not support chunked models", "", "export", format, "--model", member,
 			"--output", at(format))
 	}
+	refuse(t, exitError, "--config "+member+": expected a model without chunks, found chunks of 32 tokens", "", "bench",
+		"model", "--config", member)
 	first := []string{"train", "custom", "--data", data, "--out", at("refused"), "--members", "sft"}
 	refuseAll(t, exitUsage, first, []refusal{
-		{"--chunk-exports belongs to --chunks", []string{"--chunk-exports", "3"}},
-		{"--local-layers belongs to --chunks", []string{"--local-layers", "1"}},
+		{"--chunk-exports needs --chunks: the model reads rows without chunks", []string{"--chunk-exports", "3"}},
+		{"--local-layers needs --chunks: the model reads rows without chunks", []string{"--local-layers", "1"}},
 		{"--chunks \"x\": expected none, an average of tokens that is a power of two from 16 to",
 			[]string{"--chunks", "x"}},
 		{"--chunks \"60\": expected none, an average of tokens that is a power of two", []string{"--chunks", "60"}},

@@ -28,7 +28,8 @@ func trainLinear(c *cli.Context) error {
 	}
 	for _, f := range c.Command.Flags {
 		if name := f.Names()[0]; c.IsSet(name) && !slices.Contains(linearFlags, name) {
-			return usage(c, "--%s does not apply to a linear model (it needs --members %s)", name, sftMember)
+			return usage(c, "--%s does not apply to a linear model: omit the flag, or train a model with layers "+
+				"(--members %s or %s)", name, lexicalMember, sftMember)
 		}
 	}
 	if err := linearDevice(c); err != nil {

@@ -157,11 +157,13 @@ func TestTrainLinearRefuses(t *testing.T) {
 	refuseAll(t, exitUsage, train, []refusal{
 		{`--members "linaer": expected one or several of linear,lexical,sft, each once`,
 			[]string{"--members", "linaer"}},
-		{"--hidden does not apply to a linear model (it needs --members sft)",
+		{"--hidden does not apply to a linear model: omit the flag, or train a model with layers " +
+			"(--members lexical or sft)",
 			[]string{"--members", "linear", "--hidden", "8"}},
 		{"--resume: a linear model is trained in one go and has no checkpoint to continue from: omit the flag",
 			[]string{"--members", "linear", "--resume"}},
-		{"--seeds does not apply to a linear model (it needs --members sft)",
+		{"--seeds does not apply to a linear model: omit the flag, or train a model with layers " +
+			"(--members lexical or sft)",
 			[]string{"--members", "linear", "--seeds", "1,2"}},
 		{"--device vulkan: expected cpu or auto, because a linear model runs on the CPU",
 			[]string{"--members", "linear", "--device", "vulkan"}},

@@ -179,7 +179,7 @@ func (f *framer) read(n int64, part string) ([]byte, error) {
 // other errors unchanged.
 func truncated(err error, part string) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the file ends within %s: %w", part, io.ErrUnexpectedEOF)
+		return fmt.Errorf("the file is truncated: it ends within %s: %w", part, io.ErrUnexpectedEOF)
 	}
 	return fmt.Errorf("reading %s: %w", part, err)
 }

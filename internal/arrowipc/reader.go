@@ -29,7 +29,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 	case err != nil && err != io.EOF:
 		return nil, err
 	case string(head) != fileStart && (len(head) < len(fileStart) || string(head[:4]) != Continuation):
-		return nil, fmt.Errorf("expected an Arrow IPC file or stream, found data that begins with %q", head)
+		return nil, fmt.Errorf("expected an Arrow IPC file or stream, found data that begins with %q: tables of other "+
+			"formats are converted by sftseq data convert", head)
 	}
 	reader := &Reader{frames: newFramer(buffer, false)}
 	return reader, reader.start()

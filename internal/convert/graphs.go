@@ -208,8 +208,8 @@ func summarize(ctx context.Context, o *GraphOptions) (*graphSummary, error) {
 			field, list = x.Field, x.List
 		}
 		if x.Field != field || x.List != list {
-			return fmt.Errorf("found %s, expected %s as in the first graph", fieldName(x.Field, x.List),
-				fieldName(field, list))
+			return fmt.Errorf("expected %s, as in the first graph, found %s", fieldName(field, list),
+				fieldName(x.Field, x.List))
 		}
 		split, err := o.splitOf(x)
 		if err != nil {
@@ -269,7 +269,7 @@ func fieldName(field string, list bool) string {
 	if list {
 		return field + " (a list)"
 	}
-	return field
+	return field + " (a class)"
 }
 
 // describe derives the specification of the data set from the first graph.

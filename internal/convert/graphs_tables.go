@@ -193,7 +193,7 @@ func (r *tableRow) readTargets(x *graphlines.Row) (err error) {
 		case name == o.Tags && !x.List:
 			return fmt.Errorf("%s: expected a list, found %.40s", name, v.Text)
 		case name == o.Tags && len(v.Items) != len(x.Features):
-			return fmt.Errorf("%s: expected %d labels, one for each node, found %d", name,
+			return fmt.Errorf("%s: expected a list of %d, one for each node, found %d", name,
 				len(x.Features), len(v.Items))
 		}
 		names := v.Items

@@ -40,7 +40,8 @@ func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	x, err := parseNumber(text, 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, source.Skip("a number beyond float32", fmt.Errorf("column %s: found %.40q", column, text))
+		return 0, source.Skip("a number outside the range of float32",
+			fmt.Errorf("column %s: found %.40q", column, text))
 	case err != nil || x-x != 0:
 		return 0, source.Skip("no finite number", fmt.Errorf("column %s: found %.40q", column, text))
 	}

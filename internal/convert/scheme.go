@@ -218,7 +218,11 @@ const inconsistentMarks = ""
 // noteInconsistentMarks reports rows with inconsistent marks in a note.
 func (c *converter) noteInconsistentMarks() {
 	if n := c.inconsistent.Load(); n > 0 {
-		c.skipped.Note(fmt.Sprintf("column %s: %d rows have a span without a begin or end tag, first at %s: "+
-			"the adjacent tags delimit the span", c.options.Tags, n, c.tagPositions.first(inconsistentMarks)))
+		rows := "1 row has"
+		if n > 1 {
+			rows = fmt.Sprintf("%d rows have", n)
+		}
+		c.skipped.Note(fmt.Sprintf("column %s: %s a span without a begin or end tag, first at %s: "+
+			"the adjacent tags delimit the span", c.options.Tags, rows, c.tagPositions.first(inconsistentMarks)))
 	}
 }

@@ -37,7 +37,7 @@ var signTexts = [signKinds]string{
 	"have normals (nx, ny, nz) whose length is not 1: expected unit vectors (rename features that are not normals)",
 	"of tokens end in a repeated token, and all have the same length: padding is read as tokens: remove it",
 	"have numbers that often mark a missing value, such as -999 or 1e20: remove these rows, or replace the numbers with real values",
-	"have a file name as their text, but the named files are not read: give a folder of files instead (--from FOLDER)",
+	"have a file name as their text, but the named files are not read: pass a folder of CLASS/FILE (--from FOLDER)",
 	"have a Python bytes literal (b'x') as their text: write the decoded text (bytes.decode())",
 }
 

@@ -316,13 +316,13 @@ func TestMixedTags(t *testing.T) {
 		"the DT\ncat NN\n\n":              "",
 		good:                              "",
 		"Ann B-PER\nLee E-LOC\n\n" +
-			good: "1 rows have a span without a begin or end tag, first at ",
+			good: "1 row has a span without a begin or end tag, first at ",
 		good + "Lee E-LOC\n\nran O\n\nLee E-LOC\n\n":  "2 rows have a span without a begin or end tag, first at ",
-		good + "Ann B-PER\nsaw O\n\n":                 "1 rows have a span without a begin or end tag",
-		good + "Ann B-PER\n\n":                        "1 rows have a span without a begin or end tag",
+		good + "Ann B-PER\nsaw O\n\n":                 "1 row has a span without a begin or end tag",
+		good + "Ann B-PER\n\n":                        "1 row has a span without a begin or end tag",
 		good + "Ann B-PER\nvan M-PER\nLee E-PER\n\n":  "",
 		"Ann B-PER\nsaw O\n\nsaw O\nLee I-PER\n\n":    "", // valid BIO if read as IOB1
-		good + "New B-LOC\nYork E-LOC\nLee I-PER\n\n": "1 rows have a span without a begin or end tag, first at ",
+		good + "New B-LOC\nYork E-LOC\nLee I-PER\n\n": "1 row has a span without a begin or end tag, first at ",
 	} {
 		_, skipped := mustConvert(t, tagOptions(t, writeFile(t, "x.conll", text), conll))
 		notes := strings.ReplaceAll(skipped.String(),

@@ -101,7 +101,7 @@ func TestKnownRefuses(t *testing.T) {
 		{seq.Classification, good, "found label (a list of labels), expected label (a class)"},
 		{seq.Tagging, good, "found label (a list of labels), expected tags"},
 		{seq.Tagging, strings.Replace(good, `"label": ["x"]`, `"tags": ["x"]`, 1),
-			"expected 2 labels, one for each node, found 1"},
+			"expected a list of 2, one for each node, found 1"},
 		{seq.Regression, good, "a: expected a number, found nothing"},
 		{seq.MultiLabel, strings.Replace(good, "[[2, 1], [0, 0]]", "[]", 1), ""},
 	} {

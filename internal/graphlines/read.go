@@ -208,7 +208,7 @@ func (x *Row) listOf(value json.RawMessage, tags bool) error {
 		x.Names, x.Named = append(x.Names, name), append(x.Named, !unknown)
 	}
 	if tags && len(x.Names) != len(x.Features) {
-		return fmt.Errorf("expected %d labels, one for each node, found %d", len(x.Features), len(x.Names))
+		return fmt.Errorf("expected a list of %d, one for each node, found %d", len(x.Features), len(x.Names))
 	}
 	return nil
 }

@@ -17,7 +17,10 @@ func (e *NotJSON) Error() string { return e.err.Error() }
 
 func (e *NotJSON) Unwrap() error { return e.err }
 
-func notJSON(format string, args ...any) error { return &NotJSON{fmt.Errorf(format, args...)} }
+// malformed returns the error of a line whose byte at, counted from 1, is malformed for a cause.
+func malformed(at int, cause error) error {
+	return &NotJSON{fmt.Errorf("malformed JSON at byte %d: %w", at, cause)}
+}
 
 // ErrNotUTF8 is the error of a line that is not UTF-8.
 var ErrNotUTF8 = errors.New("not UTF-8")
@@ -29,17 +32,18 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 		for {
 			r, n := utf8.DecodeRune(line[at:])
 			if r == utf8.RuneError && n == 1 {
-				return nil, notJSON("column %d: %w", at+1, ErrNotUTF8)
+				return nil, malformed(at+1, ErrNotUTF8)
 			}
 			at += n
 		}
 	}
 	if !json.Valid(line) {
 		err := json.Unmarshal(line, new(json.RawMessage))
+		at := len(line)
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, notJSON("column %d: not JSON: %v", syntax.Offset, err)
+			at = int(syntax.Offset)
 		}
-		return nil, notJSON("not JSON: %v", err)
+		return nil, malformed(at, err)
 	}
 	return Object(line, known)
 }

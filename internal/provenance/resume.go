@@ -128,7 +128,7 @@ func Differences(begun *train.Checkpoint, was, settings train.Settings, config s
 	begunConfig.Thresholds, begunConfig.Temperature, begunConfig.SpanDecoding = config.Thresholds, config.Temperature,
 		config.SpanDecoding
 	was.Seed = settings.Seed
-	out := append(differences(&was, &settings), differences(&begunConfig, &config)...)
+	out := append(Compare(&was, &settings), Compare(&begunConfig, &config)...)
 	if data != begun.Data {
 		out = append(out, "other data")
 	}
@@ -138,8 +138,9 @@ func Differences(begun *train.Checkpoint, was, settings train.Settings, config s
 	return out
 }
 
-// differences lists the entries that differ between two objects or are missing in one.
-func differences(a, b any) (out []string) {
+// Compare lists the entries that differ between two objects or are missing in one. An entry has the
+// form "num_hidden_layers 2, not 3", where 2 is the value in a.
+func Compare(a, b any) (out []string) {
 	mine, other := fields(a), fields(b)
 	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {
 		if x, y := mine[key], other[key]; !bytes.Equal(x, y) {

@@ -51,7 +51,7 @@ func TestLostChanges(t *testing.T) {
 		{"an opening of nothing", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"version":1,"text":"7"}}`,
 			"uri: expected a string, found none"},
 		{"an opening of two", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","uri":"v","version":1,"text":"7"}}`, "the field uri occurs twice"},
-		{"no JSON", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u"`, "not JSON"},
+		{"no JSON", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u"`, "malformed JSON"},
 		{"a list", `[{"jsonrpc":"2.0","method":"sequence/didChange","params":{}}]`, "batches are not supported"},
 		{"a long one", change(`{"uri":"u","version":2,"changes":[{"text":"` + strings.Repeat("1", 2000) + `"}]}`),
 			"--max-line"},

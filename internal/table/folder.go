@@ -103,8 +103,8 @@ func packedKind(content []byte) string {
 // writeNotes writes notes about files that are probably not meant to be read unchanged.
 func (r *folderReader) writeNotes() {
 	if r.marked > 0 && r.note != nil {
-		r.note(fmt.Sprintf("%s: %d files begin with a byte-order mark, which is read as part of the row (first: %s): "+
-			"convert all files to UTF-8 without a mark", r.dir, r.marked, r.firstMarked))
+		r.note(fmt.Sprintf("%s: %s with a byte-order mark, which is read as part of the row (first: %s): "+
+			"convert all files to UTF-8 without a mark", r.dir, countFiles(r.marked), r.firstMarked))
 	}
 	if class := r.depths[1] != "" && r.note != nil &&
 		slices.ContainsFunc(r.wanted, func(at int) bool { return at == 1 || at == 2 }); class {
@@ -113,9 +113,9 @@ func (r *folderReader) writeNotes() {
 	}
 	r.marked, r.depths = 0, [2]string{}
 	if r.packed > 0 && r.note != nil {
-		r.note(fmt.Sprintf("%s: the bytes of %d files in compressed formats are read unchanged (first: %s): decompress "+
+		r.note(fmt.Sprintf("%s: the bytes of %s in compressed formats are read unchanged (first: %s): decompress "+
 			"or unpack them, rename gzip and Zstandard files to end in .gz and .zst, and convert sound to WAV and "+
-			"images or documents to text or numbers", r.dir, r.packed, r.firstPacked))
+			"images or documents to text or numbers", r.dir, countFiles(r.packed), r.firstPacked))
 	}
 	r.packed = 0
 }
@@ -155,8 +155,13 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 	if o.Spread {
 		r.files = spread(r.files)
 	}
+	for _, path := range r.files {
+		if isFileList(path) && o.Note != nil {
+			o.Note(fmt.Sprintf("%s: %s", dir, fileListAdvice(path)))
+		}
+	}
 	if len(desktop) > 0 && o.Note != nil {
-		o.Note(fmt.Sprintf("%s: %d files of the desktop are left out (first: %s)", dir, len(desktop), desktop[0]))
+		o.Note(fmt.Sprintf("%s: %s of the desktop left out (first: %s)", dir, countFiles(len(desktop)), desktop[0]))
 	}
 	return r, err
 }
@@ -178,8 +183,32 @@ func tablesHint(dir string) string {
 	if err != nil || first == "" || other == "" {
 		return ""
 	}
-	return fmt.Sprintf("; because of %s beside %s, each file of the folder is read as a row: "+
-		"give each table with --from, or a folder that contains only tables", other, first)
+	if isFileList(first) {
+		return "; " + fileListAdvice(first)
+	}
+	return fmt.Sprintf("; the folder contains %s besides the table %s, so each of its files is read as a row: pass "+
+		"the table itself (--from %s), or a folder that contains only tables", other, first, filepath.Join(dir, first))
+}
+
+// isFileList reports whether a file is the list of files and labels of a data set in the layouts
+// audiofolder and imagefolder of Hugging Face's datasets library.
+func isFileList(name string) bool {
+	return slices.Contains([]string{"metadata.csv", "metadata.jsonl", "metadata.parquet"}, name)
+}
+
+// fileListAdvice returns the next step for a folder with a list of files.
+func fileListAdvice(name string) string {
+	return fmt.Sprintf("the labels in %s (layout of Hugging Face's audiofolder and imagefolder) are not read: move "+
+		"each file into a folder named by its class (CLASS/FILE, or SPLIT/CLASS/FILE), remove %s, and predict the "+
+		"column class", name, name)
+}
+
+// countFiles formats a number of files.
+func countFiles(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
 }
 
 // spread reorders n files so that every prefix is evenly distributed among them: it takes steps of

@@ -89,7 +89,7 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 		}
 	}
 	must.Succeed(t, r.Close())
-	if len(notes) != 1 || !strings.Contains(notes[0], "3 files of the desktop are left out (first: a/Thumbs.db)") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "3 files of the desktop left out (first: a/Thumbs.db)") {
 		t.Errorf("got notes %q, want one on 3 files", notes)
 	}
 	write("b/4.xz", []byte("\xfd7zXZ"))
@@ -148,9 +148,9 @@ func TestFolderNotes(t *testing.T) {
 	put("b/4.txt", "%PDF-1.7")
 	put("README", "beside the classes")
 	for columns, want := range map[string][]string{
-		"content class": {"2 files begin with a byte-order mark, which is read as part of the row (first: a/1.txt: UTF-16): ",
+		"content class": {"2 files with a byte-order mark, which is read as part of the row (first: a/1.txt: UTF-16): ",
 			"files are in folders of different depths, such as a/1.txt and a/sub/2.txt: ",
-			"the bytes of 1 files in compressed formats are read unchanged (first: b/4.txt: PDF)"},
+			"the bytes of 1 file in compressed formats are read unchanged (first: b/4.txt: PDF)"},
 		"content path": {"byte-order mark", "compressed formats"},
 	} {
 		var notes []string
@@ -181,9 +181,31 @@ func TestFolderNotes(t *testing.T) {
 		filepath.Join(dir, "p.csv"), Options{Columns: []string{"text"}, MaxField: 1 << 20}))
 }
 
+// TestFileList checks that the list of files of an audio folder is named, with the layout that is read.
+func TestFileList(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"data/1.wav", "metadata.csv"} {
+		must.Succeed(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte("file_name,label\ndata/1.wav,y\n"), 0o666))
+	}
+	const advice = "the labels in metadata.csv (layout of Hugging Face's audiofolder and imagefolder) are not read: " +
+		"move each file into a folder named by its class"
+	var notes []string
+	o := Options{Columns: []string{"label"}, MaxField: 1 << 20, Note: func(line string) { notes = append(notes, line) }}
+	must.Fail(t, `column "label": expected one of ["content" "class" "split" "path"]; `+advice)(
+		Open(t.Context(), dir, o))
+	o.Columns = []string{"content", "class"}
+	must.Succeed(t, must.Get(Open(t.Context(), dir, o))(t).Close())
+	if len(notes) != 1 || !strings.Contains(notes[0], dir+": "+advice) {
+		t.Errorf("got notes %q, want the advice once", notes)
+	}
+}
+
 // TestTablesHint checks that the error for a folder of tables and another file names that file.
 func TestTablesHint(t *testing.T) {
-	for other, want := range map[string]string{"a.csv.bak": "; because of a.csv.bak beside a.csv, each file of the folder is read as a row: give each table", "b.csv": "", ".hidden": "", "notes.txt": "; because of notes.txt beside a.csv"} {
+	for other, want := range map[string]string{"a.csv.bak": "; the folder contains a.csv.bak besides the table " +
+		"a.csv, so each of its files is read as a row: pass the table itself (--from ", "b.csv": "", ".hidden": "",
+		"notes.txt": "; the folder contains notes.txt besides the table a.csv"} {
 		dir := t.TempDir()
 		for _, name := range []string{"a.csv", other} {
 			must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte("text,label\nx,y\n"), 0o666))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 )
 
@@ -123,7 +124,11 @@ func (r *listReader) next(row *Row) error {
 	if size > int64(r.limit) {
 		row.fail(fmt.Errorf("line %d: expected at most %d bytes, found a value of %d", line, r.limit, size))
 	} else if r.columns.read(row, r.value); row.Err != nil {
-		row.Err = fmt.Errorf("line %d: %w", line, row.Err)
+		where := "line"
+		if malformed := (*jsonlines.NotJSON)(nil); errors.As(row.Err, &malformed) {
+			where = "the value that begins on line" // the error names a byte of the value
+		}
+		row.Err = fmt.Errorf("%s %d: %w", where, line, row.Err)
 	}
 	if !r.isList {
 		return nil
