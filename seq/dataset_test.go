@@ -190,6 +190,8 @@ func TestUnwritableDirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must.Succeed(t, os.WriteFile(file, nil, 0o666))
 	must.Fail(t, file)(CreateDataset(filepath.Join(file, "sub"), listopsSpec(), false))
+	must.Fail(t, file+": expected a directory of a data set, or a new one, found a file")(
+		CreateDataset(file, listopsSpec(), false))
 	must.Fail(t, file)(Create(filepath.Join(file, "x.arrow"), listopsSpec()))
 }
 

@@ -27,7 +27,10 @@ type datasetLock struct {
 
 // lockDataset creates the directory if needed and locks it.
 func lockDataset(dir string) (*datasetLock, error) {
-	_, err := os.Stat(dir)
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s: expected a directory of a data set, or a new one, found a file", dir)
+	}
 	l := &datasetLock{dir: dir, createdDir: errors.Is(err, fs.ErrNotExist)}
 	for {
 		if err := os.MkdirAll(dir, 0o777); err != nil {

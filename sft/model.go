@@ -93,6 +93,10 @@ func ReadModelConfig(dir string) (*Config, error) {
 // notModel adds the expected files to an error for a missing model directory.
 func notModel(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		if _, missing := os.Stat(filepath.Join(dir, seq.ManifestName)); missing == nil {
+			return fmt.Errorf("%s: expected a model directory with %s and %s, found a data set", dir, model.ConfigFile,
+				model.WeightsFile)
+		}
 		return fmt.Errorf("%s: expected a model directory with %s and %s: %w", dir, model.ConfigFile,
 			model.WeightsFile, atomicfile.Cause(err))
 	}

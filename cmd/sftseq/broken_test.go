@@ -81,6 +81,9 @@ func TestBrokenModels(t *testing.T) {
 	}
 	refuse(t, 1, "absent: expected a model directory with config.json and model.safetensors", "",
 		"predict", "--model", "absent")
+	data := proseData(t, 60)
+	refuse(t, 1, data+": expected a model directory with config.json and model.safetensors, found a data set", "",
+		"predict", "--model", data)
 }
 
 // TestFlippedBits checks that weights with a flipped bit cause an error or a prediction in bounded

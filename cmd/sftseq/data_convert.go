@@ -253,7 +253,7 @@ func parseShares(text string) (shares []convert.SplitFraction, err error) {
 	names := []string{"train", "val", "test"}
 	parts := strings.Split(text, ",")
 	if len(parts) != len(names) {
-		return nil, fmt.Errorf("expected three numbers, found %d", len(parts))
+		return nil, fmt.Errorf("expected three numbers, the fractions of train, val and test, found %d", len(parts))
 	}
 	for i, part := range parts {
 		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)

@@ -59,9 +59,13 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 			"with %s", path, strings.Join(names, ", "), flags)
 	}
 	if names := unreadSplits(o.From, o.Format); names != nil && !c.IsSet("split") {
-		return fmt.Sprintf("the rows of %s are split again by --split, and %s beside it is not read: %s, or set "+
+		verb := "is"
+		if len(names) > 2 {
+			verb = "are"
+		}
+		return fmt.Sprintf("the rows of %s are split again by --split, and %s beside it %s not read: %s, or set "+
 			"--split to silence this warning",
-			names[0], strings.Join(names[1:], ", "), splitByNameAdvice(names, o.Format))
+			names[0], strings.Join(names[1:], ", "), verb, splitByNameAdvice(names, o.Format))
 	}
 	return ""
 }

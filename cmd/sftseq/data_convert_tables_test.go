@@ -263,7 +263,7 @@ func TestConvertBesideTrain(t *testing.T) {
 	contains(t, warned(t, append(flags, "--from", train)...),
 		"the rows of "+train+" are split again by --split, and ",
 		filepath.Join(dir, "reviews_test.csv")+", "+filepath.Join(dir,
-			"reviews_validation.csv")+" beside it is not read: ",
+			"reviews_validation.csv")+" beside it are not read: ",
 		"--from "+dir+" --split-column path --split-pattern '")
 	notContains(t, warned(t, append(flags, "--from", train, "--split", "1,0,0")...), "beside it")
 	notContains(t, warned(t, append(flags, "--from", filepath.Join(dir, "reviews_test.csv"))...), "beside it")

@@ -199,7 +199,9 @@ func unknownCommand(c *cli.Context) error {
 func requireFlags(c *cli.Context, names ...string) error {
 	for _, name := range names {
 		if !c.IsSet(name) || c.String(name) == "" || slices.Contains(c.StringSlice(name), "") {
-			return usage(c, "--%s is missing", name)
+			value, text := placeholder(findFlag(c.Command.Flags, name))
+			return usage(c, "--%s is missing: expected --%s %s (%s)", name, name, value,
+				strings.TrimSuffix(text, " (required)"))
 		}
 	}
 	return nil

@@ -39,7 +39,7 @@ func runFlag() cli.Flag {
 func runsOf(c *cli.Context) ([]string, error) {
 	dirs := append(c.StringSlice("model"), c.Args().Slice()...)
 	if len(dirs) == 0 {
-		return nil, usage(c, "no run directory given")
+		return nil, usage(c, "no run directory given: expected one or several directories of sftseq train")
 	}
 	return dirs, nil
 }

@@ -406,7 +406,7 @@ func readConfigFlags(c *cli.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) { // in a fixed order, so that errors are reproducible
 		v := values[name]
 		if findFlag(c.Command.Flags, name) == nil {
-			return fmt.Errorf("%s: unknown flag %q%s", path, name, siblingsWith(c, name))
+			return fmt.Errorf("%s: unknown flag %q%s", path, name, suggestFlag(c, name))
 		}
 		switch v.(type) {
 		case string, json.Number, bool:

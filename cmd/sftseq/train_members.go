@@ -397,7 +397,7 @@ func recordedFlags(s *train.Settings) [][2]string {
 
 // resumeCommand returns the command that resumes the run.
 func (f *fusedRun) resumeCommand() string {
-	names := append([]string{"data"}, fusionFlagNames(f.Context)...)
+	names := append([]string{"seeds", "time", "data", "init-from"}, settingsFlagNames(f.Context)...)
 	return fmt.Sprintf("sftseq train custom --members %s%s --out %s --resume%s", joinKinds(f.kinds),
 		formatSetFlags(f.Context, names...), shellQuote(f.out),
 		formatSetFlags(f.Context, "device", "precision", "threads", "memory", "tensorboard"))

@@ -29,7 +29,8 @@ func TestUsage(t *testing.T) {
 
 		{"--split \"90,5,5\": split \"train\" with fraction 90: expected", text("--split", "90,5,5")},
 		{"--split \"0.5,0.2,0.2\": fractions of the splits: expected a sum of 1", text("--split", "0.5,0.2,0.2")},
-		{`--split "0.9,0.1": expected three numbers`, text("--split", "0.9,0.1")},
+		{`--split "0.9,0.1": expected three numbers, the fractions of train, val and test, found 2`,
+			text("--split", "0.9,0.1")},
 		{"exclude each other", text("--split", "1,0,0", "--split-column", "label")},
 		{`--max-row "much"`, text("--max-row", "much")},
 		{"--tokenizer \"bytes\": expected one of auto, audio-vq, byte, dna, listops, mulaw, pixel, words:N, " +
@@ -66,7 +67,8 @@ func TestUsage(t *testing.T) {
 		{"--format \"xls\": expected one of csv, tsv", text("--format", "xls")},
 		{"--val-part needs --split-column", text("--val-part", "0.1")},
 		{"--val-part 2: expected 0 or more", text("--split-column", "label", "--val-part", "2")},
-		{"--to is missing", []string{"data", "convert", "--from", from, "--to", "", "--text", "text"}},
+		{"--to is missing: expected --to DIR (write the data set to DIR)",
+			[]string{"data", "convert", "--from", from, "--to", "", "--text", "text"}},
 		{"--from is missing", []string{"data", "convert", "--from", "", "--to", to, "--text", "text"}},
 		{"--data is missing", []string{"data", "baselines"}},
 		{"found \"" + to + "\": pass the input with --data", []string{"data", "baselines", to}},
@@ -122,7 +124,7 @@ func TestUsage(t *testing.T) {
 		{"--plot \"x.gif\": expected a name that ends in .svg",
 			[]string{"bench", "model", "--config", goldenPath("pre"), "--length", "16,32", "--batch",
 				"1", "--plot", "x.gif"}},
-		{"no run directory given", []string{"plot"}},
+		{"no run directory given: expected one or several directories of sftseq train", []string{"plot"}},
 		{"no run directory given", []string{"report"}},
 
 		{"--preset \"slow\": expected one of quick, hour, paper",

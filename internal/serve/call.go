@@ -82,7 +82,8 @@ func (c *call) encodedResult() ([]byte, error) { return c.encodeResult(c.result)
 func (c *call) result() (any, error) {
 	m, ok := methods[c.method]
 	if !ok {
-		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "no method %q", c.method)
+		return nil, fail(codeNoMethod, errorLocation{Found: c.method},
+			"no method %q: initialize returns the methods of the model", c.method)
 	}
 	if reason := m.unsupported(c); reason != "" {
 		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s: %s", c.method, reason)

@@ -53,7 +53,12 @@ func Parse(text []byte) (*Config, error) {
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(text, &keys); err != nil {
-		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		syntax := (*json.SyntaxError)(nil)
+		if errors.As(err, &syntax) && syntax.Offset >= int64(len(text)) {
+			return nil, fmt.Errorf("expected a JSON object, found a truncated or damaged file that ends within it, "+
+				"after %d bytes: restore the file from a copy", len(text))
+		}
+		if syntax != nil {
 			return nil, fmt.Errorf("expected a JSON object, found malformed JSON at byte %d: %w", syntax.Offset, err)
 		}
 		return nil, fmt.Errorf("expected a JSON object: %w", err)

@@ -255,6 +255,14 @@ func TestConfigBadText(t *testing.T) {
 	}
 }
 
+// TestTruncatedConfig checks that the error of a truncated config.json says so, and that the error of
+// malformed JSON names its byte.
+func TestTruncatedConfig(t *testing.T) {
+	must.Fail(t, "found a truncated or damaged file that ends within it, after 9 bytes: restore the file from a copy")(
+		config.Parse([]byte(`{"task":"`)))
+	must.Fail(t, "found malformed JSON at byte 9: ")(config.Parse([]byte(`{"task":]}`)))
+}
+
 func TestReadConfigNamesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.json")
 	must.Fail(t, path, "missing")(config.Read(path))

@@ -82,6 +82,10 @@ func Listen(a Address) (net.Listener, error) {
 		return nil, fmt.Errorf("another program uses the address: stop it, or choose another address (%w)",
 			syscall.EADDRINUSE)
 	}
+	if errors.Is(err, syscall.EACCES) && a.Network == "tcp" {
+		return nil, fmt.Errorf("choose a port from 1024, or run the program with the right to listen below (%w)",
+			syscall.EACCES)
+	}
 	if op := (*net.OpError)(nil); errors.As(err, &op) { // callers name the address
 		err = op.Err
 	}
