@@ -42,7 +42,7 @@ func (s *session) changeDocument(fields map[string]json.RawMessage, bad error) e
 	case d == nil && bad != nil:
 		return bad
 	case d == nil:
-		return unknownDocumentError(uri)
+		return unknownDocumentError("uri", uri)
 	}
 	s.edits++
 	d.mu.Lock()

@@ -21,7 +21,7 @@ func (s *session) closeDocumentByURI(fields map[string]json.RawMessage, bad erro
 	case err != nil:
 		return err
 	case !s.closeDocument(uri):
-		return unknownDocumentError(uri)
+		return unknownDocumentError("uri", uri)
 	}
 	return bad
 }

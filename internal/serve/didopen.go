@@ -108,6 +108,6 @@ func documentVersion(fields map[string]json.RawMessage) (int64, error) {
 }
 
 // unknownDocumentError is the error for a document that is not open.
-func unknownDocumentError(uri string) error {
-	return badParam("uri", "no document %q is open: open it with sequence/didOpen", uri)
+func unknownDocumentError(field, uri string) error {
+	return badParam(field, "no document %q is open: open it with sequence/didOpen", uri)
 }

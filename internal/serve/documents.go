@@ -157,7 +157,7 @@ func (c *call) documentSequence(path string, value json.RawMessage) (*sequence, 
 	case d == nil && c.session.documents.closedSince(c.edits):
 		return nil, closedError(path, uri)
 	case d == nil:
-		return nil, badParam(path, "no document %q is open", uri)
+		return nil, unknownDocumentError(path, uri)
 	}
 	q := &sequence{field: path, document: d}
 	text, err := c.textOf(q)
