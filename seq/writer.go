@@ -1,9 +1,11 @@
 package seq
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -57,7 +59,7 @@ func NewWriter(w io.Writer, spec Spec, format Format) (*Writer, error) {
 	}
 	out, err := arrowipc.NewFileWriter(w, schema)
 	if err != nil {
-		return nil, err
+		return nil, withoutArrow(err)
 	}
 	writer.out = out
 	return writer, nil
@@ -125,7 +127,7 @@ func (w *Writer) writeBatches(b *Block) error {
 		if len(batch.lists.values) > 0 {
 			w.largest = max(w.largest, slices.Max(batch.lists.values))
 		}
-		if err := w.out.Write(batch.record(w.schema)); err != nil {
+		if err := withoutArrow(w.out.Write(batch.record(w.schema))); err != nil {
 			return err
 		}
 		batchPool.Put(batch)
@@ -141,9 +143,17 @@ func (w *Writer) finish() error {
 	}
 	w.ended = true
 	if w.err = w.flush(); w.err == nil {
-		w.err = w.out.Close()
+		w.err = withoutArrow(w.out.Close())
 	}
 	return w.err
+}
+
+// withoutArrow removes what the Arrow library adds to an error of the file, which names the file.
+func withoutArrow(err error) error {
+	for err != nil && strings.HasPrefix(err.Error(), "arrow/ipc: ") && errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	return err
 }
 
 // prepare does the part of Close that may fail. Afterwards a file from Create is complete on the

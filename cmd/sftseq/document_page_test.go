@@ -40,7 +40,7 @@ func TestDocumentPage(t *testing.T) {
 		const byId = id => document.getElementById(id);
 		byId("state").textContent = "waiting"; byId("text").value = text;
 		byId("text").dispatchEvent(new Event("input"));
-		for (let i = 0; i < 1200 && byId("state").textContent === "waiting"; i++) await new Promise(r => setTimeout(r, 50));
+		for (let i = 0; i < 1200 && ["waiting", "computing …"].includes(byId("state").textContent); i++) await new Promise(r => setTimeout(r, 50));
 		return {state: byId("state").textContent, answer: byId("answer").textContent,
 			chunks: Array.from(byId("evidence").children, x => x.textContent),
 			marks: Array.from(document.querySelectorAll("mark"), x => x.textContent).join("")}

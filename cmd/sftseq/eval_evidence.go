@@ -14,8 +14,13 @@ const evidenceBatch = 16
 
 // evalEvidence measures the evidence of --evidence rows, which are evenly spaced.
 func evalEvidence(c *cli.Context, m models) error {
-	if c.IsSet("errors") || c.IsSet("queries") || ranksOf(c) != nil {
-		return usage(c, "--evidence prints no other metrics: expected it without --errors, --queries and --ranks")
+	for _, name := range []string{"errors", "queries"} {
+		if c.IsSet(name) {
+			return usage(c, "--evidence prints no other metrics: expected no --%s", name)
+		}
+	}
+	if ranksOf(c) != nil {
+		return usage(c, "--evidence is measured by a single process: expected no --ranks")
 	}
 	in, err := openEvalRows(c, m)
 	if err != nil {

@@ -38,16 +38,17 @@ Example: sftseq predict --model runs/reviews --input reviews.csv --text review -
          sftseq predict --model runs/logs --document server.log
          echo '{"text":"the fi[MASK]m"}' | sftseq predict --fill --model runs/pretrained`,
 		Description: `Reads JSON lines from FILE or standard input, or with --input a table, and writes a line or row for
-each in the same order. With --document, it reads one raw file of any length, with a chunked model:
+each in the same order:
   {"id": 7, "text": "[MAX 2 9 ]"}
   {"id": 7, "label": "9", "logits": […], "probabilities": […], "length": 5}
+--document reads one raw file of any length, with a chunked or linear model.
 An input that cannot be read yields an error in its place; the exit status is then 1. --output DIR/
 writes one part for each task of a Slurm array or a Kubernetes job.
 More: docs/predict.md, docs/cluster.md`,
 		Flags: slices.Concat(lineFlags(modelsFlag(), predictionFormats),
 			group(outputGroup,
 				&cli.BoolFlag{Name: "explain",
-					Usage: "add the sampled positions, their weights, the pooling and the n-grams"},
+					Usage: "explain each prediction by the weights of tokens, chunks or n-grams"},
 				&cli.BoolFlag{Name: "fill", Usage: "fill the masks of each line, with a model of sftseq pretrain"}),
 			advancedGroup(outputGroup,
 				&cli.StringFlag{Name: "mask", Value: "[MASK]", Usage: "read this `TEXT` as a masked token (--fill)"},

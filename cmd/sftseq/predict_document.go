@@ -20,7 +20,7 @@ import (
 // documentFlags returns the flags for a document of any length.
 func documentFlags() []cli.Flag {
 	return append(group(inputGroup, &cli.StringFlag{Name: "document",
-		Usage:     "read `FILE`, raw and of any length, as one sequence (chunked models); - is standard input",
+		Usage:     "read `FILE`, raw and of any length, as one sequence, with a chunked or linear model; - is standard input",
 		TakesFile: true}),
 		advancedGroup(inputGroup, &cli.StringFlag{Name: "max-memory", Value: "4GiB",
 			Usage: "limit the memory for the rows of a --document to `SIZE`"})...)
@@ -57,7 +57,8 @@ func checkDocumentFlags(c *cli.Context) error {
 func answerDocument(c *cli.Context, m *sft.Config, scorer *sft.Scorer, model *answer.Model) error {
 	path := c.String("document")
 	if c.Command.Name == "embed" && m.IsLinear() {
-		return fmt.Errorf("--document: %w", sft.ErrLinear)
+		return fmt.Errorf("--document: %s: found a linear model, which has no embeddings, expected a chunked model "+
+			"(sftseq train custom --chunks N)", c.String("model"))
 	}
 	if err := scorer.CanScoreDocument(); err != nil {
 		return fmt.Errorf("--document: %w", err)
@@ -119,8 +120,12 @@ func documentError(name string, err error) error {
 		return err
 	}
 	if errors.As(err, &memory) && memory.Reason == nil {
-		err = fmt.Errorf("%w (--max-memory raises the limit of main memory, and models with longer --chunks need less)",
-			err)
+		expected := ""
+		if memory.Fits > 0 {
+			expected = fmt.Sprintf("expected at most %d exported rows of chunks, ", memory.Fits)
+		}
+		err = fmt.Errorf("--max-memory: %sfound %d exported rows before the end of the document: raise --max-memory, or "+
+			"train a model with longer --chunks", expected, memory.Longest)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

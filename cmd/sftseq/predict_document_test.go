@@ -103,7 +103,7 @@ func TestPredictDocumentRefusals(t *testing.T) {
 	} {
 		refuse(t, exitError, want, "", "predict", "--model", model, "--document", absent)
 	}
-	refuse(t, exitError, "a linear model has no layers for embeddings", "", "embed", "--model",
+	refuse(t, exitError, "found a linear model, which has no embeddings, expected a chunked model", "", "embed", "--model",
 		filepath.Join(run, "linear"), "--document", absent)
 	refuse(t, exitError, "--document", "", "embed", "--model", goldenPath("pre"), "--document", absent)
 	first := []string{"predict", "--model", chunked, "--document", absent}
@@ -158,9 +158,8 @@ func TestPredictDocumentErrors(t *testing.T) {
 	noFile(t, output)
 	status, _, errs = program(strings.NewReader(strings.Repeat("a good film ", 300_000)), "predict", "--model", model,
 		"--document", "-", "--max-memory", "1MiB")
-	contains(t, errs, "sftseq: standard input: model ", ", each with 256 KiB: the document encoder, whose tokens are "+
-		"the exported rows of chunks: 262144 B of memory allowed",
-		"(--max-memory raises the limit of main memory, and models with longer --chunks need less)")
+	contains(t, errs, "sftseq: standard input: --max-memory: ", "exported rows before the end of the document: raise "+
+		"--max-memory, or train a model with longer --chunks")
 	equal(t, status, exitError)
 
 	ctx, cancel := context.WithCancel(t.Context())

@@ -52,10 +52,10 @@ func TestTrainChunks(t *testing.T) {
 		"20", "--model", filepath.Join(out, "linear"))
 	refuseAll(t, exitUsage, evidence, []refusal{
 		{"--evidence 0: expected a number of rows from 1", []string{"--evidence", "0"}},
-		{"--evidence prints no other metrics: expected it without", []string{"--errors", "wrong.csv"}},
+		{"--evidence prints no other metrics: expected no --errors", []string{"--errors", "wrong.csv"}},
 	})
 	for _, format := range []string{"onnx", "pytorch"} {
-		refuse(t, exitError, "ONNX and PyTorch do not support chunked models", "", "export", format, "--model", member,
+		refuse(t, exitError, "export does not support chunked models: export a model trained without --chunks", "", "export", format, "--model", member,
 			"--output", at(format))
 	}
 	refuse(t, exitError, "--config "+member+": expected a model without chunks, found chunks of 32 tokens", "", "bench",
@@ -64,9 +64,9 @@ func TestTrainChunks(t *testing.T) {
 	refuseAll(t, exitUsage, first, []refusal{
 		{"--chunk-exports needs --chunks: the model reads rows without chunks", []string{"--chunk-exports", "3"}},
 		{"--local-layers needs --chunks: the model reads rows without chunks", []string{"--local-layers", "1"}},
-		{"--chunks \"x\": expected none, an average of tokens that is a power of two from 16 to",
+		{"--chunks \"x\": expected an average of tokens that is a power of two from 16 to",
 			[]string{"--chunks", "x"}},
-		{"--chunks \"60\": expected none, an average of tokens that is a power of two", []string{"--chunks", "60"}},
+		{"--chunks \"60\": expected an average of tokens that is a power of two", []string{"--chunks", "60"}},
 		{"--chunk-exports 61: expected 1 to 60", []string{"--chunks", "fixed:60", "--chunk-exports", "61"}},
 		{"--layers 1: expected at least 2 with chunks", []string{"--chunks", "64", "--layers", "1"}},
 		{"--local-layers 2: expected 1 to 1", []string{"--chunks", "64", "--local-layers", "2", "--layers", "2"}},

@@ -66,16 +66,17 @@ func hasKind(task *lra.Task, k kind) bool {
 
 // runFlags returns the flags that do not affect the result of a run.
 func runFlags(task *lra.Task) []cli.Flag {
-	generated := ""
+	generated, initial := "", "start from the weights of the model in `DIR`"
+	if hasKind(task, labelsKind) {
+		initial += "; other labels get a new output layer"
+	}
 	if task.Generator != nil {
 		generated = "generated into the cache directory"
 	}
 	return slices.Concat(
 		group(dataGroup,
-			&cli.StringFlag{Name: "data", Usage: "train on the data set in `DIR`",
-				DefaultText: generated, TakesFile: true},
-			&cli.StringFlag{Name: "init-from",
-				Usage: "start from the weights of the model in `DIR`; other labels get a new output layer", TakesFile: true}),
+			&cli.StringFlag{Name: "data", Usage: "train on the data set in `DIR`", DefaultText: generated, TakesFile: true},
+			&cli.StringFlag{Name: "init-from", Usage: initial, TakesFile: true}),
 		flagsIf(hasKind(task, labelsKind), group(trainingGroup,
 			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone",
 				Usage: "train a run for each `SEED,…` and report the mean"})),

@@ -41,7 +41,7 @@ var covered = map[string][]string{
 // not support.
 func checkCovered(c *sft.Config) error {
 	if c.Chunks != nil {
-		return errors.New("ONNX and PyTorch do not support chunked models (train without --chunks)")
+		return errors.New("export does not support chunked models: export a model trained without --chunks")
 	}
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestStructure(t *testing.T) {
 	for _, config := range folders {
 		m := must.Get(sft.Load(filepath.Dir(config)))(t)
 		if m.Config.Chunks != nil {
-			must.Fail(t, "ONNX and PyTorch do not support chunked models")(ONNX(m))
+			must.Fail(t, "export does not support chunked models")(ONNX(m))
 			continue
 		}
 		models[filepath.Base(filepath.Dir(config))] = m

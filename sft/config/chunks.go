@@ -68,8 +68,8 @@ func ParseChunks(text string) (*Chunks, error) {
 		err = chunk.Config{Rule: chunk.Rule(rule), Average: average}.Validate()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("expected none, an average of tokens that is a power of two from %d to %d, "+
-			"or fixed:N with N in this range", chunk.MinAverage, chunk.MaxAverage)
+		return nil, fmt.Errorf("expected an average of tokens that is a power of two from %d to %d, "+
+			"fixed:N with N in this range, or none", chunk.MinAverage, chunk.MaxAverage)
 	}
 	return &Chunks{Rule: rule, Average: average}, nil
 }
