@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/dustin/go-humanize"
-
 	linearmodel "github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
@@ -92,7 +90,7 @@ func (s *Scorer) memberError(i int, err error) error {
 	if !errors.As(err, &memory) || s.others == nil {
 		return err
 	}
-	return fmt.Errorf("model %d of %d, each with %s: %w", i+1, s.Members(), humanize.IBytes(uint64(memory.Limit)), err)
+	return fmt.Errorf("model %d of %d: %w", i+1, s.Members(), err)
 }
 
 // documentStream is a document that one model reads in parts.

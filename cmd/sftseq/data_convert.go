@@ -81,7 +81,7 @@ func customFlags() []cli.Flag {
 			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random by the fractions `TRAIN,VAL,TEST`"},
 			&cli.StringFlag{Name: "split-column", Usage: "take the split of a row from `COLUMN`"},
 			&cli.Float64Flag{Name: "val-part",
-				Usage: "move this fraction of the training rows to validation (--split-column)"}),
+				Usage: "move `FRACTION` of the training rows to validation (needs --split-column)"}),
 		advancedGroup(splitGroup,
 			&cli.StringFlag{Name: "split-pattern",
 				Usage: "extract the split by `REGEX`; leave out rows without a match"},

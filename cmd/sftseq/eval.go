@@ -30,7 +30,7 @@ precision of labels, F1 of spans, IoU of parts, MAE and R² of numbers, MRR and 
 More: docs/eval.md, docs/cluster.md`,
 		Flags: slices.Concat(
 			group(dataGroup,
-				&cli.StringFlag{Name: "data", Usage: "evaluate on `FILE|DIR` (required)", TakesFile: true},
+				&cli.StringFlag{Name: "data", Usage: "evaluate on the Arrow file, or on a split of the data set, at `FILE|DIR` (required)", TakesFile: true},
 				&cli.StringFlag{Name: "split", Value: "test", Usage: "evaluate on split `NAME` of a data set"}),
 			modelFlags(modelsFlag()),
 			group(outputGroup,

@@ -32,7 +32,7 @@ func modelsFlag() cli.Flag {
 // several runs.
 func runFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "model", Category: modelGroup,
-		Usage: "read the run in `DIR`, like an argument; repeatable", TakesFile: true}
+		Usage: "read the run in `DIR`, the same as an argument; repeatable", TakesFile: true}
 }
 
 // runsOf returns the run directories in --model and the arguments.

@@ -36,7 +36,7 @@ predict --fill fills masks. More: docs/pretraining.md, docs/training.md`,
 
 // maskFlags are the flags of a masked-token model. Each sets a key of config.json.
 var maskFlags = []architectureFlag{
-	{"mask-rate", "mask_rate", "mask this fraction of the tokens", trainingGroup, masksKind},
+	{"mask-rate", "mask_rate", "mask a `FRACTION` of the tokens", trainingGroup, masksKind},
 	{"mask-span", "mask_span", "mask spans of `N` tokens on average", trainingGroup, masksKind},
 	{"tie-embeddings", "tie_embeddings", "predict tokens by their own embeddings, without an output layer",
 		advancedModel, masksKind},

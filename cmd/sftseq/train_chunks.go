@@ -22,7 +22,7 @@ func chunkFlags(task *lra.Task) []cli.Flag {
 		&cli.IntFlag{Name: "chunk-exports",
 			Usage:       "pass `N` sampled rows of each chunk to the document encoder, at most a quarter of --chunks",
 			DefaultText: strconv.Itoa(defaultChunkExports)},
-		&cli.IntFlag{Name: "local-layers", Usage: "read chunks with `N` layers; the others read the document",
+		&cli.IntFlag{Name: "local-layers", Usage: "use `N` layers for chunks and the others for the document",
 			DefaultText: "all but the last"}))
 }
 

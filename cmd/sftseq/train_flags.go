@@ -116,7 +116,7 @@ func selectFlag(task *lra.Task) cli.Flag {
 	switch {
 	case task.Name == lra.CustomName:
 		return &cli.StringFlag{Name: "select", DefaultText: "by task",
-			Usage: "save the model with the best `METRIC` of docs/training.md"}
+			Usage: "save the model with the best `METRIC` (docs/training.md)"}
 	case task.Kind == config.Regression:
 		names = "loss (default), r2, mae"
 	case task.Kind == config.MultiLabel:

@@ -17,6 +17,12 @@
 // compared with all motifs, to include random occurrences: an occurrence is a window with at most
 // --mismatches differences. If two occurrences overlap, only the occurrence with fewer
 // differences counts, or the first one if both have equally many.
+//
+//	go run ./examples/motifs --classes --motifs 4 --shortest 80000 --longest 120000 --out dna4
+//
+// plants copies of one motif in each sequence. The line in sequences.jsonl names this motif as the
+// class. Motifs then contain each base equally often, so the frequencies of bases do not depend on
+// the class.
 package main
 
 import (
@@ -41,6 +47,7 @@ type rule struct {
 	sequences, shortest, longest               int
 	motifs, motifLength, mismatches, maxCopies int
 	present, codonBias                         float64
+	classes                                    bool
 	seed                                       uint64
 }
 
@@ -57,6 +64,8 @@ func main() {
 	flag.IntVar(&r.maxCopies, "most", 10, "copies of a motif in a sequence, at most")
 	flag.Float64Var(&r.present, "present", 1,
 		"fraction of the sequences that get copies of a motif, drawn for each motif")
+	flag.BoolVar(&r.classes, "classes", false,
+		"plant --most copies of one motif in each sequence, its class; ignores --present")
 	genes := flag.Bool("genes", false, "write genes instead of motifs")
 	flag.Float64Var(&r.codonBias, "codon-bias", 0.8,
 		"of genes: standard deviation of the logarithm of a codon's weight")
@@ -97,6 +106,7 @@ type sequence struct {
 	Sequence string   `json:"sequence"`
 	Motifs   []string `json:"motifs"`
 	Count    int      `json:"count"`
+	Class    string   `json:"class,omitempty"` // name of the planted motif
 }
 
 // write draws all sequences and writes the files in dir.
@@ -152,21 +162,26 @@ func motifName(i int) string { return fmt.Sprintf("motif%d", i+1) }
 // draw generates sequences, writes them with their occurrences, and returns the motifs.
 func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]byte) {
 	for range r.motifs {
-		motifs = append(motifs, randomBases(random, r.motifLength))
+		motif := randomBases(random, r.motifLength)
+		if r.classes {
+			motif = shuffledBases(random, r.motifLength)
+		}
+		motifs = append(motifs, motif)
 	}
 	encoder := json.NewEncoder(lines)
 	for i := range r.sequences {
 		text := randomBases(random, r.shortest+random.IntN(r.longest-r.shortest+1))
-		for _, motif := range motifs {
-			copies := random.IntN(r.maxCopies + 1)
-			if random.Float64() >= r.present {
-				copies = 0
+		class := ""
+		if r.classes {
+			motif := random.IntN(len(motifs))
+			for range r.maxCopies {
+				r.plant(random, text, motifs[motif])
 			}
-			for range copies {
-				r.plant(random, text, motif)
-			}
+			class = motifName(motif)
+		} else {
+			r.plantSome(random, text, motifs)
 		}
-		s := sequence{ID: fmt.Sprintf("s%d", i+1), Sequence: string(text), Motifs: []string{}}
+		s := sequence{ID: fmt.Sprintf("s%d", i+1), Sequence: string(text), Motifs: []string{}, Class: class}
 		fmt.Fprintf(fasta, ">%s\n%s\n", s.ID, text)
 		for _, o := range r.find(text, motifs) {
 			name := motifName(o.motif)
@@ -187,6 +202,29 @@ func randomBases(random *rand.Rand, n int) []byte {
 		out[i] = bases[random.IntN(len(bases))]
 	}
 	return out
+}
+
+// shuffledBases returns n bases in random order, each base equally often if n is a multiple of 4.
+func shuffledBases(random *rand.Rand, n int) []byte {
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = bases[i%len(bases)]
+	}
+	random.Shuffle(n, func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// plantSome plants 0 to r.maxCopies copies of each motif with the probability r.present.
+func (r *rule) plantSome(random *rand.Rand, text []byte, motifs [][]byte) {
+	for _, motif := range motifs {
+		copies := random.IntN(r.maxCopies + 1)
+		if random.Float64() >= r.present {
+			copies = 0
+		}
+		for range copies {
+			r.plant(random, text, motif)
+		}
+	}
 }
 
 // plant replaces bases at a random position by a copy of the motif with up to r.mismatches

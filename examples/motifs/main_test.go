@@ -67,3 +67,46 @@ func TestDraw(t *testing.T) {
 		t.Errorf("%d rows, expected one for each sequence, and intervals", rows)
 	}
 }
+
+// TestClasses checks that the most frequent motif of a sequence is its class, and that motifs contain
+// each base equally often.
+func TestClasses(t *testing.T) {
+	r := rule{sequences: 40, shortest: 800, longest: 1000, motifs: 3, motifLength: 16, mismatches: 2,
+		maxCopies: 9, classes: true, seed: 3}
+	var fasta, bed, lines bytes.Buffer
+	motifs := r.draw(rand.New(rand.NewPCG(r.seed, 0)), &fasta, &bed, &lines)
+	for _, motif := range motifs {
+		for _, base := range []byte(bases) {
+			if n := bytes.Count(motif, []byte{base}); n != r.motifLength/len(bases) {
+				t.Errorf("motif %s has %d of base %c, expected %d", motif, n, base, r.motifLength/len(bases))
+			}
+		}
+	}
+	copies := map[string]map[string]int{}
+	for line := range strings.Lines(bed.String()) {
+		fields := strings.Fields(line)
+		if copies[fields[0]] == nil {
+			copies[fields[0]] = map[string]int{}
+		}
+		copies[fields[0]][fields[3]]++
+	}
+	classes := map[string]int{}
+	for line := range strings.Lines(lines.String()) {
+		var s sequence
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatal(err)
+		}
+		classes[s.Class]++
+		for name, n := range copies[s.ID] {
+			if own := copies[s.ID][s.Class]; name != s.Class && n >= own {
+				t.Errorf("%s: %d copies of %s, %d of its class %s", s.ID, n, name, own, s.Class)
+			}
+		}
+		if copies[s.ID][s.Class] == 0 {
+			t.Errorf("%s has no copy of its class %q", s.ID, s.Class)
+		}
+	}
+	if len(classes) != r.motifs {
+		t.Errorf("classes %v, expected %d", classes, r.motifs)
+	}
+}

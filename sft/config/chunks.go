@@ -44,9 +44,9 @@ func (c *Config) validateChunks() error {
 		return bad("chunks.layers", k.Layers,
 			fmt.Sprintf("1 to %d: the document encoder has the remaining layers of %d", c.NumLayers-1, c.NumLayers))
 	case c.HasFeatures():
-		return bad("chunks", "tokens with features", "tokens with ids")
+		return bad("chunks", "for tokens with features", "tokens with ids")
 	case !c.Pools():
-		return bad("chunks", "task "+c.Task, "a task with one prediction per row or pair")
+		return bad("chunks", "for the task "+c.Task, "a task with one prediction per row or pair")
 	case c.InputWindow != nil:
 		return bad("input_window.length", c.InputWindow.Length, "none (0) with chunks, which cover whole rows")
 	}

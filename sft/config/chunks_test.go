@@ -34,9 +34,9 @@ func TestChunkErrors(t *testing.T) {
 		{valid, map[string]any{"input_window": map[string]any{"length": 9, "policy": "head"}},
 			"input_window.length: 9, expected none (0) with chunks"},
 		{valid, map[string]any{"task": config.Tagging, "label_names": []string{"O", "B-X", "I-X"}},
-			"chunks: task tagging, expected a task with one prediction per row or pair"},
+			"chunks: for the task tagging, expected a task with one prediction per row or pair"},
 		{valid, map[string]any{"feature_names": []string{"heat"}, "relative": "none", "vocab_size": 0},
-			"chunks: tokens with features, expected tokens with ids"},
+			"chunks: for tokens with features, expected tokens with ids"},
 	} {
 		change := map[string]any{"chunks": json.RawMessage(c.chunks)}
 		for key, v := range c.change {
