@@ -59,7 +59,7 @@ func NewWriter(w io.Writer, spec Spec, format Format) (*Writer, error) {
 	}
 	out, err := arrowipc.NewFileWriter(w, schema)
 	if err != nil {
-		return nil, withoutArrow(err)
+		return nil, err
 	}
 	writer.out = out
 	return writer, nil

@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestRestoredFlags checks that a fusion that is resumed without its flags prints them in the command
-// that continues the run, and uses them for the members that have not started. A length that an
-// earlier --resume changed is kept.
+// TestRestoredFlags checks that a fusion, resumed without its flags, prints them in the command to
+// continue the run, and uses them for members that have not started. It keeps a length that an
+// earlier --resume has changed.
 func TestRestoredFlags(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")

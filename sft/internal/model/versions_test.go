@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestRecut edits documents at random, at one and at several places, and compares the chunks with
-// those of the whole document. Chunks of equal tokens must keep their keys.
+// TestRecut edits documents at random, at one and at several places, and checks that the chunks are
+// the same as after cutting the whole document. Chunks of equal tokens must keep their keys.
 func TestRecut(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 2))
 	for _, config := range []chunk.Config{{Rule: chunk.Content, Average: 16}, {Rule: chunk.Fixed, Average: 16}} {
