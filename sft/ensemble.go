@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,8 @@ var ErrEnsemble = errors.New("an ensemble only predicts: expected a single model
 // that their mean usually errs on fewer. Time and memory are the sums over the models.
 //
 // A label is predicted if its mean probability reaches [MeanThresholds]. The models must have the
-// same inputs and outputs ([config.Config.SameInputsAndOutputs]) but may differ in size. The
+// same inputs and outputs ([config.Config.SameInputsAndOutputs]) but may differ in size, and flat
+// and chunked models may predict together: sequences are limited to what every model accepts. The
 // rest of [Scorer.Config] is the first model's. An ensemble of one model is that model.
 //
 // Source: Lakshminarayanan, Pritzel, Blundell, "Simple and Scalable Predictive Uncertainty
@@ -40,7 +42,7 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 		}
 	}
 	first := *models[0].Config
-	first.Thresholds = MeanThresholds(models)
+	first.Thresholds, first.MaxLength = MeanThresholds(models), MaxLength(models)
 	return newMembers(models, &first, device)
 }
 
@@ -71,6 +73,11 @@ func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) 
 
 // Members returns the number of models that predict together.
 func (s *Scorer) Members() int { return 1 + len(s.others) }
+
+// MaxLength returns the number of tokens that every model accepts, the least max_position_embeddings.
+func MaxLength(models []*Model) int {
+	return slices.MinFunc(models, func(a, b *Model) int { return cmp.Compare(a.Config.MaxLength, b.Config.MaxLength) }).Config.MaxLength
+}
 
 // MeanThresholds returns the mean of the models' thresholds for each label. It returns nil if no
 // model has thresholds: then all are 0.5.

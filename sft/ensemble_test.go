@@ -198,7 +198,6 @@ func TestEnsembleRefuses(t *testing.T) {
 			c.InputWindow = &config.InputWindow{Length: 5,
 				Policy: "head"}
 		},
-		"max_position_embeddings: expected 4096 as in the first model, found 7": func(c *config.Config) { c.MaxLength = 7 },
 	} {
 		first := *models[0].Config
 		first.LabelNames = slices.Repeat([]string{"y"}, first.NumLabels)
@@ -218,6 +217,21 @@ func TestEnsembleRefuses(t *testing.T) {
 	}
 	masked := must.Get(sft.Load(modeltest.GoldenDir + "/fill_mask"))(t)
 	must.Fail(t, "predicts masked tokens, not whole")(sft.NewEnsemble([]*sft.Model{masked, masked}, cpu.New(1)))
+}
+
+// TestEnsembleMaxLength checks that an ensemble refuses sequences that one of its models does not accept.
+func TestEnsembleMaxLength(t *testing.T) {
+	models, examples := siblings(t, "pre")
+	models[1].Config.MaxLength = 7
+	s := ensembleOf(t, models...)
+	if s.Config().MaxLength != 7 {
+		t.Errorf("sequences of up to %d tokens, expected 7", s.Config().MaxLength)
+	}
+	short, long := examples[0], examples[0]
+	short.A = slices.Repeat(examples[0].A[:1], 7)
+	long.A = slices.Repeat(examples[0].A[:1], 8)
+	must.Get(s.Examples(t.Context(), []seq.Example{short}))(t)
+	must.Fail(t, "8 tokens, the model accepts at most 7")(s.Examples(t.Context(), []seq.Example{long}))
 }
 
 // TestProbe checks that Probe succeeds for the models of every task.

@@ -26,8 +26,6 @@ func (c *Config) SameInputsAndOutputs(other *Config) error {
 		return differenceError("input window", window(c), window(other))
 	case c.InputWindowTail != other.InputWindowTail:
 		return differenceError("input_window_tail", c.InputWindowTail, other.InputWindowTail)
-	case c.MaxLength != other.MaxLength:
-		return differenceError("max_position_embeddings", c.MaxLength, other.MaxLength)
 	}
 	return nil
 }
