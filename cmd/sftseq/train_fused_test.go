@@ -84,7 +84,7 @@ func TestTrainFused(t *testing.T) {
 		"sft")+" (docs/export.md#models-of-several-members)", "", "export", "onnx", "--model",
 		out, "--output", "m.onnx")
 	train := []string{"train", "custom", "--members", "linear,sft", "--data", data}
-	refuse(t, exitError, "already contains a model or a run: choose another --out for --members linear,sft", "",
+	refuse(t, exitError, "already contains a model or a run: choose another --out", "",
 		append(train, "--out", out)...)
 	tags := tableData(t, "tags.csv", "words,tags\na b,X O\nb a,O X\n", "--text", "words", "--tags", "tags",
 		"--split", "0.6,0.2,0.2")

@@ -152,8 +152,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 	case c.IsSet("seed") && c.IsSet("seeds"):
 		return usage(c, "--seed and --seeds exclude each other")
 	case isRun(f.out) && (fusion == nil || !c.Bool("resume")):
-		return fmt.Errorf("%s already contains a model or a run: choose another --out for --members %s",
-			shellQuote(f.out), text)
+		return fmt.Errorf("%s already contains a model or a run: choose another --out", shellQuote(f.out))
 	case !c.Bool("resume") && f.hasStarted():
 		return fmt.Errorf("%s already contains a run of --members %s: continue it with --resume, or choose another "+
 			"--out",

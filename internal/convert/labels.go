@@ -41,7 +41,7 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	case !utf8.ValidString(name):
 		return 0, source.Skip("the label is not UTF-8", fmt.Errorf("found %.40q", name))
 	case l.fixed:
-		return 0, source.Skip("an unknown label", fmt.Errorf("found %.40q, expected one of the given labels", name))
+		return 0, source.Skip("the label is not among the given names", fmt.Errorf("found %.40q", name))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

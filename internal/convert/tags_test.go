@@ -221,7 +221,7 @@ func TestSkippedTags(t *testing.T) {
 		}, `word 0: expected a word without a space, found "a b"`},
 		{"a.jsonl", `{"text":"ab","tags":["x","z"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer, o.Labels = "tags", []byte(`{"type":"byte"}`), []string{"x", "y"}
-		}, "an unknown label\n  a.jsonl:2: found \"z\""},
+		}, "the label is not among the given names\n  a.jsonl:2: found \"z\""},
 		{"a.conll", "a O\nb O\n\nc X O\n", func(o *Options) {
 			o.Text, o.Tags, o.Tokenizer = "token", "tag",
 				[]byte(`{"type":"byte"}`)

@@ -34,7 +34,7 @@ func ParseAddress(text string) (Address, error) {
 func ParseTCP(text string) (Address, error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
-		return Address{}, fmt.Errorf("expected HOST:PORT: %w", err)
+		return Address{}, errors.New("expected HOST:PORT, such as 127.0.0.1:8080")
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
 		return Address{}, fmt.Errorf("expected a port of 0 to 65535: %w", err)
