@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // evidenceBatch is the number of rows whose evidence is measured together.
@@ -30,28 +32,37 @@ func evalEvidence(c *cli.Context, m models) error {
 	if err := evaluation.CanMeasureEvidence(in.scorer); err != nil {
 		return fmt.Errorf("--evidence: the model %s: %w", c.String("model"), err)
 	}
-	f, err := seq.OpenWindow(in.path, in.scorer.Config().ReadWindow())
+	v, err := measureEvidence(c.Context, in.scorer, in.path, c.Int("evidence"))
 	if err != nil {
 		return err
 	}
+	return show(c, v, v.Write)
+}
+
+// measureEvidence measures the evidence of n evenly spaced rows of a file, or of all if it has fewer.
+func measureEvidence(ctx context.Context, s *sft.Scorer, path string, n int) (*evaluation.Evidence, error) {
+	f, err := seq.OpenWindow(path, s.Config().ReadWindow())
+	if err != nil {
+		return nil, err
+	}
 	defer f.Close()
-	wanted := min(c.Int("evidence"), f.Len())
-	p := newProgress(int64(wanted), "measuring", "rows")
+	n = min(n, f.Len())
+	p := newProgress(int64(n), "measuring the evidence", "rows")
 	defer p.Finish()
 	v := new(evaluation.Evidence)
-	for at := 0; at < wanted; at += evidenceBatch {
+	for at := 0; at < n; at += evidenceBatch {
 		var rows []seq.Example
-		for i := at; i < min(at+evidenceBatch, wanted); i++ {
-			x, err := f.Example(i * f.Len() / wanted)
+		for i := at; i < min(at+evidenceBatch, n); i++ {
+			x, err := f.Example(i * f.Len() / n)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			rows = append(rows, x)
 		}
-		if err := v.Add(c.Context, in.scorer, rows); err != nil {
-			return fmt.Errorf("%s: %w", in.path, err)
+		if err := v.Add(ctx, s, rows); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		p.Add(int64(len(rows)))
 	}
-	return show(c, v, v.Write)
+	return v, nil
 }

@@ -38,7 +38,9 @@ training. More: docs/reports.md`,
 			group(outputGroup,
 				&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "report.html",
 					Usage: "write the page to `FILE`", TakesFile: true},
-				&cli.IntFlag{Name: "examples", Value: 6, Usage: "show `N` rows of each run"}),
+				&cli.IntFlag{Name: "examples", Value: 6, Usage: "show `N` rows of each run"},
+				&cli.IntFlag{Name: "evidence", Value: 100,
+					Usage: "measure on `N` rows whether classes depend on the tokens with the largest weights"}),
 			[]cli.Flag{runFlag()}, deviceFlags(device.FP32)),
 		Action: reportRuns,
 	}
@@ -54,6 +56,9 @@ func reportRuns(c *cli.Context) error {
 	}
 	if n := c.Int("examples"); n < 0 || n > maxExamples {
 		return badFlag(c, "examples", "0 to %d", maxExamples)
+	}
+	if c.Int("evidence") < 0 {
+		return badFlag(c, "evidence", "a number of rows, or 0 for none")
 	}
 	if c.String("data") == "-" {
 		return usage(c, "--data -: expected a file or a data set directory, because the rows are read twice")

@@ -72,8 +72,27 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 		Split: in.split, Rows: in.rows,
 		Examples: c.Int("examples"), Baseline: func() (*baseline.Result, error) { return in.baseline(c) }})
 	return in.score(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		return page.Run(c.Context, e, rows, done, r)
+		if err := page.Run(c.Context, e, rows, done, r); err != nil {
+			return err
+		}
+		r.Evidence, err = reportEvidence(c, e.Scorer, in.path)
+		return err
 	})
+}
+
+// reportEvidence measures the evidence of --evidence rows. It returns nil for 0 rows and for models without classes or
+// weights of tokens.
+func reportEvidence(c *cli.Context, s *sft.Scorer, path string) (*report.Evidence, error) {
+	if c.Int("evidence") == 0 || evaluation.CanMeasureEvidence(s) != nil {
+		return nil, nil
+	}
+	v, err := measureEvidence(c.Context, s, path, c.Int("evidence"))
+	if err != nil {
+		return nil, err
+	}
+	fraction := func(n int) float64 { return float64(n) / float64(max(1, v.Rows)) }
+	return &report.Evidence{Rows: v.Rows, Kept: fraction(v.Kept), RandomKept: fraction(v.RandomKept),
+		Lost: fraction(v.Changed), RandomLost: fraction(v.RandomChanged), P: v.P}, nil
 }
 
 // baseline returns the baselines of the rows, or nil if the rows are not a split with measurable

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/provenance"
@@ -161,6 +162,16 @@ func TestReport(t *testing.T) {
 	}
 	occurs(t, own, `class="example"`, 6)
 	equal(t, show(run), own)
+	measured := decode[evaluation.Evidence](t, succeed(t, "", "eval", "--model", run, "--data", data, "--evidence", "7",
+		"--json"))
+	percent := func(n int) string { return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(measured.Rows)) }
+	contains(t, show("--evidence", "7", run), fmt.Sprintf(
+		`<td class="n">%d</td><td class="n">%s (%s)</td><td class="n">%s (%s)</td><td class="n">%.2g</td>`, measured.Rows,
+		percent(measured.Kept), percent(measured.RandomKept), percent(measured.Changed), percent(measured.RandomChanged),
+		measured.P))
+	if none := show("--evidence", "0", run); strings.Contains(none, "Evidence") || !strings.Contains(own, "Evidence") {
+		t.Error("--evidence 0: the page has evidence, or the default has none")
+	}
 	if none := show("--examples", "0", run); strings.Contains(none, "Examples") {
 		t.Error("--examples 0: the page has examples")
 	}
@@ -187,6 +198,7 @@ func TestReport(t *testing.T) {
 		"report", "--out", page, run)
 	refuse(t, exitUsage, "no run directory", "", "report", "--out", page)
 	refuse(t, exitUsage, "--examples -1", "", "report", "--examples", "-1", run)
+	refuse(t, exitUsage, "--evidence -1", "", "report", "--evidence", "-1", run)
 	refuse(t, exitUsage, "read twice", "", "report", "--data", "-", run)
 	refuse(t, exitError, "config.json", "", "report", "--out", page, t.TempDir())
 	equal(t, readText(t, page), before)

@@ -41,6 +41,9 @@ type Run struct {
 	Labels  *Labels  // results of a multi-label model, instead of Results
 	Numbers *Numbers // results of a regression model, instead of Results
 	Tags    *Tags    // results of a tagging model, instead of Results
+	// Evidence states whether the predictions of Results depend on the tokens with the largest weights. It is nil if
+	// it was not measured.
+	Evidence *Evidence
 	// NodeTags has the results of a tagging model whose tokens have features, instead of Tags.
 	NodeTags *NodeTags
 }
@@ -65,6 +68,15 @@ type Example struct {
 	Features [][]float32
 	Edges    []seq.Edge
 	Output   sft.Output
+}
+
+// Evidence has fractions of rows: with the same class from only the tenth of the tokens with the largest weights, and
+// with another class without this tenth; and the same for a random tenth of the tokens.
+type Evidence struct {
+	Rows             int
+	Kept, RandomKept float64
+	Lost, RandomLost float64
+	P                float64 // two-sided p-value of the difference between Lost and RandomLost
 }
 
 //go:embed page.html
@@ -94,6 +106,7 @@ type view struct {
 	Measured bool
 	Config   configTable
 	Lengths  []lengthChart
+	Evidence bool // whether the evidence of a run was measured
 	// Examples reports whether there are examples. Rule states how they were selected.
 	Examples bool
 	Rule     Rule
@@ -129,6 +142,7 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 	var names []string
 	for i, r := range runs {
 		names = append(names, r.Name)
+		v.Evidence = v.Evidence || r.Evidence != nil
 		rv := runView{Run: r, Swatch: chart.Swatch(chart.StyleOf(i), "colour of "+r.Name).Inline(),
 			Summary: summarize(r)}
 		if r.Labels != nil {
