@@ -1,7 +1,6 @@
 package sft
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +75,11 @@ func (s *Scorer) Members() int { return 1 + len(s.others) }
 
 // MaxLength returns the number of tokens that every model accepts, the least max_position_embeddings.
 func MaxLength(models []*Model) int {
-	return slices.MinFunc(models, func(a, b *Model) int { return cmp.Compare(a.Config.MaxLength, b.Config.MaxLength) }).Config.MaxLength
+	n := models[0].Config.MaxLength
+	for _, m := range models[1:] {
+		n = min(n, m.Config.MaxLength)
+	}
+	return n
 }
 
 // MeanThresholds returns the mean of the models' thresholds for each label. It returns nil if no

@@ -69,7 +69,8 @@ func TestTrainChunks(t *testing.T) {
 		{"--chunks \"60\": expected an average of tokens that is a power of two", []string{"--chunks", "60"}},
 		{"--chunk-exports 61: expected 1 to 60", []string{"--chunks", "fixed:60", "--chunk-exports", "61"}},
 		{"--layers 1: expected at least 2 with chunks", []string{"--chunks", "64", "--layers", "1"}},
-		{"--local-layers 2: expected at least 1 and less than", []string{"--chunks", "64", "--local-layers", "2", "--layers", "2"}},
+		{"--local-layers 2: expected at least 1 and less than",
+			[]string{"--chunks", "64", "--local-layers", "2", "--layers", "2"}},
 		{"--input-window 9: expected none (0) with chunks, which cover whole rows",
 			[]string{"--chunks", "64", "--input-window", "9"}},
 	})

@@ -26,7 +26,8 @@ type entry struct {
 // of their data; kinds are the allowed dtypes.
 func parseHeader(header []byte, dataSize int64, kinds ...string) ([]entry, map[string]string, error) {
 	if !utf8.Valid(header) {
-		return nil, nil, errors.New("header: expected UTF-8, found other bytes: the file is damaged or not in the safetensors format")
+		return nil, nil, errors.New("header: expected UTF-8, found other bytes: " +
+			"the file is damaged or not in the safetensors format")
 	}
 	if len(header) == 0 || header[0] != '{' {
 		return nil, nil, fmt.Errorf("header: expected a JSON object, found %.10q", header)
