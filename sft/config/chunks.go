@@ -12,10 +12,10 @@ import (
 // sequence and export some rows. The other layers, the document encoder, read the exported rows of all
 // chunks in order, with the index of the row as position.
 type Chunks struct {
-	Rule    string `json:"rule"`    // rule for cuts: content, fixed
-	Average int    `json:"average"` // tokens of a chunk on average
-	Exports int    `json:"exports"` // sampled rows that a chunk exports in addition to its pooled row
-	Layers  int    `json:"layers"`  // number of local layers, the first layers of the model
+	Rule    string `json:"rule"`         // rule for cuts: content, fixed
+	Average int    `json:"average"`      // tokens of a chunk on average
+	Exports int    `json:"exports"`      // sampled rows that a chunk exports in addition to its pooled row
+	Layers  int    `json:"local_layers"` // number of local layers, the first layers of the model
 }
 
 // MaxDocument is the number of tokens of a sequence up to which a new chunked model is trained and
@@ -41,7 +41,7 @@ func (c *Config) validateChunks() error {
 	case k.Exports < 1 || k.Exports > shortest:
 		return bad("chunks.exports", k.Exports, fmt.Sprintf("1 to %d, the tokens of the shortest chunk", shortest))
 	case k.Layers < 1 || k.Layers >= c.NumLayers:
-		return bad("chunks.layers", k.Layers,
+		return bad("chunks.local_layers", k.Layers,
 			fmt.Sprintf("at least 1 and less than num_hidden_layers %d: the document encoder has the other layers", c.NumLayers))
 	case c.HasFeatures():
 		return bad("chunks", "for tokens with features", "tokens with ids")

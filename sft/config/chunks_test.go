@@ -11,26 +11,26 @@ import (
 
 // TestChunkErrors checks the errors for chunks that a model cannot have.
 func TestChunkErrors(t *testing.T) {
-	const valid = `{"rule":"content","average":64,"exports":4,"layers":1}`
+	const valid = `{"rule":"content","average":64,"exports":4,"local_layers":1}`
 	for _, c := range []struct {
 		chunks string
 		change map[string]any
 		want   string // empty if the configuration is valid
 	}{
 		{valid, nil, ""},
-		{`{"rule":"fixed","average":50,"exports":50,"layers":1}`, nil, ""},
-		{`{"rule":"words","average":64,"exports":4,"layers":1}`, nil,
+		{`{"rule":"fixed","average":50,"exports":50,"local_layers":1}`, nil, ""},
+		{`{"rule":"words","average":64,"exports":4,"local_layers":1}`, nil,
 			`chunks.rule: expected content or fixed, found "words"`},
-		{`{"rule":"content","average":50,"exports":4,"layers":1}`, nil, "chunks.average: expected a power of two"},
-		{`{"rule":"content","average":8,"exports":2,"layers":1}`, nil,
+		{`{"rule":"content","average":50,"exports":4,"local_layers":1}`, nil, "chunks.average: expected a power of two"},
+		{`{"rule":"content","average":8,"exports":2,"local_layers":1}`, nil,
 			"chunks.average: expected 16 to 1048576 tokens, found 8"},
-		{`{"rule":"content","average":64,"exports":0,"layers":1}`, nil, "chunks.exports: 0, expected 1 to 16"},
-		{`{"rule":"content","average":64,"exports":17,"layers":1}`, nil, "chunks.exports: 17, expected 1 to 16"},
-		{`{"rule":"content","average":64,"exports":4,"layers":0}`, nil,
-			"chunks.layers: 0, expected at least 1 and less than"},
-		{`{"rule":"content","average":64,"exports":4,"layers":2}`, nil,
-			"chunks.layers: 2, expected at least 1 and less than"},
-		{`{"rule":"content","average":64,"exports":4}`, nil, "chunks.layers: 0"},
+		{`{"rule":"content","average":64,"exports":0,"local_layers":1}`, nil, "chunks.exports: 0, expected 1 to 16"},
+		{`{"rule":"content","average":64,"exports":17,"local_layers":1}`, nil, "chunks.exports: 17, expected 1 to 16"},
+		{`{"rule":"content","average":64,"exports":4,"local_layers":0}`, nil,
+			"chunks.local_layers: 0, expected at least 1 and less than"},
+		{`{"rule":"content","average":64,"exports":4,"local_layers":2}`, nil,
+			"chunks.local_layers: 2, expected at least 1 and less than"},
+		{`{"rule":"content","average":64,"exports":4}`, nil, "chunks.local_layers: 0"},
 		{`{"rule":"content","size":64}`, nil, `unknown field "size"`},
 		{`{}`, nil, `chunks.rule: expected content or fixed, found ""`},
 		{valid, map[string]any{"input_window": map[string]any{"length": 9, "policy": "head"}},

@@ -79,13 +79,30 @@ func (p *packed) packDocuments(c *config.Config, sequences int, documents []docu
 	for _, x := range documents {
 		objectiveOf(c).pack(p, c, x.example, d)
 		for side := range sequences {
-			p.add(c, nil, len(x.rows[side])/c.HiddenSize, x.example.Index, uint32(side), d)
+			p.addDocument(c, len(x.rows[side])/c.HiddenSize, x.example.Index, uint32(side), d)
 			p.features = append(p.features, x.rows[side]...)
 			p.sources = append(p.sources, x.sources[side])
 		}
 		p.losses = append(p.losses, len(p.label))
 	}
 	p.finish(len(documents))
+}
+
+// noWeight is added to the scores of rows without a weight in a softmax.
+const noWeight = -1e30
+
+// addDocument adds a document of n exported rows. Each chunk but the last exports the same number of
+// duplets before its pooled row, which alone has a weight in the pooling.
+func (p *packed) addDocument(c *config.Config, n int, index, tower uint32, d Drawing) {
+	p.add(c, nil, n, index, tower, d)
+	chunkRows := c.Chunks.Exports + 1
+	for i := range n {
+		weight := float32(noWeight)
+		if i%chunkRows == chunkRows-1 || i == n-1 {
+			weight = 0
+		}
+		p.weighted = append(p.weighted, weight)
+	}
 }
 
 // exports computes chunks and returns the exported rows of each, in ExplainMode with their sources.

@@ -64,13 +64,16 @@ func explainDocument(weights []float32, chunks []*chunkSource) (out ExplainedSeq
 			for _, t := range row {
 				weight := t.Weight * float64(weights[j])
 				tokens[t.Position] += float32(weight)
-				x.Tokens = append(x.Tokens, SampledToken{Position: t.Position + int32(start), Weight: weight})
+				x.Tokens = append(x.Tokens, SampledToken{Position: t.Position + int32(start)})
 			}
 		}
 		pooled := weights[len(c.duplets)]
 		x.Weight += float64(pooled)
 		for i, a := range c.pooled {
 			tokens[i] += a * pooled
+		}
+		for i := range x.Tokens {
+			x.Tokens[i].Weight = float64(out.Pooling[x.Tokens[i].Position])
 		}
 		weights = weights[len(c.duplets)+1:]
 		out.Chunks = append(out.Chunks, x)

@@ -52,6 +52,36 @@ func TestInitialize(t *testing.T) {
 
 // TestInitialDistributions checks the distributions that Initialize states: uniform values reach
 // nearly to their bound, normal values have the stated mean square.
+// TestInitialDocumentEncoder checks that the last weights of the branches of a document encoder, and only
+// these, begin at 0, unless a residual scale does.
+func TestInitialDocumentEncoder(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.NumLayers, c.Convolutions = 3, []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 2}}
+	c.Chunks = &config.Chunks{Rule: "content", Average: 16, Exports: 2, Layers: 1}
+	const last = ` conv.0.weight conv.1.weight attn.o.weight attn.o.bias mlp.fc2.weight mlp.fc2.bias `
+	for _, scaled := range []bool{false, true} {
+		c.ResidualScale = scaled
+		flat := *c
+		flat.Chunks = nil
+		words, p, usual, q := Initialize(c, 5), NewParameters(c), Initialize(&flat, 5), NewParameters(&flat)
+		cleared, zero := 0, func(x []float32) bool {
+			return !slices.ContainsFunc(x, func(v float32) bool { return v != 0 })
+		}
+		for i, x := range q.List { // the parameters of exports follow the layers
+			layer, name, ok := strings.Cut(strings.TrimPrefix(x.Name, "layers."), ".")
+			if !ok || !strings.HasPrefix(x.Name, "layers.") || zero(q.Slice(usual, x)) || !zero(p.Slice(words, p.List[i])) {
+				continue
+			}
+			if cleared++; layer < "1" || !strings.Contains(last, " "+name+" ") {
+				t.Errorf("%s is 0", x.Name)
+			}
+		}
+		if want := map[bool]int{false: 2 * 6, true: 0}[scaled]; cleared != want {
+			t.Errorf("residual scale %v: %d parameters are 0, expected %d", scaled, cleared, want)
+		}
+	}
+}
+
 func TestInitialDistributions(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 90, 64, 4, 32, 48

@@ -58,6 +58,7 @@ type packed struct {
 	counts                     tensor.Counts
 	tokens, position, sequence []int32
 	features, points           []float32 // values of each token, instead of its id
+	weighted                   []float32 // see recordedPass
 	edges                      packedEdges
 	ngrams                     packedNGrams
 	offset, sampleOffset       []int32
@@ -79,7 +80,7 @@ func (p *packed) reset(s stage, d Drawing) {
 	*p = packed{
 		stage: s, fills: d.Mode == FillMode,
 		tokens: p.tokens[:0], position: p.position[:0], sequence: p.sequence[:0],
-		features: p.features[:0], points: p.points[:0], edges: p.edges, ngrams: p.ngrams,
+		features: p.features[:0], points: p.points[:0], weighted: p.weighted[:0], edges: p.edges, ngrams: p.ngrams,
 		offset: first(p.offset), sampleOffset: first(p.sampleOffset), poolOffset: first(p.poolOffset),
 		example: p.example[:0], tower: p.tower[:0], label: p.label[:0], target: p.target[:0],
 		losses: append(p.losses[:0], 0), targetRow: p.targetRow[:0], targetOf: p.targetOf[:0],
@@ -225,6 +226,9 @@ func (p *packed) upload(pass *recordedPass, m tensor.Memory, d Drawing) error {
 	}
 	if pass.Features != nil && err == nil {
 		err = tensor.Upload(m, pass.Features, p.features)
+	}
+	if pass.Weighted != nil && err == nil {
+		err = tensor.Upload(m, pass.Weighted, p.weighted)
 	}
 	if pass.Points != nil && err == nil {
 		err = tensor.Upload(m, pass.Points, p.points)

@@ -63,8 +63,11 @@ type recordedPass struct {
 	// exported rows; nil if tokens have ids.
 	// Points holds the positions of the tokens; nil without a relation of distances.
 	Features, Points *tensor.Tensor
-	Edges            *edgeInputs // nil unless the relation is edges
-	NGrams           *ngramInputs
+	// Weighted is [T, 1]: 0 for rows that the pooling weights, and noWeight for others; nil outside the document stage
+	// and without softmax pooling.
+	Weighted *tensor.Tensor
+	Edges    *edgeInputs // nil unless the relation is edges
+	NGrams   *ngramInputs
 	// TargetRow holds the row of each target token, nil without target tokens. TargetOf is the
 	// inverse, or [tensor.NoRow], nil without a backward pass.
 	TargetRow, TargetOf *tensor.Tensor

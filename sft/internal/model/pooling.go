@@ -16,7 +16,7 @@ func (m *emitter) pooledReadout(p *recordedPass) readout {
 	if m.config.Pooling == config.MaxPooling {
 		return &maxPooling{emitter: m, pass: p}
 	}
-	return &pooling{emitter: m}
+	return &pooling{emitter: m, pass: p}
 }
 
 // poolingParameters returns the parameters of the final norm and of the pooling's scores.
@@ -38,9 +38,12 @@ func poolingParameters(c *config.Config) (out []parameter) {
 //
 //	u = Σ_t a_t·x_t, a = softmax(pool(x))
 //
-// or, if mean is true, with equal weights.
+// or, if mean is true, with equal weights. In the document stage only the pooled row of each chunk has
+// a weight. The exported duplets are single tokens, whose noise would hide the mean of a chunk at the
+// beginning of the training. They reach the head through the attention and the convolutions.
 type pooling struct {
 	*emitter
+	pass  *recordedPass
 	mean  bool
 	final *norm // final_norm, pre-norm only
 	pool  tensor.Pool
@@ -57,6 +60,12 @@ func (p *pooling) forward(x *tensor.Tensor) *tensor.Tensor {
 		p.Launch(tensor.Zero{Y: score})
 	} else {
 		score = p.rowDot("head.pool", x)
+	}
+	if p.shape.stage == documentStage {
+		p.pass.Weighted = p.Input("pool.weighted", tensor.Tokens, p.shape.Tokens, 1)
+		masked := p.tokens("pool.masked", 1)
+		p.Launch(tensor.Add{Y: masked, A: score, B: p.pass.Weighted})
+		score = masked
 	}
 	p.pool = tensor.Pool{Y: p.Temp("pooled", tensor.Sequences, p.shape.Sequences, p.config.HiddenSize),
 		A: p.tokens("pool.weights", 1),

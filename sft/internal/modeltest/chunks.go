@@ -22,14 +22,14 @@ func (r Reference) exports(tokens []int32) (rows []exportedRow) {
 			score = append(score, r.linear("export.sampler", v)[0])
 		}
 		for _, s := range r.sampleAll(r.NumLayers+1, r.Chunks.Exports, score) {
-			e := exportedRow{r.mixDuplet(x, s), map[int]float64{start + s.top: s.p}}
+			e := exportedRow{r.mixDuplet(x, s), map[int]float64{start + s.top: s.p}, false}
 			if s.partner >= 0 {
 				e.tokens[start+s.partner] = 1 - s.p
 			}
 			rows = append(rows, e)
 		}
-		pooled, weights := r.softmaxPool("export.pool", x)
-		e := exportedRow{pooled, map[int]float64{}}
+		pooled, weights := r.softmaxPool("export.pool", x, nil)
+		e := exportedRow{pooled, map[int]float64{}, true}
 		for t, a := range weights {
 			e.tokens[start+t] = a
 		}
@@ -43,17 +43,19 @@ func (r Reference) exports(tokens []int32) (rows []exportedRow) {
 type exportedRow struct {
 	row    []float64
 	tokens map[int]float64
+	pooled bool // the mean of the chunk's tokens
 }
 
-// document returns the rows after the document encoder, and a function that converts the weights of
-// these rows to weights of tokens.
-func (r Reference) document(tokens []int32) (x [][]float64, ofTokens func(rows []float64) []float64) {
+// document returns the rows after the document encoder, a function that reports whether the pooling
+// weights a row, and one that converts the weights of the rows to weights of tokens.
+func (r Reference) document(tokens []int32) (x [][]float64, hasWeight func(row int) bool,
+	ofTokens func(rows []float64) []float64) {
 	exported := r.exports(tokens)
 	for _, e := range exported {
 		x = append(x, e.row)
 	}
 	x, _ = r.encode(x, r.Chunks.Layers, r.NumLayers)
-	return x, func(rows []float64) []float64 {
+	return x, func(row int) bool { return exported[row].pooled }, func(rows []float64) []float64 {
 		out := make([]float64, len(tokens))
 		for i, e := range exported {
 			for t, weight := range e.tokens {

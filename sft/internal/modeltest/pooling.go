@@ -2,12 +2,17 @@ package modeltest
 
 import "math"
 
-// softmaxPool returns the weighted mean of the rows x, and the weights.
-func (r Reference) softmaxPool(name string, x [][]float64) (pooled, weights []float64) {
+// softmaxPool returns the weighted mean of the rows x, and the weights. Rows that hasWeight excludes
+// have the weight 0; nil excludes none.
+func (r Reference) softmaxPool(name string, x [][]float64, hasWeight func(row int) bool) (pooled, weights []float64) {
 	total := 0.0
-	for _, v := range x {
-		weights = append(weights, math.Exp(r.linear(name, v)[0]))
-		total += weights[len(weights)-1]
+	for i, v := range x {
+		weight := 0.0
+		if hasWeight == nil || hasWeight(i) {
+			weight = math.Exp(r.linear(name, v)[0])
+		}
+		weights = append(weights, weight)
+		total += weight
 	}
 	pooled = make([]float64, r.HiddenSize)
 	for i, v := range x {

@@ -184,11 +184,12 @@ func (r Reference) encode(x [][]float64, from, to int) (_ [][]float64, explanati
 
 func (r Reference) sequence(tokens []int32) (pooled []float64, explanation ReferenceExplanation) {
 	var x [][]float64
+	var hasWeight func(row int) bool
 	var ofTokens func([]float64) []float64
 	if r.Chunks == nil {
 		x, explanation = r.Layers(tokens)
 	} else {
-		x, ofTokens = r.document(tokens)
+		x, hasWeight, ofTokens = r.document(tokens)
 	}
 	if r.NormPosition == "pre" {
 		x = mapRows(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
@@ -196,7 +197,7 @@ func (r Reference) sequence(tokens []int32) (pooled []float64, explanation Refer
 	if r.Pooling == config.MaxPooling {
 		pooled, explanation = r.maxPool(x, explanation)
 	} else {
-		pooled, explanation.pooling = r.softmaxPool("head.pool", x)
+		pooled, explanation.pooling = r.softmaxPool("head.pool", x, hasWeight)
 	}
 	if ofTokens != nil {
 		explanation.pooling = ofTokens(explanation.pooling)
