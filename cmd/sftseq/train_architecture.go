@@ -115,7 +115,7 @@ func modelUsage(c *cli.Context, err error) error {
 		flag = "--chunks"
 	case "chunks.exports":
 		flag = "--chunk-exports"
-	case "chunks.layers":
+	case "chunks.local_layers":
 		flag = "--local-layers"
 	}
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/chunk"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
@@ -14,11 +16,26 @@ import (
 // defaultChunkExports is the default of --chunk-exports.
 const defaultChunkExports = 4
 
+// noChunks is the value of --chunks for a flat model.
+const noChunks = "none"
+
+// formatChunks returns the value of --chunks for the chunks of a configuration.
+func formatChunks(k *config.Chunks) string {
+	switch {
+	case k == nil:
+		return noChunks
+	case k.Rule == string(chunk.Fixed):
+		return fmt.Sprintf("%s:%d", k.Rule, k.Average)
+	}
+	return strconv.Itoa(k.Average)
+}
+
 // chunkFlags returns the flags of chunked models.
 func chunkFlags(task *lra.Task) []cli.Flag {
 	return flagsIf(hasKind(task, tokensKind) && hasKind(task, labelsKind), advancedGroup(modelGroup,
 		&cli.StringFlag{Name: "chunks",
-			Usage: "read rows in chunks of about `N` tokens, a power of two; or fixed:N, or none", DefaultText: "none"},
+			Usage:       "read rows in chunks of about `N` tokens, a power of two; or fixed:N, or none",
+			DefaultText: "none"},
 		&cli.IntFlag{Name: "chunk-exports",
 			Usage:       "pass `N` sampled rows of each chunk to the document encoder, at most a quarter of --chunks",
 			DefaultText: strconv.Itoa(defaultChunkExports)},
@@ -40,6 +57,9 @@ func applyChunkFlags(c *cli.Context, m *sft.Config) error {
 			return err
 		}
 		if name == "chunks" && m.Chunks != nil {
+			if !c.IsSet("layers") {
+				m.NumLayers = max(m.NumLayers, 2)
+			}
 			m.Chunks.Exports, m.Chunks.Layers = defaultChunkExports, max(1, m.NumLayers-1)
 			m.MaxLength = config.MaxDocument
 		}

@@ -32,14 +32,19 @@ func trainAlone(c *cli.Context, m *seq.Manifest, kind *memberKind) error {
 			return err
 		}
 	}
-	if c.IsSet("time") && m.Splits != nil && !c.Bool("resume") {
+	if m.Splits != nil && !c.Bool("resume") {
 		seeds, err := seedsOf(c)
 		if err != nil {
 			return err
 		}
-		within := c.Duration("time") / time.Duration(len(seeds))
-		if err := planSteps(c, m, seeds[0], kind.name, within); err != nil {
+		within, err := chooseChunks(c, m, seeds[0], kind.name, c.Duration("time"))
+		if err != nil {
 			return err
+		}
+		if c.IsSet("time") {
+			if err := planSteps(c, m, seeds[0], kind.name, within/time.Duration(len(seeds))); err != nil {
+				return err
+			}
 		}
 	}
 	return trainTask(c, lra.CustomRun(m, runFlagsOf(c)))
@@ -315,6 +320,9 @@ func (f *fusedRun) trainMember(m *seq.Manifest, i int, next *member) (finished b
 	case resumed:
 	case started != nil:
 		err = setUnset(c, recordedFlags(&started.Settings))
+		if err == nil && measuresChunks(c, m) {
+			err = c.Set("chunks", formatChunks(started.Config.Chunks))
+		}
 	default:
 		err = f.planMember(c, m, i, next)
 	}
@@ -349,8 +357,12 @@ func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, next *memb
 	if err := setUnset(c, [][2]string{{"select", memberSelection(&config.Config{Task: m.Task})}, {"patience", fmt.Sprint(memberPatience)}}); err != nil {
 		return err
 	}
+	remaining := max(0, time.Until(f.deadline)) / time.Duration(len(f.members)-i)
+	remaining, err := chooseChunks(c, m, next.seed, next.kind.name, remaining)
+	if err != nil {
+		return err
+	}
 	if plansSteps(f.Context) {
-		remaining := max(0, time.Until(f.deadline)) / time.Duration(len(f.members)-i)
 		if err := planSteps(c, m, next.seed, next.kind.name, remaining); err != nil {
 			return err
 		}
