@@ -68,7 +68,7 @@ func (d *Dataset) path(split string) string {
 // Path returns the path of a split's file.
 func (d *Dataset) Path(split string) (string, error) {
 	if _, ok := d.Manifest.Splits[split]; !ok {
-		return "", fmt.Errorf("%s: split %q: expected one of %s", d.Dir, split,
+		return "", fmt.Errorf("%s: the data set has no split %q, only %s", d.Dir, split,
 			strings.Join(d.Manifest.SplitNames(), ", "))
 	}
 	return d.path(split), nil

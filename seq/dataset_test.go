@@ -57,7 +57,7 @@ func TestDataset(t *testing.T) {
 	if split.Rows != 70 || split.Lengths != info.Lengths || !reflect.DeepEqual(split.Labels, info.Labels) {
 		t.Errorf("manifest %+v, file %+v, want 70 rows and the same lengths and labels", split, info)
 	}
-	must.Fail(t, "expected one of train, val, test")(d.Open("dev"))
+	must.Fail(t, "no split \"dev\", only train, val, test")(d.Open("dev"))
 	must.FailWith(t, ErrExists)(CreateDataset(dir, listopsSpec(), false))
 	b := must.Get(CreateDataset(dir, listopsSpec(), true))(t)
 	if _, err := OpenDataset(dir); err != nil {

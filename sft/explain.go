@@ -60,7 +60,7 @@ type ChunkExplanation struct {
 	Weight float32 `json:"weight"` // Σ a_r over the chunk's rows
 	// Positions holds the tokens that the mixed rows of the chunk consist of, in ascending order.
 	Positions []int32   `json:"positions"`
-	Weights   []float32 `json:"weights"` // Σ a_r·b_ri over the mixed rows
+	Weights   []float32 `json:"weights"` // pooling_i of each position
 }
 
 // LinearExplanation lists the n-grams that contribute most to a linear model's output. For classes

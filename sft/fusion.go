@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"syscall"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/metrics"
@@ -56,7 +57,7 @@ const (
 func ReadFusion(dir string) (*Fusion, error) {
 	path := filepath.Join(dir, "config.json")
 	text, err := atomicfile.ReadRegular(path, config.MaxBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // loading the model reports the error
 		return nil, nil
 	}
 	if err != nil {

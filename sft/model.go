@@ -70,8 +70,8 @@ func ReadModelConfig(dir string) (*Config, error) {
 	path := filepath.Join(dir, model.WeightsFile)
 	if _, err := os.Stat(filepath.Join(dir, model.CheckpointFile)); err == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s contains a training run without %s: resume the run with --resume",
-				dir, model.WeightsFile)
+			return nil, fmt.Errorf("%s contains a training run without %s: finish the run with sftseq train … "+
+				"--out %s --resume", dir, model.WeightsFile, dir)
 		}
 	}
 	info, err := os.Stat(path)
@@ -95,6 +95,10 @@ func notModel(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if _, missing := os.Stat(filepath.Join(dir, seq.ManifestName)); missing == nil {
 			return fmt.Errorf("%s: expected a model directory with %s and %s, found a data set", dir, model.ConfigFile,
+				model.WeightsFile)
+		}
+		if errors.Is(err, syscall.ENOTDIR) {
+			return fmt.Errorf("%s: expected a model directory with %s and %s, found a file", dir, model.ConfigFile,
 				model.WeightsFile)
 		}
 		return fmt.Errorf("%s: expected a model directory with %s and %s: %w", dir, model.ConfigFile,

@@ -222,7 +222,11 @@ func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 // write formats the file as text.
 func (f *fileInfo) write(w io.Writer) error {
 	out := &lineWriter{w: w}
-	out.add("%s (%s, %d record batches)", f.File, f.Format, f.Batches)
+	batches := fmt.Sprintf("%d record batches", f.Batches)
+	if f.Batches == 1 {
+		batches = "1 record batch"
+	}
+	out.add("%s (%s, %s)", f.File, f.Format, batches)
 	for _, column := range f.Schema.Columns {
 		out.add("  column      %s: %s", column.Name, column.Type)
 	}

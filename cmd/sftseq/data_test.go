@@ -171,7 +171,8 @@ func TestDataHead(t *testing.T) {
 	contains(t, a, `"logits"`)
 	equal(t, printed(t, tokens, "predict", "--model", goldenPath("pre")), a)
 	occurs(t, mustRunData(t, "head", "--rows", "1000", dir), "\n", 40)
-	refuse(t, exitError, "expected one of train, val, test", "", "data", "head", "--split", "no", dir)
+	refuse(t, exitError, `the data set has no split "no", only train, val, test`, "", "data",
+		"head", "--split", "no", dir)
 }
 
 func TestDataStats(t *testing.T) {

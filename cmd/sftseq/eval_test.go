@@ -76,7 +76,7 @@ func TestEvalDirectory(t *testing.T) {
 			t.Errorf("split %s: %s", split, out)
 		}
 	}
-	refuse(t, 1, "split \"dev\": expected one of train, val, test", "", "eval", "--model", goldenPath("pre"),
+	refuse(t, 1, `the data set has no split "dev", only train, val, test`, "", "eval", "--model", goldenPath("pre"),
 		"--data", dir, "--split", "dev")
 	refuse(t, 2, "--split val: expected --data to be a data set directory, found x.arrow", "", "eval", "--model",
 		goldenPath("pre"), "--data", "x.arrow", "--split", "val")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 )
@@ -36,6 +37,10 @@ func refuseTable(path string) error {
 		return nil
 	} else if _, err := os.Stat(filepath.Join(path, "dataset.json")); err == nil {
 		return nil
+	}
+	if _, err := os.Stat(filepath.Join(path, "config.json")); err == nil {
+		return fmt.Errorf("%s: expected a data set, found a model (sftseq info %s shows it): pass a directory that "+
+			"sftseq data convert wrote", path, shellQuote(path))
 	}
 	name := filepath.Base(path)
 	name, _, _ = strings.Cut(name, ".")
@@ -82,18 +87,28 @@ func refuseNonLines(path string) error {
 // lineFields matches the fields of JSON lines, to distinguish them from table columns.
 var lineFields = regexp.MustCompile(`"(text|tokens|bytes|features)`)
 
-// linesHint returns advice if the first line of a JSON lines input looks like a table, or "".
-func linesHint(first []byte) string {
+// linesHint returns a function that returns advice if the first line of a JSON lines input for a model looks like a
+// table, or "".
+func linesHint(c *sft.Config) func(first []byte) string {
+	columns := "--text COLUMN"
+	if c.Sequences() == 2 {
+		columns = "--pair A,B"
+	}
+	return func(first []byte) string { return lineAdvice(first, columns) }
+}
+
+// lineAdvice is the advice for a first line. columns is the flag that names the columns of a table.
+func lineAdvice(first []byte, columns string) string {
 	trimmed := bytes.TrimSpace(first)
 	switch {
 	case bytes.HasPrefix(trimmed, []byte("PAR1")), bytes.HasPrefix(trimmed, []byte("ARROW1")):
 		return "; the input is a table: read it with --input FILE"
 	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !lineFields.Match(trimmed):
-		return "; read other columns of JSON lines with --input FILE --text COLUMN"
+		return "; read other columns of JSON lines with --input FILE " + columns
 	case len(trimmed) == 0 || !utf8.Valid(trimmed) || trimmed[0] == '{' || trimmed[0] == '[':
 		return ""
 	case bytes.ContainsAny(trimmed, ",;\t"):
-		return "; the first line looks like a CSV table: read it with --input FILE.csv --text COLUMN"
+		return "; the first line looks like a CSV table: read it with --input FILE.csv " + columns
 	}
 	return "; expected one JSON object per line, such as {\"text\": \"…\"} (read lines of text with --input FILE.txt)"
 }

@@ -21,7 +21,7 @@ func TestInfoMembers(t *testing.T) {
 	linear := filepath.Join(out, "linear")
 	output := succeed(t, "", "info", "--model", linear)
 	contains(t, output, `"slots": 4194304`, "\nlinear model of n-grams of 1 to 2 tokens\nfeatures  ",
-		" of 4194304 slots, 1 weights each\nmemory    ",
+		" of 4194304 slots, 1 weight each\nmemory    ",
 		`"seed": 1`)
 	notContains(t, output, "hidden_size", "learning_rate")
 	i := decode[linearInfo](t, succeed(t, "", "info", "--json", "--model", linear))

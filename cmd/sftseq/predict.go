@@ -153,7 +153,7 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
 	if model.LongRequests > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
 			"warning: inputs more than %d times as long as the longest training row (%d tokens): %d (the longest: "+
-				"%d tokens); the model has not learned such lengths\n",
+				"%d tokens); predictions for such lengths are unreliable\n",
 			answer.MaxLengthRatio, model.Longest, model.LongRequests, model.LongestRequest)
 	}
 	if model.OutlierRequests > 0 {
@@ -186,7 +186,7 @@ func scoreInput(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *a
 	if c.Bool("fill") {
 		parser.Mask = c.String("mask")
 	}
-	return model.Lines(c.Context, parser, c.Int("max-line"), linesHint, in, c.App.Writer)
+	return model.Lines(c.Context, parser, c.Int("max-line"), linesHint(config), in, c.App.Writer)
 }
 
 // checkOutput returns an error if a model does not support the requested output.

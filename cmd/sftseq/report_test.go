@@ -166,9 +166,9 @@ func TestReport(t *testing.T) {
 		"--json"))
 	percent := func(n int) string { return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(measured.Rows)) }
 	contains(t, show("--evidence", "7", run), fmt.Sprintf(
-		`<td class="n">%d</td><td class="n">%s (%s)</td><td class="n">%s (%s)</td><td class="n">%.2g</td>`, measured.Rows,
-		percent(measured.Kept), percent(measured.RandomKept), percent(measured.Changed), percent(measured.RandomChanged),
-		measured.P))
+		`<td class="n">%d</td><td class="n">%s (%s)</td><td class="n">%s (%s)</td><td class="n">%.2g</td>`,
+		measured.Rows, percent(measured.Kept), percent(measured.RandomKept), percent(measured.Changed),
+		percent(measured.RandomChanged), measured.P))
 	if none := show("--evidence", "0", run); strings.Contains(none, "Evidence") || !strings.Contains(own, "Evidence") {
 		t.Error("--evidence 0: the page has evidence, or the default has none")
 	}

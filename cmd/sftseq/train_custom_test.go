@@ -51,7 +51,7 @@ func TestCustomDescribesTheRun(t *testing.T) {
 	// Data that cannot be trained on cause an error and no description.
 	for data, want := range map[string]string{
 		customData(t): "has no labels (label_names in dataset.json)",
-		customData(t, "--label", "mood", "--split", "0,0.5,0.5"): `split "train": expected one of val, test`,
+		customData(t, "--label", "mood", "--split", "0,0.5,0.5"): `the data set has no split "train", only val, test`,
 	} {
 		_, errs := exits(t, exitError, "", "train", "custom", "--members", "sft", "--data", data, "--out", t.TempDir())
 		contains(t, errs, want)

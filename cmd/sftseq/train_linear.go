@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // linearFlags lists the flags of train custom that apply to a linear model.
@@ -143,4 +144,18 @@ func checkOut(out string) error {
 			shellQuote(dir), atomicfile.Cause(err))
 	}
 	return os.Remove(probe)
+}
+
+// checkLinearRun returns an error if the linear model in dir was trained on different data.
+func checkLinearRun(dir string, set *seq.Dataset) error {
+	cfg, err := config.Read(filepath.Join(dir, "config.json"))
+	if err != nil {
+		return err
+	}
+	p, err := provenance.Of(cfg)
+	if err == nil && p.Data != set.Fingerprint() {
+		err = fmt.Errorf("%s was not trained on %s: choose another --out",
+			shellQuote(dir), shellQuote(set.Dir))
+	}
+	return err
 }

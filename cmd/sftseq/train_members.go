@@ -490,17 +490,3 @@ func (r *ranks) broadcast(value uint64) (uint64, error) {
 	}
 	return values[0], nil
 }
-
-// checkLinearRun returns an error if the linear model in dir was trained on different data.
-func checkLinearRun(dir string, set *seq.Dataset) error {
-	cfg, err := config.Read(filepath.Join(dir, "config.json"))
-	if err != nil {
-		return err
-	}
-	p, err := provenance.Of(cfg)
-	if err == nil && p.Data != set.Fingerprint() {
-		err = fmt.Errorf("%s was not trained on %s: choose another --out",
-			shellQuote(dir), shellQuote(set.Dir))
-	}
-	return err
-}

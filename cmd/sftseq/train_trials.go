@@ -49,8 +49,8 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 	if err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: half of the rows have more than %d tokens: measuring whether chunks of %s tokens "+
-		"improve the model (--chunks chooses)\n", name, chunkedMedian, measuredChunks)
+	fmt.Fprintf(c.App.ErrWriter, "%s: half of the rows have more than %d tokens: measuring whether chunks of %s "+
+		"tokens improve the model (--chunks N or none skips this)\n", name, chunkedMedian, measuredChunks)
 	var losses [2]float64
 	duration := time.Duration(trialFraction * float64(limit))
 	for i, chunks := range []string{noChunks, measuredChunks} {
@@ -62,8 +62,8 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 	if chosen == noChunks {
 		verb = "are not chosen"
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: validation loss %.4f in chunks, %.4f without chunks after %s each: chunks %s\n", name,
-		losses[1], losses[0], roundStep(duration), verb)
+	fmt.Fprintf(c.App.ErrWriter, "%s: validation loss %.4f in chunks, %.4f without chunks after %s each: chunks %s\n",
+		name, losses[1], losses[0], roundStep(duration), verb)
 	return max(0, within-time.Since(start)), c.Set("chunks", chosen)
 }
 
@@ -101,7 +101,8 @@ func trialLoss(c *cli.Context, m *seq.Manifest, seed uint64, chunks string, dura
 	if times.step > 0 {
 		steps = min(steps, max(minSteps, int(*duration/times.step)))
 	}
-	for _, f := range [][2]string{{"steps", strconv.Itoa(steps)}, {"eval-every", strconv.Itoa(steps)}, {"select", "loss"}} {
+	length := strconv.Itoa(steps)
+	for _, f := range [][2]string{{"steps", length}, {"eval-every", length}, {"select", "loss"}} {
 		if err := t.Set(f[0], f[1]); err != nil {
 			return 0, err
 		}

@@ -28,8 +28,8 @@ func longRows(t *testing.T) string {
 func TestChooseChunks(t *testing.T) {
 	data := longRows(t)
 	out := filepath.Join(t.TempDir(), "run")
-	flags := []string{"train", "custom", "--data", data, "--members", "sft", "--hidden", "8", "--k", "4", "--batch", "4",
-		"--device", "cpu"}
+	flags := []string{"train", "custom", "--data", data, "--members", "sft", "--hidden", "8", "--k", "4", "--batch",
+		"4", "--device", "cpu"}
 	read := func(dir string) *config.Config { return must.Get(config.Read(filepath.Join(dir, "config.json")))(t) }
 	output, progress := exits(t, exitOK, "", append(flags, "--steps", "12", "--out", out)...)
 	contains(t, progress, "half of the rows have more than 4096 tokens", "validation loss ", " in chunks, ")

@@ -107,7 +107,10 @@ func documentVersion(fields map[string]json.RawMessage) (int64, error) {
 	return version, unmarshal("version", fields["version"], &version, "a whole number")
 }
 
+// openAdvice ends the error for a document that is not open.
+const openAdvice = "open it with sequence/didOpen"
+
 // unknownDocumentError is the error for a document that is not open.
 func unknownDocumentError(field, uri string) error {
-	return badParam(field, "no document %q is open: open it with sequence/didOpen", uri)
+	return badParam(field, "no document %q is open: %s", uri, openAdvice)
 }

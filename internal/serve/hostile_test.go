@@ -69,7 +69,7 @@ func TestHostileStreams(t *testing.T) {
 			strings.NewReader("content-length: 14\r\n\r\n{\"tokens\":[1]}"), "--framing lsp"},
 		{"another header", transport.LSP, strings.NewReader("Content-Lenght: 2\r\n\r\n{}"),
 			"found [\\\"Content-Lenght\\\"]"},
-		{"a signed length", transport.LSP, strings.NewReader("Content-Length: +2\r\n\r\n{}"), "one plain number"},
+		{"a signed length", transport.LSP, strings.NewReader("Content-Length: +2\r\n\r\n{}"), "a decimal number"},
 		{"another charset", transport.LSP,
 			strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf-16\r\nContent-Length: 2\r\n\r\n{}"), "expected the charset utf-8"},
 		{"the old name of UTF-8", transport.LSP,

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -52,9 +54,19 @@ const statusClientClosed = 499
 // codeNoModel occurs only over HTTP, since requests of JSON-RPC do not name a model.
 const codeNoModel = -32001
 
+// pathNames replaces the names of methods in a message by paths, as in http_endpoints.go, and advice that needs
+// documents, which HTTP does not have.
+var pathNames = sync.OnceValue(func() *strings.Replacer {
+	pairs := []string{openAdvice, "documents exist only in JSON-RPC: pass text, tokens or bytes"}
+	for name := range methods {
+		pairs = append(pairs, name, "/"+path.Base(name))
+	}
+	return strings.NewReplacer(pairs...)
+})
+
 // asWebError converts an error of JSON-RPC.
 func asWebError(e *Error) *webError {
-	out := &webError{status: http.StatusInternalServerError, kind: kindServer, message: e.Message}
+	out := &webError{status: http.StatusInternalServerError, kind: kindServer, message: pathNames().Replace(e.Message)}
 	if status, ok := statuses[e.Code]; ok {
 		out.status = status
 	}

@@ -66,7 +66,7 @@ func (m *served) taskMismatch(method string) string {
 
 func needsIndex(c *call) string {
 	if c.session.server.index == nil {
-		return "the server has no index: start it with --index"
+		return "the server has no index: start it with --index FILE"
 	}
 	return ""
 }

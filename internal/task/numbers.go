@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
@@ -43,8 +44,9 @@ func (t numbers) parse(value json.RawMessage) ([]float32, error) {
 	if err == nil {
 		numbers, err = jsonlines.Numbers(list)
 	}
-	if err == nil && len(numbers) != t.config.NumLabels {
-		err = fmt.Errorf("found %.80s", value)
+	if n := t.config.NumLabels; err == nil && len(numbers) != n {
+		return nil, fmt.Errorf("numbers: expected %d in a list or an object (%s), found %d", n,
+			strings.Join(names, ", "), len(numbers))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("numbers: expected a list or an object of %q: %w", names, err)

@@ -42,7 +42,8 @@ func (c *Config) validateChunks() error {
 		return bad("chunks.exports", k.Exports, fmt.Sprintf("1 to %d, the tokens of the shortest chunk", shortest))
 	case k.Layers < 1 || k.Layers >= c.NumLayers:
 		return bad("chunks.local_layers", k.Layers,
-			fmt.Sprintf("at least 1 and less than num_hidden_layers %d: the document encoder has the other layers", c.NumLayers))
+			fmt.Sprintf("at least 1 and less than num_hidden_layers %d: the document encoder has the other layers",
+				c.NumLayers))
 	case c.HasFeatures():
 		return bad("chunks", "for tokens with features", "tokens with ids")
 	case !c.Pools():

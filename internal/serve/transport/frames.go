@@ -193,8 +193,14 @@ func (f *lspFrames) header() (int64, error) {
 		switch name = strings.TrimSpace(name); {
 		case strings.EqualFold(name, contentLength):
 			v, err := strconv.ParseUint(value, 10, 40)
-			if err != nil || length >= 0 {
-				return 0, BadHeader{fmt.Errorf("Content-Length: expected one plain number, found %.40q", value)}
+			switch {
+			case length >= 0:
+				return 0, BadHeader{errors.New("Content-Length: expected one in a header, found two")}
+			case errors.Is(err, strconv.ErrRange):
+				return 0, BadHeader{fmt.Errorf("Content-Length: expected at most the bytes of --max-line, found %.40s",
+					value)}
+			case err != nil:
+				return 0, BadHeader{fmt.Errorf("Content-Length: expected a decimal number, found %.40q", value)}
 			}
 			length = int64(v)
 		case strings.EqualFold(name, "Content-Type"):

@@ -37,7 +37,7 @@ func ParseTCP(text string) (Address, error) {
 		return Address{}, errors.New("expected HOST:PORT, such as 127.0.0.1:8080")
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return Address{}, fmt.Errorf("expected a port of 0 to 65535: %w", err)
+		return Address{}, fmt.Errorf("expected a port from 0 to 65535, found %q", port)
 	}
 	return Address{"tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)}, nil
 }

@@ -69,7 +69,8 @@ func TestInitialDocumentEncoder(t *testing.T) {
 		}
 		for i, x := range q.List { // the parameters of exports follow the layers
 			layer, name, ok := strings.Cut(strings.TrimPrefix(x.Name, "layers."), ".")
-			if !ok || !strings.HasPrefix(x.Name, "layers.") || zero(q.Slice(usual, x)) || !zero(p.Slice(words, p.List[i])) {
+			if !ok || !strings.HasPrefix(x.Name, "layers.") || zero(q.Slice(usual, x)) ||
+				!zero(p.Slice(words, p.List[i])) {
 				continue
 			}
 			if cleared++; layer < "1" || !strings.Contains(last, " "+name+" ") {
