@@ -31,7 +31,7 @@ type maxPooling struct {
 
 func (p *maxPooling) forward(x *tensor.Tensor) *tensor.Tensor {
 	c := p.config
-	if c.NormPosition == "pre" {
+	if hasFinalNorm(c) {
 		y, n := p.norm("final_norm", x)
 		x, p.final = y, &n
 	}

@@ -19,9 +19,13 @@ func (m *emitter) pooledReadout(p *recordedPass) readout {
 	return &pooling{emitter: m, pass: p}
 }
 
+// hasFinalNorm reports whether a pooling reads normed rows. A document encoder has no final norm: its
+// rows are means of normed rows, whose length states how much the tokens of a chunk agree.
+func hasFinalNorm(c *config.Config) bool { return c.NormPosition == "pre" && c.Chunks == nil }
+
 // poolingParameters returns the parameters of the final norm and of the pooling's scores.
 func poolingParameters(c *config.Config) (out []parameter) {
-	if c.NormPosition == "pre" {
+	if hasFinalNorm(c) {
 		out = normParameters("final_norm", c.HiddenSize)
 	}
 	switch {
@@ -50,7 +54,7 @@ type pooling struct {
 }
 
 func (p *pooling) forward(x *tensor.Tensor) *tensor.Tensor {
-	if p.config.NormPosition == "pre" {
+	if hasFinalNorm(p.config) {
 		y, n := p.norm("final_norm", x)
 		x, p.final = y, &n
 	}

@@ -191,7 +191,7 @@ func (r Reference) sequence(tokens []int32) (pooled []float64, explanation Refer
 	} else {
 		x, hasWeight, ofTokens = r.document(tokens)
 	}
-	if r.NormPosition == "pre" {
+	if r.NormPosition == "pre" && r.Chunks == nil {
 		x = mapRows(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
 	}
 	if r.Pooling == config.MaxPooling {
