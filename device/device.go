@@ -163,7 +163,8 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 	}
 	if n, ok := o.index(); ok {
 		if n >= len(offered) {
-			return nil, fmt.Errorf("device %s: Vulkan offers %d (sftseq devices lists them)", o.Name, len(offered))
+			return nil, fmt.Errorf("device %s: expected a number below %d, the number of Vulkan devices "+
+				"(sftseq devices lists them)", o.Name, len(offered))
 		}
 		return &offered[n], nil
 	}

@@ -98,7 +98,7 @@ func TestChoose(t *testing.T) {
 		{"vulkan", []vk.Info{old}, none, "none can be used; old card: it is old"},
 		{"vulkan:1", []vk.Info{discrete, software}, 1, ""},
 		{"vulkan:0", []vk.Info{old}, 0, ""}, // Open reports why the device cannot be used
-		{"vulkan:2", []vk.Info{discrete, software}, none, "Vulkan offers 2"},
+		{"vulkan:2", []vk.Info{discrete, software}, none, "expected a number below 2, the number of Vulkan devices"},
 	} {
 		for at := range c.offered {
 			c.offered[at].Index = at

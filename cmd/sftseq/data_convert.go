@@ -127,7 +127,8 @@ func convertCustom(c *cli.Context) error {
 	}
 	var bars phases
 	o.TokenizerChosen = func(choice tokenizers.Choice) {
-		fmt.Fprintf(c.App.Writer, "tokenizer %s: %s (choose another with --tokenizer)\n", choice.Name, choice.Reason)
+		fmt.Fprintf(c.App.Writer, "tokenizer %s: %s (choose another tokenizer with --tokenizer)\n", choice.Name,
+			choice.Reason)
 	}
 	o.TokenizerProgress = func(bytes int64) { bars.phase(total, "reading for the tokenizer", unitBytes).Add(bytes) }
 	o.TokenizerRounds = func(done, all int) {

@@ -27,9 +27,10 @@ func dataInfoCommand() *cli.Command {
 		Name:      "info",
 		Usage:     "show the format, size and columns of a data file or a data set",
 		ArgsUsage: "FILE|DIR",
-		UsageText: "sftseq data info [--json] [--verify] FILE|DIR\n\nExample: sftseq data info --json data/listops/test.arrow",
+		UsageText: "sftseq data info [--json] [--verify] FILE|DIR|-\n\n" +
+			"Example: sftseq data info --json data/listops/test.arrow",
 		Description: `Reads an Arrow file, a stream (- is standard input) or each split of a data set to the end and shows
-schema, rows, quantiles of the lengths, labels and the first row. Invalid rows are errors; --verify
+the schema, rows, quantiles of the lengths, labels and the first row. Invalid rows are errors; --verify
 compares checksums first. --json has the vocabulary of a learned tokenizer.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},

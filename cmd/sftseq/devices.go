@@ -21,7 +21,7 @@ Example: sftseq devices`,
 the rates of a copy within its memory, of float32 multiply-adds (two operations each), and of a product
 of 2048×2048 matrices in mixed precision, which needs cooperative matrices.`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "quick", Usage: "measure nothing"},
+			&cli.BoolFlag{Name: "quick", Usage: "list the devices without measuring them"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
 		},
 		Action: devices,

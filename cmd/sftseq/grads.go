@@ -41,7 +41,11 @@ func grads(c *cli.Context) error {
 		return err
 	}
 	if c.String("input") == "" || c.String("output") == "" {
-		return usage(c, "--input and --output are required")
+		missing := "--output"
+		if c.String("input") == "" {
+			missing = "--input"
+		}
+		return usage(c, "%s is missing", missing)
 	}
 	m, err := loadModel(c)
 	if err == nil && m.Config.IsLinear() {

@@ -34,7 +34,7 @@ func clusterFlags() []cli.Flag {
 			Usage: fmt.Sprintf("simulate 1 to W ranks (at most %d) for `W,BANDWIDTH`, such as 64,10Gbit; ,LATENCY may follow (%v)", maxRanks, defaultLatency)},
 		&cli.IntFlag{Name: "batch", Usage: "simulate steps of `ROWS`", DefaultText: "batch of the model's training"},
 		&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`",
-			DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.DefaultLength)},
+			DefaultText: fmt.Sprintf("%d, or the maximum length of the model", bench.DefaultLength)},
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit the memory of the measurement to `SIZE`"})...)
 }
 

@@ -186,7 +186,7 @@ func unknownCommand(c *cli.Context) error {
 		return cli.ShowSubcommandHelp(c)
 	}
 	if name == "" {
-		return usage(c, "expected one of the commands %s, found none", commands)
+		return usage(c, "expected a command: %s", commands)
 	}
 	if suggestion := suggestCommand(c.Command.Subcommands, name); suggestion != "" {
 		return usage(c, "unknown command %q. %s", name, suggestion)

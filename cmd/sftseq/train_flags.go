@@ -175,7 +175,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 				DefaultText: presetDefault})),
 		flagsIf(hasKind(task, classesKind), group(trainingGroup,
 			&cli.StringFlag{Name: "class-weights", DefaultText: "equal",
-				Usage: "weight the classes: balanced, or by a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
+				Usage: "weight the classes: balanced, or a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
 		flagsIf(hasKind(task, tokensKind), advancedGroup(trainingGroup,
 			word("embedding-init", "initialise embeddings: normal, fourier (levels of gray or sound) or codebook (spectra)"),
 			real("token-deletion", "delete a token in training with this probability"))),

@@ -191,7 +191,7 @@ func parseKinds(c *cli.Context, text string) ([]*memberKind, error) {
 		return !slices.Contains(words, k.name)
 	})
 	if len(kinds) != len(words) {
-		return nil, usage(c, "--members %q: expected one or several of %s, each once", text, joinKinds(memberKinds))
+		return nil, usage(c, "--members %q: expected one or more of %s, without repeats", text, joinKinds(memberKinds))
 	}
 	return kinds, nil
 }

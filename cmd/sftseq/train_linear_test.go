@@ -155,7 +155,7 @@ func TestTrainLinearRefuses(t *testing.T) {
 	model, _ := linearModel(t, data)
 	train := []string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "out")}
 	refuseAll(t, exitUsage, train, []refusal{
-		{`--members "linaer": expected one or several of linear,lexical,sft, each once`,
+		{`--members "linaer": expected one or more of linear,lexical,sft, without repeats`,
 			[]string{"--members", "linaer"}},
 		{"--hidden does not apply to a linear model: omit the flag, or train a model with layers " +
 			"(--members lexical or sft)",

@@ -118,7 +118,7 @@ func TestTrainCustomAlone(t *testing.T) {
 			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--steps", "3"}},
 			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--epochs", "3", "--members",
 				"sft"}},
-			{`--members "sft,sft": expected one or several of`, []string{"--members", "sft,sft"}},
+			{`--members "sft,sft": expected one or more of`, []string{"--members", "sft,sft"}},
 		})
 }
 

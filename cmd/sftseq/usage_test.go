@@ -22,10 +22,12 @@ func TestUsage(t *testing.T) {
 		return append([]string{"data", "generate", task, "--out", to}, more...)
 	}
 	refuseAll(t, exitUsage, nil, []refusal{
-		{"expected one of the commands generate, convert, info, head, stats, baselines, found none; see sftseq data --help", []string{"data"}},
-		{"expected one of the commands listops, pathfinder, shape-parts, shapes, graphs, found none; see sftseq data generate --help", []string{"data", "generate"}},
-		{"expected one of the commands", []string{"train"}},
-		{"expected one of the commands", []string{"bench"}},
+		{"expected a command: generate, convert, info, head, stats, baselines; see sftseq data --help",
+			[]string{"data"}},
+		{"expected a command: listops, pathfinder, shape-parts, shapes, graphs; see sftseq data generate --help",
+			[]string{"data", "generate"}},
+		{"expected a command: ", []string{"train"}},
+		{"expected a command: ", []string{"bench"}},
 
 		{"--split \"90,5,5\": split \"train\" with fraction 90: expected", text("--split", "90,5,5")},
 		{"--split \"0.5,0.2,0.2\": fractions of the splits: expected a sum of 1", text("--split", "0.5,0.2,0.2")},
@@ -97,7 +99,7 @@ func TestUsage(t *testing.T) {
 		{"--input: x: unknown format",
 			[]string{"predict", "--model", goldenPath("pre"), "--input", "x"}},
 		{"--max-line 0", []string{"predict", "--model", goldenPath("pre"), "--max-line", "0"}},
-		{"--input and --output", []string{"grads", "--model", goldenPath("pre")}},
+		{"--input is missing", []string{"grads", "--model", goldenPath("pre")}},
 		{"unknown shell", []string{"completion", "tcsh"}},
 
 		{"--out is missing", []string{"data", "generate", "listops"}},

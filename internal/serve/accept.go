@@ -115,8 +115,8 @@ func (s *session) handleRequest(e envelope, m *message) *call {
 	}
 	switch s.state {
 	case uninitialized:
-		s.refuse(e.id, fail(codeNotInitialized, errorLocation{Found: e.method}, "%s: expected initialize first",
-			e.method))
+		s.refuse(e.id, fail(codeNotInitialized, errorLocation{Found: e.method},
+			"%s: the session is not initialized: send initialize first", e.method))
 		return nil
 	case shutDown:
 		s.refuse(e.id, fail(codeInvalidRequest, errorLocation{Found: e.method},

@@ -83,7 +83,7 @@ func (c *call) result() (any, error) {
 	m, ok := methods[c.method]
 	if !ok {
 		return nil, fail(codeNoMethod, errorLocation{Found: c.method},
-			"no method %q: initialize returns the methods of the model", c.method)
+			"no method %q: the result of initialize lists the methods", c.method)
 	}
 	if reason := m.unsupported(c); reason != "" {
 		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s: %s", c.method, reason)

@@ -156,7 +156,8 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 func (s *session) shutdown(json.RawMessage) (any, error) {
 	switch s.state {
 	case uninitialized:
-		return nil, fail(codeNotInitialized, errorLocation{Found: "shutdown"}, "shutdown: expected initialize first")
+		return nil, fail(codeNotInitialized, errorLocation{Found: "shutdown"},
+			"shutdown: the session is not initialized: send initialize first")
 	case shutDown:
 		return nil, fail(codeInvalidRequest, errorLocation{Found: "shutdown"}, "shutdown: already called")
 	}

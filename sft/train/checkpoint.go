@@ -272,7 +272,8 @@ func openRunDirectory(dir string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s: another program is training in this directory", dir)
+		return nil, fmt.Errorf("%s: another program is training in this directory: wait for it, or choose "+
+			"another --out", dir)
 	}
 	for _, name := range []string{model.ConfigFile, model.WeightsFile, model.CheckpointFile, metricsFile} {
 		if err := atomicfile.Clean(filepath.Join(dir, name)); err != nil {

@@ -19,7 +19,7 @@ func (m *emitter) pooledReadout(p *recordedPass) readout {
 	return &pooling{emitter: m, pass: p}
 }
 
-// hasFinalNorm reports whether a pooling reads normed rows. A document encoder has no final norm: its
+// hasFinalNorm reports whether a norm precedes the pooling. A document encoder has no final norm: its
 // rows are means of normed rows, whose length states how much the tokens of a chunk agree.
 func hasFinalNorm(c *config.Config) bool { return c.NormPosition == "pre" && c.Chunks == nil }
 
