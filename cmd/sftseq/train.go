@@ -115,9 +115,9 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 	return trainSeeds(c, task)
 }
 
-// isRun reports whether a directory contains a run.
+// isRun reports whether a directory contains a run. A run that was killed before its first checkpoint begins anew.
 func isRun(dir string) bool {
-	for _, name := range []string{"config.json", "last"} {
+	for _, name := range []string{"config.json", train.CheckpointFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return true
 		}
