@@ -84,6 +84,11 @@ func TestBrokenModels(t *testing.T) {
 	data := proseData(t, 60)
 	refuse(t, 1, data+": expected a model directory with config.json and model.safetensors, found a data set", "",
 		"predict", "--model", data)
+	weights := goldenPath("pre", "model.safetensors")
+	refuse(t, 1, weights+": expected a model directory with config.json and model.safetensors, found a file", "",
+		"predict", "--model", weights)
+	refuse(t, 1, goldenPath("pre")+": expected a data set, found a model", "", "train", "custom", "--data",
+		goldenPath("pre"), "--out", filepath.Join(t.TempDir(), "run"))
 }
 
 // TestFlippedBits checks that weights with a flipped bit cause an error or a prediction in bounded

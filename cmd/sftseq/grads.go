@@ -40,12 +40,8 @@ func grads(c *cli.Context) error {
 	if err := checkMaxLine(c); err != nil {
 		return err
 	}
-	if c.String("input") == "" || c.String("output") == "" {
-		missing := "--output"
-		if c.String("input") == "" {
-			missing = "--input"
-		}
-		return usage(c, "%s is missing", missing)
+	if err := requireFlags(c, "input", "output"); err != nil {
+		return err
 	}
 	m, err := loadModel(c)
 	if err == nil && m.Config.IsLinear() {

@@ -85,6 +85,19 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// TestPairHints checks that the advice for a model of pairs names the flag of two columns.
+func TestPairHints(t *testing.T) {
+	for lines, want := range map[string]string{
+		"{\"a\":\"x\",\"b\":\"y\"}\n": "read other columns of JSON lines with --input FILE --pair A,B\n",
+		"a,b\nx,y\n":                  "read it with --input FILE.csv --pair A,B\n",
+	} {
+		if status, _, errs := program(strings.NewReader(lines), "predict", "--model", goldenPath("retrieval")); status !=
+			exitError || !strings.Contains(errs, want) {
+			t.Errorf("%q: status %d, %q, want %q", lines, status, errs, want)
+		}
+	}
+}
+
 // TestNamesOnce checks that an error contains the name of the file only once.
 func TestNamesOnce(t *testing.T) {
 	dir := t.TempDir()

@@ -92,7 +92,7 @@ func reportEvidence(c *cli.Context, s *sft.Scorer, path string) (*report.Evidenc
 	}
 	fraction := func(n int) float64 { return float64(n) / float64(max(1, v.Rows)) }
 	return &report.Evidence{Rows: v.Rows, Kept: fraction(v.Kept), RandomKept: fraction(v.RandomKept),
-		Lost: fraction(v.Changed), RandomLost: fraction(v.RandomChanged), P: v.P}, nil
+		Changed: fraction(v.Changed), RandomChanged: fraction(v.RandomChanged), P: v.P}, nil
 }
 
 // baseline returns the baselines of the rows, or nil if the rows are not a split with measurable

@@ -32,10 +32,14 @@ func formatChunks(k *config.Chunks) string {
 
 // chunkFlags returns the flags of chunked models.
 func chunkFlags(task *lra.Task) []cli.Flag {
+	unset := noChunks
+	if task.Name == lra.CustomName {
+		unset = "none, or measured for long rows"
+	}
 	return flagsIf(hasKind(task, tokensKind) && hasKind(task, labelsKind), advancedGroup(modelGroup,
 		&cli.StringFlag{Name: "chunks",
 			Usage:       "read rows in chunks of about `N` tokens, a power of two; or fixed:N, or none",
-			DefaultText: "none"},
+			DefaultText: unset},
 		&cli.IntFlag{Name: "chunk-exports",
 			Usage:       "pass `N` sampled rows of each chunk to the document encoder, at most a quarter of --chunks",
 			DefaultText: strconv.Itoa(defaultChunkExports)},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -181,6 +182,22 @@ func TestKillsOfFusions(t *testing.T) {
 	timed(t, program, next()...)
 	sameFusion(t, whole, resumed, "lexical-1", "lexical-2")
 	t.Logf("%d runs equal the uninterrupted run", runs+1)
+}
+
+// TestResumeBeforeCheckpoint resumes a run that was killed after a member had its folders, and before the
+// member's first checkpoint.
+func TestResumeBeforeCheckpoint(t *testing.T) {
+	data, whole, out := proseData(t, 100), filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "run")
+	flags := []string{"train", "custom", "--data", data, "--hidden", "8", "--layers", "1", "--device", "cpu", "--seed",
+		"1", "--steps", "4", "--out"}
+	for _, dir := range []string{whole, out} {
+		done(t, "", append(flags, dir)...)
+	}
+	must.Succeed(t, errors.Join(os.Remove(filepath.Join(out, "config.json")),
+		os.RemoveAll(filepath.Join(out, lexicalMember)),
+		os.MkdirAll(filepath.Join(out, lexicalMember, "last"), 0o777)))
+	done(t, "", append(flags, out, "--resume")...)
+	sameFusion(t, whole, out, lexicalMember)
 }
 
 // TestPlanSteps checks that the planned steps and their evaluations fit into the time, and that one

@@ -41,11 +41,11 @@ type Run struct {
 	Labels  *Labels  // results of a multi-label model, instead of Results
 	Numbers *Numbers // results of a regression model, instead of Results
 	Tags    *Tags    // results of a tagging model, instead of Results
+	// NodeTags has the results of a tagging model whose tokens have features, instead of Tags.
+	NodeTags *NodeTags
 	// Evidence states whether the predictions of Results depend on the tokens with the largest weights. It is nil if
 	// it was not measured.
 	Evidence *Evidence
-	// NodeTags has the results of a tagging model whose tokens have features, instead of Tags.
-	NodeTags *NodeTags
 }
 
 // Results has the results of a classifier on labelled rows.
@@ -73,10 +73,10 @@ type Example struct {
 // Evidence has fractions of rows: with the same class from only the tenth of the tokens with the largest weights, and
 // with another class without this tenth; and the same for a random tenth of the tokens.
 type Evidence struct {
-	Rows             int
-	Kept, RandomKept float64
-	Lost, RandomLost float64
-	P                float64 // two-sided p-value of the difference between Lost and RandomLost
+	Rows                   int
+	Kept, RandomKept       float64
+	Changed, RandomChanged float64
+	P                      float64 // two-sided p-value of the difference between Changed and RandomChanged
 }
 
 //go:embed page.html

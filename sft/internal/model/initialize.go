@@ -1,9 +1,9 @@
 package model
 
 import (
-	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/sft/config"
@@ -13,9 +13,7 @@ import (
 // in ±1/√in (PyTorch's default), convolutions likewise with their number of taps. Embeddings and
 // the weights of row scores are normal; norms are 1 and 0. The relative position bias starts near
 // the identity: small weights, and the bias of Rmul with softplus(b) = 1. The branches of a document
-// encoder start at 0, so that the head begins with the means of the chunks, which their many tokens
-// make more stable than the output of a random layer; both were measured in
-// docs/experiments/2026-11-29-chunks.md.
+// encoder start at 0, so that the head begins with the means of the chunks: docs/experiments/2026-11-29-chunks.md.
 func Initialize(c *config.Config, seed uint64) []float32 {
 	params := NewParameters(c)
 	words := make([]float32, params.Words)
@@ -40,11 +38,10 @@ func clearDocumentBranches(c *config.Config, params *config.Parameters, words []
 	if c.Chunks == nil || c.ResidualScale {
 		return
 	}
-	from, to := documentStage.layers(c)
-	for l := from; l < to; l++ {
-		last := regexp.MustCompile(fmt.Sprintf(`^layers\.%d\.(conv\.\d+|attn\.o|mlp\.fc2)\.(weight|bias)$`, l))
-		for _, p := range params.List {
-			if last.MatchString(p.Name) {
+	last := regexp.MustCompile(`^layers\.(\d+)\.(conv\.\d+|attn\.o|mlp\.fc2)\.(weight|bias)$`)
+	for _, p := range params.List {
+		if name := last.FindStringSubmatch(p.Name); name != nil {
+			if layer, _ := strconv.Atoi(name[1]); layer >= c.Chunks.Layers {
 				clear(params.Slice(words, p))
 			}
 		}
