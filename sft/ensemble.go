@@ -41,7 +41,10 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 		}
 	}
 	first := *models[0].Config
-	first.Thresholds, first.MaxLength = MeanThresholds(models), MaxLength(models)
+	first.Thresholds = MeanThresholds(models)
+	for _, m := range models {
+		first.MaxLength = min(first.MaxLength, m.Config.MaxLength)
+	}
 	return newMembers(models, &first, device)
 }
 
@@ -72,15 +75,6 @@ func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) 
 
 // Members returns the number of models that predict together.
 func (s *Scorer) Members() int { return 1 + len(s.others) }
-
-// MaxLength returns the number of tokens that every model accepts, the least max_position_embeddings.
-func MaxLength(models []*Model) int {
-	n := models[0].Config.MaxLength
-	for _, m := range models[1:] {
-		n = min(n, m.Config.MaxLength)
-	}
-	return n
-}
 
 // MeanThresholds returns the mean of the models' thresholds for each label. It returns nil if no
 // model has thresholds: then all are 0.5.

@@ -78,12 +78,10 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 			m.others = append(m.others, model)
 		}
 	}
-	// NewEnsemble would set these, too, but eval --verify creates no scorer.
+	// NewEnsemble would set the mean thresholds, too, but eval --verify creates no scorer.
 	thresholds := sft.MeanThresholds(m.list())
 	if m.fusion != nil {
 		thresholds = m.fusion.Thresholds
-	} else {
-		m.Config.MaxLength = sft.MaxLength(m.list())
 	}
 	for _, model := range m.list() {
 		model.Config.Thresholds = thresholds

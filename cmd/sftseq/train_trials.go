@@ -52,9 +52,10 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 	fmt.Fprintf(c.App.ErrWriter, "%s: half of the rows have more than %d tokens: measuring whether chunks of %s "+
 		"tokens improve the model (--chunks N or none skips this)\n", name, chunkedMedian, measuredChunks)
 	var losses [2]float64
+	var steps [2]int
 	duration := time.Duration(trialFraction * float64(limit))
 	for i, chunks := range []string{noChunks, measuredChunks} {
-		if losses[i], err = trialLoss(c, m, seed, chunks, &duration); err != nil {
+		if losses[i], steps[i], err = trialLoss(c, m, seed, chunks, &duration); err != nil {
 			return 0, err
 		}
 	}
@@ -62,8 +63,8 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 	if chosen == noChunks {
 		verb = "are not chosen"
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: validation loss %.4f in chunks, %.4f without chunks after %s each: chunks %s\n",
-		name, losses[1], losses[0], roundStep(duration), verb)
+	fmt.Fprintf(c.App.ErrWriter, "%s: validation loss %.4f in chunks (%d steps), %.4f without chunks (%d steps): "+
+		"chunks %s\n", name, losses[1], steps[1], losses[0], steps[0], verb)
 	return max(0, within-time.Since(start)), c.Set("chunks", chosen)
 }
 
@@ -75,25 +76,26 @@ func betterChunks(flat, chunked float64) string {
 	return measuredChunks
 }
 
-// trialLoss returns the validation loss of a model after a short run that takes about the given duration. If it is 0,
-// it is set to a fraction of the time of a whole run.
-func trialLoss(c *cli.Context, m *seq.Manifest, seed uint64, chunks string, duration *time.Duration) (float64, error) {
+// trialLoss returns the validation loss of a model after a short run that takes about the given duration, and its
+// number of steps. If the duration is 0, it is set to a fraction of the time of a whole run.
+func trialLoss(c *cli.Context, m *seq.Manifest, seed uint64, chunks string, duration *time.Duration) (loss float64,
+	steps int, err error) {
 	t, err := memberContext(c)
 	if err == nil {
 		err = t.Set("chunks", chunks)
 	}
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	s := lra.CustomRun(m, runFlagsOf(t)).Presets[0].Settings
-	steps := stepsOf(&s, m.Splits["train"].Rows)
+	steps = stepsOf(&s, m.Splits["train"].Rows)
 	measured := time.Second
 	if *duration > 0 {
 		measured = time.Duration(measuredFraction / trialFraction * float64(*duration))
 	}
 	times, err := measureSteps(t, lra.CustomRun(m, runFlagsOf(t)), seed, steps, measured)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if *duration == 0 {
 		*duration = time.Duration(trialFraction * float64(steps) * float64(times.step))
@@ -104,10 +106,11 @@ func trialLoss(c *cli.Context, m *seq.Manifest, seed uint64, chunks string, dura
 	length := strconv.Itoa(steps)
 	for _, f := range [][2]string{{"steps", length}, {"eval-every", length}, {"select", "loss"}} {
 		if err := t.Set(f[0], f[1]); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
-	return validationLoss(t, lra.CustomRun(m, runFlagsOf(t)), seed)
+	loss, err = validationLoss(t, lra.CustomRun(m, runFlagsOf(t)), seed)
+	return loss, steps, err
 }
 
 // validationLoss trains in a temporary directory and returns the last loss on the validation split.

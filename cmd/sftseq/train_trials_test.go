@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,42 +25,97 @@ func longRows(t *testing.T) string {
 		"--tokenizer", "byte")
 }
 
-// TestChooseChunks checks that long rows are trained flat or in chunks by the losses of two short runs, that the
-// printed command repeats the choice, and that a flag replaces it.
+// choice matches the printed result of chooseChunks.
+var choice = regexp.MustCompile(`validation loss ([\d.]+) in chunks \((\d+) steps\), ([\d.]+) without chunks \((\d+) steps\): ` +
+	`chunks are (not )?chosen`)
+
+// readChoice returns the value of --chunks that a printed result states, and the numbers of steps in chunks and
+// without. It checks that the value follows from the losses.
+func readChoice(t *testing.T, progress string) (chunks string, steps [2]int) {
+	t.Helper()
+	occurs(t, progress, "validation loss ", 1)
+	found := choice.FindStringSubmatch(progress)
+	if found == nil {
+		t.Fatalf("no choice of chunks in %q", progress)
+	}
+	chunks = measuredChunks
+	if found[5] != "" {
+		chunks = noChunks
+	}
+	chunked, flat := must.Get(strconv.ParseFloat(found[1], 64))(t), must.Get(strconv.ParseFloat(found[3], 64))(t)
+	if chunked < 0.01 || flat < 0.01 {
+		t.Errorf("losses %v and %v", chunked, flat)
+	}
+	equal(t, betterChunks(flat, chunked), chunks)
+	return chunks, [2]int{must.Get(strconv.Atoi(found[2]))(t), must.Get(strconv.Atoi(found[4]))(t)}
+}
+
+// TestChooseChunks checks that long rows are trained flat or in chunks by the losses of two runs that are shorter than
+// the whole run, that the printed command repeats the choice, and that a flag or short rows prevent the measurement.
 func TestChooseChunks(t *testing.T) {
 	data := longRows(t)
 	out := filepath.Join(t.TempDir(), "run")
-	flags := []string{"train", "custom", "--data", data, "--members", "sft", "--hidden", "8", "--k", "4", "--batch",
-		"4", "--device", "cpu"}
-	read := func(dir string) *config.Config { return must.Get(config.Read(filepath.Join(dir, "config.json")))(t) }
-	output, progress := exits(t, exitOK, "", append(flags, "--steps", "12", "--out", out)...)
-	contains(t, progress, "half of the rows have more than 4096 tokens", "validation loss ", " in chunks, ")
-	chunks := formatChunks(read(out).Chunks)
-	want := map[string]string{measuredChunks: "chunks are chosen", noChunks: "chunks are not chosen"}[chunks]
-	contains(t, progress, want)
+	flags := []string{"train", "custom", "--members", "sft", "--hidden", "8", "--k", "4", "--batch", "4", "--device",
+		"cpu", "--data"}
+	read := func(dir string) string {
+		return formatChunks(must.Get(config.Read(filepath.Join(dir, "config.json")))(t).Chunks)
+	}
+	output, progress := exits(t, exitOK, "", append(flags, data, "--steps", "150", "--out", out)...)
+	contains(t, progress, "half of the rows have more than 4096 tokens")
+	chunks, steps := readChoice(t, progress)
+	if max(steps[0], steps[1]) > 75 { // about 8 in a run without disturbance, at least 10
+		t.Errorf("%v steps measure a run of 150", steps)
+	}
+	equal(t, read(out), chunks)
 	contains(t, output, " --chunks "+chunks+" ")
 
 	for _, chosen := range []string{noChunks, measuredChunks} {
 		dir := filepath.Join(t.TempDir(), chosen)
-		_, progress := exits(t, exitOK, "", append(flags, "--steps", "2", "--chunks", chosen, "--out", dir)...)
-		equal(t, strings.Contains(progress, "measuring"), false)
-		equal(t, formatChunks(read(dir).Chunks), chosen)
+		_, progress := exits(t, exitOK, "", append(flags, data, "--steps", "2", "--chunks", chosen, "--out", dir)...)
+		equal(t, strings.Contains(progress, "measuring whether"), false)
+		equal(t, read(dir), chosen)
+	}
+	short := filepath.Join(t.TempDir(), "short")
+	_, progress = exits(t, exitOK, "", append(flags, proseData(t, 60), "--steps", "2", "--out", short)...)
+	equal(t, strings.Contains(progress, "measuring whether"), false)
+}
+
+// TestChooseChunksOfSeeds checks that all seeds of a fusion's member are trained in the chunks of the first. The labels
+// are independent of the texts, so that no flat model is clearly better.
+func TestChooseChunksOfSeeds(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("text,label\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "%s,%d\n", strings.Repeat("a fine cast ", 360+i), i/2%2)
+	}
+	data := tableData(t, "noise.csv", text.String(), "--text", "text", "--label", "label", "--split", "0.6,0.2,0.2",
+		"--tokenizer", "byte")
+	out := filepath.Join(t.TempDir(), "run")
+	_, progress := exits(t, exitOK, "", "train", "custom", "--data", data, "--members", "linear,sft", "--hidden", "8",
+		"--k", "4", "--batch", "4", "--device", "cpu", "--seeds", "3,4", "--steps", "12", "--out", out)
+	chunks, _ := readChoice(t, progress)
+	equal(t, chunks, measuredChunks)
+	for _, member := range []string{"sft-3", "sft-4"} {
+		equal(t, formatChunks(must.Get(config.Read(filepath.Join(out, member, "config.json")))(t).Chunks), chunks)
 	}
 }
 
-// TestChooseChunksOfSeeds checks that all seeds of a fusion's member are trained in the chunks of the first, and that
-// --time covers the measurement.
-func TestChooseChunksOfSeeds(t *testing.T) {
-	data := longRows(t)
-	out := filepath.Join(t.TempDir(), "run")
-	_, progress := exits(t, exitOK, "", "train", "custom", "--data", data, "--members", "linear,sft", "--hidden", "8",
-		"--k", "4", "--batch", "4", "--device", "cpu", "--seeds", "3,4", "--time", "6s", "--out", out)
-	occurs(t, progress, "validation loss ", 1)
-	first := must.Get(config.Read(filepath.Join(out, "sft-3", "config.json")))(t)
-	second := must.Get(config.Read(filepath.Join(out, "sft-4", "config.json")))(t)
-	equal(t, formatChunks(first.Chunks), formatChunks(second.Chunks))
-	contains(t, progress, map[string]string{measuredChunks: "chunks are chosen",
-		noChunks: "chunks are not chosen"}[formatChunks(first.Chunks)])
+// TestChunksOfOneLayer checks that a chunked model whose default has one layer gets a second one.
+func TestChunksOfOneLayer(t *testing.T) {
+	text := "a,b,same\n"
+	for i := range 60 {
+		text += fmt.Sprintf("the old film %d,a film of %d,%d\n", i, i, i%2)
+	}
+	data := tableData(t, "pairs.csv", text, "--pair", "a,b", "--label", "same", "--tokenizer", "words:50", "--split", "0.6,0.2,0.2")
+	read := func(flags ...string) *config.Config {
+		dir := filepath.Join(t.TempDir(), "run")
+		done(t, "", append([]string{"train", "custom", "--members", "sft", "--data", data, "--device", "cpu", "--hidden", "8",
+			"--steps", "2", "--out", dir}, flags...)...)
+		return must.Get(config.Read(filepath.Join(dir, "config.json")))(t)
+	}
+	equal(t, read().NumLayers, 1)
+	c := read("--chunks", "64")
+	equal(t, [2]int{c.NumLayers, c.Chunks.Layers}, [2]int{2, 1})
 }
 
 // TestBetterChunks checks that a flat model is only chosen if its loss is clearly lower.
