@@ -86,7 +86,7 @@ func TestChunkExplanations(t *testing.T) {
 }
 
 // checkChunks checks that the chunks of an explanation cover the sequence, and that the weights of
-// their tokens are a part of the pooling.
+// their tokens are those of the pooling.
 func checkChunks(t *testing.T, e sft.Explanation, exports int) {
 	t.Helper()
 	end := int32(0)
@@ -101,7 +101,7 @@ func checkChunks(t *testing.T, e sft.Explanation, exports int) {
 		}
 		for i, p := range x.Positions {
 			mixed += float64(x.Weights[i])
-			if p < x.Start || p >= x.End || i > 0 && p <= x.Positions[i-1] || !(x.Weights[i] <= e.Pooling[p]+1e-6) {
+			if p < x.Start || p >= x.End || i > 0 && p <= x.Positions[i-1] || x.Weights[i] != e.Pooling[p] {
 				t.Fatalf("positions %v with weights %v in the chunk from %d to %d", x.Positions, x.Weights, x.Start,
 					x.End)
 			}

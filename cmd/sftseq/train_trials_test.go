@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -80,7 +82,7 @@ func TestChooseChunks(t *testing.T) {
 	equal(t, strings.Contains(progress, "measuring whether"), false)
 }
 
-// TestChooseChunksOfSeeds checks that all seeds of a fusion's member are trained in the chunks of the first. The labels
+// TestChooseChunksOfSeeds checks that all seeds of a fusion's member are trained in the chunks of the first, also in a resumed run. The labels
 // are independent of the texts, so that no flat model is clearly better.
 func TestChooseChunksOfSeeds(t *testing.T) {
 	var text strings.Builder
@@ -91,10 +93,15 @@ func TestChooseChunksOfSeeds(t *testing.T) {
 	data := tableData(t, "noise.csv", text.String(), "--text", "text", "--label", "label", "--split", "0.6,0.2,0.2",
 		"--tokenizer", "byte")
 	out := filepath.Join(t.TempDir(), "run")
-	_, progress := exits(t, exitOK, "", "train", "custom", "--data", data, "--members", "linear,sft", "--hidden", "8",
-		"--k", "4", "--batch", "4", "--device", "cpu", "--seeds", "3,4", "--steps", "12", "--out", out)
+	flags := []string{"train", "custom", "--data", data, "--members", "linear,sft", "--hidden", "8", "--k", "4", "--batch",
+		"4", "--device", "cpu", "--seeds", "3,4", "--steps", "12", "--out", out}
+	_, progress := exits(t, exitOK, "", flags...)
 	chunks, _ := readChoice(t, progress)
 	equal(t, chunks, measuredChunks)
+	// The second member of a run that was stopped after the first one.
+	must.Succeed(t, errors.Join(os.Remove(filepath.Join(out, "config.json")), os.RemoveAll(filepath.Join(out, "sft-4"))))
+	_, progress = exits(t, exitOK, "", append(flags, "--resume")...)
+	equal(t, strings.Contains(progress, "measuring whether"), false)
 	for _, member := range []string{"sft-3", "sft-4"} {
 		equal(t, formatChunks(must.Get(config.Read(filepath.Join(out, member, "config.json")))(t).Chunks), chunks)
 	}
