@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,8 +38,55 @@ func measuresChunks(c *cli.Context, m *seq.Manifest) bool {
 	return pools && m.FeatureNames == nil && m.Splits["train"].Lengths.P50 > chunkedMedian && m.Splits["val"].Rows > 0
 }
 
-// chooseChunks trains a flat and a chunked model for the same time each, and sets --chunks to the value of the better
-// one. within is the time of the whole run, or 0 if the settings determine it. It returns the remaining time.
+// trial is a short run of a flat or a chunked model.
+type trial struct {
+	c     *cli.Context // flags of the run
+	full  int          // steps of the whole run
+	times stepTimes
+	steps int // steps of the trial
+}
+
+// newTrial measures the steps of a run with a value of --chunks.
+func newTrial(c *cli.Context, m *seq.Manifest, seed uint64, chunks string, within time.Duration) (x trial, err error) {
+	if x.c, err = memberContext(c); err != nil {
+		return x, err
+	}
+	if err := errors.Join(x.c.Set("chunks", chunks), x.c.Set("stop-at", "0")); err != nil {
+		return x, err
+	}
+	task := lra.CustomRun(m, runFlagsOf(x.c))
+	x.full = stepsOf(&task.Presets[0].Settings, m.Splits["train"].Rows)
+	measured := time.Second
+	if within > 0 {
+		measured = time.Duration(measuredFraction * float64(within))
+	}
+	x.times, err = measureSteps(x.c, task, seed, x.full, measured)
+	return x, err
+}
+
+// plan sets the number of steps that fit into a time with an evaluation, and reports whether they are enough.
+func (x *trial) plan(within time.Duration) bool {
+	if x.times.step == 0 {
+		return false
+	}
+	x.steps = min(x.full, int((within-x.times.evaluation)/x.times.step))
+	return x.steps >= minSteps
+}
+
+// loss trains for the planned steps and returns the validation loss.
+func (x *trial) loss(m *seq.Manifest, seed uint64) (float64, error) {
+	steps := strconv.Itoa(x.steps)
+	for _, f := range [][2]string{{"steps", steps}, {"eval-every", steps}, {"select", "loss"}} {
+		if err := x.c.Set(f[0], f[1]); err != nil {
+			return 0, err
+		}
+	}
+	return validationLoss(x.c, lra.CustomRun(m, runFlagsOf(x.c)), seed)
+}
+
+// chooseChunks sets --chunks for long rows. It trains a flat and a chunked model for the same time each and chooses the
+// better one, or the one with faster steps if the time is too short. within is the time of the whole run, or 0 if the
+// settings determine it. It returns the remaining time.
 func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, within time.Duration) (time.Duration,
 	error) {
 	if !measuresChunks(c, m) {
@@ -51,20 +99,44 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: half of the rows have more than %d tokens: measuring whether chunks of %s "+
 		"tokens improve the model (--chunks N or none skips this)\n", name, chunkedMedian, measuredChunks)
-	var losses [2]float64
-	var steps [2]int
-	duration := time.Duration(trialFraction * float64(limit))
-	for i, chunks := range []string{noChunks, measuredChunks} {
-		if losses[i], steps[i], err = trialLoss(c, m, seed, chunks, &duration); err != nil {
+	flat, err := newTrial(c, m, seed, noChunks, time.Duration(limit))
+	if err != nil {
+		return 0, err
+	}
+	chunked, err := newTrial(c, m, seed, measuredChunks, time.Duration(limit))
+	if err != nil {
+		return 0, err
+	}
+	whole := time.Duration(flat.full) * flat.times.step
+	if limit > 0 {
+		whole = min(whole, time.Duration(limit))
+	}
+	share := time.Duration(trialFraction * float64(whole))
+	chosen, reason := measuredChunks, ""
+	if flatFits, chunkedFits := flat.plan(share), chunked.plan(share); flatFits && chunkedFits {
+		flatLoss, err := flat.loss(m, seed)
+		if err != nil {
 			return 0, err
 		}
+		chunkedLoss, err := chunked.loss(m, seed)
+		if err != nil {
+			return 0, err
+		}
+		chosen = betterChunks(flatLoss, chunkedLoss)
+		reason = fmt.Sprintf("validation loss %.4f in chunks (%d steps), %.4f without chunks (%d steps)", chunkedLoss,
+			chunked.steps, flatLoss, flat.steps)
+	} else {
+		if flat.times.step < chunked.times.step {
+			chosen = noChunks
+		}
+		reason = fmt.Sprintf("too little time to compare losses: a step takes %s in chunks, %s without chunks",
+			roundStep(chunked.times.step), roundStep(flat.times.step))
 	}
-	chosen, verb := betterChunks(losses[0], losses[1]), "are chosen"
+	verb := "are chosen"
 	if chosen == noChunks {
 		verb = "are not chosen"
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: validation loss %.4f in chunks (%d steps), %.4f without chunks (%d steps): "+
-		"chunks %s\n", name, losses[1], steps[1], losses[0], steps[0], verb)
+	fmt.Fprintf(c.App.ErrWriter, "%s: %s: chunks %s\n", name, reason, verb)
 	return max(0, within-time.Since(start)), c.Set("chunks", chosen)
 }
 
@@ -74,43 +146,6 @@ func betterChunks(flat, chunked float64) string {
 		return noChunks
 	}
 	return measuredChunks
-}
-
-// trialLoss returns the validation loss of a model after a short run that takes about the given duration, and its
-// number of steps. If the duration is 0, it is set to a fraction of the time of a whole run.
-func trialLoss(c *cli.Context, m *seq.Manifest, seed uint64, chunks string, duration *time.Duration) (loss float64,
-	steps int, err error) {
-	t, err := memberContext(c)
-	if err == nil {
-		err = t.Set("chunks", chunks)
-	}
-	if err != nil {
-		return 0, 0, err
-	}
-	s := lra.CustomRun(m, runFlagsOf(t)).Presets[0].Settings
-	steps = stepsOf(&s, m.Splits["train"].Rows)
-	measured := time.Second
-	if *duration > 0 {
-		measured = time.Duration(measuredFraction / trialFraction * float64(*duration))
-	}
-	times, err := measureSteps(t, lra.CustomRun(m, runFlagsOf(t)), seed, steps, measured)
-	if err != nil {
-		return 0, 0, err
-	}
-	if *duration == 0 {
-		*duration = time.Duration(trialFraction * float64(steps) * float64(times.step))
-	}
-	if times.step > 0 {
-		steps = min(steps, max(minSteps, int(*duration/times.step)))
-	}
-	length := strconv.Itoa(steps)
-	for _, f := range [][2]string{{"steps", length}, {"eval-every", length}, {"select", "loss"}} {
-		if err := t.Set(f[0], f[1]); err != nil {
-			return 0, 0, err
-		}
-	}
-	loss, err = validationLoss(t, lra.CustomRun(m, runFlagsOf(t)), seed)
-	return loss, steps, err
 }
 
 // validationLoss trains in a temporary directory and returns the last loss on the validation split.

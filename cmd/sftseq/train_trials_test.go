@@ -9,9 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // longRows returns a data set of rows with more tokens than chunkedMedian.
@@ -53,7 +56,7 @@ func readChoice(t *testing.T, progress string) (chunks string, steps [2]int) {
 }
 
 // TestChooseChunks checks that long rows are trained flat or in chunks by the losses of two runs that are shorter than
-// the whole run, that the printed command repeats the choice, and that a flag or short rows prevent the measurement.
+// the whole run, that the recorded command repeats the choice, and that a flag or short rows prevent the measurement.
 func TestChooseChunks(t *testing.T) {
 	data := longRows(t)
 	out := filepath.Join(t.TempDir(), "run")
@@ -62,14 +65,15 @@ func TestChooseChunks(t *testing.T) {
 	read := func(dir string) string {
 		return formatChunks(must.Get(config.Read(filepath.Join(dir, "config.json")))(t).Chunks)
 	}
-	output, progress := exits(t, exitOK, "", append(flags, data, "--steps", "150", "--out", out)...)
+	_, progress := exits(t, exitOK, "", append(flags, data, "--steps", "600", "--stop-at", "1", "--out", out)...)
 	contains(t, progress, "half of the rows have more than 4096 tokens")
 	chunks, steps := readChoice(t, progress)
-	if max(steps[0], steps[1]) > 75 { // about 8 in a run without disturbance, at least 10
-		t.Errorf("%v steps measure a run of 150", steps)
+	if min(steps[0], steps[1]) < minSteps || max(steps[0], steps[1]) > 150 { // 30 steps without chunks fit
+		t.Errorf("%v steps measure a run of 600", steps)
 	}
-	equal(t, read(out), chunks)
-	contains(t, output, " --chunks "+chunks+" ")
+	begun := must.Get(train.LoadCheckpoint(out))(t)
+	equal(t, formatChunks(begun.Config.Chunks), chunks)
+	contains(t, must.Get(provenance.Of(begun.Config))(t).Command, " --chunks "+chunks+" ")
 
 	for _, chosen := range []string{noChunks, measuredChunks} {
 		dir := filepath.Join(t.TempDir(), chosen)
@@ -82,8 +86,8 @@ func TestChooseChunks(t *testing.T) {
 	equal(t, strings.Contains(progress, "measuring whether"), false)
 }
 
-// TestChooseChunksOfSeeds checks that all seeds of a fusion's member are trained in the chunks of the first, also in a resumed run. The labels
-// are independent of the texts, so that no flat model is clearly better.
+// TestChooseChunksOfSeeds checks that all seeds of a fusion's member are trained in the chunks of the first, also in a
+// resumed run, and that a run that is too short for losses uses the faster model.
 func TestChooseChunksOfSeeds(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -93,17 +97,41 @@ func TestChooseChunksOfSeeds(t *testing.T) {
 	data := tableData(t, "noise.csv", text.String(), "--text", "text", "--label", "label", "--split", "0.6,0.2,0.2",
 		"--tokenizer", "byte")
 	out := filepath.Join(t.TempDir(), "run")
-	flags := []string{"train", "custom", "--data", data, "--members", "linear,sft", "--hidden", "8", "--k", "4", "--batch",
-		"4", "--device", "cpu", "--seeds", "3,4", "--steps", "12", "--out", out}
+	flags := []string{"train", "custom", "--data", data, "--members", "linear,sft", "--hidden", "32", "--batch", "4",
+		"--device", "cpu", "--seeds", "3,4", "--steps", "12", "--out", out}
+	read := func(member string) string {
+		return formatChunks(must.Get(config.Read(filepath.Join(out, member, "config.json")))(t).Chunks)
+	}
 	_, progress := exits(t, exitOK, "", flags...)
-	chunks, _ := readChoice(t, progress)
-	equal(t, chunks, measuredChunks)
+	contains(t, progress, "too little time to compare losses: a step takes ")
+	first := read("sft-3")
+	contains(t, progress, map[string]string{measuredChunks: ": chunks are chosen",
+		noChunks: ": chunks are not chosen"}[first])
 	// The second member of a run that was stopped after the first one.
 	must.Succeed(t, errors.Join(os.Remove(filepath.Join(out, "config.json")), os.RemoveAll(filepath.Join(out, "sft-4"))))
 	_, progress = exits(t, exitOK, "", append(flags, "--resume")...)
 	equal(t, strings.Contains(progress, "measuring whether"), false)
-	for _, member := range []string{"sft-3", "sft-4"} {
-		equal(t, formatChunks(must.Get(config.Read(filepath.Join(out, member, "config.json")))(t).Chunks), chunks)
+	equal(t, read("sft-3"), first)
+	equal(t, read("sft-4"), first)
+}
+
+// TestTrialPlan checks that a trial ends within its time, and that steps of unknown or too long duration do not fit.
+func TestTrialPlan(t *testing.T) {
+	times := stepTimes{step: time.Second, evaluation: 5 * time.Second}
+	for _, c := range []struct {
+		trial  trial
+		within time.Duration
+		steps  int
+		fits   bool
+	}{
+		{trial{full: 100, times: times}, 30 * time.Second, 25, true},
+		{trial{full: 20, times: times}, 30 * time.Second, 20, true},
+		{trial{full: 100, times: times}, 14 * time.Second, 9, false},
+		{trial{full: 100}, time.Hour, 0, false},
+	} {
+		fits := c.trial.plan(c.within)
+		equal(t, fits, c.fits)
+		equal(t, c.trial.steps, c.steps)
 	}
 }
 
