@@ -190,6 +190,9 @@ func (s *Scorer) CanExplain() error {
 	if s.others != nil && s.fusion == nil {
 		return ErrEnsemble
 	}
+	if c := s.Config(); c.Chunks != nil && c.PerToken() {
+		return model.ErrNoTokenExplanations
+	}
 	return nil
 }
 

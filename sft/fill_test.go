@@ -94,7 +94,12 @@ func TestFillRefusals(t *testing.T) {
 // except its head and the mask. A model of masked tokens copies everything from a classifier except
 // its head.
 func TestCopyFromFillMask(t *testing.T) {
-	pretrained := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.FillMask), 1)
+	testCopyFromFillMask(t, configtest.WithTask(configtest.TinyConfig(), config.FillMask))
+	testCopyFromFillMask(t, configtest.TokenChunkConfigs()["masked tokens"])
+}
+
+func testCopyFromFillMask(t *testing.T, fillMask *config.Config) {
+	pretrained := modeltest.RandomModel(fillMask, 1)
 	spec := seq.Spec{Task: config.Classification, Tokenizer: pretrained.Config.Tokenizer, VocabSize: 8,
 		LabelNames: []string{"a", "b", "c"}}
 	c := *pretrained.Config
@@ -136,6 +141,7 @@ func TestCopyFromFillMask(t *testing.T) {
 			err)
 	}
 	other := configtest.TinyConfig()
+	other.Chunks = fillMask.Chunks
 	must.Fail(t, "a vocabulary of 8 tokens, expected 9",
 		"a vocabulary of another token")(sft.NewModel(other, 1).CopyFrom(pretrained))
 	for want, change := range map[string]func(*config.Config){

@@ -171,6 +171,9 @@ func operations(c *sft.Config, length int) []part {
 		for i, p := range documentOperations(c, length) {
 			parts[i].count += p.count
 		}
+		for i, p := range tokenOperations(c, length) {
+			parts[i].count += p.count
+		}
 	}
 	parts = append(parts, operationCount{"head", c.HeadOperations(length), false})
 	var out []part
@@ -202,13 +205,22 @@ func documentOperations(c *sft.Config, length int) []operationCount {
 	return parts
 }
 
+// tokenOperations returns the multiply-adds per token of the local layers in the token stage of a chunked
+// model, which computes them again if it predicts tokens.
+func tokenOperations(c *sft.Config, length int) []operationCount {
+	if c.Pools() {
+		return nil
+	}
+	return layerOperations(c, min(length, c.Chunks.Average), c.Chunks.Layers)
+}
+
 // editedChunks is the number of chunks of average length that an edit changes, rounded up (see
 // package chunk).
 const editedChunks = 2
 
 // editCost returns the part of the multiply-adds of a document that an edit needs: of the local
-// encoder two chunks, and the whole document encoder. It returns 0 for models in which an edit may
-// move all later chunks.
+// encoder two chunks, and the whole document encoder and token stage. It returns 0 for models in which
+// an edit may move all later chunks.
 func editCost(c *sft.Config, length int) float64 {
 	if c.Chunks == nil || c.Chunks.Rule != string(chunk.Content) {
 		return 0
@@ -221,7 +233,8 @@ func editCost(c *sft.Config, length int) float64 {
 		}
 		return total
 	}
-	local, document := sum(localOperations(c, length)), sum(documentOperations(c, length))+c.HeadOperations(length)
+	local, document := sum(localOperations(c, length)), sum(documentOperations(c, length))+
+		sum(tokenOperations(c, length))+c.HeadOperations(length)
 	edited := min(1, float64(editedChunks*c.Chunks.Average)/float64(length))
 	return (edited*local + document) / (local + document)
 }

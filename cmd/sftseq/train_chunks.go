@@ -36,7 +36,7 @@ func chunkFlags(task *lra.Task) []cli.Flag {
 	if task.Name == lra.CustomName {
 		unset = "none, or measured for long rows"
 	}
-	return flagsIf(hasKind(task, tokensKind) && hasKind(task, labelsKind), advancedGroup(modelGroup,
+	return flagsIf(hasKind(task, tokensKind), advancedGroup(modelGroup,
 		&cli.StringFlag{Name: "chunks",
 			Usage:       "read rows in chunks of about `N` tokens, a power of two; or fixed:N, or none",
 			DefaultText: unset},

@@ -131,6 +131,11 @@ func (f *fusedRun) prepareAll(m *seq.Manifest) error {
 		if err == nil {
 			err = prepare(c, lra.CustomRun(m, runFlagsOf(c)), first.seed)
 		}
+		if tooLong(err) != nil && measuresChunks(c, m) { // chooseChunks will find the same error
+			if err = c.Set("chunks", measuredChunks); err == nil {
+				err = prepare(c, lra.CustomRun(m, runFlagsOf(c)), first.seed)
+			}
+		}
 		if err != nil {
 			return err
 		}

@@ -34,8 +34,7 @@ func measuresChunks(c *cli.Context, m *seq.Manifest) bool {
 			return false
 		}
 	}
-	pools := (&config.Config{Task: m.Task}).Pools()
-	return pools && m.FeatureNames == nil && m.Splits["train"].Lengths.P50 > chunkedMedian && m.Splits["val"].Rows > 0
+	return m.FeatureNames == nil && m.Splits["train"].Lengths.P50 > chunkedMedian && m.Splits["val"].Rows > 0
 }
 
 // trial is a short run of a flat or a chunked model.
@@ -100,6 +99,11 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 	fmt.Fprintf(c.App.ErrWriter, "%s: half of the rows have more than %d tokens: measuring whether chunks of %s "+
 		"tokens improve the model (--chunks N or none skips this)\n", name, chunkedMedian, measuredChunks)
 	flat, err := newTrial(c, m, seed, noChunks, time.Duration(limit))
+	if tooLong := tooLong(err); tooLong != nil {
+		fmt.Fprintf(c.App.ErrWriter, "%s: a model without chunks cannot be trained (%v): chunks are chosen\n", name,
+			tooLong)
+		return max(0, within-time.Since(start)), c.Set("chunks", measuredChunks)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -138,6 +142,19 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: %s: chunks %s\n", name, reason, verb)
 	return max(0, within-time.Since(start)), c.Set("chunks", chosen)
+}
+
+// tooLong returns the part of an error that says that rows are too long for a model or for the memory, or nil.
+func tooLong(err error) error {
+	var length *train.LengthError
+	var memory *config.MemoryError
+	switch {
+	case errors.As(err, &length):
+		return length
+	case errors.As(err, &memory):
+		return memory
+	}
+	return nil
 }
 
 // betterChunks returns the value of --chunks for the validation losses of a flat and a chunked model.

@@ -169,3 +169,23 @@ func TestFormatChunks(t *testing.T) {
 		equal(t, formatChunks(must.Get(config.ParseChunks(text))(t)), text)
 	}
 }
+
+// TestChooseChunksForTooLongRows checks that chunks are chosen without a measurement for a row that a model without
+// chunks cannot read.
+func TestChooseChunksForTooLongRows(t *testing.T) {
+	text := "text,label\n"
+	for i := range 30 {
+		plot, label := []string{"a dull plot ", "a fine cast "}[i%2], []string{",bad\n", ",good\n"}[i%2]
+		text += strings.Repeat(plot, 360+i) + label
+	}
+	text += strings.Repeat("a fine cast ", 90_000) + ",good\n" // 1,080,000 bytes
+	data := tableData(t, "long.csv", text, "--text", "text", "--label", "label", "--split", "0.6,0.2,0.2",
+		"--tokenizer", "byte")
+	out := filepath.Join(t.TempDir(), "run")
+	_, progress := exits(t, exitOK, "", "train", "custom", "--members", "linear,lexical", "--hidden", "8", "--k", "4",
+		"--steps", "2", "--device", "cpu", "--data", data, "--out", out)
+	contains(t, progress, "a model without chunks cannot be trained (", "1080000 tokens in one sequence, the model "+
+		"accepts at most 1048576 (max_position_embeddings)): chunks are chosen")
+	m := must.Get(config.Read(filepath.Join(out, "lexical", "config.json")))(t)
+	equal(t, formatChunks(m.Chunks), measuredChunks)
+}

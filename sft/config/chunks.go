@@ -46,8 +46,6 @@ func (c *Config) validateChunks() error {
 				c.NumLayers))
 	case c.HasFeatures():
 		return bad("chunks", "for tokens with features", "tokens with ids")
-	case !c.Pools():
-		return bad("chunks", "for the task "+c.Task, "a task with one prediction per row or pair")
 	case c.InputWindow != nil:
 		return bad("input_window.length", c.InputWindow.Length, "none (0) with chunks, which cover whole rows")
 	}

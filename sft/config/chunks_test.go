@@ -36,8 +36,7 @@ func TestChunkErrors(t *testing.T) {
 		{`{}`, nil, `chunks.rule: expected content or fixed, found ""`},
 		{valid, map[string]any{"input_window": map[string]any{"length": 9, "policy": "head"}},
 			"input_window.length: 9, expected none (0) with chunks"},
-		{valid, map[string]any{"task": config.Tagging, "label_names": []string{"O", "B-X", "I-X"}},
-			"chunks: for the task tagging, expected a task with one prediction per row or pair"},
+		{valid, map[string]any{"task": config.Tagging, "label_names": []string{"O", "B-X", "I-X"}}, ""},
 		{valid, map[string]any{"feature_names": []string{"heat"}, "relative": "none", "vocab_size": 0},
 			"chunks: for tokens with features, expected tokens with ids"},
 	} {

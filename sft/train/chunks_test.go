@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -27,8 +28,10 @@ func TestChunkGradients(t *testing.T) {
 		derivatives map[string][]float64
 	}
 	configs := configtest.ChunkConfigs()
+	maps.Copy(configs, configtest.TokenChunkConfigs())
 	cached := map[string]reference{}
-	configtest.OnEveryDevice(t, []string{"content", "fixed", "post-norm", "pairs", "no attention", "max pooling"},
+	configtest.OnEveryDevice(t, []string{"content", "fixed", "post-norm", "pairs", "no attention", "max pooling",
+		"tags", "post-norm tags", "masked tokens"},
 		func(t *testing.T, name string, device tensor.Device) {
 			c := configs[name]
 			c.DropToken = 0.2
@@ -92,13 +95,18 @@ func TestChunkGradients(t *testing.T) {
 // TestChunkRuns checks that training a chunked model has the same bits with any number of threads
 // and ranks, and after an interruption.
 func TestChunkRuns(t *testing.T) {
-	for _, task := range []string{config.Classification, config.Retrieval} {
+	for _, task := range []string{config.Classification, config.Retrieval, config.Tagging, config.FillMask} {
 		c := configtest.WithTask(configtest.TrainingConfig(), task)
 		c.NumLayers, c.Chunks = 2, &config.Chunks{Rule: "content", Average: 256, Exports: 3, Layers: 1}
-		c.AttentionDropout, c.EmbeddingDropout, c.FeedForward, c.NGrams = 0.2, 0.1, 0.3, configtest.TokenNGrams()
+		c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0.2, 0.1, 0.3
+		if !c.MasksTokens() {
+			c.NGrams = configtest.TokenNGrams()
+		}
 		train, val := manyMicroBatches(t, task)
 		settings := ranksSettings()
-		settings.TokenDeletion, settings.TokenReplacement = 0.1, 0.1
+		if settings.TokenDeletion = 0.1; !c.MasksTokens() {
+			settings.TokenReplacement = 0.1
+		}
 		uninterrupted := t.TempDir()
 		must.Succeed(t, trainNew(t, modeltest.RandomModel(c, 1), settings, options(uninterrupted, nil), cpu.New(2),
 			train, val))
@@ -118,12 +126,17 @@ func TestChunkRuns(t *testing.T) {
 }
 
 // TestChunkNonFinite checks that the error of a diverged run names the first tensor that is not
-// finite, in the local layers, the exports and the document encoder.
+// finite, in the local layers, the exports, the document encoder and the head of tokens.
 func TestChunkNonFinite(t *testing.T) {
-	train, val := tinySplits(t, config.Classification)
 	for weight, want := range map[string]string{"layers.0.mlp.fc1.weight": "layers.0.mlp.fc1",
-		"export.pool.weight": "export.pool", "layers.1.mlp.fc1.weight": "layers.1.mlp.fc1"} {
-		c := configtest.TrainingConfig()
+		"export.pool.weight": "export.pool", "layers.1.mlp.fc1.weight": "layers.1.mlp.fc1",
+		"head.context.weight": "head.context"} {
+		task := config.Classification
+		if want == "head.context" {
+			task = config.Tagging
+		}
+		train, val := tinySplits(t, task)
+		c := configtest.WithTask(configtest.TrainingConfig(), task)
 		c.NumLayers, c.Chunks = 2, &config.Chunks{Rule: "content", Average: 16, Exports: 3, Layers: 1}
 		m := modeltest.RandomModel(c, 1)
 		p, _ := m.Parameters.Lookup(weight)
@@ -157,7 +170,8 @@ func randomVector(random *rand.Rand, n int) []float64 {
 func referenceLoss(r modeltest.Reference, examples []seq.Example) float64 {
 	lossOf := map[config.Kind]func(modeltest.Reference, []seq.Example) (float64, int){
 		config.Classes: modeltest.Reference.ClassificationLoss, config.Labels: modeltest.Reference.MultiLabelLoss,
-		config.Numbers: modeltest.Reference.LossOfNumbers}[r.Kind()]
+		config.Numbers: modeltest.Reference.LossOfNumbers, config.Tags: modeltest.Reference.TaggingLoss,
+		config.MaskedTokens: modeltest.Reference.FillMaskLoss}[r.Kind()]
 	loss, _ := lossOf(r, examples)
 	return loss
 }

@@ -23,7 +23,7 @@ import (
 )
 
 var update = flag.Bool("update", false,
-	"write the golden folders of fill-mask, regression, several labels, tagging and clouds anew, from the reference")
+	"write the golden folders that the reference computes anew")
 
 // fillMaskFolders lists the golden folders of models that predict masked tokens: gradients in
 // "fill_mask", training steps in "train_fill_mask".
@@ -74,7 +74,7 @@ func TestGoldenLosses(t *testing.T) {
 		}
 	}
 	configtest.OnEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds",
-		"max_pooling", "graphs", "ngrams", "ngrams_bytes", "chunks"},
+		"max_pooling", "graphs", "ngrams", "ngrams_bytes", "chunks", "chunks_tagging"},
 		func(t *testing.T, name string, device tensor.Device) {
 			m, examples := modeltest.LoadGolden(t, name)
 			var want struct {

@@ -29,13 +29,19 @@ func writeTagging(t *testing.T, dir string, change func(c *config.Config)) {
 	examples := goldenSequences()
 	random := rand.New(rand.NewPCG(8, 2))
 	for i := range examples {
-		for range examples[i].A {
-			label := random.Int32N(int32(c.NumLabels))
-			if random.IntN(3) == 0 || i == 1 {
-				label = seq.NoLabel
-			}
-			examples[i].Labels = append(examples[i].Labels, label)
-		}
+		examples[i].Labels = goldenTags(c, random, len(examples[i].A), i)
 	}
 	writeGolden(t, dir, c, examples, modeltest.Reference.TaggingLoss)
+}
+
+// goldenTags returns labels for the n tokens of sequence i.
+func goldenTags(c *config.Config, random *rand.Rand, n, i int) (labels []int32) {
+	for range n {
+		label := random.Int32N(int32(c.NumLabels))
+		if random.IntN(3) == 0 || i == 1 {
+			label = seq.NoLabel
+		}
+		labels = append(labels, label)
+	}
+	return labels
 }

@@ -57,21 +57,28 @@ func testTaggingBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 func TestTaggingWithoutLabels(t *testing.T) { configtest.OnEveryKind(t, testTaggingWithoutLabels) }
 
 func testTaggingWithoutLabels(t *testing.T, devices ...tensor.Device) {
-	c := configtest.WithTask(configtest.TrainingConfig(), config.Tagging)
+	for _, chunks := range []*config.Chunks{nil, {Rule: "content", Average: 256, Exports: 3, Layers: 1}} {
+		c := configtest.WithTask(configtest.TrainingConfig(), config.Tagging)
+		c.NumLayers, c.Chunks = 2, chunks
+		checkTaggingWithoutLabels(t, c, devices[0])
+	}
+}
+
+func checkTaggingWithoutLabels(t *testing.T, c *config.Config, device tensor.Device) {
 	m := modeltest.RandomModel(c, 2)
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 4)), 4096, 4096, 70)
 	for i := range examples[:2] {
 		examples[i].Labels = slices.Repeat([]int32{seq.NoLabel}, len(examples[i].A))
 	}
-	gradient, b := gradientOf(t, m, 2, devices[0], examples[:2], model.TrainMode)
+	gradient, b := gradientOf(t, m, 2, device, examples[:2], model.TrainMode)
 	if b.divisor != 1 || !slices.Equal(b.loss, []float32{0, 0}) {
 		t.Errorf("losses %v, divisor %d; want zeros and 1", b.loss, b.divisor)
 	}
 	if i := slices.IndexFunc(gradient, func(v float32) bool { return v != 0 }); i >= 0 {
 		t.Errorf("word %d of the gradient is %v, want 0", i, gradient[i])
 	}
-	beside, b := gradientOf(t, m, 2, devices[0], examples, model.TrainMode)
-	alone, a := gradientOf(t, m, 2, devices[0], examples[2:], model.TrainMode)
+	beside, b := gradientOf(t, m, 2, device, examples, model.TrainMode)
+	alone, a := gradientOf(t, m, 2, device, examples[2:], model.TrainMode)
 	if b.divisor != a.divisor || !slices.Equal(beside, alone) {
 		t.Error("tokens without a label change a gradient")
 	}

@@ -2,16 +2,22 @@ package configtest
 
 import "github.com/sftseq/sftseq/sft/config"
 
-// ChunkConfigs returns chunked models of 16 tokens, by name.
+// chunkConfigs holds chunked models by name.
+type chunkConfigs map[string]*config.Config
+
+// add adds a model with chunks of 16 tokens.
+func (out chunkConfigs) add(name, task string, change func(c *config.Config)) {
+	c := WithTask(TinyConfig(), task)
+	c.NumLayers = 3
+	c.Chunks = &config.Chunks{Rule: "content", Average: 16, Exports: 3, Layers: 1}
+	change(c)
+	out[name] = c
+}
+
+// ChunkConfigs returns chunked models that predict whole documents or pairs, by name.
 func ChunkConfigs() map[string]*config.Config {
-	out := map[string]*config.Config{}
-	add := func(name, task string, change func(c *config.Config)) {
-		c := WithTask(TinyConfig(), task)
-		c.NumLayers = 3
-		c.Chunks = &config.Chunks{Rule: "content", Average: 16, Exports: 3, Layers: 1}
-		change(c)
-		out[name] = c
-	}
+	out := chunkConfigs{}
+	add := out.add
 	add("content", config.Classification, func(c *config.Config) {})
 	add("post-norm", config.MultiLabel, func(c *config.Config) { c.NormPosition = "post" })
 	add("fixed", config.Regression, func(c *config.Config) {
@@ -27,5 +33,17 @@ func ChunkConfigs() map[string]*config.Config {
 		c.Pooling, c.PoolingSamples = config.MaxPooling, 7
 	})
 	add("n-grams", config.Classification, func(c *config.Config) { c.NGrams = TokenNGrams() })
+	return out
+}
+
+// TokenChunkConfigs returns chunked models that predict tokens, by name.
+func TokenChunkConfigs() map[string]*config.Config {
+	out := chunkConfigs{}
+	out.add("tags", config.Tagging, func(c *config.Config) {})
+	out.add("masked tokens", config.FillMask, func(c *config.Config) { c.TieEmbeddings = true })
+	out.add("post-norm tags", config.Tagging, func(c *config.Config) {
+		c.NormPosition, c.NumSampledTokens, c.Relative = "post", 0, config.NoRelation
+		c.Chunks.Rule, c.Chunks.Layers = "fixed", 2
+	})
 	return out
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -90,7 +91,9 @@ func TestExportCache(t *testing.T) {
 // TestPlannedStages checks that the memory plan has room for every run of chunks and for the exported
 // rows, for tokens with many cuts, with none, and for short documents.
 func TestPlannedStages(t *testing.T) {
-	for name, c := range configtest.ChunkConfigs() {
+	configs := configtest.ChunkConfigs()
+	maps.Copy(configs, configtest.TokenChunkConfigs())
+	for name, c := range configs {
 		e := must.Get(NewEngine(c, make([]float32, NewParameters(c).Words), cpu.New(1)))(t)
 		defer e.Close()
 		random := rand.New(rand.NewPCG(5, 1))

@@ -14,15 +14,20 @@ import (
 // DocumentGradient computes the gradient of a micro-batch of documents in three steps. The local
 // stage computes the exports of all chunks, in runs of about MicroBatchTokens tokens. The document
 // stage computes the gradients of its parameters and of the exported rows. The local stage then runs
-// again with its backward pass, because its activations are not kept.
+// again with its backward pass, because its activations are not kept. If the model predicts tokens,
+// the token stage takes the place of the local stage in the last step, and also computes the gradients
+// of the contexts, which the document stage reads.
 type DocumentGradient struct {
-	slot *Slot
-	runs [][]docChunk
-	d    Drawing
+	slot   *Slot
+	chunks [][]docChunk // chunks of each sequence
+	runs   [][]docChunk // remaining runs
+	d      Drawing
 
 	result   *Result
 	deadRows []int64   // dead rows of the local layers, summed over the runs
 	rows     []float32 // gradients of the exported rows of the remaining runs
+	contexts []float32 // contexts of the remaining runs
+	losses   []float32 // losses of the chunks, if the model predicts tokens
 }
 
 // StartDocuments computes the first two steps, and writes the gradient of the document stage to the
@@ -34,7 +39,14 @@ func (l *Slot) StartDocuments(ctx context.Context, examples []seq.Example, d Dra
 	if err != nil {
 		return nil, err
 	}
+	var gradients []float32
+	if hasContexts(c) {
+		if gradients, err = g.contextGradients(ctx, documents); err != nil {
+			return nil, err
+		}
+	}
 	l.batch.packDocuments(c, c.Sequences(), documents, d)
+	l.batch.contexts = append(l.batch.contexts, gradients...)
 	if g.result, err = l.run(ctx, d); err != nil {
 		return nil, err
 	}
@@ -42,12 +54,50 @@ func (l *Slot) StartDocuments(ctx context.Context, examples []seq.Example, d Dra
 	return g, nil
 }
 
+// contextGradients computes the contexts of all chunks and returns their gradients.
+func (g *DocumentGradient) contextGradients(ctx context.Context, documents []document) (gradients []float32,
+	err error) {
+	l := g.slot
+	c, arena := l.engine.Config, tensor.Arena
+	l.batch.packDocuments(c, 1, documents, g.d)
+	p, err := l.forward(ctx, g.d)
+	if err != nil {
+		return nil, err
+	}
+	g.contexts = make([]float32, int(l.batch.counts.Targets)*c.HiddenSize)
+	if err := tensor.Download(l.Memory[arena], p.contexts.rows, g.contexts); err != nil {
+		return nil, err
+	}
+	rest := g.contexts
+	for _, run := range g.runs {
+		rest = l.batch.packTokens(c, run, rest, g.d)
+		if p, err = l.forward(ctx, g.d); err != nil {
+			return nil, err
+		}
+		x := make([]float32, len(run)*c.HiddenSize)
+		if err := tensor.Download(l.Memory[arena], p.contexts.gradient, x); err != nil {
+			return nil, err
+		}
+		gradients = append(gradients, x...)
+	}
+	return gradients, nil
+}
+
+// forward computes the packed batch up to the part whose inputs depend on the outputs.
+func (l *Slot) forward(ctx context.Context, d Drawing) (*preparedPass, error) {
+	p, err := l.upload(d)
+	if err == nil {
+		err = p.Run(ctx, l.Memory, 0, p.forwardSegments())
+	}
+	return p, err
+}
+
 // exports computes the exports of the chunks of examples.
 func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) ([]document, error) {
 	e := g.slot.engine
 	sequences := e.Config.Sequences()
-	chunks := e.cut(examples, sequences, g.d)
-	g.runs = chunkRuns(slices.Concat(chunks...))
+	g.chunks = e.cut(examples, sequences, g.d)
+	g.runs = chunkRuns(slices.Concat(g.chunks...))
 	var rows []exported
 	for _, run := range g.runs {
 		exports, err := g.slot.exports(ctx, run, g.d)
@@ -56,7 +106,7 @@ func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) 
 		}
 		rows = append(rows, exports...)
 	}
-	return join(examples, sequences, chunks, rows), nil
+	return join(examples, sequences, g.chunks, rows), nil
 }
 
 // chunkRuns divides chunks into runs. A run ends with the chunk that reaches MicroBatchTokens tokens.
@@ -81,7 +131,11 @@ func (g *DocumentGradient) Next(ctx context.Context) (bool, error) {
 	}
 	l, run := g.slot, g.runs[0]
 	g.runs = g.runs[1:]
-	l.batch.packChunks(l.engine.Config, run, g.d)
+	if hasContexts(l.engine.Config) {
+		g.contexts = l.batch.packTokens(l.engine.Config, run, g.contexts, g.d)
+	} else {
+		l.batch.packChunks(l.engine.Config, localStage, run, g.d)
+	}
 	p, err := l.upload(g.d)
 	if err != nil {
 		return false, err
@@ -96,6 +150,7 @@ func (g *DocumentGradient) Next(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	g.losses = append(g.losses, local.Loss...)
 	g.result.NGrams = sparse.Add(g.result.NGrams, local.NGrams)
 	g.deadRows = addCounts(g.deadRows, local.DeadRows)
 	return true, nil
@@ -104,6 +159,9 @@ func (g *DocumentGradient) Next(ctx context.Context) (bool, error) {
 // Result returns the results of the examples, after the last run.
 func (g *DocumentGradient) Result() *Result {
 	g.result.DeadRows = append(g.deadRows, g.result.DeadRows...)
+	if hasContexts(g.slot.engine.Config) {
+		g.result.Loss = sumLosses(g.chunks, g.losses)
+	}
 	return g.result
 }
 
@@ -138,19 +196,32 @@ func (l *Slot) diagnoseChunks(ctx context.Context, examples []seq.Example, d Dra
 	if err != nil {
 		return "", err
 	}
-	inspect := func() (string, error) {
-		p, err := l.upload(d)
-		if err != nil {
-			return "", err
+	inspect := func() (p *preparedPass, name string, err error) {
+		if p, err = l.upload(d); err == nil {
+			name, err = l.inspect(ctx, p)
 		}
-		return l.inspect(ctx, p)
+		return p, name, err
 	}
 	for _, run := range g.runs {
-		l.batch.packChunks(c, run, d)
-		if name, err := inspect(); name != "" || err != nil {
+		l.batch.packChunks(c, localStage, run, d)
+		if _, name, err := inspect(); name != "" || err != nil {
 			return name, err
 		}
 	}
 	l.batch.packDocuments(c, c.Sequences(), documents, d)
-	return inspect()
+	p, name, err := inspect()
+	if name != "" || err != nil || !hasContexts(c) {
+		return name, err
+	}
+	contexts := make([]float32, int(l.batch.counts.Targets)*c.HiddenSize)
+	if err := tensor.Download(l.Memory[tensor.Arena], p.contexts.rows, contexts); err != nil {
+		return "", err
+	}
+	for _, run := range g.runs {
+		contexts = l.batch.packTokens(c, run, contexts, d)
+		if _, name, err := inspect(); name != "" || err != nil {
+			return name, err
+		}
+	}
+	return "", nil
 }

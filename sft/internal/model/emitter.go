@@ -55,7 +55,7 @@ func (m *emitter) capacity(rows tensor.Axis) int {
 		if m.mode == FillMode {
 			return cmp.Or(m.shape.Masks, m.shape.Tokens)
 		}
-		return objectiveOf(m.config).targetCapacity(m.config, m.shape.Tokens, m.shape.Sequences)
+		return m.shape.stage.targetCapacity(m.config, m.shape.Tokens, m.shape.Sequences)
 	}
 	n := m.shape.stage.sequences(m.config)
 	return (m.shape.Sequences + n - 1) / n

@@ -237,6 +237,7 @@ type Result struct {
 	Explanations         []ExplainedSequence // one per sequence, in ExplainMode
 	Hidden               [][][]float32       // rows of each layer per sequence, in HiddenMode
 	rowsGradient         []float32           // gradient of the exported rows, after a backward pass of documents
+	contexts             []float32           // rows of contexts, in the document stage
 }
 
 // run computes the packed batch and downloads the results.
@@ -269,8 +270,19 @@ func (l *Slot) results(p *preparedPass, b *packed) (*Result, error) {
 	}
 	var err error
 	pooled, logits := 0, 0
-	if b.stage != localStage {
+	switch {
+	case b.stage == localStage:
+	case p.contexts == nil:
 		pooled, logits = objectiveOf(c).read(p.recordedPass, b)
+	case b.stage == tokenStage:
+		_, logits = objectiveOf(c).read(p.recordedPass, b)
+	default:
+		if r.contexts, err = download(p.contexts.rows, int(b.counts.Targets)); err != nil {
+			return nil, err
+		}
+		if p.Pooled != nil {
+			pooled = len(b.example)
+		}
 	}
 	if pooled > 0 {
 		if r.Pooled, err = download(p.Pooled, pooled); err != nil {

@@ -168,9 +168,9 @@ func (r *Runner) ChunkCounts() (computed, reused int64) {
 }
 
 // exportChunks returns the exported rows of each chunk, in ExplainMode with their sources. With a
-// cache it computes equal chunks once, and none whose rows are in the cache.
+// cache it computes equal chunks with a key once, and none whose rows are in the cache.
 func (r *Runner) exportChunks(ctx context.Context, chunks []docChunk, d Drawing) ([]exported, error) {
-	if r.cache == nil {
+	if r.cache == nil || len(chunks) > 0 && chunks[0].key == nil {
 		return r.computeExports(ctx, chunks, d, func(int, exported) {})
 	}
 	out := make([]exported, len(chunks))

@@ -83,13 +83,16 @@ func (e *exports) backward() *tensor.Tensor {
 	return dx
 }
 
-// forwardSegments returns the number of segments to compute for the outputs. In the local stage they
-// end before the backward pass, whose inputs depend on the outputs.
+// forwardSegments returns the number of segments to compute for the outputs. In the stages of a
+// chunked model they end before the backward pass, whose inputs depend on the outputs.
 func (p *recordedPass) forwardSegments() int {
-	if p.exports == nil || p.exports.dduplet == nil {
-		return len(p.Program.Segments)
+	switch {
+	case p.exports != nil && p.exports.dduplet != nil:
+		return p.Program.SegmentIndex(exportsBackward)
+	case p.exports == nil && p.contexts != nil && p.contexts.gradient != nil:
+		return p.Program.SegmentIndex(contextsBackward)
 	}
-	return p.Program.SegmentIndex(exportsBackward)
+	return len(p.Program.Segments)
 }
 
 // exportOffset returns the input for the first sampled row of each chunk, nil without exports.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -23,10 +24,8 @@ import (
 // Transformers for Language Understanding", NAACL 2019.
 type fillMask struct{ defaultTraits }
 
-func (fillMask) parameters(c *config.Config) (out []parameter) {
-	if c.NormPosition == "pre" {
-		out = normParameters("final_norm", c.HiddenSize)
-	}
+func (fillMask) parameters(c *config.Config) []parameter {
+	out := tokenNormParameters(c)
 	layer := linearParameters(config.PartHead, "head.out", c.NumLabels, c.HiddenSize)
 	if c.TieEmbeddings {
 		layer = layer[1:] // only the bias
@@ -47,7 +46,7 @@ type targetRows struct {
 	*emitter
 	pass  *recordedPass
 	x     *tensor.Tensor
-	final *norm // final_norm, pre-norm only
+	final *norm // tokenNorm, pre-norm only
 }
 
 func (t *targetRows) forward(x *tensor.Tensor) *tensor.Tensor {
@@ -57,7 +56,7 @@ func (t *targetRows) forward(x *tensor.Tensor) *tensor.Tensor {
 	y := t.Temp("target", tensor.Targets, n, t.config.HiddenSize)
 	t.Launch(tensor.Gather{Y: y, X: x, Row: t.pass.TargetRow})
 	if t.config.NormPosition == "pre" {
-		normed, final := t.norm("final_norm", y)
+		normed, final := t.norm(tokenNorm(t.config), y)
 		y, t.final = normed, &final
 	}
 	return y
@@ -118,32 +117,30 @@ func (fillMask) Divisor(c *config.Config, batch []seq.Example, d Drawing) (n int
 
 func (fillMask) evaluation() PassMode { return LossMode }
 
-// pack adds the target tokens of an example and returns its tokens, masked for training and
-// evaluation.
-func (fillMask) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
-	var input, positions []int32
+func (o fillMask) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
+	input, labels := o.targets(c, e, d)
+	p.addTargets(labels)
+	return input
+}
+
+// targets masks the tokens for training and evaluation.
+func (fillMask) targets(c *config.Config, e seq.Example, d Drawing) (input, labels []int32) {
+	var positions, targets []int32
 	switch {
 	case d.Mode.loss():
 		input, positions = MaskTokens(c, e.A, e.Index, d)
-	case p.fills:
+		targets = TokenTargets(c, e.A, positions)
+	case d.Mode == FillMode:
 		input, positions = e.A, Masks(c, e.A)
+		targets = make([]int32, len(positions)) // no kernel reads these labels
 	default:
-		return e.A
+		return e.A, nil
 	}
-	from := len(p.tokens)
-	for range input {
-		p.targetOf = append(p.targetOf, tensor.NoRow)
+	labels = slices.Repeat([]int32{seq.NoLabel}, len(input))
+	for i, t := range positions {
+		labels[t] = targets[i]
 	}
-	for _, t := range positions {
-		p.targetOf[from+int(t)] = int32(len(p.targetRow))
-		p.targetRow = append(p.targetRow, int32(from)+t)
-	}
-	if p.fills {
-		p.label = append(p.label, make([]int32, len(positions))...) // no kernel reads these labels
-	} else {
-		p.label = append(p.label, TokenTargets(c, e.A, positions)...)
-	}
-	return input
+	return input, labels
 }
 
 // read returns the number of logits rows: one per mask token of the input.

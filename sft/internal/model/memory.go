@@ -104,8 +104,11 @@ func PassWords(c *config.Config, params *config.Parameters, device tensor.Device
 	}
 	var need passWords
 	for _, s := range stages(c) {
+		if s == tokenStage && mode == InferMode && c.MasksTokens() {
+			continue // embeddings do not run it
+		}
 		rows, items := s.planned(c, tokens, examples, size)
-		words, err := wordsOf(c, params, device, PassKind{s, mode}, rows, items, edges)
+		words, err := wordsOf(c, params, device, PassKind{s, s.mode(c, mode)}, rows, items, edges)
 		if err != nil {
 			return 0, err
 		}

@@ -24,6 +24,14 @@ type Objective interface {
 	objectiveTraits
 }
 
+// tokenObjective is an objective whose head reads the rows of tokens.
+type tokenObjective interface {
+	Objective
+	// targets returns the tokens of an example that the model reads, and the label of each token;
+	// [seq.NoLabel] for tokens that are not targets. Without targets labels is nil.
+	targets(c *config.Config, e seq.Example, d Drawing) (input, labels []int32)
+}
+
 // objectiveTraits holds the methods that most objectives share: see [defaultTraits].
 type objectiveTraits interface {
 	// read returns the number of rows of pooled sequences and of logits to download after a pass.

@@ -59,6 +59,7 @@ type packed struct {
 	tokens, position, sequence []int32
 	features, points           []float32 // values of each token, instead of its id
 	weighted                   []float32 // see recordedPass
+	contexts                   []float32 // see recordedPass.contextsInput
 	edges                      packedEdges
 	ngrams                     packedNGrams
 	offset, sampleOffset       []int32
@@ -80,7 +81,8 @@ func (p *packed) reset(s stage, d Drawing) {
 	*p = packed{
 		stage: s, fills: d.Mode == FillMode,
 		tokens: p.tokens[:0], position: p.position[:0], sequence: p.sequence[:0],
-		features: p.features[:0], points: p.points[:0], weighted: p.weighted[:0], edges: p.edges, ngrams: p.ngrams,
+		features: p.features[:0], points: p.points[:0], weighted: p.weighted[:0], contexts: p.contexts[:0],
+		edges: p.edges, ngrams: p.ngrams,
 		offset: first(p.offset), sampleOffset: first(p.sampleOffset), poolOffset: first(p.poolOffset),
 		example: p.example[:0], tower: p.tower[:0], label: p.label[:0], target: p.target[:0],
 		losses: append(p.losses[:0], 0), targetRow: p.targetRow[:0], targetOf: p.targetOf[:0],
@@ -107,6 +109,20 @@ func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d
 	}
 	p.addFeatures(c, examples, threads)
 	p.finish(len(examples))
+}
+
+// addTargets adds the tokens with a label of the next sequence as targets.
+func (p *packed) addTargets(labels []int32) {
+	from := int32(len(p.position))
+	for t, label := range labels {
+		if label == seq.NoLabel {
+			p.targetOf = append(p.targetOf, tensor.NoRow)
+			continue
+		}
+		p.targetOf = append(p.targetOf, int32(len(p.targetRow)))
+		p.targetRow = append(p.targetRow, from+int32(t))
+		p.label = append(p.label, label)
+	}
 }
 
 // add adds a sequence of n tokens.
@@ -169,7 +185,7 @@ func (p *packed) shape(c *config.Config) passShape {
 		s.Masks = min(s.Tokens, bucket(int(p.counts.Targets)))
 		return s
 	}
-	for int(p.counts.Targets) > objectiveOf(c).targetCapacity(c, s.Tokens, s.Sequences) {
+	for int(p.counts.Targets) > p.stage.targetCapacity(c, s.Tokens, s.Sequences) {
 		s.Tokens = bucket(s.Tokens + 1)
 	}
 	return s
@@ -229,6 +245,9 @@ func (p *packed) upload(pass *recordedPass, m tensor.Memory, d Drawing) error {
 	}
 	if pass.Weighted != nil && err == nil {
 		err = tensor.Upload(m, pass.Weighted, p.weighted)
+	}
+	if x := pass.contextsInput(); x != nil && err == nil {
+		err = tensor.Upload(m, x, p.contexts)
 	}
 	if pass.Points != nil && err == nil {
 		err = tensor.Upload(m, pass.Points, p.points)

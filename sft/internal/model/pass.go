@@ -78,7 +78,8 @@ type recordedPass struct {
 	// for softmax.
 	DeadRows []*tensor.Tensor
 
-	exports      *exports         // in the local stage
+	exports      *exports         // in the local stage, and in the token stage with a backward pass
+	contexts     *contexts        // in the document and token stages of a model that predicts tokens
 	rowsGradient *tensor.Tensor   // [T, d] gradient of Features in the document stage
 	explained    *explained       // in ExplainMode
 	hidden       []*tensor.Tensor // [T, d], in HiddenMode
@@ -137,9 +138,14 @@ func newPass(c *config.Config, params *config.Parameters, shape passShape, mode 
 		}
 	}
 	var dx *tensor.Tensor
-	if shape.stage == localStage {
+	switch {
+	case shape.stage == localStage:
 		dx = pass.recordExports(m, x)
-	} else {
+	case shape.stage == documentStage && hasContexts(c):
+		dx = pass.recordContexts(m, x)
+	case shape.stage == tokenStage:
+		dx = pass.recordTokens(m, x)
+	default:
 		dx = pass.recordOutputs(m, x)
 	}
 	if mode.backward() {
@@ -174,7 +180,13 @@ func (p *recordedPass) recordExports(m *emitter, x *tensor.Tensor) (dx *tensor.T
 // gradient of x.
 func (p *recordedPass) recordOutputs(m *emitter, x *tensor.Tensor) (dx *tensor.Tensor) {
 	m.Segment("readout")
-	readout, head := objectiveOf(m.config).readout(m, p), objectiveOf(m.config).head(m)
+	return p.recordHead(m, objectiveOf(m.config).readout(m, p), x)
+}
+
+// recordHead records the output of a readout for the rows x, head and loss. With a backward pass it
+// returns the gradient of x.
+func (p *recordedPass) recordHead(m *emitter, readout readout, x *tensor.Tensor) (dx *tensor.Tensor) {
+	head := objectiveOf(m.config).head(m)
 	rows := readout.forward(x)
 	if r, ok := readout.(pooledReadout); ok {
 		p.Pooled = rows

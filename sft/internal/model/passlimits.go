@@ -19,7 +19,8 @@ type PassLimits struct {
 
 // Limits returns the limits of the passes of a mode that read tokens.
 func (r *Runner) Limits(mode PassMode) *PassLimits {
-	return r.limits(PassKind{stages(r.engine.Config)[0], mode})
+	first := stages(r.engine.Config)[0]
+	return r.limits(PassKind{first, first.mode(r.engine.Config, mode)})
 }
 
 // SetLimits sets the size of the passes of a mode in place of the limits that [Runner.Limits]
@@ -27,7 +28,7 @@ func (r *Runner) Limits(mode PassMode) *PassLimits {
 func (e *Engine) SetLimits(mode PassMode, size, longest int) {
 	for _, s := range stages(e.Config) {
 		tokens, _ := s.planned(e.Config, longest, 1, size)
-		e.limits[PassKind{s, mode}] = &PassLimits{Size: size, Longest: tokens}
+		e.limits[PassKind{s, s.mode(e.Config, mode)}] = &PassLimits{Size: size, Longest: tokens}
 	}
 }
 

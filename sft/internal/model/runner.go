@@ -84,6 +84,9 @@ func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassM
 	}
 	c := r.engine.Config
 	d := Drawing{Mode: mode, Seed: c.SamplerSeed}
+	if hasContexts(c) {
+		return r.tokenResults(ctx, examples, d, f)
+	}
 	return r.forEachBatch(ctx, examples, c.Sequences(), d, func(ctx context.Context, l *Slot, at, n int) error {
 		x, err := l.run(ctx, d)
 		if err == nil {

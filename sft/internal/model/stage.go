@@ -12,20 +12,33 @@ const (
 	wholeModel    stage = iota
 	localStage          // embedding, local layers and exports of a chunked model
 	documentStage       // the other layers, readout and head of a chunked model
+	tokenStage          // the local layers again, and the head, if it reads tokens: see contexts
 )
+
+// predictsTokens reports whether the head reads the rows of tokens.
+func predictsTokens(c *config.Config) bool { return c.PerToken() || c.MasksTokens() }
+
+// hasContexts reports whether the model is chunked and its head reads the rows of tokens.
+func hasContexts(c *config.Config) bool { return c.Chunks != nil && predictsTokens(c) }
 
 // stages returns the stages of a model in their order.
 func stages(c *config.Config) []stage {
 	if c.Chunks == nil {
 		return []stage{wholeModel}
 	}
+	if hasContexts(c) {
+		return []stage{localStage, documentStage, tokenStage}
+	}
 	return []stage{localStage, documentStage}
 }
+
+// readsChunks reports whether the sequences of the stage are chunks.
+func (s stage) readsChunks() bool { return s == localStage || s == tokenStage }
 
 // layers returns the range of the layers that the stage computes.
 func (s stage) layers(c *config.Config) (from, to int) {
 	switch s {
-	case localStage:
+	case localStage, tokenStage:
 		return 0, c.Chunks.Layers
 	case documentStage:
 		return c.Chunks.Layers, c.NumLayers
@@ -33,20 +46,38 @@ func (s stage) layers(c *config.Config) (from, to int) {
 	return 0, c.NumLayers
 }
 
+// mode returns the mode of the stage's passes in a computation of mode m: only the last stage computes
+// losses and predictions of masks.
+func (s stage) mode(c *config.Config, m PassMode) PassMode {
+	if s != lastStage(c) && (m == LossMode || m == FillMode) {
+		return InferMode
+	}
+	return m
+}
+
 // sequences returns the number of sequences of an example.
 func (s stage) sequences(c *config.Config) int {
-	if s == localStage {
-		return 1 // a chunk
+	if s.readsChunks() {
+		return 1
 	}
 	return c.Sequences()
 }
 
 // poolingSamples returns the number of tokens of a sequence that a pooling samples.
 func (s stage) poolingSamples(c *config.Config) int {
-	if s == localStage {
+	if s.readsChunks() {
 		return c.Chunks.Exports
 	}
 	return c.PoolingSamples
+}
+
+// targetCapacity returns the number of targets for which a pass of the stage has room. The targets of
+// documents are their contexts.
+func (s stage) targetCapacity(c *config.Config, tokens, sequences int) int {
+	if s == documentStage && hasContexts(c) {
+		return tokens
+	}
+	return objectiveOf(c).targetCapacity(c, tokens, sequences)
 }
 
 // stageInput returns the rows that the stage's first layer reads.

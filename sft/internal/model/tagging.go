@@ -29,7 +29,7 @@ func (tagging) readout(m *emitter, p *recordedPass) readout {
 	return &tokenRows{emitter: m, pass: p}
 }
 
-// tokenRows reads the rows of all tokens for a pass without a loss, and also computes their mean.
+// tokenRows reads the rows of all tokens for a pass without a loss. Without chunks it also computes their mean.
 type tokenRows struct {
 	*emitter
 	pass *recordedPass
@@ -37,7 +37,10 @@ type tokenRows struct {
 
 func (t *tokenRows) forward(x *tensor.Tensor) *tensor.Tensor {
 	if t.config.NormPosition == "pre" {
-		x, _ = t.norm("final_norm", x)
+		x, _ = t.norm(tokenNorm(t.config), x)
+	}
+	if t.shape.stage == tokenStage {
+		return x
 	}
 	score := t.tokens("pool.equal", 1)
 	t.Launch(tensor.Zero{Y: score})
@@ -74,22 +77,17 @@ func TaggedTokens(e seq.Example) (n int) {
 
 func (tagging) evaluation() PassMode { return InferMode }
 
-// pack adds the tagged tokens of an example as targets.
-func (tagging) pack(p *packed, _ *config.Config, e seq.Example, d Drawing) []int32 {
+func (o tagging) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
+	input, labels := o.targets(c, e, d)
+	p.addTargets(labels)
+	return input
+}
+
+func (tagging) targets(_ *config.Config, e seq.Example, d Drawing) (input, labels []int32) {
 	if !d.Mode.loss() {
-		return e.A
+		return e.A, nil
 	}
-	from := int32(len(p.position))
-	for t, label := range e.Labels {
-		if label == seq.NoLabel {
-			p.targetOf = append(p.targetOf, tensor.NoRow)
-			continue
-		}
-		p.targetOf = append(p.targetOf, int32(len(p.targetRow)))
-		p.targetRow = append(p.targetRow, from+int32(t))
-		p.label = append(p.label, label)
-	}
-	return e.A
+	return e.A, e.Labels
 }
 
 // weightLosses multiplies the loss of each token by the weight of its label.

@@ -5,15 +5,18 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// exports returns the rows that the chunks of a document export, in the order of the chunks, and the
-// weights of the document's tokens in each row.
-func (r Reference) exports(tokens []int32) (rows []exportedRow) {
+// exports returns the rows that the chunks of a document export, in the order of the chunks, with the
+// weights of the document's tokens in each row, and the rows of the tokens after the local layers.
+// cutAs holds the tokens before masking, which determine the cuts.
+func (r Reference) exports(tokens, cutAs []int32) (rows []exportedRow, local [][]float64) {
 	row, start := r.row, 0
-	for i, part := range r.cut(tokens) {
+	for i, part := range r.cut(cutAs) {
+		part = tokens[start : start+len(part)]
 		if d := r.Training; d != nil {
 			r.row = philox.Words(d.Seed, philox.Counter(uint32(i), 0, 0, philox.StreamChunk, row, 0))[0]
 		}
 		x, _ := r.encode(r.embed(part), 0, r.Chunks.Layers)
+		local = append(local, x...)
 		if r.NormPosition == "pre" {
 			x = mapRows(x, func(v []float64) []float64 { return r.norm("export.norm", v) })
 		}
@@ -36,7 +39,7 @@ func (r Reference) exports(tokens []int32) (rows []exportedRow) {
 		rows = append(rows, e)
 		start += len(part)
 	}
-	return rows
+	return rows, local
 }
 
 // exportedRow is an exported row and the weights of the document's tokens in it.
@@ -50,7 +53,7 @@ type exportedRow struct {
 // weights a row, and one that converts the weights of the rows to weights of tokens.
 func (r Reference) document(tokens []int32) (x [][]float64, hasWeight func(row int) bool,
 	ofTokens func(rows []float64) []float64) {
-	exported := r.exports(tokens)
+	exported, _ := r.exports(tokens, tokens)
 	for _, e := range exported {
 		x = append(x, e.row)
 	}
@@ -64,6 +67,31 @@ func (r Reference) document(tokens []int32) (x [][]float64, hasWeight func(row i
 		}
 		return out
 	}
+}
+
+// contextual returns the rows that the head of a model that predicts tokens reads. cutAs holds the
+// tokens before masking.
+func (r Reference) contextual(tokens, cutAs []int32) (rows [][]float64) {
+	exported, local := r.exports(tokens, cutAs)
+	var x [][]float64
+	for _, e := range exported {
+		x = append(x, e.row)
+	}
+	x, _ = r.encode(x, r.Chunks.Layers, r.NumLayers)
+	for i, e := range exported {
+		if !e.pooled {
+			continue
+		}
+		context := r.linear("head.context", x[i])
+		for range e.tokens {
+			row := sum64(local[len(rows):][:1], [][]float64{context})[0]
+			if r.NormPosition == "pre" {
+				row = r.norm("head.norm", row)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // cut returns the chunks of a document.

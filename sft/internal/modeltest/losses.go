@@ -74,7 +74,7 @@ func (r Reference) maskedLoss(e seq.Example) (loss float64, tokens int) {
 		d, r.row = *r.Training, e.Index
 	}
 	masked, positions := model.MaskTokens(r.Config, e.A, e.Index, d)
-	x := r.Normed(masked)
+	x := r.normed(masked, e.A)
 	for _, t := range positions {
 		logits, sum := r.MaskedLogits(x[t]), 0.0
 		for _, v := range logits {
@@ -87,7 +87,14 @@ func (r Reference) maskedLoss(e seq.Example) (loss float64, tokens int) {
 
 // Normed returns the rows of the tokens after the last layer. With pre-norm they include the final
 // norm.
-func (r Reference) Normed(tokens []int32) (rows [][]float64) {
+func (r Reference) Normed(tokens []int32) (rows [][]float64) { return r.normed(tokens, tokens) }
+
+// normed is [Reference.Normed] for masked tokens. unmasked holds the tokens before masking, which
+// determine the cuts.
+func (r Reference) normed(tokens, unmasked []int32) (rows [][]float64) {
+	if r.Chunks != nil {
+		return r.contextual(tokens, unmasked)
+	}
 	rows, _ = r.Layers(tokens)
 	for i := range rows {
 		if r.NormPosition == "pre" {
