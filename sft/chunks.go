@@ -1,5 +1,7 @@
 package sft
 
+import "github.com/sftseq/sftseq/seq"
+
 // CacheDocuments makes a scorer keep what it has computed of recent sequences, up to limit bytes: of
 // chunked models the exported rows of chunks, and of linear models the n-grams. Later calls with an
 // edited sequence then compute little else than the edit, and results have the same bits. It
@@ -29,4 +31,21 @@ func (s *Scorer) ChunkCounts() (computed, reused int64) {
 		}
 	}
 	return computed, reused
+}
+
+// ComputedTokens returns approximately the number of tokens that the scorer computes for an example.
+// With [Scorer.CacheDocuments] it is less than the length if the example is an edit of a recent one.
+// Of several models the one with the most tokens counts.
+func (s *Scorer) ComputedTokens(e *seq.Example) (tokens int) {
+	for _, member := range s.members() {
+		n := PlannedTokens(e.Length(), len(e.Edges))
+		switch {
+		case member.linear != nil:
+			n -= member.linear.sharedTokens(e)
+		case member.Config().Chunks != nil:
+			n = member.runner.ComputedTokens(e)
+		}
+		tokens = max(tokens, n)
+	}
+	return tokens
 }

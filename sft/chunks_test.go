@@ -388,3 +388,52 @@ func TestChunkAdmission(t *testing.T) {
 	}
 	modeltest.Score(t, s, []seq.Example{{A: examples[0].A[:1000]}})
 }
+
+// TestComputedTokens checks the number of tokens that a scorer expects to compute for an edited document: near the
+// edit for chunks by content, behind it for chunks of a fixed length, all without a cache and for tags.
+func TestComputedTokens(t *testing.T) {
+	byContent, fixed := configtest.ChunkConfigs()["content"], configtest.ChunkConfigs()["content"]
+	tags := configtest.TokenChunkConfigs()["tags"]
+	for _, c := range []*config.Config{byContent, fixed, tags} {
+		c.Chunks = &config.Chunks{Rule: "content", Average: 1024, Exports: 3, Layers: 1}
+	}
+	fixed.Chunks.Rule = "fixed"
+	const n, rows = 100_000, (100_000/1024 + 1) * 4
+	e := configtest.RandomExamples(byContent, rand.New(rand.NewPCG(4, 1)), n)[0]
+	e.Labels = make([]int32, n)
+	edited := e
+	edited.A = slices.Insert(slices.Clone(e.A), n/4, 1)
+	for _, x := range []struct {
+		name   string
+		c      *config.Config
+		cached bool
+		want   int
+	}{
+		{"content", byContent, true, 1 + 2*2048 + rows},
+		{"content without a cache", byContent, false, n + 1},
+		{"fixed", fixed, true, n - n/4 + 1 + 2*1024 + rows},
+		{"tags", tags, true, n + 1},
+	} {
+		s := modeltest.NewTestScorer(t, modeltest.RandomModel(x.c, 3))
+		if x.cached {
+			s.CacheDocuments(1 << 24)
+		}
+		modeltest.Score(t, s, []seq.Example{e})
+		// The inserted token may extend the prefix.
+		if got := s.ComputedTokens(&edited); got < x.want-1 || got > x.want {
+			t.Errorf("%s: %d tokens, want %d", x.name, got, x.want)
+		}
+	}
+	models, fusion := fusionOf(t, 1<<20)
+	s := must.Get(sft.NewFusion(models, fusion, cpu.New(2)))(t)
+	s.CacheDocuments(1 << 26)
+	document := make([]int32, n)
+	for i := range document {
+		document[i] = 1 + int32(i*i%7)%3
+	}
+	must.Get(s.Classify(t.Context(), document))(t)
+	document[n/2] ^= 3
+	if got := s.ComputedTokens(&seq.Example{A: document}); got > n/2 {
+		t.Errorf("a fusion computes %d tokens after an edit", got)
+	}
+}

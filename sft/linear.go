@@ -160,7 +160,7 @@ func (s *linearScorer) scoreOne(p *linearmodel.Predictor, e *seq.Example, i int)
 	if err := s.config.CheckExample(*e); err != nil {
 		return out, fmt.Errorf("example %d: %w", i, err)
 	}
-	if s.documents == nil || len(e.A) < max(recent.MinTokens, s.model.Features()/8) { // a count per feature costs more
+	if s.documents == nil || !s.keeps(e) {
 		return s.outputOf(p.Logits(e)), nil
 	}
 	d, prefix, suffix := s.documents.Take(e.A)
@@ -178,6 +178,20 @@ func (s *linearScorer) cache(limit int64) {
 	if s.config.Sequences() == 1 && s.model.DocumentBytes() < limit/2 {
 		s.documents = recent.NewList[*linearmodel.Document](limit)
 	}
+}
+
+// sharedTokens returns the number of tokens that an example shares with the nearest recent document.
+func (s *linearScorer) sharedTokens(e *seq.Example) int {
+	if s.documents == nil || !s.keeps(e) {
+		return 0
+	}
+	prefix, suffix := s.documents.Shared(e.A)
+	return prefix + suffix
+}
+
+// keeps reports whether the n-grams of an example are worth keeping.
+func (s *linearScorer) keeps(e *seq.Example) bool {
+	return len(e.A) >= max(recent.MinTokens, s.model.Features()/8) // a count per feature costs more
 }
 
 // outputOf returns the output with these logits.

@@ -34,19 +34,36 @@ func NewList[V any](limit int64) *List[V] { return &List[V]{limit: limit} }
 func (l *List[V]) Take(tokens []int32) (best *Sequence[V], prefix, suffix int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := -1
+	at, prefix, suffix := l.nearest(tokens)
+	if at < 0 {
+		return nil, 0, 0
+	}
+	best = l.sequences[at]
+	l.remove(at)
+	return best, prefix, suffix
+}
+
+// Shared returns the numbers of shared tokens that [List.Take] would return, and removes nothing.
+func (l *List[V]) Shared(tokens []int32) (prefix, suffix int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, prefix, suffix = l.nearest(tokens)
+	return prefix, suffix
+}
+
+// nearest returns the index of the sequence for Take, or −1, and its numbers of shared tokens. The
+// caller holds l.mu.
+func (l *List[V]) nearest(tokens []int32) (at, prefix, suffix int) {
+	at = -1
 	for i, s := range l.sequences {
 		n := min(len(s.Tokens), len(tokens))
 		p := commonPrefix(s.Tokens[:n], tokens[:n])
 		q := commonSuffix(s.Tokens[len(s.Tokens)-n+p:], tokens[len(tokens)-n+p:])
 		if p+q >= max(n/2, prefix+suffix) {
-			at, best, prefix, suffix = i, s, p, q
+			at, prefix, suffix = i, p, q
 		}
 	}
-	if best != nil {
-		l.remove(at)
-	}
-	return best, prefix, suffix
+	return at, prefix, suffix
 }
 
 // Put adds a sequence whose value takes a number of bytes, and drops the sequences that were not used

@@ -20,7 +20,11 @@ func TestTake(t *testing.T) {
 		tokens := slices.Concat(old[:start], make([]int32, random.IntN(5)), old[end:])
 		l := NewList[int](1 << 20)
 		l.Put(&Sequence[int]{Tokens: slices.Clone(old), Value: 7}, 0)
+		sharedPrefix, sharedSuffix := l.Shared(tokens)
 		s, prefix, suffix := l.Take(tokens)
+		if sharedPrefix != prefix || sharedSuffix != suffix {
+			t.Fatalf("Shared returns %d and %d, Take %d and %d", sharedPrefix, sharedSuffix, prefix, suffix)
+		}
 		n := min(len(old), len(tokens))
 		p, q := 0, 0
 		for p < n && old[p] == tokens[p] {

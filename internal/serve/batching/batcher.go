@@ -72,8 +72,9 @@ func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, exam
 	g.incomplete.Store(int64(len(examples)))
 	jobs, now, tokens := make([]*Job, len(examples)), time.Now(), 0
 	for i, e := range examples {
-		jobs[i] = &Job{model: m, work: w, example: e, group: g, arrived: now, done: make(chan struct{})}
-		tokens += jobs[i].tokens()
+		jobs[i] = &Job{model: m, work: w, example: e, tokens: max(minTokens, m.Scorer.ComputedTokens(&e)), group: g,
+			arrived: now, done: make(chan struct{})}
+		tokens += jobs[i].tokens
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +93,7 @@ func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, exam
 			b.complete(j, sft.Output{}, ErrReleased)
 			continue
 		}
-		a.pending += j.tokens()
+		a.pending += j.tokens
 		j.urgent = urgent
 		b.queue.add(j, b.budgetOf(m))
 	}
@@ -111,7 +112,7 @@ func (b *Batcher) cancelJobs(jobs []*Job) {
 		b.stats.Cancelled++
 		switch {
 		case j.bucket != nil:
-			j.group.account.pending -= j.tokens()
+			j.group.account.pending -= j.tokens
 			b.queue.cancel(j)
 			waiting = append(waiting, j)
 		case j.batch != nil:
@@ -199,7 +200,7 @@ func (b *Batcher) startBatch(jobs []*Job, budget int, urgent bool) {
 	tokens, read := 0, 0
 	for _, j := range jobs {
 		j.batch = r
-		tokens += j.tokens()
+		tokens += j.tokens
 		read += j.example.Length()
 	}
 	small, long := jobs[0].urgent && tokens <= urgentTokens, tokens > budget
@@ -227,9 +228,9 @@ func (b *Batcher) startBatch(jobs []*Job, budget int, urgent bool) {
 			b.rate.add(elapsed/time.Duration(max(1, b.running)), tokens, budget)
 		}
 		for _, j := range jobs {
-			j.group.account.pending -= j.tokens()
+			j.group.account.pending -= j.tokens
 			if !interrupted {
-				b.meter.Charge(&j.group.account.computed, b.rate.timeFor(j.tokens()))
+				b.meter.Charge(&j.group.account.computed, b.rate.timeFor(j.tokens))
 			}
 		}
 		if urgent {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -96,6 +97,35 @@ func TestFailureIsIsolated(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errUnwanted)
 	must.FailWith(t, errUnwanted)(b.Submit(ctx, &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait())
+}
+
+// TestEditedDocuments checks that a job of an edited document counts the tokens that the model computes
+// again, in the queue and for the share of its session.
+func TestEditedDocuments(t *testing.T) {
+	file := must.Get(sft.Load("../../../sft/testdata/golden/chunks"))(t)
+	file.Config.MaxLength = 1 << 20
+	m := &Model{Scorer: must.Get(sft.NewScorer(file, cpu.New(2)))(t), Release: func() {}}
+	m.Scorer.CacheDocuments(1 << 24)
+	b := New(Options{Sizes: prometheus.NewHistogram(prometheus.HistogramOpts{})})
+	random := rand.New(rand.NewPCG(1, 2))
+	document := make([]int32, 60_000)
+	for i := range document {
+		document[i] = 1 + random.Int32N(int32(file.Config.VocabSize)-1)
+	}
+	must.Get(b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: document})[0].Wait())(t)
+	document[30_000] = 1 + document[30_000]%5
+	edit := b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: document})[0]
+	must.Get(edit.Wait())(t)
+	long := slices.Concat(document[1:], ones(60_000))
+	other := b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: long})[0]
+	must.Get(other.Wait())(t)
+	b.Close()
+	if edit.tokens < 10_000 || edit.tokens > 20_000 || other.tokens < 60_000 { // 4 of 16 tokens are exported
+		t.Errorf("an edit counts %d tokens, another document %d", edit.tokens, other.tokens)
+	}
+	if waiting := b.Stats().Tokens; waiting != 0 || b.queue.flows[edit.flow()] > int64(edit.tokens) {
+		t.Errorf("%d tokens wait; the flow has %d", waiting, b.queue.flows[edit.flow()])
+	}
 }
 
 // TestModelFailed checks that the log has the stack of a panic in the model.

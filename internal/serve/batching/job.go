@@ -25,6 +25,7 @@ type Job struct {
 	model   *Model
 	work    Work
 	example seq.Example
+	tokens  int // cost in tokens, at least minTokens
 	group   *group
 	arrived time.Time
 	urgent  bool // a short job of a session below its share
@@ -63,9 +64,7 @@ type group struct {
 // one token would run for 10 ms instead of 1 ms.
 const minTokens = 16
 
-func (j *Job) tokens() int { return max(Tokens(&j.example), minTokens) }
-
-// Tokens returns the cost of an example in tokens: its length, or more for a graph with many edges.
+// Tokens returns the size of an example in tokens: its length, or more for a graph with many edges.
 func Tokens(e *seq.Example) int { return sft.PlannedTokens(e.Length(), len(e.Edges)) }
 
 // complete sets the result unless the job already has one, and reports whether it did.

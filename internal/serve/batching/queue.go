@@ -50,7 +50,7 @@ func lengthClass(tokens int) int { return bits.Len(uint(tokens)) / 2 }
 const minFlows = 64
 
 func (q *queue) kind(j *Job, budget int) kind {
-	return kind{j.model, j.work, lengthClass(j.tokens()), j.tokens() > budget, j.urgent}
+	return kind{j.model, j.work, lengthClass(j.tokens), j.tokens > budget, j.urgent}
 }
 
 // add queues a job; budget is the number of tokens per batch of its model.
@@ -64,7 +64,7 @@ func (q *queue) add(j *Job, budget int) {
 	}
 	k, f := q.kind(j, budget), j.flow()
 	q.number++
-	j.due, j.number = max(q.clock, q.flows[f])+int64(j.tokens()), q.number
+	j.due, j.number = max(q.clock, q.flows[f])+int64(j.tokens), q.number
 	q.flows[f] = j.due
 	if q.buckets[k] == nil {
 		q.buckets[k] = &bucket{kind: k}
@@ -72,11 +72,11 @@ func (q *queue) add(j *Job, budget int) {
 	j.bucket = q.buckets[k]
 	heap.Push(j.bucket, j)
 	q.jobs++
-	q.tokens += j.tokens()
+	q.tokens += j.tokens
 }
 
 // flow returns the flow of a job.
-func (j *Job) flow() flow { return flow{j.group.account, lengthClass(j.tokens())} }
+func (j *Job) flow() flow { return flow{j.group.account, lengthClass(j.tokens)} }
 
 // remove removes a waiting job.
 func (q *queue) remove(j *Job) {
@@ -86,7 +86,7 @@ func (q *queue) remove(j *Job) {
 	}
 	j.bucket = nil
 	q.jobs--
-	q.tokens -= j.tokens()
+	q.tokens -= j.tokens
 	if q.jobs == 0 {
 		clear(q.flows) // the queue is empty, so no flow waits for another
 		q.clock = 0
@@ -95,7 +95,7 @@ func (q *queue) remove(j *Job) {
 
 // cancel removes a cancelled job and returns its tokens to its flow.
 func (q *queue) cancel(j *Job) {
-	q.flows[j.flow()] -= int64(j.tokens())
+	q.flows[j.flow()] -= int64(j.tokens)
 	q.remove(j)
 }
 
@@ -138,13 +138,13 @@ func (q *queue) takeBatch(first *Job, budget int) []*Job {
 	k := first.bucket.kind
 	q.clock = max(q.clock, first.due)
 	q.remove(first)
-	batch, room := []*Job{first}, budget-first.tokens()
+	batch, room := []*Job{first}, budget-first.tokens
 	for range 2 {
-		for l := q.buckets[k]; l != nil && len(l.jobs) > 0 && l.jobs[0].tokens() <= room; {
+		for l := q.buckets[k]; l != nil && len(l.jobs) > 0 && l.jobs[0].tokens <= room; {
 			j := l.jobs[0]
 			q.remove(j)
 			batch = append(batch, j)
-			room -= j.tokens()
+			room -= j.tokens
 		}
 		k.class--
 	}

@@ -12,7 +12,7 @@ import (
 
 // newJob returns a job with the given number of tokens.
 func newJob(s *Account, tokens int) *Job {
-	return &Job{model: &Model{}, group: &group{account: s}, example: seq.Example{A: make([]int32, tokens)}}
+	return &Job{model: &Model{}, group: &group{account: s}, tokens: max(minTokens, tokens)}
 }
 
 // queued is a queue of jobs of one model, with the token budget of its batches.
@@ -39,7 +39,7 @@ func (q *queued) batch(long bool) (lengths []int) {
 		return nil
 	}
 	for _, j := range q.takeBatch(first, q.budget) {
-		lengths = append(lengths, j.tokens())
+		lengths = append(lengths, j.tokens)
 	}
 	return lengths
 }
@@ -155,7 +155,7 @@ func TestShares(t *testing.T) {
 	got := map[*Account]int{}
 	for range 20 {
 		for _, j := range q.takeBatch(q.nextDue(true), q.budget) {
-			got[j.group.account] += j.tokens()
+			got[j.group.account] += j.tokens
 		}
 	}
 	if x, y := got[a], got[b]; x-y > 120 || y-x > 120 {

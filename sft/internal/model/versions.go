@@ -107,3 +107,27 @@ func recut(v *version, cutter *chunk.Cutter, tokens []int32, prefix, suffix int)
 	v.Tokens = slices.Replace(v.Tokens, prefix, oldTokens-suffix, tokens[prefix:len(tokens)-suffix]...)
 	v.Value = chunks
 }
+
+// ComputedTokens returns approximately the number of tokens that a chunked model computes for an
+// example: with a cache of exports, those of the chunks that an edit of a recent document changes, and
+// the exported rows. A model that predicts tokens computes all of them again.
+func (r *Runner) ComputedTokens(e *seq.Example) (tokens int) {
+	c := r.engine.Config
+	if r.cache == nil || hasContexts(c) {
+		return e.Length()
+	}
+	cuts := chunkConfig(c)
+	for _, x := range [][]int32{e.A, e.B} {
+		n := len(x)
+		if n >= recent.MinTokens {
+			prefix, suffix := r.cache.versions.Shared(x)
+			if cuts.Rule == chunk.Fixed {
+				suffix = 0 // an insertion moves all later cuts
+			}
+			rows := (n/cuts.Average + 1) * (c.Chunks.Exports + 1)
+			n = min(n, n-prefix-suffix+2*cuts.MaxLength()+rows)
+		}
+		tokens += n
+	}
+	return tokens
+}
