@@ -109,10 +109,12 @@ func TestTrainCustomAlone(t *testing.T) {
 		"validation baselines")
 	refuse(t, exitError, out+" already contains a model or a run: choose another --out", "", "train", "custom",
 		"--data", data, "--out", out)
-	timed := filepath.Join(t.TempDir(), "timed")
-	output = runCustom(t, proseData(t, 900), timed, "--hidden", "8", "--layers", "1", "--device", "cpu",
-		"--time", "2s", "--batch", "1")
+	timed, rows := []string{"--hidden", "8", "--layers", "1", "--device", "cpu", "--time", "2s", "--batch", "1"},
+		proseData(t, 900)
+	output = runCustom(t, rows, filepath.Join(t.TempDir(), "timed"), timed...)
 	contains(t, output, " steps of about ", " fit into the remaining ", "repeat with: ", " --steps ")
+	output = runCustom(t, rows, filepath.Join(t.TempDir(), "stopped"), append(timed, "--stop-at", "1")...)
+	contains(t, output, " steps of about ") // --stop-at does not end the measurement
 	refuseAll(t, exitUsage, []string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "no")},
 		[]refusal{
 			{"--time 0s: expected a duration such as 5m", []string{"--time", "0s"}},

@@ -146,6 +146,9 @@ func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, durati
 	}
 	defer os.RemoveAll(dir)
 	defer silence(c)()
+	if c, err = withoutStop(c); err != nil {
+		return p, err
+	}
 	r, err := newTrainRun(c, task, filepath.Join(dir, "run"), seed, nil, nil)
 	if err != nil {
 		return p, err
@@ -169,6 +172,15 @@ func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, durati
 	perToken = math.Float64frombits(bits)
 	return stepTimes{step: time.Duration(perToken * train),
 		evaluation: time.Duration(evaluationCost * perToken * validation)}, nil
+}
+
+// withoutStop returns a copy of the context without --stop-at, which ends the run but not a measurement.
+func withoutStop(c *cli.Context) (*cli.Context, error) {
+	out, err := memberContext(c)
+	if err == nil {
+		err = out.Set("stop-at", "0")
+	}
+	return out, err
 }
 
 // prepare prepares a run in a temporary directory and discards it. It returns the errors that a real

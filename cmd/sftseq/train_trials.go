@@ -47,10 +47,10 @@ type trial struct {
 
 // newTrial measures the steps of a run with a value of --chunks.
 func newTrial(c *cli.Context, m *seq.Manifest, seed uint64, chunks string, within time.Duration) (x trial, err error) {
-	if x.c, err = memberContext(c); err != nil {
+	if x.c, err = withoutStop(c); err != nil {
 		return x, err
 	}
-	if err := errors.Join(x.c.Set("chunks", chunks), x.c.Set("stop-at", "0")); err != nil {
+	if err := x.c.Set("chunks", chunks); err != nil {
 		return x, err
 	}
 	task := lra.CustomRun(m, runFlagsOf(x.c))
