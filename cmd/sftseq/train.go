@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -243,6 +244,7 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	if c.IsSet("data") {
 		settings.Stages = nil // the stages are meant for the preset's own data
 	}
+	config.Task = cmp.Or(config.Task, task.Kind)
 	if err := initConfig(c, task.Kind, &config, &settings); err != nil {
 		return settings, config, err
 	}

@@ -61,7 +61,10 @@ func applyChunkFlags(c *cli.Context, m *sft.Config) error {
 			return err
 		}
 		if name == "chunks" && m.Chunks != nil {
-			if !c.IsSet("layers") {
+			if !c.IsSet("layers") && !c.IsSet("init-from") {
+				if !m.Pools() { // the head reads rows after the local layers
+					m.NumLayers++
+				}
 				m.NumLayers = max(m.NumLayers, 2)
 			}
 			m.Chunks.Exports, m.Chunks.Layers = defaultChunkExports, max(1, m.NumLayers-1)

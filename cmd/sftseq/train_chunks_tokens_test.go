@@ -45,8 +45,10 @@ func TestTrainChunkedTags(t *testing.T) {
 	}
 	data := tableData(t, "names.jsonl", text.String(), "--text", "text", "--tags", "tags", "--split", "0.6,0.2,0.2")
 	model := filepath.Join(t.TempDir(), "run")
-	done(t, "", "train", "custom", "--data", data, "--device", "cpu", "--hidden", "16", "--layers", "2", "--steps",
-		"80", "--lr", "0.02", "--chunks", "16", "--out", model)
+	done(t, "", "train", "custom", "--data", data, "--device", "cpu", "--hidden", "16", "--steps", "80", "--lr",
+		"0.02", "--chunks", "16", "--out", model)
+	c := must.Get(sft.Load(model))(t).Config
+	equal(t, [2]int{c.NumLayers, c.Chunks.Layers}, [2]int{3, 2}) // without chunks the model has two layers
 	contains(t, done(t, "", "eval", "--model", model, "--data", data), "100.00%    1.0000    1.0000\n")
 	row := `{"id":"x","text":"here Ann walks home now"}` + "\n"
 	contains(t, done(t, row, "predict", "--model", model), `"spans":[{"start":5,"end":8,"label":"P"`)
