@@ -33,8 +33,8 @@ func lockDataset(dir string) (*datasetLock, error) {
 	}
 	l := &datasetLock{dir: dir, createdDir: errors.Is(err, fs.ErrNotExist)}
 	for {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return nil, fmt.Errorf("%s: creating the directory: %w", dir, atomicfile.Cause(err))
+		if err := atomicfile.MakeFolder(dir); err != nil {
+			return nil, err
 		}
 		path := filepath.Join(dir, lockName)
 		l.file = flock.New(path)

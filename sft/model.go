@@ -110,7 +110,7 @@ func notModel(dir string, err error) error {
 // Save writes the model directory. It writes the weights first, because config.json marks a
 // complete model.
 func (m *Model) Save(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
 	if err := m.SaveWeights(dir, nil); err != nil {

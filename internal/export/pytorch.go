@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/safetensors"
@@ -61,8 +62,8 @@ func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	}
 	_, err := os.Stat(dir)
 	created := errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("%s: creating the folder: %w", dir, atomicfile.Cause(err))
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
 	}
 	err = replaceExport(m, tokenizer, dir)
 	if err != nil && created {
@@ -145,10 +146,15 @@ func writeExport(m *sft.Model, tokenizer []byte, dir string) error {
 // checkFolder returns an error if a folder has other files.
 func checkFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err != nil {
+	case errors.Is(err, syscall.ENOTDIR): // creating the folder reports a parent that is a file
+		if _, err := os.Stat(dir); err == nil {
+			return fmt.Errorf("%s: expected a new or empty folder, or an earlier export, found a file", dir)
+		}
+		return nil
+	case err != nil:
 		return err
 	}
 	exported := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == modelingFile })

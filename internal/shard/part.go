@@ -24,7 +24,7 @@ type Part struct {
 // exists with the same key, part is nil and rows is its number of rows. A part with another key is
 // an error, as are parts of a job with another number of shards.
 func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := atomicfile.MakeFolder(dir); err != nil {
 		return nil, 0, err
 	}
 	shards, err := partsIn(dir)
