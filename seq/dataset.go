@@ -21,6 +21,9 @@ type Dataset struct {
 	Manifest *Manifest
 }
 
+// restoreAdvice is the next step for a missing or damaged file of a data set.
+const restoreAdvice = "restore the file, or create the data set again (sftseq data convert, sftseq data generate)"
+
 // OpenDataset reads the manifest of dir and checks that its files exist and have the stated sizes.
 // It does not read the files; see Verify.
 func OpenDataset(dir string) (*Dataset, error) {
@@ -32,16 +35,15 @@ func OpenDataset(dir string) (*Dataset, error) {
 	for _, name := range manifest.SplitNames() {
 		info, err := os.Stat(d.path(name))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: %s lists this file for the split %s: %w: restore the file, or create the data "+
-				"set again (sftseq data convert, sftseq data generate)", d.path(name), ManifestName, name,
-				atomicfile.Cause(err))
+			return nil, fmt.Errorf("%s: %s lists this file for the split %s: %w: %s", d.path(name), ManifestName, name,
+				atomicfile.Cause(err), restoreAdvice)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: split %s: %w", d.path(name), name, atomicfile.Cause(err))
 		}
 		if want := manifest.Splits[name].Bytes; info.Size() != want {
-			return nil, fmt.Errorf("%s: expected %d bytes as stated in %s, found %d", d.path(name), want,
-				ManifestName, info.Size())
+			return nil, fmt.Errorf("%s: expected %d bytes as stated in %s, found %d: %s", d.path(name), want,
+				ManifestName, info.Size(), restoreAdvice)
 		}
 	}
 	return d, nil

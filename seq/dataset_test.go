@@ -156,6 +156,15 @@ func TestBadManifest(t *testing.T) {
 	}
 }
 
+// TestTruncatedFile checks that the error for a file of another size names the next step.
+func TestTruncatedFile(t *testing.T) {
+	dir := t.TempDir()
+	buildDataset(t, dir)
+	must.Succeed(t, os.Truncate(filepath.Join(dir, "test.arrow"), 100))
+	must.Fail(t, "as stated in dataset.json, found 100: restore the file, or create the data set again (sftseq data "+
+		"convert, sftseq data generate)")(OpenDataset(dir))
+}
+
 // TestRowsAboveTheFile checks that opening or reading a split fails if the manifest states more
 // rows than the file has.
 func TestRowsAboveTheFile(t *testing.T) {

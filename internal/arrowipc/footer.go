@@ -83,8 +83,7 @@ const fileEnd = 4 + len(magic)
 // number of bytes before these.
 func footerSize(end []byte, before int64) (int64, error) {
 	if len(end) < fileEnd || string(end[4:]) != magic {
-		return 0, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w",
-			magic, io.ErrUnexpectedEOF)
+		return 0, &truncationError{"expected a footer that ends with " + magic + ": the file is truncated or damaged"}
 	}
 	size, maxSize := int64(binary.LittleEndian.Uint32(end)), min(before, maxFooter)
 	if size > maxSize {

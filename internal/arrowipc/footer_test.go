@@ -113,8 +113,8 @@ func TestFooterSize(t *testing.T) {
 		{end(101), 100, "footer length: expected at most 100, found 101"},
 		{end(maxFooter), 1 << 40, ""},
 		{end(maxFooter + 1), 1 << 40, "footer length: expected at most 67108864, found 67108865"},
-		{end(1)[1:], 100, "the file was cut off"},
-		{nil, -10, "the file was cut off"}, // shorter than the fixed-size end
+		{end(1)[1:], 100, "the file is truncated or damaged: copy or create it again"},
+		{nil, -10, "the file is truncated or damaged: copy or create it again"}, // shorter than the fixed-size end
 	} {
 		_, err := footerSize(c.end, c.before)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

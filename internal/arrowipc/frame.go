@@ -175,11 +175,18 @@ func (f *framer) read(n int64, part string) ([]byte, error) {
 	return buf, nil
 }
 
+// truncationError is the error of a source that ends too early. It wraps io.ErrUnexpectedEOF.
+type truncationError struct{ text string }
+
+func (e *truncationError) Error() string { return e.text + ": copy or create it again" }
+
+func (e *truncationError) Unwrap() error { return io.ErrUnexpectedEOF }
+
 // truncated converts an end of the source to an error that names the truncated part. It returns
 // other errors unchanged.
 func truncated(err error, part string) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the file is truncated: it ends within %s: %w", part, io.ErrUnexpectedEOF)
+		return &truncationError{"the file is truncated: it ends within " + part}
 	}
 	return fmt.Errorf("reading %s: %w", part, err)
 }

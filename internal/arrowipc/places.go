@@ -42,7 +42,7 @@ func (p *Places) Read(file io.ReaderAt, i int) (record arrow.Record, size int64,
 	frames := framer{r: io.NewSectionReader(file, from, to-from), offset: from}
 	batch, err := frames.next()
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w (the file was changed while open)", err)
+		return nil, 0, fmt.Errorf("%w (another program changed the file while it was open)", err)
 	}
 	if batch.sum() != p.sums[i] {
 		return nil, 0, fmt.Errorf("bytes %d to %d have changed since the file was opened: "+

@@ -29,8 +29,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 	case err != nil && err != io.EOF:
 		return nil, err
 	case string(head) != fileStart && (len(head) < len(fileStart) || string(head[:4]) != Continuation):
-		return nil, fmt.Errorf("expected an Arrow IPC file or stream, found data that begins with %q: tables of other "+
-			"formats are converted by sftseq data convert", head)
+		return nil, fmt.Errorf("expected an Arrow IPC file or stream, found data that begins with %q: sftseq data "+
+			"convert "+
+			"reads tables of other formats", head)
 	}
 	reader := &Reader{frames: newFramer(buffer, false)}
 	return reader, reader.start()
@@ -38,10 +39,12 @@ func NewReader(r io.Reader) (*Reader, error) {
 
 func (r *Reader) start() error {
 	first, err := r.frames.next()
-	if err == io.EOF || err == errFooter {
-		err = errors.New("found none")
-	}
-	if err != nil {
+	switch {
+	case err == io.EOF && !r.frames.ended:
+		return &truncationError{"the file is truncated: it ends before the schema"}
+	case err == io.EOF || err == errFooter:
+		return errors.New("expected a schema as the first message, found none")
+	case err != nil:
 		return fmt.Errorf("schema: %w", err)
 	}
 	if first.kind != headerSchema {
@@ -95,7 +98,7 @@ func (r *Reader) finish(end error) error {
 	case end == errFooter:
 		return fmt.Errorf("expected a message, found bytes %q", r.frames.head)
 	case !r.frames.ended:
-		return fmt.Errorf("the stream is truncated: expected an end marker: %w", io.ErrUnexpectedEOF)
+		return &truncationError{"the file is truncated: the stream has no end marker"}
 	}
 	return r.frames.end()
 }

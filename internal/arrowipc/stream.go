@@ -135,7 +135,7 @@ func (s *Stream) batch() (*message, error) {
 		case err == io.EOF && s.frames.ended && s.exact:
 			return nil, s.finish()
 		case err == io.EOF && s.frames.isFile:
-			return nil, fmt.Errorf("the file ends without a footer: %w", io.ErrUnexpectedEOF)
+			return nil, &truncationError{"the file is truncated: it has no footer"}
 		case err != nil:
 			return nil, err
 		case m.kind == headerDictionary:

@@ -62,7 +62,8 @@ func (o *Options) check() error {
 	for _, column := range slices.Concat([]string{o.Text, o.Tokens, o.Features}, o.Pair, o.Series) {
 		if column != "" && slices.Contains(slices.Concat([]string{o.Label, o.Tags, o.Spans}, o.Numbers,
 			o.LabelColumns), column) {
-			return fmt.Errorf("column %q: expected an input or a target, found both", column)
+			return fmt.Errorf("column %q: expected different columns for the input and the target, found the same",
+				column)
 		}
 	}
 	return o.checkMultiLabel()

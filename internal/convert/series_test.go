@@ -47,7 +47,7 @@ func TestSeriesWithoutTargets(t *testing.T) {
 	} {
 		_, _, err := Convert(t.Context(), set(rows, change))
 		if err == nil || !strings.Contains(err.Error(),
-			`column "target": expected an input or a target, found both`) {
+			`column "target": expected different columns for the input and the target, found the same`) {
 			t.Error(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -18,7 +19,13 @@ func newArrow(in *source.Source, o Options) (*records, error) {
 	if err != nil && in.Whole() != nil {
 		head := make([]byte, 8)
 		n, _ := in.Whole().ReadAt(head, 0)
-		err = fmt.Errorf("%w: %s", err, otherFormat(head[:n]))
+		magic := string(head[:n])
+		switch text := otherFormat(head[:n], "arrow"); {
+		case !errors.Is(err, io.ErrUnexpectedEOF):
+			err = fmt.Errorf("%w: %s", err, text)
+		case !strings.HasPrefix(magic, arrowMagic) && !strings.HasPrefix(magic, arrowipc.Continuation):
+			err = fmt.Errorf("expected an Arrow IPC file or stream: %s", text)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -44,16 +51,25 @@ func newArrow(in *source.Source, o Options) (*records, error) {
 	return r, nil
 }
 
-// otherFormat describes the beginning of a file that is not of the format that its name states, with
-// the next step.
-func otherFormat(head []byte) string {
+// arrowMagic begins an Arrow file.
+const arrowMagic = "ARROW1"
+
+// otherFormat describes the beginning of a file that cannot be read as the given format, with the next step.
+func otherFormat(head []byte, format string) string {
 	magic := string(head)
 	control := func(r rune) bool { return r == utf8.RuneError || r < ' ' && !strings.ContainsRune("\t\n\r", r) }
+	for _, f := range []struct{ magic, name, format string }{
+		{parquetMagic, "a Parquet", "parquet"}, {arrowMagic, "an Arrow", "arrow"},
+	} {
+		if !strings.HasPrefix(magic, f.magic) {
+			continue
+		}
+		if f.format == format {
+			return fmt.Sprintf("the file begins as %s file and may be truncated: copy or create it again", f.name)
+		}
+		return fmt.Sprintf("the file begins as %s file: read it with --format %s", f.name, f.format)
+	}
 	switch {
-	case strings.HasPrefix(magic, parquetMagic):
-		return "the file begins as a Parquet file and may be truncated: copy it again, or read it with --format parquet"
-	case strings.HasPrefix(magic, "ARROW1"):
-		return "the file begins as an Arrow file and may be truncated: copy it again, or read it with --format arrow"
 	case len(head) == 0:
 		return "the file is empty"
 	case !strings.ContainsFunc(magic, control):

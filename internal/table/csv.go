@@ -28,22 +28,41 @@ func newCSV(in *source.Source, o Options) (*csvReader, error) {
 		r.comma = o.Delimiter
 	}
 	header, _, _ := strings.Cut(strings.TrimLeft(r.window.text, "\r\n"), "\n")
-	kind := packedKind([]byte(r.window.text))
+	found := binaryKind(r.window.text)
 	s, _, err := r.read(maxColumns)
 	if err == io.EOF {
 		return nil, errNoHeader
 	}
-	if _, ok := errors.AsType[*csvError](err); ok { // a quote within a field may result from a wrong delimiter
+	if _, ok := errors.AsType[*csvError](err); ok && found != "" {
+		return nil, notTable(found)
+	} else if ok { // a quote within a field may result from a wrong delimiter
 		return nil, fmt.Errorf("line %d: %w%s", r.previous, err, delimiterHint([]string{header}, o.Columns, r.comma))
 	}
 	if err != nil {
 		return nil, err
 	}
 	err = r.nameColumns(s.fields, s.count, o.Columns, r.comma)
-	if err != nil && kind != "" {
-		err = fmt.Errorf("expected a table, found a file of the format %s: %w", kind, err)
+	if err != nil && found != "" {
+		err = notTable(found)
 	}
 	return r, err
+}
+
+// binaryKind describes the content of a file that is not text, or returns "" for text.
+func binaryKind(text string) string {
+	if kind := packedKind([]byte(text)); kind != "" {
+		return "a file of the format " + kind
+	}
+	if strings.IndexByte(text, 0) >= 0 {
+		return "binary data"
+	}
+	return ""
+}
+
+// notTable returns the error for a file whose name is that of a table but whose content is not.
+func notTable(found string) error {
+	return fmt.Errorf("expected a table of text, found %s: pass a table, or name the format of the file with --format",
+		found)
 }
 
 // Next returns the next row.

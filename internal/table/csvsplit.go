@@ -31,7 +31,16 @@ type csvError struct {
 	err    error
 }
 
-func (e *csvError) Error() string { return fmt.Sprintf("column %d: %v", e.column, e.err) }
+func (e *csvError) Error() string {
+	text := e.err.Error()
+	switch e.err {
+	case csv.ErrBareQuote:
+		text = "found a quote in an unquoted field: quote the field, and double the quotes within it"
+	case csv.ErrQuote:
+		text = "expected a delimiter or the end of the line after the quote: double the quotes within a quoted field"
+	}
+	return fmt.Sprintf("column %d: %s", e.column, text)
+}
 
 // split returns the number of bytes of the row, or 0 without a row. For a malformed row, it counts
 // the bytes to the end of the line with the error; for an incomplete row, the bytes examined.

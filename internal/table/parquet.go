@@ -417,7 +417,7 @@ func (p *plainFile) footer() ([]byte, error) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("expected a Parquet file, which ends with %s, found %q at its end: %s", parquetMagic,
-			tail[4:], otherFormat(head))
+			tail[4:], otherFormat(head, "parquet"))
 	}
 	size := int64(binary.LittleEndian.Uint32(tail))
 	if p.end = at - size; p.end < int64(len(parquetMagic)) || size > maxParquetFooter {

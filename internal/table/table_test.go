@@ -74,8 +74,10 @@ func TestFormats(t *testing.T) {
 		{"x.csv", "b,a,c\n2,1,3\n", []string{"2: 1|2"}},
 		{"x.csv", "\xef\xbb\xbfa,b\r\n1,2\r\n\r\n3,4", []string{"2: 1|2", "4: 3|4"}},
 		{"x.csv", "a,b\n\"x\"\"y\",\"multi\nline, comma\"\n1,2\n", []string{"2: x\"y|multi\nline, comma", "4: 1|2"}},
-		{"x.csv", "a,b\nno\"quote,1\n1,2,3\n\"open\"x,1\n4,5\n", []string{`2! column 3: bare " in non-quoted-field`,
-			"3! expected 2 columns, found 3", `4! column 6: extraneous or missing " in quoted-field`, "5: 4|5"}},
+		{"x.csv", "a,b\nno\"quote,1\n1,2,3\n\"open\"x,1\n4,5\n", []string{"2! column 3: found a quote in an " +
+			"unquoted field: quote the field, and double the quotes within it",
+			"3! expected 2 columns, found 3", "4! column 6: expected a delimiter or the end of the line after the " +
+				"quote: double the quotes within a quoted field", "5: 4|5"}},
 		{"x.csv", "a,b\n\xff,1\n1,\x00\n", []string{"2! column a: not UTF-8", "3: 1|\x00"}},
 		{"x.tsv", "b\ta\n2\t1\nfive \"quoted\" words\ta, b\n", []string{"2: 1|2", `3: a, b|five "quoted" words`}},
 		{"x.tsv", "\xef\xbb\xbf\"a\"\tb\r\n\"Great\" film\t1\r\n\n\"open\t2\nends in \"it\"\t\"3\"\n\"a \"\"b\"\" c\"\t\"\"\n1\t2\t3\n\xff\t1\nlast\t4",
@@ -174,7 +176,8 @@ func TestBadTables(t *testing.T) {
 		{"x.csv", "", "x.csv: expected a header with column names, found an empty file"},
 		{"x.csv", "a,c\n1,2\n", `x.csv: column "b": expected one of ["a" "c"]`},
 		{"x.csv", "\x89PNG\r\n\x1a\n",
-			`x.csv: expected a table, found a file of the format PNG: column "a": expected one of`},
+			"x.csv: expected a table of text, found a file of the format PNG: pass a table, or name the format of " +
+				"the file with --format"},
 		{"x.csv", "a,b,a\n1,2,3\n", `x.csv: column "a": expected one column of this name, found 2`},
 		{"x.csv", "a,b\n1,2\n3,\"" + strings.Repeat("open\n", 5000),
 			"x.csv: after line 2: a row has more than 200 bytes: is a quote not closed?"},

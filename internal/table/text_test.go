@@ -40,9 +40,15 @@ func TestDelimiters(t *testing.T) {
 		{"x.csv", "a;b\n1;2\n", 0, "",
 			`x.csv: column "a": expected one of ["a;b"]; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
 		{"x.csv", "x;\"a\";b,c\n1;2\n", 0, "",
-			`x.csv: line 1: column 3: bare " in non-quoted-field; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
+			`x.csv: line 1: column 3: found a quote in an unquoted field: quote the field, and double the quotes within it; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
 		{"x.csv", "\n\"a\";\"b\"\n1;2\n", 0, "",
-			`x.csv: line 2: column 3: extraneous or missing " in quoted-field; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
+			`x.csv: line 2: column 3: expected a delimiter or the end of the line after the quote: double the quotes within a quoted field; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
+		{"x.csv", "\x7fELF;\x00\x01a\"\n;b\n", 0, "", "x.csv: expected a table of text, found binary data: pass a " +
+			"table, or name " +
+			"the format of the file with --format"},
+		{"x.tsv", "\x7fELF;\x00\x01a\n", 0, "", "x.tsv: expected a table of text, found binary data: pass a " +
+			"table, or name " +
+			"the format of the file with --format"},
 		{"x.csv", "one|two\n1;2\n", 0, "", `the delimiter seems to be '|': read the file with --format csv --delimiter '|'`},
 		{"x.csv", "a\tb\n1;2\n", 0, "", `--delimiter 'tab'`},
 		{"x.csv", "a,b\n1,2\n", ';', "", `--delimiter ','`},

@@ -23,6 +23,7 @@ type tsvReader struct {
 
 func newTSV(in *source.Source, o Options) (*tsvReader, error) {
 	r := &tsvReader{delimited: newDelimited(in, o)}
+	found := binaryKind(r.window.text)
 	header, long, err := r.nextLine()
 	switch {
 	case err == io.EOF:
@@ -33,7 +34,13 @@ func newTSV(in *source.Source, o Options) (*tsvReader, error) {
 		return nil, fmt.Errorf("the header has more than %d bytes", r.limit)
 	}
 	fields, count := r.split(header, maxColumns)
-	return r, r.nameColumns(fields, count, o.Columns, '\t')
+	if err := r.nameColumns(fields, count, o.Columns, '\t'); err != nil {
+		if found != "" {
+			err = notTable(found)
+		}
+		return nil, err
+	}
+	return r, nil
 }
 
 // nextLine returns the next non-empty line without its line end. A line beyond the limit is
