@@ -86,17 +86,14 @@ func Open(path string, o Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: opening the index: %w", given, atomicfile.Cause(err))
 	}
-	x := &Index{path: path, options: o, lock: flock.New(path + ".lock"), items: newTable(o.Size),
-		splitter: newSplitter(o.Units), wake: make(chan struct{}, 1), done: make(chan struct{})}
-	ok, err := x.lock.TryLock()
+	lock, err := lockIndex(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: locking the index: %w", path, atomicfile.Cause(err))
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if !ok {
-		return nil, fmt.Errorf("%s: another program has this index open", path)
-	}
+	x := &Index{path: path, options: o, lock: lock, items: newTable(o.Size),
+		splitter: newSplitter(o.Units), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := x.load(); err != nil {
-		x.lock.Unlock()
+		unlock(x.lock)
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	go x.commit()
@@ -194,5 +191,5 @@ func (x *Index) Close() (err error) {
 	if x.Failure() == nil {
 		err = x.file.Sync() // the last group's mark is not yet synchronised
 	}
-	return errors.Join(err, x.file.Close(), x.lock.Unlock())
+	return errors.Join(err, x.file.Close(), unlock(x.lock))
 }
