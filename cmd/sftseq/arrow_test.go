@@ -115,7 +115,8 @@ func TestArrowRefuses(t *testing.T) {
 	noFile(t, out)
 	file := writeText(t, filepath.Join(t.TempDir(), "file"), "")
 	below := filepath.Join(file, "out.arrow")
-	refuse(t, 1, below+": creating its folder: not a directory", "", "predict", "--model", goldenPath("pre"),
+	refuse(t, 1, below+": "+file+": expected a folder, found a regular file", "", "predict", "--model",
+		goldenPath("pre"),
 		"--input", in, "--output", below)
 	done(t, "", "predict", "--model", goldenPath("pre"), "--input", in, "--output",
 		filepath.Join(t.TempDir(), "absent", "out.arrow"))

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -205,7 +206,7 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 	}
 	var err error
 	if m.config, m.settings, err = benchConfig(c.String("config")); err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, fmt.Errorf("--config %w", err)
 	}
 	if m.config.Chunks != nil {
 		return nil, fmt.Errorf("--config %s: expected a model without chunks, found chunks of %d tokens: bench "+
@@ -283,16 +284,21 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 		path := name
 		info, statErr := os.Stat(path)
 		if statErr != nil {
-			return nil, train.Settings{}, fmt.Errorf("%q: expected a config.json, a model directory or a task, such "+
-				"as text or text:paper (one of %s): %w", name,
-				strings.Join(lra.Names(), ", "), atomicfile.Cause(statErr))
+			return nil, train.Settings{}, fmt.Errorf("%s: expected a config.json, a model directory or a task, such "+
+				"as text or text:paper (one of %s): %w", name, strings.Join(lra.Names(), ", "),
+				atomicfile.Cause(statErr))
 		}
 		if info.IsDir() {
 			path = filepath.Join(path, "config.json")
 		}
 		cfg, err := config.Read(path)
-		if err == nil && cfg.IsLinear() {
-			err = fmt.Errorf("%s: %w", path, sft.ErrLinear)
+		switch runs := describeRuns(name, "--config "); {
+		case err != nil && runs != "":
+			err = errors.New(runs)
+		case err != nil && info.IsDir() && errors.Is(err, fs.ErrNotExist):
+			err = fmt.Errorf("%s: expected a model directory with config.json%s", name, foundInstead(name))
+		case err == nil && cfg.IsLinear():
+			err = withoutLayers(name)
 		}
 		// A configuration file has no training settings, and their values do not change the time.
 		return cfg, lra.ListOps.Presets[0].Settings, err
@@ -302,13 +308,21 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 	}
 	preset, err := task.Preset(presetName)
 	if err != nil {
-		return nil, train.Settings{}, err
+		return nil, train.Settings{}, fmt.Errorf("%s: %w", name, err)
 	}
 	spec, err := task.Spec()
 	if err != nil {
 		return nil, train.Settings{}, err
 	}
 	return presetConfig(preset, spec)
+}
+
+// foundInstead describes a directory without config.json as the end of an error.
+func foundInstead(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
+		return ", found a data set"
+	}
+	return ", found none"
 }
 
 // presetConfig returns the model configuration of a preset, adapted to a data specification.

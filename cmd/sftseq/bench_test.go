@@ -213,7 +213,7 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitUsage, "--device \"abacus\": expected one of", "--device", "abacus")
 	model(exitUsage, `"extra"`, "extra")
 	model(exitError,
-		`"nothing": expected a config.json, a model directory or a task, such as text or text:paper (one of `+
+		`--config nothing: expected a config.json, a model directory or a task, such as text or text:paper (one of `+
 			strings.Join(lra.Names(), ", ")+"): no such file or directory", "--config", "nothing")
 	model(exitError, "config.json", "--config", t.TempDir())
 	model(exitError, `preset "no": expected one of quick, hour, paper`, "--config", "text:no")

@@ -125,12 +125,19 @@ func TestGradsRefuses(t *testing.T) {
 		refuse(t, 1, input, "", "grads", "--model", goldenPath("pre"), "--input", input, "--output", output)
 		refuse(t, 1, c.want, "", "grads", "--model", goldenPath("pre"), "--input", input, "--output", output)
 	}
-	absent := filepath.Join(dir, "absent", "grads.safetensors")
-	refuse(t, 1, absent, `{"tokens":[1],"label":1}`, "grads", "--model", goldenPath("pre"),
-		"--input", "-", "--output", absent)
+	below := filepath.Join(writeText(t, filepath.Join(dir, "file"), ""), "grads.safetensors")
+	refuse(t, 1, below+": "+filepath.Dir(below)+": expected a folder, found a regular file", `{"tokens":[1],"label":1}`,
+		"grads", "--model", goldenPath("pre"), "--input", "-", "--output", below)
+	table := writeText(t, filepath.Join(dir, "rows.csv"), "tokens,label\n1,1\n")
+	refuse(t, exitUsage, "--input "+
+		""+table+`: expected JSON lines such as {"text": "…", "label": "…"}, found csv by its name`,
+		"", "grads", "--model", goldenPath("pre"), "--input", table, "--output", output)
 	remaining, err := filepath.Glob(filepath.Join(dir, "*grads*"))
 	if err != nil || len(remaining) > 0 {
 		t.Errorf("got output files %v, error %v; want no file after errors", remaining, err)
 	}
 	noFile(t, output)
+	absent := filepath.Join(dir, "absent", "grads.safetensors")
+	succeed(t, `{"tokens":[1],"label":1}`, "grads", "--model", goldenPath("pre"), "--input", "-", "--output", absent)
+	readText(t, absent)
 }

@@ -45,8 +45,8 @@ func FuzzConfig(f *testing.F) {
 		c, set := trainContext(t)
 		must.Succeed(t, set.Parse([]string{"--config", path, "--layers", "7"}))
 		err := readConfigFlags(c)
-		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
-			t.Fatalf("the error does not begin with the file: %v", err)
+		if err != nil && !strings.HasPrefix(err.Error(), "--config "+path+":") {
+			t.Fatalf("the error does not begin with the flag and the file: %v", err)
 		}
 		return set, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -90,6 +91,26 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	}
 	if err := seq.CheckNames(o.Labels); err != nil {
 		return invalidFlag(c, "labels", err)
+	}
+	return checkColumns(c, o)
+}
+
+// checkColumns returns an error if the flags of an input and of a target name the same column.
+func checkColumns(c *cli.Context, o *convert.Options) error {
+	inputs := map[string][]string{"text": {o.Text}, "tokens": {o.Tokens}, "features": {o.Features}, "series": o.Series,
+		"pair": o.Pair}
+	targets := map[string][]string{"label": {o.Label}, "tags": {o.Tags}, "spans": {o.Spans}, "numbers": o.Numbers,
+		"label-columns": o.LabelColumns}
+	for _, input := range slices.Sorted(maps.Keys(inputs)) {
+		for _, target := range slices.Sorted(maps.Keys(targets)) {
+			for _, column := range inputs[input] {
+				if column != "" && slices.Contains(targets[target], column) {
+					return usage(c, "--%s and --%s both name the column %q: expected different columns for the "+
+						"input and "+
+						"the target", input, target, column)
+				}
+			}
+		}
 	}
 	return nil
 }

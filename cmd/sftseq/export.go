@@ -44,7 +44,7 @@ word_hashes.py if it has n-grams of words beside bytes. The graph
 reads one sequence of any length, or a pair: tokens, or features and edges; and computes logits,
 numbers and embeddings as predict and embed do. More: docs/export.md`,
 		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
-			Usage: "write the ONNX `FILE` (required)", TakesFile: true}},
+			Usage: "write the ONNX `FILE`, whose name ends in .onnx (required)", TakesFile: true}},
 		Action: exportONNX,
 	}
 }
@@ -63,6 +63,10 @@ func exportONNX(c *cli.Context) error {
 				"path", c.String("output"))
 		}
 	}
+	if path := c.String("output"); !strings.EqualFold(filepath.Ext(path), ".onnx") {
+		return usage(c, "--output %q: expected a file name that ends in .onnx (export pytorch writes a folder for "+
+			"PyTorch)", path)
+	}
 	file, err := export.ONNX(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
@@ -78,6 +82,9 @@ func exportONNX(c *cli.Context) error {
 			return err
 		}
 	}
+	if err := atomicfile.MakeFolderOf(c.String("output")); err != nil {
+		return err
+	}
 	if err := atomicfile.WriteBytes(c.String("output"), file); err != nil {
 		return err
 	}
@@ -92,7 +99,8 @@ func exportONNX(c *cli.Context) error {
 	if tokenizer == nil {
 		return nil
 	}
-	path := strings.TrimSuffix(c.String("output"), ".onnx") + "." + tokenizers.FileName
+	path := c.String("output")
+	path = strings.TrimSuffix(path, filepath.Ext(path)) + "." + tokenizers.FileName
 	if err := atomicfile.WriteBytes(path, tokenizer); err != nil {
 		return err
 	}
@@ -134,7 +142,7 @@ func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 	}
 	m, err = readModel(c.Context, dir, "")
 	if err == nil && m.Config.IsLinear() {
-		err = fmt.Errorf("%s: linear models cannot be exported yet (docs/training.md describes their files)", dir)
+		err = withoutLayers(dir)
 	}
 	return m, dir, err
 }

@@ -40,7 +40,19 @@ func TestExportONNX(t *testing.T) {
 	refuse(t, exitUsage, "--output is missing", "", "export", "onnx", goldenPath("pre"))
 	refuse(t, exitUsage, "expected a command: onnx, pytorch", "", "export")
 	refuse(t, exitError, "expected a model directory", "", "export", "onnx", dir, "--output", path)
-	refuse(t, exitError, "cannot be replaced", "", "export", "onnx", goldenPath("pre"), "--output", dir)
+	folder := filepath.Join(t.TempDir(), "folder.onnx")
+	must.Succeed(t, os.Mkdir(folder, 0o777))
+	refuse(t, exitError, "cannot be replaced", "", "export", "onnx", goldenPath("pre"), "--output", folder)
+	for _, name := range []string{"model.pt", "model", "model.safetensors"} {
+		other := filepath.Join(dir, name)
+		refuse(t, exitUsage, "--output \""+other+"\": expected a file name that ends in .onnx (export pytorch "+
+			"writes a "+
+			"folder for PyTorch)", "", "export", "onnx", goldenPath("pre"), "--output", other)
+		noFile(t, other)
+	}
+	succeed(t, "", "export", "onnx", goldenPath("tagging"), "--output", filepath.Join(folder, "new", "M.ONNX"))
+	equal(t, readText(t, filepath.Join(folder, "new", "M.ONNX")), first)
+	readText(t, filepath.Join(folder, "new", "M.tokenizer.json"))
 	own := t.TempDir()
 	must.Succeed(t, os.CopyFS(own, os.DirFS(goldenPath("pre"))))
 	refuse(t, exitUsage, "this would overwrite a file of the model", "", "export", "onnx", own, "--output",

@@ -2,13 +2,15 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/internal/task"
-	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/train"
 )
 
@@ -43,9 +45,12 @@ func grads(c *cli.Context) error {
 	if err := requireFlags(c, "input", "output"); err != nil {
 		return err
 	}
+	if err := refuseUnlabelled(c); err != nil {
+		return err
+	}
 	m, err := loadModel(c)
 	if err == nil && m.Config.IsLinear() {
-		err = fmt.Errorf("%s: %w", c.String("model"), sft.ErrLinear)
+		err = withoutLayers(c.String("model"))
 	}
 	if err != nil {
 		return err
@@ -72,10 +77,30 @@ func grads(c *cli.Context) error {
 	if tensor, bad := m.Parameters.NonFinite(gradient); bad {
 		return fmt.Errorf("%s: the gradient of %s is not finite", name, tensor)
 	}
+	if err := atomicfile.MakeFolderOf(c.String("output")); err != nil {
+		return err
+	}
 	if err := m.SaveRange(c.String("output"), gradient); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "loss %v over %d lines, gradient in %s\n", loss,
 		len(examples), c.String("output"))
 	return err
+}
+
+// refuseUnlabelled returns an error if the name of --input is that of another format than JSON lines, or of
+// a directory.
+func refuseUnlabelled(c *cli.Context) error {
+	path := c.String("input")
+	if info, err := os.Stat(path); path == "-" || err != nil || info.IsDir() {
+		return nil // opening the path reports the error
+	}
+	switch format, err := table.FormatOf(path); {
+	case err != nil, format == "jsonl", format == "json", format == "text":
+		return nil
+	default:
+		return usage(c, `--input %s: expected JSON lines such as {"text": "…", "label": "…"}, found %s by its name`,
+			path,
+			format)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -162,10 +163,24 @@ func invalidFlag(c *cli.Context, name string, err error) error {
 			}
 		}
 	}
-	if _, ok := value.(string); ok {
+	switch value.(type) {
+	case string:
 		text = strconv.Quote(text)
+	case time.Duration:
+		text = shortDuration(text)
 	}
 	return usage(c, "%s%s: %w", set, text, err)
+}
+
+// shortDuration removes the units that are 0 from the end of a duration: -5m0s becomes -5m.
+func shortDuration(text string) string {
+	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = rest + "m"
+	}
+	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = rest + "h"
+	}
+	return text
 }
 
 func onUsageError(c *cli.Context, err error, _ bool) error {

@@ -58,6 +58,12 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 	return readModel(c.Context, dir, "--model ")
 }
 
+// withoutLayers returns the error for a linear model in dir where a command needs layers.
+func withoutLayers(dir string) error {
+	return fmt.Errorf("%s: expected a model with layers, found a linear model of n-grams: train one with sftseq train "+
+		"custom --members sft", dir)
+}
+
 // readModel reads a model directory. For a folder of runs, the error lists the runs, each with the
 // flag.
 func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 )
 
@@ -41,12 +46,8 @@ func plotRuns(c *cli.Context) error {
 	names := runNames(dirs)
 	for i, dir := range dirs {
 		m, err := train.ReadMetrics(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: expected a run directory of sftseq train, with metrics.jsonl: %w", dir,
-				atomicfile.Cause(err))
-		}
 		if err != nil {
-			return err
+			return noCurves(dir, err)
 		}
 		if len(m.Train) == 0 && len(m.Validation) == 0 {
 			return fmt.Errorf("%s: expected a step of training or validation, found none yet",
@@ -67,6 +68,29 @@ func plotRuns(c *cli.Context) error {
 	return nil
 }
 
+// noCurves returns the error for a directory whose metrics could not be read because of err.
+func noCurves(dir string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	members := membersOf(dir)
+	layered := slices.DeleteFunc(slices.Clone(members), func(member string) bool {
+		_, err := os.Stat(filepath.Join(member, "metrics.jsonl"))
+		return err != nil
+	})
+	const expected = "expected a run directory of sftseq train, with metrics.jsonl"
+	cfg, configErr := config.Read(filepath.Join(members[0], "config.json"))
+	switch {
+	case len(members) > 1 && len(layered) > 0:
+		return fmt.Errorf("%s: %s, found a folder of %d models: pass %s", dir, expected, len(members),
+			strings.Join(layered, " "))
+	case configErr == nil && cfg.IsLinear():
+		return fmt.Errorf("%s: %s, found a linear model, whose training has no curves (sftseq report shows its scores)",
+			dir, expected)
+	}
+	return fmt.Errorf("%s: %s: %w", dir, expected, atomicfile.Cause(err))
+}
+
 // checkPicture returns an error if a flag's value does not have the extension of a picture format.
 func checkPicture(c *cli.Context, flag string) error {
 	if path := c.String(flag); c.IsSet(flag) && chart.FormatOf(path) == "" {
@@ -75,7 +99,10 @@ func checkPicture(c *cli.Context, flag string) error {
 	return nil
 }
 
-// savePicture writes a picture in the format of the path's extension.
+// savePicture writes a picture in the format of the path's extension. It creates missing folders.
 func savePicture(s *chart.Scene, path string) error {
+	if err := atomicfile.MakeFolderOf(path); err != nil {
+		return err
+	}
 	return atomicfile.Write(path, func(w io.Writer) error { return s.Write(w, chart.FormatOf(path)) })
 }

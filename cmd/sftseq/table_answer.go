@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -87,8 +85,8 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 
 // createFile creates a file and its parent folders.
 func createFile(path string) (*atomicfile.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, fmt.Errorf("%s: creating its folder: %w", path, atomicfile.Cause(err))
+	if err := atomicfile.MakeFolderOf(path); err != nil {
+		return nil, err
 	}
 	return atomicfile.Create(path)
 }

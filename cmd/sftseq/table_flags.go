@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -213,9 +214,14 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 			return invalidFlag(c, "delimiter", err)
 		}
 	}
-	info, err := os.Stat(in.Path)
-	if in.Options.Format == "" && (err != nil || !info.IsDir()) {
-		if in.Options.Format, err = table.FormatOf(in.Path); err != nil {
+	info, missing := os.Stat(in.Path)
+	if in.Options.Format == "" && (missing != nil || !info.IsDir()) {
+		var err error
+		in.Options.Format, err = table.FormatOf(in.Path)
+		if err != nil && in.Path != table.StandardInput && errors.Is(missing, fs.ErrNotExist) {
+			return missing // not an error about its name
+		}
+		if err != nil {
 			return usage(c, "--input: %w", err)
 		}
 	}

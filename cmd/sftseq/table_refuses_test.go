@@ -83,7 +83,8 @@ func TestTableBreaks(t *testing.T) {
 		t.Errorf("unexpected status %d, output:\n%s%s", status, out, errs)
 	}
 	below := filepath.Join(from, "x.csv") // the parent is a file
-	refuse(t, exitError, "not a directory", "", "predict", "--model", goldenPath("pre"), "--input", from,
+	refuse(t, exitError, from+": expected a folder, found a regular file\n", "", "predict", "--model",
+		goldenPath("pre"), "--input", from,
 		"--text", "t", "--output", below)
 }
 

@@ -171,7 +171,7 @@ func TestTagging(t *testing.T) {
 		"--select loss: the run was started with other settings (": {"train", "custom", "--members", "sft",
 			"--data", in("words"), "--out",
 			in("accurate"), "--resume", "--select", "loss"},
-		`select "auc" (the area under the ROC curve): expected a metric of task tagging, one of accuracy (`: {
+		`--select "auc": expected a metric of task tagging, one of accuracy (`: {
 			"train", "custom", "--members", "sft", "--data", in("words"), "--select", "auc", "--out", in("no")},
 		"baselines need one label per row":      {"data", "baselines", "--data", in("words")},
 		"--tags and --spans exclude each other": convert("--text", "text", "--tags", "a", "--spans", "spans"),

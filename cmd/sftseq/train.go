@@ -8,8 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -100,8 +98,14 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 	if c.String("out") == "" {
 		return usage(c, "--out is empty: expected a run directory")
 	}
+	if err := checkOut(c.String("out")); err != nil {
+		return err
+	}
 	if c.IsSet("stop-at") && c.Int("stop-at") < 1 {
 		return badFlag(c, "stop-at", "a step from 1")
+	}
+	if c.Duration("save-every") < 0 {
+		return badFlag(c, "save-every", "0s (after each step) or more")
 	}
 	if _, err := task.Preset(c.String("preset")); err != nil {
 		return usage(c, "--%w", err)
@@ -114,16 +118,6 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 		return r.run(c)
 	}
 	return trainSeeds(c, task)
-}
-
-// isRun reports whether a directory contains a run. A run that was killed before its first checkpoint begins anew.
-func isRun(dir string) bool {
-	for _, name := range []string{"config.json", train.CheckpointFile} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // trainRun is a prepared run.
@@ -252,6 +246,15 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 		return settings, config, err
 	}
 	settings.Select = storedSelection(settings.Select, task.Kind)
+	if published(task) {
+		spec, err := task.Spec()
+		if err != nil {
+			return settings, config, err
+		}
+		if err := checkSelection(c, config, spec); err != nil {
+			return settings, config, err
+		}
+	}
 	if err := settings.Validate(); err != nil {
 		return settings, config, usage(c, "--%w", err)
 	}
@@ -261,6 +264,9 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 // freshModel returns the model of a new run. Its configuration may depend on the data.
 func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, data *trainData, config *sft.Config,
 	settings *train.Settings, begun *train.Checkpoint) (*sft.Model, error) {
+	if err := checkSelection(c, *config, data.set.Spec()); err != nil {
+		return nil, err
+	}
 	if err := describeRun(c, task, config, settings, data.set); err != nil {
 		return nil, err
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -120,11 +120,22 @@ func modelUsage(c *cli.Context, err error) error {
 	}
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
 		if f.key == bad.Key {
-			flag = cmp.Or(map[int]string{1: "-"}[len(f.name)], "--") + f.name
+			flag = dashed(f.name)
 		}
 	}
 	if flag == "" {
 		return err
 	}
-	return usage(c, "%s %s: expected %s", flag, bad.Found, bad.Expected)
+	return usage(c, "%s %s: expected %s", flag, bad.Found, keysToFlags(c, bad.Expected))
+}
+
+// keysToFlags replaces the keys of config.json in a text by the flags of the command that set them. A key of one word,
+// such as input, may be an ordinary word and is kept.
+func keysToFlags(c *cli.Context, text string) string {
+	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
+		if strings.Contains(f.key, "_") && findFlag(c.Command.Flags, f.name) != nil {
+			text = regexp.MustCompile(`\b`+f.key+`\b`).ReplaceAllString(text, dashed(f.name))
+		}
+	}
+	return text
 }

@@ -56,7 +56,7 @@ func TestTrainChunks(t *testing.T) {
 	})
 	for _, format := range []string{"onnx", "pytorch"} {
 		refuse(t, exitError, "export does not support chunked models: export a model trained without --chunks", "", "export", format, "--model", member,
-			"--output", at(format))
+			"--output", at("m."+format))
 	}
 	refuse(t, exitError, "--config "+member+": expected a model without chunks, found chunks of 32 tokens", "", "bench",
 		"model", "--config", member)
@@ -69,7 +69,7 @@ func TestTrainChunks(t *testing.T) {
 		{"--chunks \"60\": expected the average tokens of a chunk, a power of two", []string{"--chunks", "60"}},
 		{"--chunk-exports 61: expected 1 to 60", []string{"--chunks", "fixed:60", "--chunk-exports", "61"}},
 		{"--layers 1: expected at least 2 with chunks", []string{"--chunks", "64", "--layers", "1"}},
-		{"--local-layers 2: expected at least 1 and less than",
+		{"--local-layers 2: expected at least 1 and less than --layers 2: the document encoder has the other layers",
 			[]string{"--chunks", "64", "--local-layers", "2", "--layers", "2"}},
 		{"--input-window 9: expected none (0) with chunks, which cover whole rows",
 			[]string{"--chunks", "64", "--input-window", "9"}},

@@ -157,6 +157,16 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	return nil
 }
 
+// isRun reports whether a directory contains a run. A run that was killed before its first checkpoint begins anew.
+func isRun(dir string) bool {
+	for _, name := range []string{"config.json", train.CheckpointFile} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // published reports whether a task is bound to particular data.
 func published(task *lra.Task) bool {
 	return task.Name != lra.CustomName && task.Name != lra.PretrainName

@@ -64,14 +64,11 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--seeds", "1,2", "--stop-at", "1"), 2, "--stop-at and --seeds exclude each other"},
 		{append(tiny, fresh, "--select", "luck"), 2,
 			`--select "luck": expected one of accuracy (the fraction of correct predictions), loss (the mean loss), macro-f1 (`},
-		{append(tiny, fresh, "--select", "mae"), 1,
-			`select "mae" (the mean absolute error): expected a metric of task classification, one of accuracy (`},
+		{append(tiny, fresh, "--select", "mae"), 2,
+			`--select "mae": expected a metric of task classification, one of accuracy (`},
+		{append(tiny, fresh, "--save-every", "-5m"), 2, "--save-every -5m: expected 0s (after each step) or more"},
 		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "a.json"), `{"bach": 3}`)),
-			1, `unknown flag "bach"`},
-		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "b.json"), `{"lr": null}`)), 1,
-			"expected a string, a number"},
-		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "c.json"), `{"lr": `)), 1,
-			"expected a JSON object"},
+			1, `a.json: unknown flag "bach". Did you mean --batch?`},
 		{append(tiny, fresh, "--seeds", "1,x"), 2, "--seeds"},
 		{append(tiny, fresh, "--lr", "-1"), 2, "lr -1"},
 		{append(tiny, fresh, "--epochs", "-3"), 2, "--epochs -3: expected at least 1"}, // also with --steps
@@ -99,6 +96,28 @@ func TestTrainRefuses(t *testing.T) {
 	equal(t, readText(t, checkpoint), before)
 }
 
+// TestConfigErrors checks that an error about a --config file names the line and the JSON value.
+func TestConfigErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	const object = `expected one JSON object of flags, such as {"batch": 32}, found `
+	for text, want := range map[string]string{
+		`{"lr": null}`:             ": lr: expected a string, a number, true or false, found null\n",
+		`{"lr": {"a": 1}}`:         ": lr: expected a string, a number, true or false, found an object\n",
+		`{"lr": [1, 2]}`:           ": lr: expected a string, a number, true or false, found a list\n",
+		`{"lr": "abc"}`:            `: lr: expected a number, found "abc"` + "\n",
+		"{\"lr\": 1,\n \"k\" 3}\n": ":2: " + object + "malformed JSON: invalid character '3' after object key\n",
+		"{\"lr\": 1,\n":            ":2: " + object + "malformed JSON: unexpected EOF\n",
+		"{}\n\n{}":                 ":3: " + object + "text after it\n",
+		" \n":                      ": " + object + "an empty file\n",
+		"[1]":                      ": " + object + "a list\n",
+		"null":                     ": " + object + "null\n",
+	} {
+		refuse(t, exitError, "sftseq: --config "+writeText(t, path, text)+want, "", "train", "custom", "--config", path)
+	}
+	refuse(t, exitError, "--config "+filepath.Dir(path)+": expected a regular file, found a directory", "", "train",
+		"custom", "--config", filepath.Dir(path))
+}
+
 // openFiles returns the files in dir that this process has open; nil on systems without /proc.
 func openFiles(dir string) (open []string) {
 	links, _ := filepath.Glob("/proc/self/fd/*")
@@ -114,7 +133,7 @@ func openFiles(dir string) (open []string) {
 // and that a run can be extended.
 func TestTrainFlags(t *testing.T) {
 	dir := t.TempDir()
-	out, picture := filepath.Join(dir, "run"), filepath.Join(dir, "curve.svg")
+	out, picture := filepath.Join(dir, "run"), filepath.Join(dir, "pictures", "curve.svg")
 	config := writeText(t, filepath.Join(dir, "flags.json"),
 		`{"k": 3, "batch": 5, "hidden": 8, "stages": "1:20", "convolutions": "5,3:16"}`)
 	done(t, "", "train", "listops", "--data", tinyData(t), "--out", out, "--steps", "2",

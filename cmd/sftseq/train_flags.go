@@ -1,12 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"runtime/debug"
@@ -19,7 +14,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
-	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
@@ -341,6 +335,24 @@ func storedSelection(metric, task string) string {
 	return metric
 }
 
+// checkSelection returns an error if the task of the data has no metric of the name in --select.
+func checkSelection(c *cli.Context, config sft.Config, data seq.Spec) error {
+	if !c.IsSet("select") || config.DescribeData(data) != nil { // a later step reports unsuitable data
+		return nil
+	}
+	measured := slices.DeleteFunc(slices.Clone(train.Selections), func(metric string) bool {
+		return !train.Measures(&config, metric)
+	})
+	if slices.Contains(measured, c.String("select")) {
+		return nil
+	}
+	kind := config.Task
+	if config.Task == seq.Tagging && config.HasFeatures() {
+		kind += " for tokens with features, which have no order and therefore no spans"
+	}
+	return badFlag(c, "select", "a metric of task %s, one of %s", kind, train.DescribeSelections(measured))
+}
+
 // parseFactors parses MIN:MAX or none.
 func parseFactors(text string) ([]float64, error) {
 	if text == "none" {
@@ -377,51 +389,6 @@ func parseStages(text string) ([]train.Stage, error) {
 		}
 	}
 	return out, nil
-}
-
-// maxConfigFile is the maximum size of a file of flags in bytes.
-const maxConfigFile = 16 << 20
-
-// readConfigFlags sets the flags in a --config file that the command line does not set.
-func readConfigFlags(c *cli.Context) error {
-	path := c.String("config")
-	if path == "" {
-		return nil
-	}
-	text, err := atomicfile.ReadRegular(path, maxConfigFile)
-	if err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var values map[string]any
-	if err := d.Decode(&values); err != nil {
-		return fmt.Errorf("%s: expected a JSON object of flags: %w", path, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: expected one JSON object, found text after it", path)
-	}
-	if values == nil {
-		return fmt.Errorf("%s: expected a JSON object of flags, found null", path)
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) { // in a fixed order, so that errors are reproducible
-		v := values[name]
-		if findFlag(c.Command.Flags, name) == nil {
-			return fmt.Errorf("%s: unknown flag %q%s", path, name, suggestFlag(c, name))
-		}
-		switch v.(type) {
-		case string, json.Number, bool:
-		default:
-			return fmt.Errorf("%s: %s %v: expected a string, a number, true or false", path, name, v)
-		}
-		if c.IsSet(name) {
-			continue
-		}
-		if err := c.Set(name, fmt.Sprint(v)); err != nil {
-			return fmt.Errorf("%s: %s %q: expected %s", path, name, fmt.Sprint(v), valueOf(c, name))
-		}
-	}
-	return nil
 }
 
 // memoryLimit returns --memory in bytes, and sets it as the memory limit of the garbage collector.

@@ -83,6 +83,9 @@ func TestTrainFused(t *testing.T) {
 	refuse(t, exitError, "choose one of them, such as "+filepath.Join(out,
 		"sft")+" (docs/export.md#models-of-several-members)", "", "export", "onnx", "--model",
 		out, "--output", "m.onnx")
+	refuse(t, exitError, out+": expected a run directory of sftseq train, with metrics.jsonl, found a folder of 2 "+
+		"models: "+
+		"pass "+filepath.Join(out, "sft")+"\n", "", "plot", out)
 	train := []string{"train", "custom", "--members", "linear,sft", "--data", data}
 	refuse(t, exitError, "already contains a model or a run: choose another --out", "",
 		append(train, "--out", out)...)
@@ -155,7 +158,8 @@ func TestTrainFusedStops(t *testing.T) {
 	}
 	must.Succeed(t, os.WriteFile(filepath.Join(out, "config.json"),
 		[]byte(`{"model_type":"fusion","members":["linear","sft"],"weights":[1],"temperature":1}`), 0o666))
-	for _, args := range [][]string{{"predict", "--model", out}, {"export", "onnx", "--model", out, "--output", "m"}} {
+	for _, args := range [][]string{{"predict", "--model", out}, {"export", "onnx", "--model", out, "--output",
+		"m.onnx"}} {
 		_, errs := exits(t, exitError, "", args...)
 		contains(t, errs, "weights: 1 weights, expected one for each of the 2 members")
 	}

@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/provenance"
@@ -152,7 +152,7 @@ func (f *linearFit) save(m *linear.Model) (err error) {
 	if m.Config.Extra, err = f.record.JSON(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(f.out, 0o777); err != nil {
+	if err := atomicfile.MakeFolder(f.out); err != nil {
 		return err
 	}
 	if err := tokenizers.CopyFile(f.set.Manifest.Tokenizer, f.set.Dir, f.out); err != nil {

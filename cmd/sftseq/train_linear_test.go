@@ -183,14 +183,19 @@ func TestTrainLinearRefuses(t *testing.T) {
 		append(train, "--init-from", model)...)
 	refuse(t, exitUsage, "--device vulkan: expected cpu or auto, because a linear model runs on the CPU", "",
 		"eval", "--model", model, "--data", data, "--device", "vulkan")
+	const layers = ": expected a model with layers, found a linear model of n-grams: train one with sftseq train " +
+		"custom " +
+		"--members sft\n"
 	for want, args := range map[string][]string{
-		"--queries: " + sft.ErrLinear.Error():  {"eval", "--model", model, "--data", data, "--queries", "3"},
-		"linear models cannot be exported yet": {"export", "onnx", "--output", "m.onnx", model},
+		"--queries: " + sft.ErrLinear.Error(): {"eval", "--model", model, "--data", data, "--queries", "3"},
+		"sftseq: " + model + layers:           {"export", "onnx", "--output", "m.onnx", model},
 		"--index: " + sft.ErrLinear.Error(): {"serve", "--model", model, "--index",
 			filepath.Join(t.TempDir(), "i")},
-		"--cluster: " + sft.ErrLinear.Error():    {"info", "--model", model, "--cluster", "4,10Gbit"},
-		model + ": " + sft.ErrLinear.Error():     {"grads", "--model", model, "--input", "-", "--output", "g"},
-		"/config.json: " + sft.ErrLinear.Error(): {"bench", "model", "--config", model},
+		"--cluster: " + sft.ErrLinear.Error(): {"info", "--model", model, "--cluster", "4,10Gbit"},
+		"q: " + model + layers:                {"grads", "--model", model, "--input", "-", "--output", "g"},
+		"--config " + model + layers:          {"bench", "model", "--config", model},
+		model + ": expected a run directory of sftseq train, with metrics.jsonl, found a linear model, whose " +
+			"training has no curves (sftseq report shows its scores)": {"plot", model},
 	} {
 		refuse(t, exitError, want, "", args...)
 	}

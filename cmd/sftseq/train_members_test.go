@@ -117,7 +117,11 @@ func TestTrainCustomAlone(t *testing.T) {
 	contains(t, output, " steps of about ") // --stop-at does not end the measurement
 	refuseAll(t, exitUsage, []string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "no")},
 		[]refusal{
-			{"--time 0s: expected a duration such as 5m", []string{"--time", "0s"}},
+			{"--time 0s: expected more than 0, such as 5m", []string{"--time", "0s"}},
+			{"--time -5m: expected more than 0", []string{"--time", "-5m"}},
+			{"--time -2h: expected more than 0", []string{"--time", "-2h"}},
+			{"--time -10m: expected more than 0", []string{"--time", "-10m"}},
+			{`--select "r2": expected a metric of task classification, one of accuracy (`, []string{"--select", "r2"}},
 			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--steps", "3"}},
 			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--epochs", "3", "--members",
 				"sft"}},

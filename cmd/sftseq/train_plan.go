@@ -88,7 +88,7 @@ func checkTime(c *cli.Context) error {
 	case !c.IsSet("time"):
 		return nil
 	case t <= 0:
-		return badFlag(c, "time", "a duration such as 5m")
+		return badFlag(c, "time", "more than 0, such as 5m")
 	case !plansSteps(c):
 		return usage(c, "--time and --steps or --epochs exclude each other: --time chooses the number of steps")
 	}

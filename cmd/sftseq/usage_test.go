@@ -14,6 +14,7 @@ import (
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	from, to := writeText(t, filepath.Join(dir, "x.csv"), "text,label\na,b\n"), filepath.Join(dir, "to")
+	unknown := writeText(t, filepath.Join(dir, "x.xyz"), "a\n")
 	convert := func(more ...string) []string {
 		return append([]string{"data", "convert", "--from", from, "--to", to}, more...)
 	}
@@ -96,8 +97,8 @@ func TestUsage(t *testing.T) {
 		{"--model is missing", []string{"predict"}},
 		{"--threads: expected a value, found none", []string{"predict", "--model", goldenPath("pre"), "x", "--threads"}},
 		{`expected at most one FILE, found "y" after "x"`, []string{"predict", "x", "y", "--model", goldenPath("pre")}},
-		{"--input: x: unknown format",
-			[]string{"predict", "--model", goldenPath("pre"), "--input", "x"}},
+		{"--input: " + unknown + ": unknown format",
+			[]string{"predict", "--model", goldenPath("pre"), "--input", unknown}},
 		{"--max-line 0", []string{"predict", "--model", goldenPath("pre"), "--max-line", "0"}},
 		{"--input is missing", []string{"grads", "--model", goldenPath("pre")}},
 		{"unknown shell", []string{"completion", "tcsh"}},
@@ -153,6 +154,10 @@ func TestUsage(t *testing.T) {
 			[]string{"predict", "--model", goldenPath("pre"), "--device", "tpu"}},
 	})
 	refuse(t, exitError, `column "txt": expected one of ["text" "label"]`, "", convert("--text", "txt")...)
+	for _, target := range []string{"label", "tags", "numbers"} {
+		refuse(t, exitUsage, "--text and --"+target+` both name the column "text": expected different columns for the `+
+			"input and the target; see", "", convert("--text", "text", "--"+target, "text")...)
+	}
 	noFile(t, to)
 }
 

@@ -136,8 +136,15 @@ func TestFound(t *testing.T) {
 		!strings.HasPrefix(err.Error(), dir+" is not the directory of a run: "+broken+": ") {
 		t.Errorf("malformed checkpoint: got error %v", err)
 	}
-	if _, err := find(true, true); err == nil || !strings.HasPrefix(err.Error(), broken+": ") {
+	const advice = ": restore the checkpoint from a copy, or start another run with another --out"
+	if _, err := find(true, true); err == nil || !strings.HasPrefix(err.Error(), broken+": ") ||
+		!strings.HasSuffix(err.Error(), advice) {
 		t.Errorf("malformed checkpoint to resume: got error %v", err)
+	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "model.safetensors"), nil, 0o666))
+	if _, err := find(true, true); err == nil ||
+		!strings.HasSuffix(err.Error(), advice+", from the best weights so far with --init-from "+dir) {
+		t.Errorf("malformed checkpoint beside a model: got error %v", err)
 	}
 }
 

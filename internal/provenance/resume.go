@@ -40,8 +40,19 @@ func Found(dir string, from *train.Checkpoint, err error, resume, required bool)
 		return nil, nil
 	case err != nil && !resume:
 		return nil, fmt.Errorf("%s is not the directory of a run: %w", dir, atomicfile.Cause(err))
+	case err != nil && !errors.As(err, new(*os.PathError)):
+		return nil, fmt.Errorf("%w: %s", err, damagedAdvice(dir))
 	}
 	return from, err
+}
+
+// damagedAdvice returns the next step for a damaged checkpoint of the run in dir.
+func damagedAdvice(dir string) string {
+	advice := "restore the checkpoint from a copy, or start another run with another --out"
+	if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); err == nil {
+		advice += ", from the best weights so far with --init-from " + dir
+	}
+	return advice
 }
 
 // NothingToResume returns the error for --resume in a directory without a run. expected describes the
