@@ -138,6 +138,7 @@ func TestGradsRefuses(t *testing.T) {
 	}
 	noFile(t, output)
 	absent := filepath.Join(dir, "absent", "grads.safetensors")
-	succeed(t, `{"tokens":[1],"label":1}`, "grads", "--model", goldenPath("pre"), "--input", "-", "--output", absent)
+	contains(t, succeed(t, `{"tokens":[1],"label":1}`, "grads", "--model", goldenPath("pre"), "--input", "-",
+		"--output", absent), " over 1 line, gradient in "+absent)
 	readText(t, absent)
 }

@@ -83,8 +83,11 @@ func grads(c *cli.Context) error {
 	if err := m.SaveRange(c.String("output"), gradient); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "loss %v over %d lines, gradient in %s\n", loss,
-		len(examples), c.String("output"))
+	lines := "1 line"
+	if n := len(examples); n != 1 {
+		lines = fmt.Sprintf("%d lines", n)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "loss %v over %s, gradient in %s\n", loss, lines, c.String("output"))
 	return err
 }
 

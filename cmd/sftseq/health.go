@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 func healthCommand() *cli.Command {
@@ -55,8 +59,15 @@ func healthAction(c *cli.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) && c.Context.Err() == nil {
 		return fmt.Errorf("%s: no response within the %v of --timeout", c.Args().First(), c.Duration("timeout"))
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("%s: %w: no server listens at this address", c.Args().First(), syscall.ECONNREFUSED)
+	path, isSocket := strings.CutPrefix(c.Args().First(), "unix:")
+	if info, err := os.Stat(path); isSocket && err == nil && info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s: expected the socket of a server, found %s", c.Args().First(),
+			atomicfile.Kind(info.Mode()))
+	}
+	for _, cause := range []error{syscall.ECONNREFUSED, syscall.ENOENT} {
+		if errors.Is(err, cause) {
+			return fmt.Errorf("%s: %w: no server listens at this address", c.Args().First(), cause)
+		}
 	}
 	if err != nil {
 		err = errors.Unwrap(err) // without the URL

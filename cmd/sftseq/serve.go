@@ -425,7 +425,7 @@ func (r *serving) serveProfiles() (stop func(), err error) {
 	}
 	l, err := transport.Listen(r.pprof)
 	if err != nil {
-		return nil, fmt.Errorf("--pprof %s: %w", r.pprof.Name, err)
+		return nil, fmt.Errorf("--pprof %s: %w", r.pprof, err)
 	}
 	r.log.Info("profiles", "address", transport.URL(l.Addr())+"/debug/pprof/")
 	return serve.ServeProfiles(l), nil

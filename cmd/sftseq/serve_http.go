@@ -133,8 +133,12 @@ func readTokens(file string) (tokens []string, err error) {
 		}
 		invalid := func(c rune) bool { return c <= ' ' || c > '~' }
 		if column := strings.IndexFunc(token, invalid); column >= 0 {
-			return nil, fmt.Errorf("%s:%d: expected a token of visible ASCII, found another character at column %d",
-				file, row, column+1)
+			found := "another character" // not the character itself, a part of a secret
+			if token[column] == ' ' || token[column] == '\t' {
+				found = "white space"
+			}
+			return nil, fmt.Errorf("%s:%d: expected one token of visible ASCII characters on each line, found %s "+
+				"at column %d", file, row, found, column+1)
 		}
 		if n := len(token); n < minToken || n > maxToken {
 			return nil, fmt.Errorf("%s:%d: expected a token of %d to %d characters, found %d", file, row, minToken,
@@ -156,7 +160,7 @@ func (r *serving) listenHTTP() (net.Listener, error) {
 	}
 	l, err := transport.Listen(r.http)
 	if err != nil {
-		return nil, fmt.Errorf("--http %s: %w", r.http.Name, err)
+		return nil, fmt.Errorf("--http %s: %w", r.http, err)
 	}
 	return l, nil
 }

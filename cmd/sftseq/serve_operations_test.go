@@ -213,10 +213,14 @@ func TestHealthCommand(t *testing.T) {
 	freed := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	gone := "http://" + freed.Addr().String()
 	freed.Close()
+	file := writeText(t, filepath.Join(t.TempDir(), "file"), "")
 	refuseAll(t, exitError, []string{"health"}, []refusal{
 		{"sftseq: " + gone + ": connection refused: no server listens at this address\n", []string{gone}},
 		{"/nowhere: 404 Not Found: ", []string{tcp.url + "/nowhere"}},
-		{"connect: no such file or directory", []string{"unix:" + socket + "-none"}},
+		{"sftseq: unix:" + socket + "-none: no such file or directory: no server listens at this address\n",
+			[]string{"unix:" + socket + "-none"}},
+		{"sftseq: unix:" + file + ": expected the socket of a server, found a regular file\n", []string{"unix:" +
+			file}},
 		{": no response within the 100ms of --timeout", []string{"http://" + silent.Addr().String(), "--timeout",
 			"100ms"}},
 	})

@@ -150,7 +150,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 		advancedGroup(trainingGroup,
 			real("weight-decay", "set the weight decay of AdamW"),
 			word("schedule", "lower the learning rate by step, or over the whole run by cosine, linear or exponential"),
-			word("warmup", "raise the learning rate over `STEPS`, or untuned"),
+			word("warmup", "raise the learning rate over `STEPS`, or untuned (2000, from AdamW's β2)"),
 			whole("step-size", "multiply the learning rate by --decay-rate every `N` epochs (--schedule step)"),
 			real("decay-rate", "set the factor of --step-size"),
 			real("final-rate", "end cosine, linear or exponential at this fraction of --lr, 0 to 1"),

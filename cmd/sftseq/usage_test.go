@@ -154,6 +154,14 @@ func TestUsage(t *testing.T) {
 			[]string{"predict", "--model", goldenPath("pre"), "--device", "tpu"}},
 	})
 	refuse(t, exitError, `column "txt": expected one of ["text" "label"]`, "", convert("--text", "txt")...)
+	refuseAll(t, exitUsage, text(), []refusal{
+		{`--tokenizer "words:0": number after the colon: expected 1 to 50000, found 0; see`,
+			[]string{"--tokenizer", "words:0"}},
+		{`--tokenizer "dna:12": number after the colon: expected 1 to 11, found 12; see`, []string{"--tokenizer",
+			"dna:12"}},
+		{`--tokenizer "byte:3": expected byte without a number: only words:N, ids:N and dna:K have one; see`,
+			[]string{"--tokenizer", "byte:3"}},
+	})
 	for _, target := range []string{"label", "tags", "numbers"} {
 		refuse(t, exitUsage, "--text and --"+target+` both name the column "text": expected different columns for the `+
 			"input and the target; see", "", convert("--text", "text", "--"+target, "text")...)

@@ -41,6 +41,10 @@ var signTexts = [signKinds]string{
 	"have a Python bytes literal (b'x') as their text: write the decoded text (bytes.decode())",
 }
 
+// oneRow changes a text of signTexts for a single row.
+var oneRow = strings.NewReplacer("have ", "has ", "their text", "its text", "end in", "ends in", "these rows",
+	"this row")
+
 // signCounts counts the rows that have each sign.
 type signCounts struct {
 	kinds [signKinds]source.SkippedKind
@@ -63,7 +67,11 @@ func (c *signCounts) note(left *source.Skipped, padded bool) {
 		common := 2*k.Rows > left.Read-left.Left()
 		if report := k.Rows > 0 && (1<<kind != signPadded || padded) &&
 			(1<<kind&(signPath|signBytes) == 0 || common); report {
-			left.Note(fmt.Sprintf("%d of %d rows %s; the first is %s", k.Rows, left.Read, signTexts[kind], k.Places[0]))
+			text := signTexts[kind]
+			if k.Rows == 1 {
+				text = oneRow.Replace(text)
+			}
+			left.Note(fmt.Sprintf("%d of %d rows %s; the first is %s", k.Rows, left.Read, text, k.Places[0]))
 		}
 	}
 }

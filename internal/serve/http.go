@@ -138,8 +138,12 @@ func (g *gateway) checkToken(r *http.Request) *webError {
 	if g.hasValidToken(r) || isHealth(r.URL.Path) {
 		return nil
 	}
+	found := "no Authorization header"
+	if r.Header.Get("Authorization") != "" {
+		found = "another Authorization header"
+	}
 	e := webFailure(http.StatusUnauthorized, "", "invalid_api_key",
-		"expected the header Authorization: Bearer with the token of --http-token")
+		`expected the header "Authorization: Bearer TOKEN" with a token of the server's --http-token, found %s`, found)
 	e.challenge = true
 	return e
 }

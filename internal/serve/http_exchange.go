@@ -125,10 +125,11 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 	case !isJSON(x.r.Header.Get("Content-Type")):
 		// Browsers let a page of any site send text/plain and forms without a preflight request.
 		return m, webFailure(http.StatusUnsupportedMediaType, "", "",
-			"Content-Type: expected application/json, found %q", short(x.r.Header.Get("Content-Type")))
+			"header Content-Type: expected application/json, found %s", x.header("Content-Type"))
 	case !strings.EqualFold(cmp.Or(x.r.Header.Get("Content-Encoding"), identity), identity):
-		return m, webFailure(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: expected none, found %q",
-			short(x.r.Header.Get("Content-Encoding")))
+		return m, webFailure(http.StatusUnsupportedMediaType, "", "",
+			"header Content-Encoding: expected none, found %s",
+			x.header("Content-Encoding"))
 	case x.r.ContentLength > int64(limit) && x.r.Header.Get("Expect") != "":
 		return m, x.tooLong(limit) // the client waits for 100 Continue before it sends the body
 	}
@@ -187,6 +188,14 @@ func (x *exchange) endOfBody(m transport.Message) *webError {
 func (x *exchange) tooLong(limit int) *webError {
 	return webFailure(http.StatusRequestEntityTooLarge, "", "",
 		"the body is longer than the %d bytes of --max-line", limit)
+}
+
+// header describes the value of a request's header for an error.
+func (x *exchange) header(name string) string {
+	if value := x.r.Header.Get(name); value != "" {
+		return strconv.Quote(short(value))
+	}
+	return "none"
 }
 
 // isJSON reports whether a Content-Type is JSON in UTF-8.

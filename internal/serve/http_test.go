@@ -310,6 +310,14 @@ func TestHTTPErrors(t *testing.T) {
 			t.Errorf("%s: got %s, want %d: %s", header, r.Status, want, answer)
 		}
 	}
+	for header, want := range map[[2]string]string{
+		{"Content-Type", "text/plain"}: `header Content-Type: expected application/json, found "text/plain"`,
+		{"Content-Type", ""}:           "header Content-Type: expected application/json, found none",
+		{"Content-Encoding", "gzip"}:   `header Content-Encoding: expected none, found "gzip"`,
+	} {
+		r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, header[0], header[1])
+		expectWebError(t, fmt.Sprint(header), r, answer, 415, want, "", "")
+	}
 }
 
 // expectWebError checks the status and the fields of an error response. message is a part of the
@@ -356,7 +364,13 @@ func TestHTTPToken(t *testing.T) {
 			t.Errorf("Authorization %q: got %s, want %d", header, r.Status, want)
 		}
 		if want == 401 {
-			expectWebError(t, header, r, answer, 401, "--http-token", "", "invalid_api_key")
+			found := "another Authorization header"
+			if header == "" {
+				found = "no Authorization header"
+			}
+			expectWebError(t, header, r, answer, 401,
+				`expected the header "Authorization: Bearer TOKEN" with a token of `+
+					"the server's --http-token, found "+found, "", "invalid_api_key")
 			if r.Header.Get("WWW-Authenticate") != "Bearer" {
 				t.Errorf("Authorization %q: got header %v, want WWW-Authenticate: Bearer", header, r.Header)
 			}

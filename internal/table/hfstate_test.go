@@ -188,7 +188,8 @@ func TestFileList(t *testing.T) {
 		must.Succeed(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte("file_name,label\ndata/1.wav,y\n"), 0o666))
 	}
-	const advice = "the labels in metadata.csv (layout of Hugging Face's audiofolder and imagefolder) are not read: " +
+	const advice = "sftseq does not read the labels in metadata.csv (layout of Hugging Face's audiofolder and " +
+		"imagefolder): " +
 		"move each file into a folder named by its class"
 	var notes []string
 	o := Options{Columns: []string{"label"}, MaxField: 1 << 20, Note: func(line string) { notes = append(notes, line) }}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -33,6 +34,9 @@ func ParseAddress(text string) (Address, error) {
 // accident.
 func ParseTCP(text string) (Address, error) {
 	host, port, err := net.SplitHostPort(text)
+	if err != nil && strings.HasPrefix(text, "tcp:") {
+		return Address{}, errors.New("expected HOST:PORT without tcp:, such as 127.0.0.1:8080")
+	}
 	if err != nil {
 		return Address{}, errors.New("expected HOST:PORT, such as 127.0.0.1:8080")
 	}
@@ -62,11 +66,20 @@ func URL(a net.Addr) string {
 	return "http://" + a.String()
 }
 
+// String returns the address as in flags: HOST:PORT, or unix:PATH.
+func (a Address) String() string {
+	if a.Network == "unix" {
+		return "unix:" + a.Name
+	}
+	return a.Name
+}
+
 // Listen listens on an address. It replaces the socket of a dead server.
 func Listen(a Address) (net.Listener, error) {
 	if a.Network == "unix" {
 		if len(a.Name) > maxPath {
-			return nil, fmt.Errorf("expected a path of at most %d bytes, found %d", maxPath, len(a.Name))
+			return nil, fmt.Errorf("expected a path of at most %d bytes, found %d: choose a shorter path", maxPath,
+				len(a.Name))
 		}
 		if err := removeStaleSocket(a.Name); err != nil {
 			return nil, err
@@ -82,14 +95,25 @@ func Listen(a Address) (net.Listener, error) {
 		return nil, fmt.Errorf("another program uses the address: stop it, or choose another address (%w)",
 			syscall.EADDRINUSE)
 	}
-	if errors.Is(err, syscall.EACCES) && a.Network == "tcp" {
-		return nil, fmt.Errorf("choose a port from 1024, or run the program with the right to listen below (%w)",
-			syscall.EACCES)
+	return l, describeListen(a, err)
+}
+
+// describeListen rewords an error of package net about listening on an address, which callers name.
+func describeListen(a Address, err error) error {
+	folder := filepath.Dir(a.Name)
+	switch op := (*net.OpError)(nil); {
+	case errors.Is(err, syscall.EACCES) && a.Network == "tcp":
+		return fmt.Errorf("%w: choose a port from 1024, or grant the program the right to use lower ports (on Linux "+
+			"the capability CAP_NET_BIND_SERVICE)", syscall.EACCES)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%w: choose a socket in a folder that you can write, or change the permissions of %s",
+			syscall.EACCES, folder)
+	case errors.Is(err, syscall.ENOENT) && a.Network == "unix":
+		return fmt.Errorf("%w: create the folder %s first, or choose another path", syscall.ENOENT, folder)
+	case errors.As(err, &op):
+		return op.Err
 	}
-	if op := (*net.OpError)(nil); errors.As(err, &op) { // callers name the address
-		err = op.Err
-	}
-	return l, err
+	return err
 }
 
 // maxPath is the maximum length of a socket's path in bytes.
@@ -107,16 +131,19 @@ func removeStaleSocket(path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%w: choose a path below a folder, not below a file", syscall.ENOTDIR)
+	}
 	if err != nil {
 		return fmt.Errorf("looking for an existing socket: %w", atomicfile.Cause(err))
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("expected a socket or no file, found %s", atomicfile.Kind(info.Mode()))
+		return fmt.Errorf("expected a socket or no file, found %s: choose another path", atomicfile.Kind(info.Mode()))
 	}
 	c, err := net.Dial("unix", path)
 	if err == nil {
 		c.Close()
-		return fmt.Errorf("%s: another server listens there", path)
+		return errors.New("another server listens on this socket: stop it, or choose another path")
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) { // for example a server with a full backlog
 		return fmt.Errorf("another server may listen there: %w", err)

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -50,6 +51,41 @@ func TestListenAsAsked(t *testing.T) {
 	must.Fail(t, "expected a path of at most")(Listen(Address{"unix", long}))
 	l = must.Get(Listen(Address{"unix", long[:maxPath]}))(t)
 	l.Close()
+}
+
+// TestListenErrors checks that an error about an address names the next step, but not the address, which
+// callers name.
+func TestListenErrors(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	must.Succeed(t, os.WriteFile(file, nil, 0o666))
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none", "s"): "no such file or directory: create the folder " + filepath.Join(dir, "none") +
+			" first, or choose another path",
+		filepath.Join(file, "s"): "not a directory: choose a path below a folder, not below a file",
+		file:                     "expected a socket or no file, found a regular file: choose another path",
+	} {
+		if _, err := Listen(Address{"unix", path}); err == nil || err.Error() != want {
+			t.Errorf("%s: got error %v, want %s", path, err, want)
+		}
+	}
+	denied := &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}
+	for a, want := range map[Address]string{
+		{"tcp", "127.0.0.1:80"}: "permission denied: choose a port from 1024, or grant the program the right to use " +
+			"lower ports (on Linux the capability CAP_NET_BIND_SERVICE)",
+		{"unix", "/run/s"}: "permission denied: choose a socket in a folder that you can write, or change the " +
+			"permissions of /run",
+	} {
+		if err := describeListen(a, denied); err == nil || err.Error() != want || !errors.Is(err, syscall.EACCES) {
+			t.Errorf("%s: got error %v, want %s", a, err, want)
+		}
+	}
+	must.Fail(t, "expected HOST:PORT without tcp:")(ParseHTTP("tcp:127.0.0.1:8080"))
+	for text, want := range map[string]string{"unix:/a": "unix:/a", ":80": "127.0.0.1:80"} {
+		if a := must.Get(ParseHTTP(text))(t); a.String() != want {
+			t.Errorf("got address %s, want %s", a, want)
+		}
+	}
 }
 
 // TestParseAddress checks that an empty host means 127.0.0.1, and which addresses are public.
