@@ -129,8 +129,8 @@ func TestGradsRefuses(t *testing.T) {
 	refuse(t, 1, below+": "+filepath.Dir(below)+": expected a folder, found a regular file", `{"tokens":[1],"label":1}`,
 		"grads", "--model", goldenPath("pre"), "--input", "-", "--output", below)
 	table := writeText(t, filepath.Join(dir, "rows.csv"), "tokens,label\n1,1\n")
-	refuse(t, exitUsage, "--input "+
-		""+table+`: expected JSON lines such as {"text": "…", "label": "…"}, found csv by its name`,
+	refuse(t, exitUsage, "--input "+table+
+		`: expected JSON lines such as {"text": "…", "label": "…"}, found csv by its name`,
 		"", "grads", "--model", goldenPath("pre"), "--input", table, "--output", output)
 	remaining, err := filepath.Glob(filepath.Join(dir, "*grads*"))
 	if err != nil || len(remaining) > 0 {
