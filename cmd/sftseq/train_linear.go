@@ -130,7 +130,7 @@ func checkOut(out string) error {
 	for {
 		info, err := os.Stat(dir)
 		if err == nil && !info.IsDir() {
-			return fmt.Errorf("--out %s: %s is not a directory: choose another --out", shellQuote(out), shellQuote(dir))
+			return fmt.Errorf("--out: %s is not a directory: choose another --out", shellQuote(dir))
 		}
 		parent := filepath.Dir(dir)
 		if err == nil || parent == dir {
@@ -140,8 +140,8 @@ func checkOut(out string) error {
 	}
 	probe, err := os.MkdirTemp(dir, ".sftseq-*")
 	if err != nil {
-		return fmt.Errorf("--out %s: creating a folder in %s: %w: choose another --out", shellQuote(out),
-			shellQuote(dir), atomicfile.Cause(err))
+		return fmt.Errorf("--out: creating a folder in %s: %w: choose another --out", shellQuote(dir),
+			atomicfile.Cause(err))
 	}
 	return os.Remove(probe)
 }
