@@ -199,8 +199,8 @@ func isFileList(name string) bool {
 // fileListAdvice returns the next step for a folder with a list of files.
 func fileListAdvice(name string) string {
 	return fmt.Sprintf("sftseq does not read the labels in %s (layout of Hugging Face's audiofolder and "+
-		"imagefolder): move each file into a folder named by its class (CLASS/FILE, or SPLIT/CLASS/FILE), remove %s, and predict the "+
-		"column class", name, name)
+		"imagefolder): move each file into a folder named by its class (CLASS/FILE, or "+
+		"SPLIT/CLASS/FILE), remove %s, and predict the column class", name, name)
 }
 
 // countFiles formats a number of files.

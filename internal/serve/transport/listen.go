@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -100,16 +99,14 @@ func Listen(a Address) (net.Listener, error) {
 
 // describeListen rewords an error of package net about listening on an address, which callers name.
 func describeListen(a Address, err error) error {
-	folder := filepath.Dir(a.Name)
 	switch op := (*net.OpError)(nil); {
 	case errors.Is(err, syscall.EACCES) && a.Network == "tcp":
 		return fmt.Errorf("%w: choose a port from 1024, or grant the program the right to use lower ports (on Linux "+
 			"the capability CAP_NET_BIND_SERVICE)", syscall.EACCES)
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%w: choose a socket in a folder that you can write, or change the permissions of %s",
-			syscall.EACCES, folder)
+		return fmt.Errorf("%w: choose a socket in a folder that you can write", syscall.EACCES)
 	case errors.Is(err, syscall.ENOENT) && a.Network == "unix":
-		return fmt.Errorf("%w: create the folder %s first, or choose another path", syscall.ENOENT, folder)
+		return fmt.Errorf("%w: create the folder of the socket first, or choose another path", syscall.ENOENT)
 	case errors.As(err, &op):
 		return op.Err
 	}
