@@ -33,17 +33,17 @@ func (s *Scorer) ChunkCounts() (computed, reused int64) {
 	return computed, reused
 }
 
-// ComputedTokens returns approximately the number of tokens that the scorer computes for an example.
-// With [Scorer.CacheDocuments] it is less than the length if the example is an edit of a recent one.
-// Of several models the one with the most tokens counts.
-func (s *Scorer) ComputedTokens(e *seq.Example) (tokens int) {
+// ComputedTokens returns approximately the number of tokens that the scorer computes for an example, or
+// for its explanation. With [Scorer.CacheDocuments] it is less than the length if the example is an edit
+// of a recent one. Of several models the one with the most tokens counts.
+func (s *Scorer) ComputedTokens(e *seq.Example, explained bool) (tokens int) {
 	for _, member := range s.members() {
 		n := PlannedTokens(e.Length(), len(e.Edges))
 		switch {
-		case member.linear != nil:
+		case member.linear != nil && !explained:
 			n -= member.linear.sharedTokens(e)
-		case member.Config().Chunks != nil:
-			n = member.runner.ComputedTokens(e)
+		case member.linear == nil && member.Config().Chunks != nil:
+			n = member.runner.ComputedTokens(e, explained)
 		}
 		tokens = max(tokens, n)
 	}

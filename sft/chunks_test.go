@@ -390,50 +390,88 @@ func TestChunkAdmission(t *testing.T) {
 }
 
 // TestComputedTokens checks the number of tokens that a scorer expects to compute for an edited document: near the
-// edit for chunks by content, behind it for chunks of a fixed length, all without a cache and for tags.
+// edit for chunks by content, behind it for chunks of a fixed length, and all without the exports and for tags.
 func TestComputedTokens(t *testing.T) {
 	byContent, fixed := configtest.ChunkConfigs()["content"], configtest.ChunkConfigs()["content"]
-	tags := configtest.TokenChunkConfigs()["tags"]
-	for _, c := range []*config.Config{byContent, fixed, tags} {
+	pairs, tags := configtest.ChunkConfigs()["pairs"], configtest.TokenChunkConfigs()["tags"]
+	short := configtest.ChunkConfigs()["content"] // exports take more memory than tokens
+	for _, c := range []*config.Config{byContent, fixed, pairs, tags} {
 		c.Chunks = &config.Chunks{Rule: "content", Average: 1024, Exports: 3, Layers: 1}
 	}
 	fixed.Chunks.Rule = "fixed"
 	const n, rows = 100_000, (100_000/1024 + 1) * 4
-	e := configtest.RandomExamples(byContent, rand.New(rand.NewPCG(4, 1)), n)[0]
-	e.Labels = make([]int32, n)
-	edited := e
-	edited.A = slices.Insert(slices.Clone(e.A), n/4, 1)
-	for _, x := range []struct {
-		name   string
-		c      *config.Config
-		cached bool
-		want   int
+	const enough = 1 << 24
+	original := configtest.RandomExamples(pairs, rand.New(rand.NewPCG(4, 1)), n)[0]
+	original.Labels, original.B = make([]int32, n), original.B[:30_000]
+	inserted, replaced, second := original, original, original
+	inserted.A = slices.Insert(slices.Clone(original.A), n/4, 1)
+	replaced.A = slices.Clone(original.A)
+	replaced.A[n/4] ^= 1
+	second.B = slices.Insert(slices.Clone(original.B), 20_000, 1)
+	const pairRows = rows + (30_001/1024+1)*4
+	for name, x := range map[string]struct {
+		c         *config.Config
+		cache     int64
+		edited    *seq.Example
+		explained bool
+		from, to  int
 	}{
-		{"content", byContent, true, 1 + 2*2048 + rows},
-		{"content without a cache", byContent, false, n + 1},
-		{"fixed", fixed, true, n - n/4 + 1 + 2*1024 + rows},
-		{"tags", tags, true, n + 1},
+		"insertion":                       {byContent, enough, &inserted, false, 1 + rows, 2049 + rows},
+		"replacement":                     {byContent, enough, &replaced, false, 1 + rows, 2049 + rows},
+		"no edit":                         {byContent, enough, &original, false, rows, rows},
+		"explanation without its sources": {byContent, enough, &inserted, true, n + 1, n + 1},
+		"no cache":                        {byContent, 0, &inserted, false, n + 1, n + 1},
+		"a cache for half of the exports": {short, 1_800_000, &original, false, n / 2, n},
+		"insertion, fixed":                {fixed, enough, &inserted, false, n - n/4 + rows, n - n/4 + 1025 + rows},
+		"replacement, fixed":              {fixed, enough, &replaced, false, 1024 + rows, 1024 + rows},
+		"second sequence":                 {pairs, enough, &second, false, 1 + pairRows, 2049 + pairRows},
+		"tags":                            {tags, enough, &inserted, false, n + 1, n + 1},
 	} {
 		s := modeltest.NewTestScorer(t, modeltest.RandomModel(x.c, 3))
-		if x.cached {
-			s.CacheDocuments(1 << 24)
+		if x.cache > 0 {
+			s.CacheDocuments(x.cache)
 		}
-		modeltest.Score(t, s, []seq.Example{e})
-		// The inserted token may extend the prefix.
-		if got := s.ComputedTokens(&edited); got < x.want-1 || got > x.want {
-			t.Errorf("%s: %d tokens, want %d", x.name, got, x.want)
+		first, edited := original, *x.edited
+		if x.c != pairs {
+			first.B, edited.B = nil, nil
+		}
+		modeltest.Score(t, s, []seq.Example{first})
+		if got := s.ComputedTokens(&edited, x.explained); got < x.from || got > x.to {
+			t.Errorf("%s: %d tokens, want %d to %d", name, got, x.from, x.to)
 		}
 	}
+}
+
+// TestFusedComputedTokens checks that the model of a fusion with the most tokens counts, in both orders, and the linear
+// model alone.
+func TestFusedComputedTokens(t *testing.T) {
 	models, fusion := fusionOf(t, 1<<20)
-	s := must.Get(sft.NewFusion(models, fusion, cpu.New(2)))(t)
-	s.CacheDocuments(1 << 26)
+	const n = 100_000
 	document := make([]int32, n)
 	for i := range document {
 		document[i] = 1 + int32(i*i%7)%3
 	}
-	must.Get(s.Classify(t.Context(), document))(t)
-	document[n/2] ^= 3
-	if got := s.ComputedTokens(&seq.Example{A: document}); got > n/2 {
-		t.Errorf("a fusion computes %d tokens after an edit", got)
+	edited := slices.Clone(document)
+	edited[n/4] ^= 3
+	for range 2 {
+		s := must.Get(sft.NewFusion(models, fusion, cpu.New(2)))(t)
+		s.CacheDocuments(1 << 26)
+		must.Get(s.Classify(t.Context(), document))(t)
+		if got, rows := s.ComputedTokens(&seq.Example{A: edited}, false), (n/16+1)*4; got < rows || got > rows+100 {
+			t.Errorf("a fusion computes %d tokens after an edit, want %d and those of a few chunks", got, rows)
+		}
+		slices.Reverse(models)
+		slices.Reverse(fusion.Weights)
+	}
+	linear := modeltest.NewTestScorer(t, models[1])
+	linear.CacheDocuments(1 << 26)
+	must.Get(linear.Classify(t.Context(), document))(t)
+	for want, e := range map[int]seq.Example{1: {A: edited}, 50: {A: document[:50]}} {
+		if got := linear.ComputedTokens(&e, false); got != want {
+			t.Errorf("a linear model computes %d tokens, want %d", got, want)
+		}
+	}
+	if got := linear.ComputedTokens(&seq.Example{A: edited}, true); got != n {
+		t.Errorf("a linear model explains %d tokens, want all", got)
 	}
 }

@@ -34,6 +34,7 @@ func TestChunkTags(t *testing.T) {
 		examples := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(4, 1)), 1, 3, 16, 33, 200, 130)
 		r := modeltest.NewReference(m)
 		for i, out := range modeltest.Score(t, modeltest.NewScorerOf(t, m, device), examples) {
+			compareEmbedding(t, out.Embeddings[0], r.MeanContext(examples[i].A))
 			want := r.TokenLogits(examples[i])
 			if len(out.Logits) != len(want) {
 				t.Fatalf("example %d: %d logits, expected %d", i, len(out.Logits), len(want))
@@ -46,6 +47,17 @@ func TestChunkTags(t *testing.T) {
 			}
 		}
 	})
+}
+
+// compareEmbedding compares an embedding with the float64 reference.
+func compareEmbedding(t *testing.T, got []float32, want []float64) {
+	t.Helper()
+	for c, v := range want {
+		if !(math.Abs(v-float64(got[c])) <= 1e-5) {
+			t.Errorf("embedding %v, expected %v", got, want)
+			return
+		}
+	}
 }
 
 // TestChunkTagsAlone checks that tags and embedding of a document have the same bits alone and in a
@@ -132,6 +144,7 @@ func TestChunkMasks(t *testing.T) {
 			if alone[0] != losses[i] {
 				t.Errorf("example %d: loss %v alone, %v in a batch", i, alone[0], losses[i])
 			}
+			compareEmbedding(t, must.Get(s.Embeddings(t.Context(), [][]int32{e.A}))(t)[0], r.MeanContext(e.A))
 			tokens, _ := model.MaskTokens(c, e.A, e.Index, model.Drawing{Mode: model.LossMode, Seed: 3})
 			masked = append(masked, tokens)
 		}

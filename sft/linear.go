@@ -182,11 +182,13 @@ func (s *linearScorer) cache(limit int64) {
 
 // sharedTokens returns the number of tokens that an example shares with the nearest recent document.
 func (s *linearScorer) sharedTokens(e *seq.Example) int {
-	if s.documents == nil || !s.keeps(e) {
-		return 0
+	shared := 0
+	if s.documents != nil && s.keeps(e) {
+		s.documents.Peek(e.A, func(_ *recent.Sequence[*linearmodel.Document], prefix, suffix int) {
+			shared = prefix + suffix
+		})
 	}
-	prefix, suffix := s.documents.Shared(e.A)
-	return prefix + suffix
+	return shared
 }
 
 // keeps reports whether the n-grams of an example are worth keeping.

@@ -129,12 +129,7 @@ func (f *fusedRun) prepareAll(m *seq.Manifest) error {
 			err = c.Set("resume", "false")
 		}
 		if err == nil {
-			err = prepare(c, lra.CustomRun(m, runFlagsOf(c)), first.seed)
-		}
-		if tooLong(err) != nil && measuresChunks(c, m) { // chooseChunks will find the same error
-			if err = c.Set("chunks", measuredChunks); err == nil {
-				err = prepare(c, lra.CustomRun(m, runFlagsOf(c)), first.seed)
-			}
+			err = prepareChoice(c, m, first.seed)
 		}
 		if err != nil {
 			return err

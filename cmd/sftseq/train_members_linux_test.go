@@ -4,6 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestRanksOfMembers checks that several ranks write the same models as one process. The first rank
@@ -33,5 +36,22 @@ func TestRanksOfMembers(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", launcher, err, text)
 		}
 		contains(t, text, "linear: validation", "lexical: validation", "members on the validation split")
+	}
+}
+
+// TestRanksOfTooLongRows checks that all ranks choose chunks for a row that a model without chunks cannot read,
+// although only one of them has the type of the error.
+func TestRanksOfTooLongRows(t *testing.T) {
+	program, data := built(t), tooLongRows(t)
+	for launcher := range launchers {
+		out := filepath.Join(t.TempDir(), "out")
+		text, err := runWithin(t, mpirun(t, launcher, 2, program, "train", "custom", "--members", "linear,lexical",
+			"--hidden", "8", "--k", "4", "--steps", "2", "--device", "cpu", "--data", data, "--out", out), 2*time.Minute)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", launcher, err, text)
+		}
+		m := must.Get(config.Read(filepath.Join(out, "lexical", "config.json")))(t)
+		equal(t, formatChunks(m.Chunks), measuredChunks)
+		return // one launcher suffices
 	}
 }

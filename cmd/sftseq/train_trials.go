@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -21,9 +22,9 @@ const (
 	chunkedMedian  = 4096   // median tokens of a row above which the choice is measured
 	measuredChunks = "1024" // value of --chunks that is compared with a flat model
 	trialFraction  = 0.05   // fraction of the time of a run for the trial of one model
-	// flatAdvantage is the fraction by which the validation loss of the flat model must be lower. The chunked model is
-	// preferred otherwise, because it has exact edits in little time and no limit on the length.
-	flatAdvantage = 0.02
+	// lossAdvantage is the fraction by which the validation loss of the model that is not preferred must be lower.
+	// Chunked models are preferred, because edits take little time and the length has no limit; but see betterChunks.
+	lossAdvantage = 0.02
 )
 
 // measuresChunks reports whether --chunks is chosen by measurement: for long rows of token ids that are read whole,
@@ -99,12 +100,15 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 	fmt.Fprintf(c.App.ErrWriter, "%s: half of the rows have more than %d tokens: measuring whether chunks of %s "+
 		"tokens improve the model (--chunks N or none skips this)\n", name, chunkedMedian, measuredChunks)
 	flat, err := newTrial(c, m, seed, noChunks, time.Duration(limit))
-	if tooLong := tooLong(err); tooLong != nil {
+	reason, rankErr := needsChunks(c, err)
+	switch {
+	case rankErr != nil:
+		return 0, rankErr
+	case reason != nil:
 		fmt.Fprintf(c.App.ErrWriter, "%s: a model without chunks cannot be trained (%v): chunks are chosen\n", name,
-			tooLong)
+			reason)
 		return max(0, within-time.Since(start)), c.Set("chunks", measuredChunks)
-	}
-	if err != nil {
+	case err != nil:
 		return 0, err
 	}
 	chunked, err := newTrial(c, m, seed, measuredChunks, time.Duration(limit))
@@ -116,7 +120,7 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 		whole = min(whole, time.Duration(limit))
 	}
 	share := time.Duration(trialFraction * float64(whole))
-	chosen, reason := measuredChunks, ""
+	chosen, result := measuredChunks, ""
 	if flatFits, chunkedFits := flat.plan(share), chunked.plan(share); flatFits && chunkedFits {
 		flatLoss, err := flat.loss(m, seed)
 		if err != nil {
@@ -126,40 +130,70 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 		if err != nil {
 			return 0, err
 		}
-		chosen = betterChunks(flatLoss, chunkedLoss)
-		reason = fmt.Sprintf("validation loss %.4f in chunks (%d steps), %.4f without chunks (%d steps)", chunkedLoss,
+		chosen = betterChunks(flatLoss, chunkedLoss, m.Task)
+		result = fmt.Sprintf("validation loss %.4f in chunks (%d steps), %.4f without chunks (%d steps)", chunkedLoss,
 			chunked.steps, flatLoss, flat.steps)
 	} else {
 		if flat.times.step < chunked.times.step {
 			chosen = noChunks
 		}
-		reason = fmt.Sprintf("too little time to compare losses: a step takes %s in chunks, %s without chunks",
+		result = fmt.Sprintf("too little time to compare losses: a step takes %s in chunks, %s without chunks",
 			roundStep(chunked.times.step), roundStep(flat.times.step))
 	}
 	verb := "are chosen"
 	if chosen == noChunks {
 		verb = "are not chosen"
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: %s: chunks %s\n", name, reason, verb)
+	fmt.Fprintf(c.App.ErrWriter, "%s: %s: chunks %s\n", name, result, verb)
 	return max(0, within-time.Since(start)), c.Set("chunks", chosen)
 }
 
-// tooLong returns the part of an error that says that rows are too long for a model or for the memory, or nil.
-func tooLong(err error) error {
+// needsChunks returns the part of an error of preparing a run that says that rows are too long for a model without
+// chunks or for the memory, or nil. The first rank decides, because only one rank has the types of the error.
+func needsChunks(c *cli.Context, prepared error) (reason, err error) {
 	var length *train.LengthError
 	var memory *config.MemoryError
 	switch {
-	case errors.As(err, &length):
-		return length
-	case errors.As(err, &memory):
-		return memory
+	case errors.As(prepared, &length):
+		reason = length
+	case errors.As(prepared, &memory):
+		reason = memory
 	}
-	return nil
+	decision := uint64(0)
+	if reason != nil {
+		decision = 1
+	}
+	if decision, err = ranksOf(c).broadcast(decision); err != nil || decision == 0 {
+		return nil, err
+	}
+	return cmp.Or(reason, prepared), nil
 }
 
-// betterChunks returns the value of --chunks for the validation losses of a flat and a chunked model.
-func betterChunks(flat, chunked float64) string {
-	if flat < (1-flatAdvantage)*chunked {
+// prepareChoice is [prepare] for a run whose chunks chooseChunks chooses later. It prepares a run in chunks if a model
+// without chunks is not possible.
+func prepareChoice(c *cli.Context, m *seq.Manifest, seed uint64) error {
+	err := prepare(c, lra.CustomRun(m, runFlagsOf(c)), seed)
+	if !measuresChunks(c, m) {
+		return err
+	}
+	reason, rankErr := needsChunks(c, err)
+	if reason == nil || rankErr != nil {
+		return cmp.Or(rankErr, err)
+	}
+	if err := c.Set("chunks", measuredChunks); err != nil {
+		return err
+	}
+	return prepare(c, lra.CustomRun(m, runFlagsOf(c)), seed)
+}
+
+// betterChunks returns the value of --chunks for the validation losses of a flat and a chunked model. Chunked models
+// are preferred, except for tags: there an edit costs half of a document, and the model has no explanations.
+func betterChunks(flat, chunked float64, task string) string {
+	flatWins := flat < (1-lossAdvantage)*chunked
+	if task == seq.Tagging {
+		flatWins = chunked >= (1-lossAdvantage)*flat
+	}
+	if flatWins {
 		return noChunks
 	}
 	return measuredChunks

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 )
@@ -51,7 +52,7 @@ func readChoice(t *testing.T, progress string) (chunks string, steps [2]int) {
 	if chunked < 0.01 || flat < 0.01 {
 		t.Errorf("losses %v and %v", chunked, flat)
 	}
-	equal(t, betterChunks(flat, chunked), chunks)
+	equal(t, betterChunks(flat, chunked, seq.Classification), chunks)
 	return chunks, [2]int{must.Get(strconv.Atoi(found[2]))(t), must.Get(strconv.Atoi(found[4]))(t)}
 }
 
@@ -157,9 +158,11 @@ func TestChunksOfOneLayer(t *testing.T) {
 func TestBetterChunks(t *testing.T) {
 	for _, x := range []struct {
 		flat, chunked float64
-		want          string
-	}{{0.5, 0.6, noChunks}, {0.69, 0.7, measuredChunks}, {0.7, 0.7, measuredChunks}, {0.6, 0.5, measuredChunks}} {
-		equal(t, betterChunks(x.flat, x.chunked), x.want)
+		want, tags    string
+	}{{0.5, 0.6, noChunks, noChunks}, {0.69, 0.7, measuredChunks, noChunks}, {0.7, 0.69, measuredChunks, noChunks},
+		{0.6, 0.5, measuredChunks, measuredChunks}} {
+		equal(t, betterChunks(x.flat, x.chunked, seq.Classification), x.want)
+		equal(t, betterChunks(x.flat, x.chunked, seq.Tagging), x.tags)
 	}
 }
 
@@ -170,20 +173,25 @@ func TestFormatChunks(t *testing.T) {
 	}
 }
 
-// TestChooseChunksForTooLongRows checks that chunks are chosen without a measurement for a row that a model without
-// chunks cannot read.
-func TestChooseChunksForTooLongRows(t *testing.T) {
+// tooLongRows returns a data set of long rows, of which one has more tokens than a model without chunks can read.
+func tooLongRows(t *testing.T) string {
+	t.Helper()
 	text := "text,label\n"
 	for i := range 30 {
 		plot, label := []string{"a dull plot ", "a fine cast "}[i%2], []string{",bad\n", ",good\n"}[i%2]
 		text += strings.Repeat(plot, 360+i) + label
 	}
 	text += strings.Repeat("a fine cast ", 90_000) + ",good\n" // 1,080,000 bytes
-	data := tableData(t, "long.csv", text, "--text", "text", "--label", "label", "--split", "0.6,0.2,0.2",
-		"--tokenizer", "byte")
+	return tableData(t, "long.csv", text, "--text", "text", "--label", "label", "--split", "0.6,0.2,0.2", "--tokenizer",
+		"byte")
+}
+
+// TestChooseChunksForTooLongRows checks that chunks are chosen without a measurement for a row that a model without
+// chunks cannot read.
+func TestChooseChunksForTooLongRows(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	_, progress := exits(t, exitOK, "", "train", "custom", "--members", "linear,lexical", "--hidden", "8", "--k", "4",
-		"--steps", "2", "--device", "cpu", "--data", data, "--out", out)
+		"--steps", "2", "--device", "cpu", "--data", tooLongRows(t), "--out", out)
 	contains(t, progress, "a model without chunks cannot be trained (", "1080000 tokens in one sequence, the model "+
 		"accepts at most 1048576 (max_position_embeddings)): chunks are chosen")
 	m := must.Get(config.Read(filepath.Join(out, "lexical", "config.json")))(t)

@@ -43,12 +43,14 @@ func (l *List[V]) Take(tokens []int32) (best *Sequence[V], prefix, suffix int) {
 	return best, prefix, suffix
 }
 
-// Shared returns the numbers of shared tokens that [List.Take] would return, and removes nothing.
-func (l *List[V]) Shared(tokens []int32) (prefix, suffix int) {
+// Peek calls f with the sequence that [List.Take] would return, if there is one, and does not remove
+// it. f may only read the sequence, and may not call the list.
+func (l *List[V]) Peek(tokens []int32, f func(s *Sequence[V], prefix, suffix int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, prefix, suffix = l.nearest(tokens)
-	return prefix, suffix
+	if at, prefix, suffix := l.nearest(tokens); at >= 0 {
+		f(l.sequences[at], prefix, suffix)
+	}
 }
 
 // nearest returns the index of the sequence for Take, or −1, and its numbers of shared tokens. The

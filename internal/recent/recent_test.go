@@ -20,10 +20,12 @@ func TestTake(t *testing.T) {
 		tokens := slices.Concat(old[:start], make([]int32, random.IntN(5)), old[end:])
 		l := NewList[int](1 << 20)
 		l.Put(&Sequence[int]{Tokens: slices.Clone(old), Value: 7}, 0)
-		sharedPrefix, sharedSuffix := l.Shared(tokens)
+		var peeked *Sequence[int]
+		peekedPrefix, peekedSuffix := 0, 0
+		l.Peek(tokens, func(s *Sequence[int], p, q int) { peeked, peekedPrefix, peekedSuffix = s, p, q })
 		s, prefix, suffix := l.Take(tokens)
-		if sharedPrefix != prefix || sharedSuffix != suffix {
-			t.Fatalf("Shared returns %d and %d, Take %d and %d", sharedPrefix, sharedSuffix, prefix, suffix)
+		if peeked != s || peekedPrefix != prefix || peekedSuffix != suffix {
+			t.Fatalf("Peek finds %d and %d shared tokens, Take %d and %d", peekedPrefix, peekedSuffix, prefix, suffix)
 		}
 		n := min(len(old), len(tokens))
 		p, q := 0, 0

@@ -72,8 +72,8 @@ func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, exam
 	g.incomplete.Store(int64(len(examples)))
 	jobs, now, tokens := make([]*Job, len(examples)), time.Now(), 0
 	for i, e := range examples {
-		jobs[i] = &Job{model: m, work: w, example: e, tokens: max(minTokens, m.Scorer.ComputedTokens(&e)), group: g,
-			arrived: now, done: make(chan struct{})}
+		jobs[i] = &Job{model: m, work: w, example: e, group: g, arrived: now, done: make(chan struct{}),
+			tokens: max(minTokens, m.Scorer.ComputedTokens(&e, w == Explain))}
 		tokens += jobs[i].tokens
 	}
 	b.mu.Lock()

@@ -119,7 +119,14 @@ func TestEditedDocuments(t *testing.T) {
 	long := slices.Concat(document[1:], ones(60_000))
 	other := b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: long})[0]
 	must.Get(other.Wait())(t)
+	short := b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: ones(1)})[0]
+	explained := b.Submit(t.Context(), &Account{}, m, Explain, seq.Example{A: document})[0]
+	must.Get(explained.Wait())(t)
+	must.Get(short.Wait())(t)
 	b.Close()
+	if short.tokens != minTokens || explained.tokens != len(document) {
+		t.Errorf("one token counts %d, an explanation %d", short.tokens, explained.tokens)
+	}
 	if edit.tokens < 10_000 || edit.tokens > 20_000 || other.tokens < 60_000 { // 4 of 16 tokens are exported
 		t.Errorf("an edit counts %d tokens, another document %d", edit.tokens, other.tokens)
 	}

@@ -12,7 +12,7 @@ import (
 
 // newJob returns a job with the given number of tokens.
 func newJob(s *Account, tokens int) *Job {
-	return &Job{model: &Model{}, group: &group{account: s}, tokens: max(minTokens, tokens)}
+	return &Job{model: &Model{}, group: &group{account: s}, tokens: tokens}
 }
 
 // queued is a queue of jobs of one model, with the token budget of its batches.

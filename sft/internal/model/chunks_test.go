@@ -121,8 +121,22 @@ func TestPlannedStages(t *testing.T) {
 						len(run), size, items, planned)
 				}
 			}
-			if rows, _ := documentStage.planned(c, tokens, len(examples), MicroBatchTokens); exported > rows {
+			rows, _ := documentStage.planned(c, tokens, len(examples), MicroBatchTokens)
+			if exported > rows {
 				t.Errorf("%s, batch %d: %d exported rows, planned for %d", name, i, exported, rows)
+			}
+			var p packed
+			p.reset(documentStage, Drawing{})
+			for _, chunks := range cut {
+				n := 0
+				for _, x := range chunks {
+					n += exportedRows(c, len(x.tokens))
+				}
+				p.addDocument(c, n, 0, 0, Drawing{})
+			}
+			p.finish(len(examples))
+			if s := p.shape(c); s.Tokens > bucket(rows) {
+				t.Errorf("%s, batch %d: a pass of %d rows, planned for %d", name, i, s.Tokens, rows)
 			}
 		}
 	}
@@ -172,5 +186,88 @@ func TestChunkWords(t *testing.T) {
 		}
 		must.Succeed(t, CheckSize(size, &c))
 		must.Fail(t, "the file is incomplete")(CheckSize(size-1, &c))
+	}
+}
+
+// wideCard is a device with its own memory that prefers long passes.
+type wideCard struct{ configtest.Card }
+
+func (wideCard) ForwardTokens() int { return 1 << 16 }
+
+// TestTokenStages checks that the memory plan has room for every stage of models that predict tokens, in each mode, and
+// that limits apply to the passes of every stage.
+func TestTokenStages(t *testing.T) {
+	device := wideCard{configtest.Card{Device: cpu.New(1), Limit: 1 << 30}}
+	const tokens, examples = 200_000, 3
+	for name, c := range configtest.TokenChunkConfigs() {
+		c.Chunks.Average = 1024
+		e := must.Get(NewEngine(c, make([]float32, NewParameters(c).Words), device))(t)
+		defer e.Close()
+		for _, mode := range []PassMode{InferMode, LossMode, TrainMode} {
+			need := must.Get(PassWords(c, e.Params, device, mode, tokens, examples, 0))(t)
+			size := 1 << 16
+			if mode == TrainMode {
+				size = MicroBatchTokens
+			}
+			for _, s := range stages(c) {
+				if s == tokenStage && mode == InferMode && c.MasksTokens() {
+					continue // not computed
+				}
+				rows, items := s.planned(c, tokens, examples, size)
+				words := must.Get(wordsOf(c, e.Params, device, PassKind{s, s.mode(c, mode)}, rows, items, 0))(t)
+				if need < words.total() {
+					t.Errorf("%s, mode %d: planned %d words, stage %d needs %d", name, mode, need, s, words.total())
+				}
+			}
+		}
+		e.SetLimits(LossMode, 5000, tokens)
+		r := NewRunner(e, 1)
+		for _, kind := range []PassKind{{localStage, InferMode}, {documentStage, InferMode}, {tokenStage, LossMode}} {
+			if got := r.limits(kind).Size; got != 5000 {
+				t.Errorf("%s: passes of %v have %d tokens, want the limit 5000", name, kind, got)
+			}
+		}
+		if got := r.Limits(LossMode).Size; got != 5000 {
+			t.Errorf("%s: the limit is %d tokens, want 5000", name, got)
+		}
+	}
+}
+
+// TestStagesPlannedFirst checks that all stages are planned before a slot has memory: later, less of the device's
+// memory is free.
+func TestStagesPlannedFirst(t *testing.T) {
+	for name, c := range configtest.TokenChunkConfigs() {
+		e := must.Get(NewEngine(c, make([]float32, NewParameters(c).Words), configtest.Card{Device: cpu.New(1),
+			Limit: 1 << 30}))(t)
+		defer e.Close()
+		r, mode := NewRunner(e, 1), EvaluationMode(c)
+		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(5, 1)), 100)
+		must.Get(r.readChunks(t.Context(), examples, 1, Drawing{Mode: mode, Seed: c.SamplerSeed}))(t)
+		for _, s := range stages(c) {
+			if e.limits[PassKind{s, s.mode(c, mode)}] == nil {
+				t.Errorf("%s: stage %d is planned after the computation of chunks", name, s)
+			}
+		}
+	}
+}
+
+// TestChunksWithoutMasks checks that a prediction of masks computes the token stage only for chunks with a mask.
+func TestChunksWithoutMasks(t *testing.T) {
+	c := configtest.TokenChunkConfigs()["masked tokens"]
+	e := must.Get(NewEngine(c, Initialize(c, 1), cpu.New(1)))(t)
+	defer e.Close()
+	x := configtest.RandomExamples(c, rand.New(rand.NewPCG(5, 1)), 5000)[0]
+	x.A[2500] = *c.MaskTokenID
+	logits := 0
+	must.Succeed(t, NewRunner(e, 1).Results(t.Context(), []seq.Example{x}, FillMode, func(_, _ int, r *Result) {
+		logits = len(r.Logits)
+	}))
+	if logits != c.NumLabels {
+		t.Errorf("%d logits, want %d", logits, c.NumLabels)
+	}
+	for key := range e.passes {
+		if key.shape.stage == tokenStage && key.shape.Tokens > 64 {
+			t.Errorf("a token stage of %d tokens for one chunk with a mask", key.shape.Tokens)
+		}
 	}
 }

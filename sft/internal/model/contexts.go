@@ -9,21 +9,19 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// contexts gives the head of a chunked model that predicts tokens what the document encoder knows of
-// their chunk. With x_t the row of token t after the last local layer, and g the pooled row of its
-// chunk after the document encoder, the context of the chunk, the head reads
+// contexts holds the contexts of chunks in a pass of a chunked model that predicts tokens. The context
+// g of a chunk is its pooled row after the document encoder. With x_t the row of token t after the last
+// local layer, the head reads
 //
 //	norm(x_t + context(g))    (no norm under post-norm)
 //
 // where context is a linear layer, initially 0. The document stage ends with the contexts. The token
-// stage computes the local layers again, because their rows are not kept, and then the head.
-//
-// A gradient takes three steps: the token stage up to the gradients of the contexts, the document
-// stage with its backward pass up to the gradients of the exported rows, and the token stage with its
-// backward pass. See [DocumentGradient].
+// stage computes the local layers again, because their rows are not kept, and then the head. The steps
+// of a gradient are those of [DocumentGradient].
 type contexts struct {
-	rows     *tensor.Tensor // the contexts: [targets, d] in the document stage, an input [B, d] in the token stage
-	gradient *tensor.Tensor // gradient of rows: an input of the document stage, an output of the token stage
+	rows     *tensor.Tensor // [targets, d] in the document stage, [B, d] in the token stage
+	gradient *tensor.Tensor // gradient of rows; nil without a backward pass
+	input    *tensor.Tensor // the rows of the token stage, or the gradient of the document stage; may be nil
 }
 
 // contextsBackward is the name of the first segment of the backward pass of the document stage of a
@@ -77,6 +75,7 @@ func (p *recordedPass) recordContexts(m *emitter, x *tensor.Tensor) (dx *tensor.
 	}
 	m.Segment(contextsBackward)
 	p.contexts.gradient = m.Input("contexts.grad", tensor.Targets, n, d)
+	p.contexts.input = p.contexts.gradient
 	p.TargetOf = m.Input("target.of", tensor.Tokens, m.shape.Tokens)
 	dx = m.like(x, "contexts.rows.grad")
 	m.Launch(tensor.Gather{Y: dx, X: p.contexts.gradient, Row: p.TargetOf})
@@ -102,18 +101,12 @@ func (p *recordedPass) recordTokens(m *emitter, x *tensor.Tensor) (dx *tensor.Te
 	return dx
 }
 
-// contextsInput returns the input for the contexts in the token stage, and for their gradients in the
-// document stage with a backward pass; otherwise nil.
+// contextsInput returns the input of [contexts]; nil without one.
 func (p *recordedPass) contextsInput() *tensor.Tensor {
-	switch {
-	case p.contexts == nil:
+	if p.contexts == nil {
 		return nil
-	case p.rowsGradient != nil:
-		return p.contexts.gradient
-	case p.contexts.rows.Region == tensor.Inputs:
-		return p.contexts.rows
 	}
-	return nil
+	return p.contexts.input
 }
 
 // contextReadout adds the context of its chunk to each token's row before another readout.
@@ -126,6 +119,7 @@ type contextReadout struct {
 
 func (r *contextReadout) forward(x *tensor.Tensor) *tensor.Tensor {
 	r.contexts.rows = r.Input("contexts", tensor.Sequences, r.shape.Sequences, r.config.HiddenSize)
+	r.contexts.input = r.contexts.rows
 	r.projected = r.linear("head.context", r.contexts.rows)
 	y, context := r.like(x, "contextual"), r.like(x, "context")
 	r.Launch(tensor.Embed{Y: context, Token: r.batch.Sequence, Weight: r.projected})
@@ -186,31 +180,41 @@ func (r *Runner) tokenResults(ctx context.Context, examples []seq.Example, d Dra
 }
 
 // tokenOutputs computes the token stage for chunks with these contexts. It returns the logits of each
-// chunk or, in LossMode, the loss of each chunk.
+// chunk or, in LossMode, the loss of each chunk. Outside InferMode it leaves out chunks without targets.
 func (r *Runner) tokenOutputs(ctx context.Context, chunks []docChunk, contexts []float32, d Drawing) (
 	logits [][]float32, losses []float32, err error) {
 	c := r.engine.Config
+	var read []int // indices of the chunks to compute
+	var inputs []docChunk
+	var rows []float32
+	for i, x := range chunks {
+		if d.Mode == InferMode || x.targets() > 0 {
+			read, inputs = append(read, i), append(inputs, x)
+			rows = append(rows, contexts[i*c.HiddenSize:(i+1)*c.HiddenSize]...)
+		}
+	}
 	logits = make([][]float32, len(chunks))
 	if d.Mode == LossMode {
 		losses = make([]float32, len(chunks))
 	}
-	err = r.forEachPass(ctx, tokenStage, d.Mode, plannedChunks(chunks),
+	err = r.forEachPass(ctx, tokenStage, d.Mode, plannedChunks(inputs),
 		func(ctx context.Context, l *Slot, at, n int) error {
-			l.batch.packTokens(c, chunks[at:at+n], contexts[at*c.HiddenSize:], d)
+			l.batch.packTokens(c, inputs[at:at+n], rows[at*c.HiddenSize:], d)
 			out, err := l.run(ctx, d)
 			if err != nil {
 				return err
 			}
-			copy(losses[min(at, len(losses)):], out.Loss)
-			for i, x := range chunks[at : at+n] {
-				end := 0
-				switch d.Mode {
-				case InferMode:
-					end = len(x.tokens) * c.NumLabels
-				case FillMode:
-					end = len(Masks(c, x.tokens)) * c.NumLabels
+			for i, x := range inputs[at : at+n] {
+				if d.Mode == LossMode {
+					losses[read[at+i]] = out.Loss[i]
+					continue
 				}
-				logits[at+i], out.Logits = out.Logits[:end], out.Logits[end:]
+				predicted := len(x.tokens)
+				if d.Mode == FillMode {
+					predicted = x.targets()
+				}
+				end := predicted * c.NumLabels
+				logits[read[at+i]], out.Logits = out.Logits[:end], out.Logits[end:]
 			}
 			return nil
 		})

@@ -11,12 +11,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// DocumentGradient computes the gradient of a micro-batch of documents in three steps. The local
-// stage computes the exports of all chunks, in runs of about MicroBatchTokens tokens. The document
-// stage computes the gradients of its parameters and of the exported rows. The local stage then runs
-// again with its backward pass, because its activations are not kept. If the model predicts tokens,
-// the token stage takes the place of the local stage in the last step, and also computes the gradients
-// of the contexts, which the document stage reads.
+// DocumentGradient computes the gradient of a micro-batch of documents in these steps:
+//
+//  1. The local stage computes the exports of all chunks, in runs of about MicroBatchTokens tokens.
+//  2. If the model predicts tokens, the document stage computes the contexts, and the token stage
+//     their gradients.
+//  3. The document stage computes the gradients of its parameters and of the exported rows.
+//  4. The local stage, or the token stage, computes its runs again with the backward pass, because its
+//     activations are not kept.
 type DocumentGradient struct {
 	slot   *Slot
 	chunks [][]docChunk // chunks of each sequence
@@ -30,7 +32,7 @@ type DocumentGradient struct {
 	losses   []float32 // losses of the chunks, if the model predicts tokens
 }
 
-// StartDocuments computes the first two steps, and writes the gradient of the document stage to the
+// StartDocuments computes the steps before the last one, and writes the gradient of the document stage to the
 // slot's gradients.
 func (l *Slot) StartDocuments(ctx context.Context, examples []seq.Example, d Drawing) (*DocumentGradient, error) {
 	c := l.engine.Config
@@ -58,14 +60,13 @@ func (l *Slot) StartDocuments(ctx context.Context, examples []seq.Example, d Dra
 func (g *DocumentGradient) contextGradients(ctx context.Context, documents []document) (gradients []float32,
 	err error) {
 	l := g.slot
-	c, arena := l.engine.Config, tensor.Arena
+	c := l.engine.Config
 	l.batch.packDocuments(c, 1, documents, g.d)
 	p, err := l.forward(ctx, g.d)
 	if err != nil {
 		return nil, err
 	}
-	g.contexts = make([]float32, int(l.batch.counts.Targets)*c.HiddenSize)
-	if err := tensor.Download(l.Memory[arena], p.contexts.rows, g.contexts); err != nil {
+	if g.contexts, err = l.contexts(p); err != nil {
 		return nil, err
 	}
 	rest := g.contexts
@@ -75,12 +76,18 @@ func (g *DocumentGradient) contextGradients(ctx context.Context, documents []doc
 			return nil, err
 		}
 		x := make([]float32, len(run)*c.HiddenSize)
-		if err := tensor.Download(l.Memory[arena], p.contexts.gradient, x); err != nil {
+		if err := tensor.Download(l.Memory[tensor.Arena], p.contexts.gradient, x); err != nil {
 			return nil, err
 		}
 		gradients = append(gradients, x...)
 	}
 	return gradients, nil
+}
+
+// contexts returns the contexts of the documents of a computed pass.
+func (l *Slot) contexts(p *preparedPass) ([]float32, error) {
+	rows := make([]float32, int(l.batch.counts.Targets)*p.contexts.rows.Width())
+	return rows, tensor.Download(l.Memory[tensor.Arena], p.contexts.rows, rows)
 }
 
 // forward computes the packed batch up to the part whose inputs depend on the outputs.
@@ -213,8 +220,8 @@ func (l *Slot) diagnoseChunks(ctx context.Context, examples []seq.Example, d Dra
 	if name != "" || err != nil || !hasContexts(c) {
 		return name, err
 	}
-	contexts := make([]float32, int(l.batch.counts.Targets)*c.HiddenSize)
-	if err := tensor.Download(l.Memory[tensor.Arena], p.contexts.rows, contexts); err != nil {
+	contexts, err := l.contexts(p)
+	if err != nil {
 		return "", err
 	}
 	for _, run := range g.runs {

@@ -21,6 +21,16 @@ type docChunk struct {
 	key          *chunkKey // with a cache of exports
 }
 
+// targets returns the number of target tokens.
+func (c *docChunk) targets() (n int) {
+	for _, label := range c.labels {
+		if label != seq.NoLabel {
+			n++
+		}
+	}
+	return n
+}
+
 // document is an example whose sequences are the exported rows of their chunks.
 type document struct {
 	example seq.Example
@@ -34,7 +44,7 @@ func chunkConfig(c *config.Config) chunk.Config {
 }
 
 // cut cuts the sequences of examples into chunks: element i has the chunks of sequence
-// i%sequences of example i/sequences. Masking does not move cuts. In training, the random numbers of
+// i%sequences of example i/sequences. Masking for a loss does not move cuts. In training, the random numbers of
 // a chunk depend on its row, its side of a pair and its index in the document.
 func (e *Engine) cut(examples []seq.Example, sequences int, d Drawing) [][]docChunk {
 	out := make([][]docChunk, len(examples)*sequences)
@@ -99,7 +109,7 @@ func (p *packed) packDocuments(c *config.Config, sequences int, documents []docu
 	p.reset(documentStage, d)
 	for _, x := range documents {
 		if !hasContexts(c) {
-			objectiveOf(c).pack(p, c, x.example, d)
+			p.addLabels(c, x.example, d)
 		}
 		for side := range sequences {
 			p.addDocument(c, len(x.rows[side])/c.HiddenSize, x.example.Index, uint32(side), d)
@@ -212,9 +222,11 @@ func (r *Runner) readChunks(ctx context.Context, examples []seq.Example, sequenc
 	local.Mode = localStage.mode(c, d.Mode)
 	chunks := r.cut(ctx, examples, sequences, d)
 	planned := plannedDocuments(c, sequences, chunks)
-	// Both stages are planned before a slot has memory, and documents are admitted before the
+	// All stages are planned before a slot has memory, and documents are admitted before the
 	// computation of their chunks.
-	r.limits(PassKind{localStage, local.Mode})
+	for _, s := range stages(c) {
+		r.limits(PassKind{s, s.mode(c, d.Mode)})
+	}
 	if err := r.admit(r.limits(kind), kind, planned); err != nil {
 		return nil, fmt.Errorf("the document encoder, whose tokens are the exported rows of chunks: %w", err)
 	}

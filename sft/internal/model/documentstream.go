@@ -207,7 +207,7 @@ func (s *DocumentStream) End() (*Result, error) {
 func (s *DocumentStream) pack(p *packed) {
 	c := s.runner.engine.Config
 	p.reset(documentStage, s.drawing)
-	objectiveOf(c).pack(p, c, seq.Example{Label: seq.NoLabel}, s.drawing)
+	p.addLabels(c, seq.Example{Label: seq.NoLabel}, s.drawing)
 	p.addDocument(c, s.rows, 0, 0, s.drawing)
 	p.features = slices.Grow(p.features, s.rows*c.HiddenSize)
 	for _, pass := range s.passes {

@@ -277,7 +277,7 @@ func (l *Slot) results(p *preparedPass, b *packed) (*Result, error) {
 	case b.stage == tokenStage:
 		_, logits = objectiveOf(c).read(p.recordedPass, b)
 	default:
-		if r.contexts, err = download(p.contexts.rows, int(b.counts.Targets)); err != nil {
+		if r.contexts, err = l.contexts(p); err != nil {
 			return nil, err
 		}
 		if p.Pooled != nil {

@@ -18,7 +18,8 @@ import (
 // the data. With [config.Config.TieEmbeddings] this row is the token's embedding. With
 // [config.Config.MaskTargets] the head predicts the class of a token instead of the token. The mask
 // is the last token of the vocabulary and is never a target. Labels are ignored. The embedding of a
-// whole sequence is the mean of final_norm(x_t) over its tokens.
+// whole sequence is the mean of final_norm(x_t) over its tokens. With chunks the head reads other rows,
+// and the embedding is the mean of the chunks' contexts: see [contexts].
 //
 // Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
 // Transformers for Language Understanding", NAACL 2019.
@@ -116,12 +117,6 @@ func (fillMask) Divisor(c *config.Config, batch []seq.Example, d Drawing) (n int
 }
 
 func (fillMask) evaluation() PassMode { return LossMode }
-
-func (o fillMask) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
-	input, labels := o.targets(c, e, d)
-	p.addTargets(labels)
-	return input
-}
 
 // targets masks the tokens for training and evaluation.
 func (fillMask) targets(c *config.Config, e seq.Example, d Drawing) (input, labels []int32) {

@@ -50,8 +50,6 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// TestInitialDistributions checks the distributions that Initialize states: uniform values reach
-// nearly to their bound, normal values have the stated mean square.
 // TestInitialDocumentEncoder checks that the last weights of the branches of a document encoder, and only
 // these, begin at 0, unless a residual scale does.
 func TestInitialDocumentEncoder(t *testing.T) {
@@ -83,6 +81,8 @@ func TestInitialDocumentEncoder(t *testing.T) {
 	}
 }
 
+// TestInitialDistributions checks the distributions that Initialize states: uniform values reach
+// nearly to their bound, normal values have the stated mean square.
 func TestInitialDistributions(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 90, 64, 4, 32, 48
@@ -124,6 +124,20 @@ func TestInitialDistributions(t *testing.T) {
 		if q.Decay != (q.Offset < p.Decayed) {
 			t.Errorf("%s has weight decay %v at offset %d, but the parameters with weight decay end at %d", q.Name,
 				q.Decay, q.Offset, p.Decayed)
+		}
+	}
+}
+
+// TestInitialContexts checks that the layer of contexts begins at 0, so that a chunked model of tokens begins as its
+// local layers.
+func TestInitialContexts(t *testing.T) {
+	for name, c := range configtest.TokenChunkConfigs() {
+		params, words := NewParameters(c), Initialize(c, 3)
+		for _, parameter := range []string{"head.context.weight", "head.context.bias"} {
+			p, ok := params.Lookup(parameter)
+			if !ok || slices.ContainsFunc(params.Slice(words, p), func(v float32) bool { return v != 0 }) {
+				t.Errorf("%s: %s is missing, or not 0", name, parameter)
+			}
 		}
 	}
 }

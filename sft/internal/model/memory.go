@@ -99,7 +99,7 @@ func PassBytes(c *config.Config, training bool, tokens, examples int) (int64, er
 func PassWords(c *config.Config, params *config.Parameters, device tensor.Device, mode PassMode, tokens, examples,
 	edges int) (int, error) {
 	size := MicroBatchTokens
-	if mode == InferMode {
+	if !mode.backward() {
 		size = ForwardTokens(device)
 	}
 	var need passWords

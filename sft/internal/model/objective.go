@@ -8,9 +8,6 @@ import (
 
 // Objective records the outputs and the loss of a [config.Kind] in a pass.
 type Objective interface {
-	// pack adds the labels of an example to a batch, before its tokens, and returns the tokens of
-	// its first sequence for the model.
-	pack(p *packed, c *config.Config, e seq.Example, d Drawing) (tokens []int32)
 	// parameters returns the parameters after the layers, for readout and head.
 	parameters(c *config.Config) []parameter
 	readout(m *emitter, p *recordedPass) readout

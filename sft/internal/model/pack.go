@@ -101,7 +101,7 @@ func resize[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d Drawing, threads int) {
 	p.reset(wholeModel, d)
 	for _, e := range examples {
-		p.add(c, objectiveOf(c).pack(p, c, e, d), e.First(), e.Index, 0, d)
+		p.add(c, p.addLabels(c, e, d), e.First(), e.Index, 0, d)
 		if sequences == 2 {
 			p.add(c, e.B, len(e.B), e.Index, 1, d)
 		}
@@ -109,6 +109,21 @@ func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d
 	}
 	p.addFeatures(c, examples, threads)
 	p.finish(len(examples))
+}
+
+// addLabels adds the labels of an example, before its tokens, and returns the tokens of its first
+// sequence for the model.
+func (p *packed) addLabels(c *config.Config, e seq.Example, d Drawing) (tokens []int32) {
+	if o, ok := objectiveOf(c).(tokenObjective); ok {
+		input, labels := o.targets(c, e, d)
+		p.addTargets(labels)
+		return input
+	}
+	if d.Mode.loss() {
+		p.target = append(p.target, c.LossTargets(e)...)
+	}
+	p.label = append(p.label, e.Label)
+	return e.A
 }
 
 // addTargets adds the tokens with a label of the next sequence as targets.

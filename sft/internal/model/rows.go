@@ -75,14 +75,6 @@ func (rows) Divisor(c *config.Config, batch []seq.Example, _ Drawing) int {
 
 func (rows) evaluation() PassMode { return InferMode }
 
-func (rows) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
-	if d.Mode.loss() {
-		p.target = append(p.target, c.LossTargets(e)...)
-	}
-	p.label = append(p.label, e.Label)
-	return e.A
-}
-
 // lossFactors weights classes, or the terms of positive labels.
 func (rows) lossFactors(c *config.Config, scale float64, weight []float64) LossFactors {
 	if c.Loss() == config.BinaryCrossEntropy {

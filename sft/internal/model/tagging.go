@@ -15,6 +15,8 @@ import (
 // The sum is over the tokens with a tag and is divided by their number in the batch, or by 1 if
 // there are none. w are the [train.Settings.ClassWeights]. A token with [seq.NoLabel] is an input
 // without a loss. The embedding of a whole sequence is the mean of final_norm(x_t) over its tokens.
+// With chunks the head reads other rows, and the embedding is the mean of the chunks' contexts: see
+// [contexts].
 //
 // Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
 // Transformers for Language Understanding", NAACL 2019, section 5.3.
@@ -76,12 +78,6 @@ func TaggedTokens(e seq.Example) (n int) {
 }
 
 func (tagging) evaluation() PassMode { return InferMode }
-
-func (o tagging) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
-	input, labels := o.targets(c, e, d)
-	p.addTargets(labels)
-	return input
-}
 
 func (tagging) targets(_ *config.Config, e seq.Example, d Drawing) (input, labels []int32) {
 	if !d.Mode.loss() {

@@ -109,25 +109,44 @@ func recut(v *version, cutter *chunk.Cutter, tokens []int32, prefix, suffix int)
 }
 
 // ComputedTokens returns approximately the number of tokens that a chunked model computes for an
-// example: with a cache of exports, those of the chunks that an edit of a recent document changes, and
-// the exported rows. A model that predicts tokens computes all of them again.
-func (r *Runner) ComputedTokens(e *seq.Example) (tokens int) {
+// example. With a cache it does not count the chunks of the nearest recent document that an edit leaves,
+// if their exports are in the cache (for an explanation with their sources), but counts the exported
+// rows. A model that predicts tokens computes all of them again.
+func (r *Runner) ComputedTokens(e *seq.Example, explained bool) (tokens int) {
 	c := r.engine.Config
 	if r.cache == nil || hasContexts(c) {
 		return e.Length()
 	}
-	cuts := chunkConfig(c)
 	for _, x := range [][]int32{e.A, e.B} {
 		n := len(x)
 		if n >= recent.MinTokens {
-			prefix, suffix := r.cache.versions.Shared(x)
-			if cuts.Rule == chunk.Fixed {
-				suffix = 0 // an insertion moves all later cuts
-			}
-			rows := (n/cuts.Average + 1) * (c.Chunks.Exports + 1)
-			n = min(n, n-prefix-suffix+2*cuts.MaxLength()+rows)
+			r.cache.versions.Peek(x, func(v *version, prefix, suffix int) {
+				if c.Chunks.Rule == string(chunk.Fixed) && (n-len(v.Tokens))%c.Chunks.Average != 0 {
+					suffix = 0 // all later cuts move
+				}
+				rows := (n/c.Chunks.Average + 1) * (c.Chunks.Exports + 1)
+				n = min(n, n-r.cache.heldTokens(v, prefix, suffix, explained)+rows)
+			})
 		}
 		tokens += n
+	}
+	return tokens
+}
+
+// heldTokens returns the number of tokens in the chunks of a version whose exports are in the cache, if
+// the chunks are within its first prefix or last suffix tokens.
+func (c *exportCache) heldTokens(v *version, prefix, suffix int, source bool) (tokens int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	start := 0
+	for _, x := range v.Value {
+		end := start + x.length
+		if end <= prefix || start >= len(v.Tokens)-suffix {
+			if e, ok := c.entries[*x.key]; ok && !(source && e.Value.(*cachedExports).source == nil) {
+				tokens += x.length
+			}
+		}
+		start = end
 	}
 	return tokens
 }

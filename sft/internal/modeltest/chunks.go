@@ -69,9 +69,9 @@ func (r Reference) document(tokens []int32) (x [][]float64, hasWeight func(row i
 	}
 }
 
-// contextual returns the rows that the head of a model that predicts tokens reads. cutAs holds the
-// tokens before masking.
-func (r Reference) contextual(tokens, cutAs []int32) (rows [][]float64) {
+// contexts returns the pooled row of each chunk after the document encoder, the chunks' lengths, and the
+// rows of the tokens after the local layers.
+func (r Reference) contexts(tokens, cutAs []int32) (contexts [][]float64, lengths []int, local [][]float64) {
 	exported, local := r.exports(tokens, cutAs)
 	var x [][]float64
 	for _, e := range exported {
@@ -79,11 +79,32 @@ func (r Reference) contextual(tokens, cutAs []int32) (rows [][]float64) {
 	}
 	x, _ = r.encode(x, r.Chunks.Layers, r.NumLayers)
 	for i, e := range exported {
-		if !e.pooled {
-			continue
+		if e.pooled {
+			contexts, lengths = append(contexts, x[i]), append(lengths, len(e.tokens))
 		}
-		context := r.linear("head.context", x[i])
-		for range e.tokens {
+	}
+	return contexts, lengths, local
+}
+
+// MeanContext returns the embedding of a document by a model that predicts tokens.
+func (r Reference) MeanContext(tokens []int32) []float64 {
+	contexts, _, _ := r.contexts(tokens, tokens)
+	mean := make([]float64, r.HiddenSize)
+	for _, g := range contexts {
+		for c, v := range g {
+			mean[c] += v / float64(len(contexts))
+		}
+	}
+	return mean
+}
+
+// contextual returns the rows that the head of a model that predicts tokens reads. cutAs holds the
+// tokens before masking.
+func (r Reference) contextual(tokens, cutAs []int32) (rows [][]float64) {
+	contexts, lengths, local := r.contexts(tokens, cutAs)
+	for i, g := range contexts {
+		context := r.linear("head.context", g)
+		for range lengths[i] {
 			row := sum64(local[len(rows):][:1], [][]float64{context})[0]
 			if r.NormPosition == "pre" {
 				row = r.norm("head.norm", row)
