@@ -28,7 +28,7 @@ func readConfigFlags(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("--config %w", err)
 	}
-	values, err := parseConfigFlags(text)
+	values, err := parseObject(text, `expected one JSON object of flags, such as {"batch": 32}`)
 	if err != nil {
 		return fmt.Errorf("--config %s%w", path, err)
 	}
@@ -52,10 +52,9 @@ func readConfigFlags(c *cli.Context) error {
 	return nil
 }
 
-// parseConfigFlags decodes the object of a --config file. Its errors continue the name of the file, with
-// the line of malformed JSON.
-func parseConfigFlags(text []byte) (values map[string]json.RawMessage, err error) {
-	const expected = "expected one JSON object of flags, such as {\"batch\": 32}"
+// parseObject decodes the JSON object of a file. Its errors continue the name of the file, with the line
+// of malformed JSON and with expected, which describes the object.
+func parseObject(text []byte, expected string) (values map[string]json.RawMessage, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, errors.New(": " + expected + ", found an empty file")
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/train"
 )
@@ -92,27 +93,25 @@ func readWeights(path string, names []string, weights []float64) error {
 	if err != nil {
 		return err
 	}
-	var values map[string]*float64
-	err = json.Unmarshal(text, &values)
-	if err == nil && values == nil {
-		err = errors.New("found null")
-	}
+	expected := fmt.Sprintf("expected a JSON object of classes and their weights, such as {%q: 2.5}", names[0])
+	values, err := parseObject(text, expected)
 	if err != nil {
-		return fmt.Errorf("%s:%d: expected a JSON object of classes and their weights, such as {%q: 2.5}: %w", path,
-			lineOf(text, err), names[0], err)
+		return fmt.Errorf("%s%w", path, err)
 	}
 	for i := range weights {
 		weights[i] = 1
 	}
-	for name, w := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) { // in a fixed order, so that errors are reproducible
 		i := slices.Index(names, name)
 		if i < 0 {
 			return fmt.Errorf("%s: class %q: expected one of %s", path, name, shortList(names, 20))
 		}
-		if w == nil || !(*w >= 0) {
-			return fmt.Errorf("%s: class %q: expected a number of at least 0", path, name)
+		var weight *float64
+		if err := json.Unmarshal(values[name], &weight); err != nil || weight == nil || !(*weight >= 0) {
+			return fmt.Errorf("%s: class %q: expected a number of at least 0, found %s", path, name,
+				jsonlines.Kind(values[name]))
 		}
-		weights[i] = *w
+		weights[i] = *weight
 	}
 	return nil
 }
@@ -124,18 +123,4 @@ func describeWeights(names []string, weights []float64) string {
 		words[i] = fmt.Sprintf("%s %.4g", names[i], w)
 	}
 	return "class weights: " + shortList(words, 12)
-}
-
-// lineOf returns the line number at which a JSON text has the error err, or 1 if err has no offset.
-func lineOf(text []byte, err error) int {
-	offset := 0
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		offset = int(syntax.Offset)
-	case errors.As(err, &kind):
-		offset = int(kind.Offset)
-	}
-	return 1 + bytes.Count(text[:min(offset, len(text))], []byte("\n"))
 }

@@ -99,14 +99,16 @@ func TestClassWeights(t *testing.T) {
 func TestClassWeightsRefuses(t *testing.T) {
 	data := unequalData(t)
 	for text, want := range map[string]string{
-		`{"bad": 2,` + "\n" + `"good": "x"}`: ":2: expected a JSON object of classes",
-		`null`:                               "expected a JSON object of classes",
-		`[1, 2]`:                             ":1: expected a JSON object of classes",
-		`{"better": 2}`:                      `class "better": expected one of bad, good`,
-		`{"bad": -1}`:                        `class "bad": expected a number of at least 0`,
-		`{"bad": null}`:                      `class "bad": expected a number of at least 0`,
-		`{"bad": 0, "good": 0}`:              "a finite sum over all rows above 0, found 0",
-		`{"bad": 9e307, "good":9}`:           "a finite sum over all rows above 0, found +Inf",
+		"{\"bad\": 2,\n\"good\" 1}": "weights.json:2: expected a JSON object of classes and their weights, such as " +
+			`{"bad": 2.5}, found malformed JSON: invalid character '1' after object key`,
+		`{"bad": 2, "good": "x"}`:  `weights.json: class "good": expected a number of at least 0, found "x"`,
+		`null`:                     `weights, such as {"bad": 2.5}, found null`,
+		`[1, 2]`:                   `weights, such as {"bad": 2.5}, found a list`,
+		`{"better": 2}`:            `class "better": expected one of bad, good`,
+		`{"bad": -1}`:              `class "bad": expected a number of at least 0, found -1`,
+		`{"bad": null}`:            `class "bad": expected a number of at least 0`,
+		`{"bad": 0, "good": 0}`:    "a finite sum over all rows above 0, found 0",
+		`{"bad": 9e307, "good":9}`: "a finite sum over all rows above 0, found +Inf",
 	} {
 		file, out := writeText(t, filepath.Join(t.TempDir(), "weights.json"), text), filepath.Join(t.TempDir(), "run")
 		refuse(t, exitError, want, "", "train", "custom", "--members", "sft", "--data", data, "--out",
