@@ -97,9 +97,6 @@ func parseTokenizer(text string) ([]byte, error) {
 		return nil, fmt.Errorf("expected one of %s, words:N, ids:N, hf:FILE or "+
 			"from:DIR", strings.Join(namedTokenizers(), ", "))
 	}
-	if numbered := []string{"words", "ids", "dna"}; ok && !slices.Contains(numbered, name) {
-		return nil, fmt.Errorf("expected %s without a number: only words:N, ids:N and dna:K have one", name)
-	}
 	if ok {
 		n, err := strconv.Atoi(k)
 		if err != nil {
@@ -117,9 +114,12 @@ func parseTokenizer(text string) ([]byte, error) {
 	if learner == nil && err == nil {
 		_, err = tokenizers.New(out)
 	}
-	if err != nil && ok { // without the key of the JSON, which the user has not written
+	if err != nil && ok { // without the JSON, which the user has not written
 		_, text, found := strings.Cut(err.Error(), ": expected ")
-		if found {
+		switch {
+		case strings.Contains(err.Error(), "unknown field"):
+			err = fmt.Errorf("expected %s without a number", name)
+		case found:
 			err = fmt.Errorf("number after the colon: expected %s", text)
 		}
 	}
