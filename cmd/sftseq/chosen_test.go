@@ -58,7 +58,7 @@ func custom(t *testing.T, m *seq.Manifest, flags ...string) (config sft.Config, 
 	command.Action = func(c *cli.Context) error {
 		p := lra.Custom(m).Presets[0]
 		config, settings = p.Config, p.Settings
-		return applyTrainFlags(c, &settings, &config)
+		return applyTrainFlags(c, m.Task, &settings, &config)
 	}
 	must.Succeed(t, (&cli.App{Commands: []*cli.Command{command}}).Run(append([]string{"sftseq",
 		command.Name}, flags...)))

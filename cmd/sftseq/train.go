@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -238,15 +237,12 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	if c.IsSet("data") {
 		settings.Stages = nil // the stages are meant for the preset's own data
 	}
-	own := config.Task
-	config.Task = cmp.Or(own, task.Kind)
 	if err := initConfig(c, task.Kind, &config, &settings); err != nil {
 		return settings, config, err
 	}
-	if err := applyTrainFlags(c, &settings, &config); err != nil {
+	if err := applyTrainFlags(c, task.Kind, &settings, &config); err != nil {
 		return settings, config, err
 	}
-	config.Task = own // so that checkTask, not the configuration, reports data of another task
 	settings.Select = storedSelection(settings.Select, task.Kind)
 	if published(task) {
 		spec, err := task.Spec()

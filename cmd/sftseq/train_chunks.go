@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,9 +51,9 @@ func chunkFlags(task *lra.Task) []cli.Flag {
 // chunkFlagNames lists the flags of chunkFlags in the order in which they are applied.
 var chunkFlagNames = []string{"chunks", "chunk-exports", "local-layers"}
 
-// applyChunkFlags applies the flags of chunks to the configuration. Their defaults depend on the
-// number of layers.
-func applyChunkFlags(c *cli.Context, m *sft.Config) error {
+// applyChunkFlags applies the flags of chunks to the configuration of a task of this kind. Their defaults
+// depend on the number of layers.
+func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
 	for _, name := range chunkFlagNames {
 		if !c.IsSet(name) {
 			continue
@@ -62,7 +63,7 @@ func applyChunkFlags(c *cli.Context, m *sft.Config) error {
 		}
 		if name == "chunks" && m.Chunks != nil {
 			if !c.IsSet("layers") && !c.IsSet("init-from") {
-				if !m.Pools() { // the head reads rows after the local layers
+				if of := (sft.Config{Task: cmp.Or(m.Task, kind)}); !of.Pools() { // the head reads rows after the local layers
 					m.NumLayers++
 				}
 				m.NumLayers = max(m.NumLayers, 2)

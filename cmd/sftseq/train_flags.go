@@ -210,8 +210,8 @@ func settingsFlagNames(c *cli.Context) (names []string) {
 	return names
 }
 
-// applyTrainFlags applies the flags that are set to the settings and the configuration.
-func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
+// applyTrainFlags applies the flags that are set to the settings and the configuration of a task of this kind.
+func applyTrainFlags(c *cli.Context, kind string, s *train.Settings, m *sft.Config) error {
 	for _, name := range settingsFlagNames(c) {
 		if c.IsSet(name) {
 			if err := applyTrainFlag(c, name, s, m); err != nil {
@@ -234,7 +234,7 @@ func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
 	if c.IsSet("hidden") && !c.IsSet("sinusoid-dim") {
 		m.SinusoidDim = m.HiddenSize
 	}
-	return applyChunkFlags(c, m)
+	return applyChunkFlags(c, kind, m)
 }
 
 // applyTrainFlag applies one flag to the settings or the configuration.
