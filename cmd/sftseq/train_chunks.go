@@ -63,7 +63,8 @@ func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
 		}
 		if name == "chunks" && m.Chunks != nil {
 			if !c.IsSet("layers") && !c.IsSet("init-from") {
-				if of := (sft.Config{Task: cmp.Or(m.Task, kind)}); !of.Pools() { // the head reads rows after the local layers
+				// A head of tokens reads rows after the local layers.
+				if of := (sft.Config{Task: cmp.Or(m.Task, kind)}); !of.Pools() {
 					m.NumLayers++
 				}
 				m.NumLayers = max(m.NumLayers, 2)
