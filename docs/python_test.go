@@ -197,6 +197,7 @@ for folder in sys.argv[2:]:
 	}{
 		{"score", "lily", "lily"}, {"relative", "none", "none"}, {"task", "fill-mask", "fill-mask"},
 		{"residual_scale", true, "True"}, {"what_comes_next", true, "True"},
+		{"chunks", map[string]any{"average": 1024}, "{'average': 1024}"},
 	} {
 		var config map[string]any
 		must.Succeed(t, json.Unmarshal(text, &config))
