@@ -47,8 +47,8 @@ func TestChunkLogits(t *testing.T) {
 	})
 }
 
-// TestChunkExplanations compares the weights of tokens with the float64 reference, checks that each
-// chunk's weights agree with them, and that an explanation changes no bit of the output.
+// TestChunkExplanations compares the weights of tokens with the float64 reference. It checks that
+// each chunk's weights equal them, and that an explanation changes no bit of the output.
 func TestChunkExplanations(t *testing.T) {
 	configs := configtest.ChunkConfigs()
 	names := slices.Sorted(maps.Keys(configs))
@@ -86,7 +86,7 @@ func TestChunkExplanations(t *testing.T) {
 }
 
 // checkChunks checks that the chunks of an explanation cover the sequence, and that the weights of
-// their tokens are those of the pooling.
+// their tokens equal the pooling weights.
 func checkChunks(t *testing.T, e sft.Explanation, exports int) {
 	t.Helper()
 	end := int32(0)
@@ -177,14 +177,14 @@ func TestChunkRefusals(t *testing.T) {
 var edits = flag.Int("edits", 100, "how many `edits` TestChunkEdits makes on the CPU; "+
 	"Vulkan gets 3% of them, at least 10")
 
-// TestChunkEdits edits documents at random and checks that its logits have the bits of a computation
-// without the exports of earlier versions, also if the cache holds only part of them.
+// TestChunkEdits edits documents at random. The logits must have the same bits as without a cache,
+// even if the cache holds only some exports of the earlier version.
 func TestChunkEdits(t *testing.T) { configtest.OnEveryKind(t, testChunkEdits) }
 
 func testChunkEdits(t *testing.T, devices ...tensor.Device) {
-	edits, perDocument, longest := *edits, 50, 40_000
-	if len(devices) == 1 { // Vulkan takes long
-		edits, perDocument, longest = max(10, edits*3/100), 10, 16_384
+	edits, perDocument, maxLength := *edits, 50, 40_000
+	if len(devices) == 1 { // passes on Vulkan take long
+		edits, perDocument, maxLength = max(10, edits*3/100), 10, 16_384
 	}
 	c := configtest.ChunkConfigs()["content"]
 	c.Chunks.Average = 64
@@ -204,10 +204,10 @@ func testChunkEdits(t *testing.T, devices ...tensor.Device) {
 		return out
 	}
 	var document []int32
-	chunks := 0.0 // all documents before edits
+	chunks := 0.0 // expected number of chunks of all documents before their edits
 	for edit := range edits {
 		if edit%perDocument == 0 {
-			document = tokens(1 + random.IntN(longest))
+			document = tokens(1 + random.IntN(maxLength))
 			chunks += float64(len(document)) / 64
 			must.Get(scorers[all].Classify(t.Context(), document))(t)
 		}
@@ -253,7 +253,7 @@ func TestFusedEdits(t *testing.T) {
 	var document []int32
 	for edit := range max(20, *edits/10) {
 		if edit%10 == 0 {
-			document = tokens(recent.MinTokens+random.IntN(20_000), 4) // other tokens come and go with edits
+			document = tokens(recent.MinTokens+random.IntN(20_000), 4) // the token ids 4 and above come only from edits
 		}
 		from := random.IntN(len(document))
 		if at := slices.IndexFunc(document, func(t int32) bool { return t > 3 }); edit%2 == 1 && at >= 0 {
@@ -269,8 +269,8 @@ func TestFusedEdits(t *testing.T) {
 	}
 }
 
-// TestChunkCacheShared checks that documents share the exports of equal chunks, and that both
-// sequences of a pair do.
+// TestChunkCacheShared checks that equal chunks share exports between documents and between the
+// sequences of a pair.
 func TestChunkCacheShared(t *testing.T) {
 	c := configtest.ChunkConfigs()["pairs"]
 	m := modeltest.RandomModel(c, 3)
@@ -327,8 +327,8 @@ func (x cancellingRun) Run(ctx context.Context, mem tensor.Binding, from, to int
 	return x.Executable.Run(ctx, mem, from, to)
 }
 
-// TestChunkCancelled checks that a call computes only the chunks that a cancelled call has not
-// completed.
+// TestChunkCancelled checks that a call computes only the chunks that an earlier, cancelled call
+// has not completed.
 func TestChunkCancelled(t *testing.T) {
 	c := configtest.ChunkConfigs()["content"]
 	m := modeltest.RandomModel(c, 3)
@@ -353,7 +353,7 @@ func TestChunkCancelled(t *testing.T) {
 	}
 }
 
-// TestChunkedStart checks that a model starts only from a model with the same chunks.
+// TestChunkedStart checks that a model can be initialised only from a model with the same chunks.
 func TestChunkedStart(t *testing.T) {
 	c := configtest.ChunkConfigs()["content"]
 	flat, other := *c, *c
@@ -389,8 +389,9 @@ func TestChunkAdmission(t *testing.T) {
 	modeltest.Score(t, s, []seq.Example{{A: examples[0].A[:1000]}})
 }
 
-// TestComputedTokens checks the number of tokens that a scorer expects to compute for an edited document: near the
-// edit for chunks by content, behind it for chunks of a fixed length, and all without the exports and for tags.
+// TestComputedTokens checks the number of tokens that a scorer expects to compute for an edited
+// document: the tokens near the edit for content-defined chunks, all tokens after an insertion for
+// chunks of a fixed length, and all tokens of the document without cached exports or for tags.
 func TestComputedTokens(t *testing.T) {
 	byContent, fixed := configtest.ChunkConfigs()["content"], configtest.ChunkConfigs()["content"]
 	pairs, tags := configtest.ChunkConfigs()["pairs"], configtest.TokenChunkConfigs()["tags"]
@@ -442,8 +443,8 @@ func TestComputedTokens(t *testing.T) {
 	}
 }
 
-// TestFusedComputedTokens checks that the model of a fusion with the most tokens counts, in both orders, and the linear
-// model alone.
+// TestFusedComputedTokens checks that the number of a fusion is the largest number of its models, in
+// both orders of the models. It also checks the numbers of the linear model.
 func TestFusedComputedTokens(t *testing.T) {
 	models, fusion := fusionOf(t, 1<<20)
 	const n = 100_000

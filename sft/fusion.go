@@ -230,7 +230,7 @@ func (f *Fusion) Sum(logits [][]float32) []float32 {
 }
 
 // memberWindow returns the window through which a member of a fusion reads sequences. The window
-// truncates long sequences, also if the member's configuration refuses them.
+// truncates long sequences, even if the member's configuration refuses them.
 func memberWindow(c *Config) seq.Window {
 	truncating := *c
 	truncating.Truncate()

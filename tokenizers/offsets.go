@@ -74,7 +74,7 @@ func (c *Characters) Before(at int) int {
 }
 
 // Byte returns the byte position at which a character begins. It returns false for a character
-// behind the end of the text.
+// after the end of the text.
 func (c *Characters) Byte(character int) (int, bool) {
 	for c.n < character && c.position < len(c.text) {
 		_, size := utf8.DecodeRuneInString(c.text[c.position:])

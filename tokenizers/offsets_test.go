@@ -54,6 +54,6 @@ func TestCharacters(t *testing.T) {
 		}
 	}
 	if _, ok := bytes.Byte(6); ok {
-		t.Error("Byte returned true for a character behind the end")
+		t.Error("Byte returned true for a character after the end")
 	}
 }

@@ -5,10 +5,10 @@ package vk
 import "github.com/sftseq/sftseq/internal/tensor"
 
 // The attention kernels hold rows and sums of a head's channels in registers. AMD's compiler gives
-// an invocation 128 registers on RDNA 3, and up to 256 elsewhere at the cost of concurrency; it
+// an invocation 128 registers on RDNA 3, and up to 256 elsewhere at the cost of occupancy; it
 // spills further registers to memory. On these devices the kernels therefore reread rows, process
-// the channels of their sums in several passes, keep their own rows in shared memory, and use
-// smaller tiles. The results have the same bits, which TestConformance checks. TestRADV counts the
+// the channels of their sums in several passes, stage the rows that a workgroup computes in shared
+// memory, and use smaller tiles. The results have the same bits, which TestConformance checks. TestRADV counts the
 // registers.
 
 // vendorAMD is the vendor id of devices whose kernels save registers.
@@ -21,7 +21,7 @@ const tileVectors, smallTileVectors = 1024, 512
 // saving configures how a kernel saves registers.
 type saving struct {
 	block   int    // channels per pass
-	maxHeld [2]int // maximum channels per head with all own operands in registers, and with all except the first
+	maxHeld [2]int // maximum channels per head without a staged operand, and with one
 	shared  int    // bytes of shared memory in addition to tiles and staged rows
 }
 
@@ -38,10 +38,10 @@ func forwardSaving(long bool) saving {
 	return s
 }
 
-// queriesSaving configures the backward pass by queries, in one pass.
+// queriesSaving configures the backward kernel for queries.
 var queriesSaving = saving{block: maxSavingChannels, maxHeld: [2]int{24, 32}, shared: queriesShared}
 
-// keysSaving configures the backward pass by keys. The standardised score needs more registers than
+// keysSaving configures the backward kernel for keys. The standardised score needs more registers than
 // the other scores.
 func keysSaving(score tensor.Score) saving {
 	s := saving{block: 32, maxHeld: [2]int{16, 24}, shared: 4 * (2*64 + attentionRows*keySlices)}

@@ -9,13 +9,14 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// shape returns a shape in the form in which a driver lists it.
-func shape(m, n, k int, half, sum string) CooperativeShape {
-	return CooperativeShape{M: m, N: n, K: k, A: half, B: half, C: sum, Result: sum}
+// shape returns the shape m×n×k with the component types of the operands A and B and of the
+// accumulators C and Result.
+func shape(m, n, k int, operands, accumulators string) CooperativeShape {
+	return CooperativeShape{M: m, N: n, K: k, A: operands, B: operands, C: accumulators, Result: accumulators}
 }
 
-// TestChooseMixed checks which shapes chooseMixed selects from lists of several drivers, and its
-// errors.
+// TestChooseMixed checks the shapes that chooseMixed selects from the lists of several drivers, and
+// its errors.
 func TestChooseMixed(t *testing.T) {
 	all := cooperativeFeatures{matrices: true, memoryModel: true, float16: true, bfloat16: true}
 	without := func(change func(f *cooperativeFeatures)) cooperativeFeatures {
@@ -60,7 +61,7 @@ func TestChooseMixed(t *testing.T) {
 		{"bfloat16 alone", rdna3[4:], all, "mixed bfloat16 16×16×16"},
 		{"lavapipe", []CooperativeShape{shape(8, 8, 8, "float16", "float16"), shape(8, 8, 8, "float16", "float32"),
 			shape(8, 8, 8, "int8", "int32")}, all, "mixed float16 8×8×8"},
-		{"sums of 16 bits", rdna3[1:2], all, none},
+		{"float16 accumulators", rdna3[1:2], all, none},
 		{"operands of two types", []CooperativeShape{mixedTypes}, all, none},
 		{"larger than tiles", []CooperativeShape{shape(32, 32, 16, "float16", "float32")}, all, none},
 		{"k beyond a step", []CooperativeShape{shape(16, 16, 64, "float16", "float32")}, all, none},

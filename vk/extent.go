@@ -7,11 +7,12 @@ import "github.com/sftseq/sftseq/internal/tensor"
 // extent is a block of a launch's rows that the device can bind. Elementwise kernels and row
 // kernels process an extent in one dispatch; see extent.glsl.
 type extent struct {
-	whole           *tensor.Tensor // tensor whose axis counts the rows
-	first, n, width int
+	whole    *tensor.Tensor // tensor whose axis counts the rows
+	first, n int            // first row and number of rows of the block
+	width    int            // words per row of the launch's widest operand
 }
 
-// eachExtent calls f for each block of rows of t. The width is the number of words per row of the
+// eachExtent calls f for each extent of the rows of t. width is the number of words per row of the
 // launch's widest operand.
 func eachExtent(t *tensor.Tensor, width int, f func(e extent)) {
 	eachBlock(t.Shape[0], blockRows(width, 0), func(first, n int) { f(extent{t, first, n, width}) })
@@ -32,8 +33,8 @@ func (e extent) elements(shader string, operands ...operand) dispatch {
 	return dispatch{shader: shader, push: e.push(), groups: blocks(e.n*e.width, elements), operands: operands}
 }
 
-// rows returns a dispatch of a shader that includes rows.glsl and sums over each row. With four
-// elements per invocation, few invocations share a row, and each still has enough work.
+// rows returns a dispatch of a shader that includes rows.glsl and sums over each row. An
+// invocation sums about four elements, so that few invocations share a row and each has enough work.
 func (e extent) rows(shader string, operands ...operand) dispatch {
 	lanes := 8
 	for lanes < 256 && 4*lanes < e.width {

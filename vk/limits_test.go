@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// setMinimalLimits gives the device minimal limits. Kernels process blocks of as few rows as possible, and a
-// line of the grid has 7 workgroups. Operands have the coarsest alignment, and sums of tables have
-// no shared memory.
+// setMinimalLimits sets minimal limits of the device until the end of the test: kernels process
+// blocks of as few rows as possible, a line of the grid has 7 workgroups, operands have the largest
+// alignment that Vulkan allows, and table gradients have no window in shared memory.
 func setMinimalLimits(t *testing.T, d *gpu) {
 	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, maxDispatchOperations
 	t.Cleanup(func() { d.limits, blockWords, hiddenWords, maxDispatchOperations = limits, words, hidden, operations })
@@ -89,7 +89,7 @@ func TestManyShortInputs(t *testing.T) {
 }
 
 // TestTrainingIsPlanned checks that training which exceeds a device's limits fails before the first
-// step, and that the length in the error fits.
+// step, and that training succeeds with the length that the error states.
 func TestTrainingIsPlanned(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := tinyModel(t)
@@ -123,7 +123,7 @@ func TestTrainingIsPlanned(t *testing.T) {
 	}
 }
 
-// TestCheckRequirements checks that judge names the feature that a device lacks.
+// TestCheckRequirements checks that checkRequirements names the feature that a device lacks.
 func TestCheckRequirements(t *testing.T) {
 	const operations, compute = 0xff, 0x20
 	sufficient := physical{api: 1<<22 | 2<<12, limits: limits{maxInvocations: 256, sharedBytes: 32 << 10, buffers: 19}}

@@ -31,8 +31,8 @@ func (a *scalarAttention) output() []float64 {
 	return out
 }
 
-// squaredGradient returns Σ (∂out/∂w)² over all outputs and all weights in w, from difference
-// quotients.
+// squaredGradient returns Σ (∂out/∂w)² over all outputs and all weights in w, computed with
+// central differences.
 func (a *scalarAttention) squaredGradient(w []float64) (sum float64) {
 	const step = 1e-6
 	for i, v := range w {
@@ -49,7 +49,7 @@ func (a *scalarAttention) squaredGradient(w []float64) (sum float64) {
 	return sum
 }
 
-// TestGradientNorms checks the formulas for the gradients against difference quotients.
+// TestGradientNorms checks the formulas for the gradients against finite differences.
 func TestGradientNorms(t *testing.T) {
 	for draw := range uint32(5) {
 		a := newScalarAttention(draws{seed: 3, example: draw}, 9, 4, 0.7)
@@ -58,10 +58,10 @@ func TestGradientNorms(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := a.squaredGradient(a.wv); math.Abs(value-want) > 1e-6*want {
-			t.Errorf("draw %d: W_V: %v, difference quotients %v", draw, value, want)
+			t.Errorf("draw %d: W_V: %v, finite differences %v", draw, value, want)
 		}
 		if want := a.squaredGradient(a.wq); math.Abs(query-want) > 1e-6*want {
-			t.Errorf("draw %d: W_Q: %v, difference quotients %v", draw, query, want)
+			t.Errorf("draw %d: W_Q: %v, finite differences %v", draw, query, want)
 		}
 	}
 }
@@ -99,8 +99,8 @@ func TestGradientSlopes(t *testing.T) {
 	}
 }
 
-// TestSpreadOf checks that the mean of any number of equal whole numbers is exact.
-func TestSpreadOf(t *testing.T) {
+// TestNewSpread checks the mean, minimum and maximum, and that the mean of equal integers is exact.
+func TestNewSpread(t *testing.T) {
 	for n := 1; n <= 60; n++ {
 		values := make([]float64, n)
 		for i := range values {

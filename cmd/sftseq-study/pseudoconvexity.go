@@ -65,7 +65,7 @@ type pseudoconvexity struct {
 	seed   uint64
 	tokens int
 	width  int
-	tests  int // pairs W₁, W₂ with ⟨∇f(W₁), W₂ − W₁⟩ > 0 in each case and count
+	tests  int // number of pairs that satisfy the premise, for each case and each of the two counts
 	cases  []pseudoconvexityCase
 
 	threads int // does not affect the results
@@ -151,8 +151,8 @@ func (p *pseudoconvexity) run(ctx context.Context, progress func(n int)) ([]pseu
 	return out, nil
 }
 
-// pseudoconvexityTolerance is the smallest relative decrease of f that counts as a violation.
-// Rounding errors are smaller.
+// pseudoconvexityTolerance exceeds rounding errors: a larger derivative counts as positive, and a
+// larger decrease of f, relative to 1 + |f|, counts as a violation.
 const pseudoconvexityTolerance = 1e-9
 
 // test draws layers and weights until ⟨∇f(W₁), W₂ − W₁⟩ > 0, and reports whether f(W₂) < f(W₁). If

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestSmallLayer checks that the derivative along a direction equals the difference quotient in
-// every case.
+// TestSmallLayer checks the directional derivative against finite differences in every case.
 func TestSmallLayer(t *testing.T) {
 	cases := append(slices.Clone(pseudoconvexityCases), pseudoconvexityCase{blockLeak, dotScore, 2, true},
 		pseudoconvexityCase{blockMul, maxoutScore, 2, true})
@@ -31,7 +30,7 @@ func TestSmallLayer(t *testing.T) {
 			}
 			const step = 1e-6
 			if got, want := l.forward().d, (valueAt(step)-valueAt(-step))/(2*step); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
-				t.Errorf("%v, draw %d: derivative %v, difference quotient %v", k, example, got, want)
+				t.Errorf("%v, draw %d: derivative %v, finite difference %v", k, example, got, want)
 			}
 		}
 	}
@@ -71,7 +70,7 @@ func TestFractionInOrthant(t *testing.T) {
 }
 
 // TestPseudoconvexity checks that the theorem holds for the scores of one head before GELU inside
-// one orthant, and that other cases violate it. With a second head or GELU, violations are rare.
+// one orthant, and that the other cases violate it. With a second head or GELU, violations are rare.
 func TestPseudoconvexity(t *testing.T) {
 	for _, k := range pseudoconvexityCases {
 		tests := 800

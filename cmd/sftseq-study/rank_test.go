@@ -37,8 +37,8 @@ func TestSpectrum(t *testing.T) {
 	}
 }
 
-// TestSpectrumOfAlikeRows checks that a matrix whose rows are equal up to rounding has rank 1.
-func TestSpectrumOfAlikeRows(t *testing.T) {
+// TestSpectrumOfEqualRows checks that a matrix whose rows are equal up to rounding has rank 1.
+func TestSpectrumOfEqualRows(t *testing.T) {
 	for example := range uint32(40) {
 		d := draws{seed: 1, example: example}
 		x := identicalTokens(d, 40, 30)
@@ -60,8 +60,8 @@ func TestSpectrumOfAlikeRows(t *testing.T) {
 	}
 }
 
-// TestRank checks that only leaky ReLU distinguishes identical tokens, and that these tokens remain
-// nearly equal.
+// TestRank checks that only leaky ReLU raises the rank of identical tokens above 1, and that their
+// effective rank stays near 1.
 func TestRank(t *testing.T) {
 	r := &rankMeasurement{seed: 1, tokens: 96, width: 96, layers: 6, draws: 2, threads: 2,
 		probabilities: []string{leakyReLU, relu, softmax}}

@@ -75,8 +75,8 @@ func separateFlags(flags []cli.Flag, commands []*cli.Command,
 	return flagArgs, arguments, nil
 }
 
-// modelArgument passes the first argument as --model, if the command has that flag and it is not set.
-// With --verify, which needs no model, all arguments remain files.
+// modelArgument passes the first argument as --model, if the command has this flag and flagArgs does
+// not set it. With --verify, which needs no model, all arguments remain files.
 func modelArgument(flags []cli.Flag, flagArgs, arguments []string) (_, _ []string) {
 	if _, ok := findFlag(flags, "model").(*cli.StringFlag); !ok || len(arguments) == 0 ||
 		strings.HasPrefix(arguments[0], "-") {
@@ -91,7 +91,7 @@ func modelArgument(flags []cli.Flag, flagArgs, arguments []string) (_, _ []strin
 	return append(flagArgs, "--model", arguments[0]), arguments[1:]
 }
 
-// findFlag returns the flag with a name, or nil.
+// findFlag returns the flag with the given name or alias, or nil.
 func findFlag(flags []cli.Flag, name string) cli.Flag {
 	for _, f := range flags {
 		if slices.Contains(f.Names(), name) {

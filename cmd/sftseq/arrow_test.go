@@ -92,8 +92,8 @@ func TestArrowStreamWithIDs(t *testing.T) {
 	refuse(t, 1, "standard input: row 1: column tokens: token 17 at index 2", stream.String(), "predict", "--model",
 		goldenPath("pre"), "--input", "-", "--output", out)
 	noFile(t, out)
-	wide := strings.Replace(stream.String(), "\x11\x00", "\x10\x00", 1)
-	succeed(t, wide, "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)
+	valid := strings.Replace(stream.String(), "\x11\x00", "\x10\x00", 1)
+	succeed(t, valid, "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)
 	rows := arrowRows(t, out)
 	if len(rows) != 2 || string(rows[0].ID) != `"x"` || string(rows[1].ID) != `"y"` || rows[1].Length != 3 {
 		t.Errorf("unexpected rows: %+v", rows)

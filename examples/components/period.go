@@ -94,7 +94,7 @@ func repeatingLag(profile []float64) (lag int, strength float64) {
 	return 0, 0
 }
 
-// smooth replaces each number by the mean of 2·reach+1 neighbours, fewer at the ends.
+// smooth replaces each number with the mean of 2·reach+1 neighbours, fewer at the ends.
 func smooth(x []float64, reach int) {
 	sums := make([]float64, len(x)+1)
 	for i, v := range x {

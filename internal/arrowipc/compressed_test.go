@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCompressed checks that bodies of both codecs are read, and that a buffer is refused if it
-// states more than its compressed bytes can hold.
+// TestCompressed checks that bodies of both codecs are read, and that a buffer is refused if its
+// stated size exceeds the maximum size of its compressed bytes.
 func TestCompressed(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, nil)
 	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
@@ -28,7 +28,6 @@ func TestCompressed(t *testing.T) {
 		if got, err := readAll(data); err != nil || len(got) != 1 || !array.RecordEqual(got[0], record) {
 			t.Errorf("%s: %v", name, err)
 		}
-		// A buffer that states more than its compressed bytes can hold.
 		at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, 4*5001))
 		if at < 0 {
 			t.Fatal("the stated size is not in the file")
@@ -40,12 +39,13 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestZSTDWindow checks that a frame which needs too much memory is refused.
+// TestZSTDWindow checks that a frame is refused if its window is too large, its size contradicts the
+// stated size, or its header is truncated or invalid.
 func TestZSTDWindow(t *testing.T) {
 	for text, want := range map[string]string{
 		"\x28\xb5\x2f\xfd\x00\xc8":                          "window 34359738368)", // 2^35
 		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10":              "frame (size 268435456",
-		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "contradicts the frame (size 5,", // the block states 100
+		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "contradicts the frame (size 5,", // a block of 100 bytes
 		"\x28\xb5\x2f":       "",
 		"not a frame at all": "",
 	} {
@@ -54,8 +54,8 @@ func TestZSTDWindow(t *testing.T) {
 	}
 }
 
-// TestZSTDBlocks checks that the computed maximum is never below the size of the frames. A frame
-// that states more must be refused before memory is allocated for it.
+// TestZSTDBlocks checks that maxZSTDSize is at least the size of the frames. A frame that states a
+// larger size must be refused before memory is allocated for it.
 func TestZSTDBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300<<10)
@@ -77,8 +77,8 @@ func TestZSTDBlocks(t *testing.T) {
 				return n
 			}
 			one := maxOf(frame)
-			if least := int64(len(text)); one < least || one > least+128<<10 {
-				t.Errorf("%s: got a maximum of %[3]d bytes for a frame of %[2]d bytes", name, least, one)
+			if size := int64(len(text)); one < size || one > size+128<<10 {
+				t.Errorf("%s: got a maximum of %[3]d bytes for a frame of %[2]d bytes", name, size, one)
 			}
 			if several := maxOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one ||
 				several > 3*one {
@@ -91,12 +91,12 @@ func TestZSTDBlocks(t *testing.T) {
 			}
 		}
 	}
-	// A single segment of 512 MiB with one block of five uncompressed bytes.
+	// A single-segment frame that states 512 MiB, with a raw block of five bytes.
 	const size = 512 << 20
 	const frame = "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"
 	buffer := append(binary.LittleEndian.AppendUint64(nil, size), frame...)
 	must.Fail(t, "the stated size of 536870912 bytes exceeds the 5 bytes of the compressed blocks")(decompressedSize(buffer, codecZSTD))
-	// The same frame after frames without content.
+	// The same frame after a skippable frame or an empty frame.
 	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
 		must.Fail(t, "frame (size 536870912", "behind", front)(decompressedSize(buffer, codecZSTD))

@@ -44,9 +44,8 @@ func linearKernels() []Kernel {
 	return out
 }
 
-// ProductRate returns the operations per second of a device in a product of two large matrices,
-// with a multiply-add counted as two operations. In mixed precision it measures the cooperative
-// matrices.
+// ProductRate measures the FLOP/s of a device in a product of 2048×2048 matrices. A multiply-add
+// counts as two operations. A device of mixed precision multiplies with cooperative matrices.
 func ProductRate(ctx context.Context, device tensor.Device) (flops float64, err error) {
 	const n = 2048
 	r, err := product{n, n, n}.linear().Measure(ctx, device, nil)

@@ -13,11 +13,11 @@ import (
 // families are the font families that widthOf measures, with fallbacks.
 const families = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 
-// svgWriter collects SVG.
+// svgWriter is a buffer for SVG elements.
 type svgWriter struct{ bytes.Buffer }
 
-// Inline returns the scene as SVG within a page, whose style sheet may define colours for the
-// classes of inks.
+// Inline returns the scene as an SVG element for an HTML page. The style sheet of the page may define
+// colours for the classes of inks.
 func (s *Scene) Inline() template.HTML {
 	w := &svgWriter{}
 	s.write(w, "")
@@ -62,7 +62,7 @@ func number(v float64) string {
 
 func hex(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// path returns lines as SVG path data, with end after each line.
+// path returns lines as SVG path data. end follows each line, for example "Z" to close it.
 func path(lines [][]Point, end string) string {
 	var out bytes.Buffer
 	for _, points := range lines {

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// rowLabels returns the labels of each row of train, as in "x y".
+// rowLabels returns the labels of each row of the train split, joined by spaces.
 func rowLabels(t *testing.T, d *seq.Dataset) (rows []string) {
 	t.Helper()
 	f := must.Get(d.Open("train"))(t)
@@ -69,8 +69,8 @@ func writeLists(t *testing.T) (asArrow, asParquet string) {
 	return asArrow, asParquet
 }
 
-// TestMultiLabel checks that lists, a column with a separator, and columns of 0 and 1 give the same
-// data set. A row may have no label, but not an unknown label.
+// TestMultiLabel checks that lists, labels with a separator, and a column of 0 and 1 for each label
+// give the same data set. A row may have no label, but not an unknown label.
 func TestMultiLabel(t *testing.T) {
 	asArrow, asParquet := writeLists(t)
 	for name, set := range map[string]struct {
@@ -94,7 +94,7 @@ func TestMultiLabel(t *testing.T) {
 		if set.change != nil {
 			set.change(&o)
 		}
-		o.head = 1 // begin the files before all labels are known
+		o.head = 1 // write the first rows before all labels are known
 		d, skipped := mustConvert(t, o)
 		if got := rowLabels(t, d); d.Manifest.Task != seq.MultiLabel || !slices.Equal(got, []string{"x y", "", "z"}) {
 			t.Errorf("%s: got task %s and labels %q", name, d.Manifest.Task, got)
@@ -120,8 +120,8 @@ func TestMultiLabel(t *testing.T) {
 	}
 }
 
-// TestInvalidLabelLists checks that a row is left out if its list of labels has an empty text,
-// or 0 or 1 per label.
+// TestInvalidLabelLists checks that a row is left out if its list of labels contains an empty label
+// or is a multi-hot vector.
 func TestInvalidLabelLists(t *testing.T) {
 	for list, want := range map[string]string{
 		`["x",""]`:           `an empty label in a list`,

@@ -126,7 +126,7 @@ func (k *Known) features(x *Row) (err error) {
 	return nil
 }
 
-// indicate replaces categories by a total of width indicators. Without categories it returns the
+// indicate replaces categories with a total of width indicators. Without categories it returns the
 // numbers unchanged.
 func indicate(numbers []float32, categories []Category, width int) ([]float32, error) {
 	expected := len(categories)

@@ -47,7 +47,7 @@ func samples(t testing.TB) (all []sample) {
 	return all
 }
 
-// TestSameIDs checks that the ids equal the library's, also if several goroutines encode
+// TestSameIDs checks that the ids equal the library's, even if several goroutines encode
 // concurrently.
 func TestSameIDs(t *testing.T) {
 	all := samples(t)

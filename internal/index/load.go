@@ -240,7 +240,7 @@ func (x *Index) reembed() error {
 	return x.rewrite()
 }
 
-// rewrite replaces the file by a new file with the current items only.
+// rewrite replaces the file with a new file that has only the current items.
 func (x *Index) rewrite() error {
 	var size int64
 	err := atomicfile.Write(x.path, func(w io.Writer) error {

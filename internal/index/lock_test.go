@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestLockFile checks that the lock file exists only while the index is open, also if the file is not an
+// TestLockFile checks that the lock file exists only while the index is open, even if the file is not an
 // index, and that removing it never lets two programs open the index concurrently.
 func TestLockFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")

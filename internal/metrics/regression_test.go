@@ -2,8 +2,8 @@ package metrics
 
 import "testing"
 
-// TestRegressionMean checks that MAE is the mean over the numbers, and that R2 is the mean over the
-// numbers with a defined R².
+// TestRegressionMean checks that MAE averages over all predicted numbers, and that R2 averages over
+// the numbers whose R² is defined.
 func TestRegressionMean(t *testing.T) {
 	r := NewRegression(2)
 	r.Add([]float32{1, 5}, []float32{2, 5})

@@ -8,8 +8,8 @@ import (
 // Cells is the number of cells of a [Sketch].
 const Cells = 1 << 24
 
-// cell returns the low 24 bits of the hash h. A slot is at most the high 24 bits, so the two do not
-// overlap.
+// cell returns the low 24 bits of the hash h. The slot of an n-gram is at most the
+// high 24 bits of its hash, so slot and cell share no bits.
 func cell(h uint64) uint32 { return uint32(h) & (Cells - 1) }
 
 // Sketch counts, for each cell, the rows that contain an n-gram with this cell. A count is at most
@@ -19,7 +19,7 @@ type Sketch struct{ rows []uint8 }
 // NewSketch returns a sketch without rows.
 func NewSketch() *Sketch { return &Sketch{make([]uint8, Cells)} }
 
-// Add adds a row of the sequences a and b. It increments the cell of each n-gram of the row once.
+// Add adds a row with the sequences a and b. It increments each cell of the row's n-grams once.
 func (s *Sketch) Add(x *Extractor, a, b []int32) {
 	hashes := x.Hashes(a, b)
 	x.seen.clear(len(hashes))
@@ -54,7 +54,7 @@ func (s *Sketch) nonzero() iter.Seq2[int, uint8] {
 	}
 }
 
-// Kept returns the cells with at least minRows rows; minRows is 1 or more.
+// Kept returns the cells with at least minRows rows. minRows is at least 1.
 func (s *Sketch) Kept(minRows int) Bitmap {
 	out := NewBitmap(Cells)
 	for i, n := range s.nonzero() {

@@ -20,7 +20,7 @@ func writtenFile(t testing.TB, tensors []Tensor, metadata map[string]string) []b
 	return must.Get(os.ReadFile(path))(t)
 }
 
-// someTensors returns tensors with n numbers each.
+// someTensors returns two tensors with n numbers each.
 func someTensors(n int) []Tensor {
 	out := []Tensor{{Name: "embed.weight", Shape: []int{n / 4, 4}}, {Name: "head.bias", Shape: []int{n}}}
 	for i := range out {
@@ -73,15 +73,15 @@ func TestChecksumRefused(t *testing.T) {
 	damaged[len(damaged)-1] ^= 1
 	for name, c := range map[string]struct {
 		file []byte
-		says []string
+		want []string
 	}{
 		"damaged": {damaged, []string{"model.safetensors", "expected the checksum xxh128:", "found xxh128:",
 			`kept "sftseq.checksum" in its __metadata__`}},
-		"other kind": {bytes.Replace(whole, []byte("xxh128"), []byte("xxh999"), 1),
+		"unknown kind": {bytes.Replace(whole, []byte("xxh128"), []byte("xxh999"), 1),
 			[]string{"sftseq.checksum", "expected KIND:DIGITS"}},
-		"in two ways": {file(`{"__metadata__":{"sftseq.checksum":"xxh128:`+strings.Repeat("0",
+		"digits twice": {file(`{"__metadata__":{"sftseq.checksum":"xxh128:`+strings.Repeat("0",
 			32)+`","x":"`+strings.Repeat("0", 32)+`"}}`, 0), []string{"once in the header, found it 2 times"}},
-		"in disguise": {file(`{"__metadata__":{"sftseq.checksum":"xxh128:\u0061`+strings.Repeat("0", 31)+`"}}`, 0),
+		"escaped digits": {file(`{"__metadata__":{"sftseq.checksum":"xxh128:\u0061`+strings.Repeat("0", 31)+`"}}`, 0),
 			[]string{"found it 0 times"}},
 		"not a number": {file(`{"__metadata__":{"sftseq.checksum":"later"}}`, 0), []string{"expected KIND:DIGITS"}},
 	} {
@@ -90,7 +90,7 @@ func TestChecksumRefused(t *testing.T) {
 			t.Errorf("%s: got no error", name)
 			continue
 		}
-		for _, s := range c.says {
+		for _, s := range c.want {
 			if !strings.Contains(err.Error(), s) {
 				t.Errorf("%s: got error %q, want it to contain %q", name, err, s)
 			}
@@ -98,7 +98,7 @@ func TestChecksumRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkRead reads 64 MB of tensors, with the checksum and without.
+// BenchmarkRead reads 64 MiB of tensors, from a file with a checksum and from one without.
 func BenchmarkRead(b *testing.B) {
 	sealed := writtenFile(b, someTensors(8<<20), nil)
 	plain := bytes.Replace(sealed, []byte(checksumKey), []byte("sftseq.checksun"), 1)
@@ -114,7 +114,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite computes the checksum of 64 MB and the bytes of the file.
+// BenchmarkWrite measures the checksum of 64 MiB of tensors, and writing the file.
 func BenchmarkWrite(b *testing.B) {
 	tensors := someTensors(8 << 20)
 	header := must.Get(encodeHeader(tensors, nil))(b)

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// Write atomically replaces path by a file with the tensors in the given order, the metadata sorted
+// Write atomically replaces path with a file that has the tensors in the given order, the metadata sorted
 // by key, and a checksum of the whole file. The bytes depend only on the arguments. The data begin
 // at a multiple of 8 bytes.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {

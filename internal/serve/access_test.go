@@ -184,9 +184,9 @@ func TestRequestIdentity(t *testing.T) {
 			t.Errorf("got %+v, want trace %s", last, trace)
 		}
 	}
-	if answer := w.raw("GET /info HTTP/1.1\r\nHost: rebound.example\r\n\r\n"); !strings.Contains(answer,
+	if body := w.raw("GET /info HTTP/1.1\r\nHost: rebound.example\r\n\r\n"); !strings.Contains(body,
 		"X-Request-Id: ") {
-		t.Errorf("a refused request: got %q, want a header X-Request-Id", answer)
+		t.Errorf("a refused request: got %q, want a header X-Request-Id", body)
 	}
 }
 
@@ -229,10 +229,10 @@ func TestOrigins(t *testing.T) {
 	}
 	w.token = "0123456789abcdef"
 	for origin, want := range map[string]string{page: page, "https://other.example": "", "null": "", "": ""} {
-		r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, "Origin", origin)
+		r, body := w.send("POST", "/classify", `{"tokens":[1]}`, "Origin", origin)
 		if got := r.Header.Get("Access-Control-Allow-Origin"); r.StatusCode != 200 || got != want ||
 			r.Header.Get("Vary") != "Origin" {
-			t.Errorf("origin %q: got %s %q, header %v", origin, r.Status, answer, r.Header)
+			t.Errorf("origin %q: got %s %q, header %v", origin, r.Status, body, r.Header)
 		}
 	}
 	w.token = ""
@@ -261,14 +261,14 @@ func TestOrigins(t *testing.T) {
 func TestLeave(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	for _, path := range []string{"/healthz", "/health"} {
-		if r, answer := w.send("GET", path, ""); r.StatusCode != 200 || answer != "ok\n" {
-			t.Errorf("%s: got %s %q, want 200 ok", path, r.Status, answer)
+		if r, body := w.send("GET", path, ""); r.StatusCode != 200 || body != "ok\n" {
+			t.Errorf("%s: got %s %q, want 200 ok", path, r.Status, body)
 		}
 	}
 	w.server.Leave()
 	for _, path := range []string{"/healthz", "/health"} {
-		if r, answer := w.send("GET", path, ""); r.StatusCode != 503 || answer != "stopping soon\n" {
-			t.Errorf("%s: got %s %q, want 503 stopping soon", path, r.Status, answer)
+		if r, body := w.send("GET", path, ""); r.StatusCode != 503 || body != "stopping soon\n" {
+			t.Errorf("%s: got %s %q, want 503 stopping soon", path, r.Status, body)
 		}
 	}
 	w.client.CloseIdleConnections()

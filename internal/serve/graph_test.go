@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestGraph checks a model of feature vectors. It reads "features" in every method of a sequence,
-// refuses texts, windows and documents, and frees the memory of refused requests.
+// TestGraph checks that a model of feature vectors accepts "features" and refuses texts, windows and
+// documents, that a model of tokens refuses features, and that refused requests release their memory.
 func TestGraph(t *testing.T) {
 	cloud, row := map[string]any{"features": [][]float64{{1, 0, 0, 1, 2, 3, 4}}}, []float64{1, 0, 0, 1, 2, 3, 4}
 	s := startServer(t, testOptions(t, "clouds"))
@@ -97,16 +97,16 @@ func TestTagsOfPoints(t *testing.T) {
 	}
 }
 
-// TestGraphOverHTTP checks that HTTP accepts graphs as JSON-RPC does.
+// TestGraphOverHTTP checks that /classify accepts a graph, and that /v1/embeddings refuses a text.
 func TestGraphOverHTTP(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "graphs"), HTTPOptions{})
 	graph := `{"features":[[1.5,0],[0.5,-1]],"edges":[[0,1,1,0.5]]}`
-	if answer := w.post("/classify", graph); !strings.Contains(answer, `"length":2`) {
-		t.Error(answer)
+	if got := w.post("/classify", graph); !strings.Contains(got, `"length":2`) {
+		t.Error(got)
 	}
-	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"graphs","input":"1"}`); r.StatusCode != 400 ||
-		!strings.Contains(answer, "expected features") {
-		t.Errorf("got %s %s, want 400", r.Status, answer)
+	if r, got := w.send("POST", "/v1/embeddings", `{"model":"graphs","input":"1"}`); r.StatusCode != 400 ||
+		!strings.Contains(got, "expected features") {
+		t.Errorf("got %s %s, want 400", r.Status, got)
 	}
 }
 
@@ -126,8 +126,8 @@ func TestGraphInitialize(t *testing.T) {
 	}
 }
 
-// TestGraphMemory checks that the memory of a graph is counted until its response. It also checks a
-// graph as a bare line, and that edges count as work.
+// TestGraphMemory checks that the memory of a graph is counted until its response, that a bare line
+// may be a graph, and that edges increase the number of tokens that a batch counts.
 func TestGraphMemory(t *testing.T) {
 	s := startServer(t, testOptions(t, "graphs"))
 	release := blockBatches(s)

@@ -37,8 +37,8 @@ func (w *web) raw(text string) string {
 	w.t.Helper()
 	conn := w.dial()
 	fmt.Fprint(conn, text)
-	answer, _ := io.ReadAll(conn)
-	return string(answer)
+	got, _ := io.ReadAll(conn)
+	return string(got)
 }
 
 // rawPost returns the bytes of a POST request.
@@ -72,10 +72,10 @@ func TestHTTPConcurrent(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				answer, err := io.ReadAll(r.Body)
+				got, err := io.ReadAll(r.Body)
 				r.Body.Close()
-				if err != nil || r.StatusCode != 200 || path == "/classify" && string(answer) != want[token] {
-					t.Errorf("client %d: got %s %s, %v", n, r.Status, answer, err)
+				if err != nil || r.StatusCode != 200 || path == "/classify" && string(got) != want[token] {
+					t.Errorf("client %d: got %s %s, %v", n, r.Status, got, err)
 				}
 			}
 		})
@@ -118,8 +118,8 @@ func TestHTTPMemory(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(n), uint64(k)))
 				for range n / 8 {
 					b := bodies[r.IntN(len(bodies))]
-					if r, answer := w.send("POST", b.path, b.body); r.StatusCode != b.status {
-						t.Errorf("%s %.50s: got %s %s, want %d", b.path, b.body, r.Status, answer, b.status)
+					if r, got := w.send("POST", b.path, b.body); r.StatusCode != b.status {
+						t.Errorf("%s %.50s: got %s %s, want %d", b.path, b.body, r.Status, got, b.status)
 					}
 				}
 			})
@@ -163,11 +163,11 @@ func TestHTTPSlowClients(t *testing.T) {
 					}
 				}
 			}()
-			answer, _ := io.ReadAll(conn)
+			got, _ := io.ReadAll(conn)
 			conn.Close()
 			<-done
-			if took := time.Since(began); took > 5*time.Second || !strings.Contains(string(answer), c.want) {
-				t.Errorf("closed after %v with %q, want at most 5s and %q", took, answer, c.want)
+			if took := time.Since(began); took > 5*time.Second || !strings.Contains(string(got), c.want) {
+				t.Errorf("closed after %v with %q, want at most 5s and %q", took, got, c.want)
 			}
 		})
 	}
@@ -276,10 +276,10 @@ func TestHTTPHostile(t *testing.T) {
 		"OPTIONS of the server":  {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := w.raw(strings.Replace(c.text, "Host: localhost\r\n",
+			got := w.raw(strings.Replace(c.text, "Host: localhost\r\n",
 				"Host: localhost\r\nConnection: close\r\n", 1))
-			if !strings.Contains(answer, c.want) || strings.Contains(answer, "200 OK") {
-				t.Errorf("got %.300q, want %s", answer, c.want)
+			if !strings.Contains(got, c.want) || strings.Contains(got, "200 OK") {
+				t.Errorf("got %.300q, want %s", got, c.want)
 			}
 		})
 	}
@@ -350,17 +350,17 @@ func TestHTTPCrowded(t *testing.T) {
 	w := startHTTP(t, o, HTTPOptions{})
 	silent := []net.Conn{w.dial(), w.dial()}
 	eventually(t, "the connections are not admitted", func() bool { return w.server.stats().Sessions == 2 })
-	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
-	if !strings.HasPrefix(answer, "HTTP/1.1 429 ") || !strings.Contains(answer, "the connection limit of --max-clients") {
-		t.Errorf("got %q, want 429", answer)
+	got := w.raw(rawPost("/classify", `{"tokens":[1]}`))
+	if !strings.HasPrefix(got, "HTTP/1.1 429 ") || !strings.Contains(got, "the connection limit of --max-clients") {
+		t.Errorf("got %q, want 429", got)
 	}
 	if n := w.server.stats().Errors["-32000"]; n != 1 {
 		t.Errorf("got %d errors -32000, want 1", n)
 	}
 	for _, header := range []string{"Retry-After: 1", "Retry-After-Ms: ", "Cache-Control: no-store",
 		"Connection: close", "Content-Type: application/json", "Date: "} {
-		if !strings.Contains(answer, "\r\n"+header) {
-			t.Errorf("got %q, want header %s", answer, header)
+		if !strings.Contains(got, "\r\n"+header) {
+			t.Errorf("got %q, want header %s", got, header)
 		}
 	}
 	time.Sleep(defaultAllowances.silent)
@@ -390,9 +390,9 @@ func TestHTTPBusy(t *testing.T) {
 	for body, free := range map[string]int64{`{"tokens":[1]}`: 0, long: int64(len(long)) - jsonlines.Free} {
 		taken := m.limit - m.used.Load() - free
 		m.reserve(taken)
-		r, answer := w.send("POST", "/classify", body)
+		r, got := w.send("POST", "/classify", body)
 		m.release(taken)
-		expectWebError(t, fmt.Sprintf("with memory for %d bytes", free), r, answer, 429,
+		expectWebError(t, fmt.Sprintf("with memory for %d bytes", free), r, got, 429,
 			"reached --max-memory", "", "rate_limit_exceeded")
 		if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") == "" {
 			t.Errorf("got header %v, want Retry-After", r.Header)
@@ -409,8 +409,8 @@ func TestHTTPBeyondMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 4 << 20
 	w := startHTTP(t, o, HTTPOptions{})
-	r, answer := w.send("POST", "/classify", `{"tokens":[1`+strings.Repeat(" ", 3<<20)+"]}")
-	expectWebError(t, "most of the memory", r, answer, 413, "half of --max-memory", "", "")
+	r, got := w.send("POST", "/classify", `{"tokens":[1`+strings.Repeat(" ", 3<<20)+"]}")
+	expectWebError(t, "most of the memory", r, got, 413, "half of --max-memory", "", "")
 }
 
 // TestHTTPIdle checks that an idle connection is closed after --idle-timeout.
@@ -419,10 +419,10 @@ func TestHTTPIdle(t *testing.T) {
 	o.IdleTimeout = 300 * time.Millisecond
 	w := startHTTP(t, o, HTTPOptions{})
 	began := time.Now()
-	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
-	if took := time.Since(began); !strings.HasPrefix(answer, "HTTP/1.1 200 ") ||
+	got := w.raw(rawPost("/classify", `{"tokens":[1]}`))
+	if took := time.Since(began); !strings.HasPrefix(got, "HTTP/1.1 200 ") ||
 		took < o.IdleTimeout || took > 10*time.Second {
-		t.Errorf("got %q, closed after %v, want 200, closed after %v", answer, took, o.IdleTimeout)
+		t.Errorf("got %q, closed after %v, want 200, closed after %v", got, took, o.IdleTimeout)
 	}
 }
 
@@ -442,8 +442,8 @@ func TestHTTPLost(t *testing.T) {
 	}
 	w := startHTTP(t, o, HTTPOptions{})
 	devices[0].lost.Store(true)
-	r, answer := w.send("POST", "/classify", `{"tokens":[1]}`)
-	expectWebError(t, "without a device", r, answer, 503, "the device is lost", "", "")
+	r, got := w.send("POST", "/classify", `{"tokens":[1]}`)
+	expectWebError(t, "without a device", r, got, 503, "the device is lost", "", "")
 	if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") != "1000" {
 		t.Errorf("got header %v, want Retry-After of 1 second", r.Header)
 	}

@@ -36,8 +36,8 @@ func TestHTTPHalfClose(t *testing.T) {
 	fmt.Fprint(conn, rawPost("/classify", `{"tokens":[1]}`))
 	eventually(t, "no batch runs", func() bool { _, _, running := queueState(w.server); return running > 0 })
 	conn.(*net.TCPConn).CloseWrite()
-	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 499 ") {
-		t.Errorf("got %q, %v, want 499", answer, err)
+	if got, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 499 ") {
+		t.Errorf("got %q, %v, want 499", got, err)
 	}
 }
 
@@ -59,17 +59,17 @@ func TestHTTPDrain(t *testing.T) {
 	go func() { drained <- w.server.Drain(t.Context()) }()
 	for conn, want := range map[net.Conn]string{slow: "503", idle: ""} {
 		conn.SetReadDeadline(time.Now().Add(defaultTimeout / 2)) // the server must not wait for the slow client
-		answer, err := io.ReadAll(conn)
-		_, status, _ := strings.Cut(string(answer), " ")
-		if err != nil || !strings.HasPrefix(status, want) || want == "" && len(answer) > 0 {
-			t.Errorf("got %q, %v, want %q", answer, err, want)
+		got, err := io.ReadAll(conn)
+		_, status, _ := strings.Cut(string(got), " ")
+		if err != nil || !strings.HasPrefix(status, want) || want == "" && len(got) > 0 {
+			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	}
 	close(release)
-	answer, err := io.ReadAll(accepted)
-	if err != nil || !strings.Contains(string(answer), "200 OK") ||
-		!strings.Contains(string(answer), "Connection: close") || !strings.Contains(string(answer), `"label"`) {
-		t.Errorf("got %q, %v, want 200 with Connection: close", answer, err)
+	got, err := io.ReadAll(accepted)
+	if err != nil || !strings.Contains(string(got), "200 OK") ||
+		!strings.Contains(string(got), "Connection: close") || !strings.Contains(string(got), `"label"`) {
+		t.Errorf("got %q, %v, want 200 with Connection: close", got, err)
 	}
 	must.Check(t, <-drained)
 }

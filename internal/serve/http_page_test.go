@@ -50,14 +50,14 @@ func TestHTTPPage(t *testing.T) {
 				t.Fatalf("%s: %q, expected > GET or POST, a path and a body", httpPage, line)
 			}
 			covered[request[2]] = true
-			r, answer := w.send(request[1], request[2], request[3], "X-Request-Id", "example")
+			r, body := w.send(request[1], request[2], request[3], "X-Request-Id", "example")
 			// The last batch may still be running after its response.
-			for request[2] == "/stats" && !strings.Contains(answer, `"runningBatches":0`) {
-				r, answer = w.send(request[1], request[2], request[3], "X-Request-Id", "example")
+			for request[2] == "/stats" && !strings.Contains(body, `"runningBatches":0`) {
+				r, body = w.send(request[1], request[2], request[3], "X-Request-Id", "example")
 			}
-			checks = append(checks, func(api *apiDescription) { checkAgainstDescription(t, api, request, r, answer) })
+			checks = append(checks, func(api *apiDescription) { checkAgainstDescription(t, api, request, r, body) })
 			masked["embedding"] = strings.Contains(request[3], base64Format) // the last bits depend on the CPU
-			got = append(got, line, fmt.Sprintf("< %d %s", r.StatusCode, mask(t, answer, masked)))
+			got = append(got, line, fmt.Sprintf("< %d %s", r.StatusCode, mask(t, body, masked)))
 		}
 		api := fetchDescription(w)
 		for _, check := range checks {
@@ -79,7 +79,7 @@ func TestHTTPPage(t *testing.T) {
 }
 
 // checkAgainstDescription validates an example's request and response against /openapi.json.
-func checkAgainstDescription(t *testing.T, api *apiDescription, request []string, r *http.Response, answer string) {
+func checkAgainstDescription(t *testing.T, api *apiDescription, request []string, r *http.Response, body string) {
 	t.Helper()
 	at, verb, response := request[2], strings.ToLower(request[1]), "responses/200"
 	item, ok := api.paths()[at].(map[string]any)
@@ -100,8 +100,8 @@ func checkAgainstDescription(t *testing.T, api *apiDescription, request []string
 			t.Errorf("%s: request body: %v", request[0], err)
 		}
 	}
-	if err := api.validate(at, verb, response, answer); err != nil {
-		t.Errorf("%s: response: %v\n%s", request[0], err, answer)
+	if err := api.validate(at, verb, response, body); err != nil {
+		t.Errorf("%s: response: %v\n%s", request[0], err, body)
 	}
 }
 

@@ -33,12 +33,12 @@ func TestRerank(t *testing.T) {
 	list, _ := json.Marshal(documents)
 	var cohere rerankedDocuments
 	for _, path := range rerankPaths {
-		r, answer := w.send("POST", path, `{"model":"retrieval","query":"the query","documents":`+string(list)+
+		r, got := w.send("POST", path, `{"model":"retrieval","query":"the query","documents":`+string(list)+
 			`,"top_n":3,"return_documents":true,"max_tokens_per_doc":4096}`, "X-Request-Id", "mine")
 		cohere = rerankedDocuments{}
-		decode(t, []byte(answer), &cohere)
+		decode(t, []byte(got), &cohere)
 		if r.StatusCode != 200 || cohere.ID != "mine" || cohere.Model != "retrieval" || len(cohere.Results) != 3 {
-			t.Errorf("%s: got %s %s", path, r.Status, answer)
+			t.Errorf("%s: got %s %s", path, r.Status, got)
 		}
 	}
 	for i, x := range cohere.Results {
@@ -77,12 +77,12 @@ func TestRerank(t *testing.T) {
 		`{"query":"a","documents":["a",""]}`:                 "documents[1]: the sequence is empty",
 		`{"query":"","documents":["a"]}`:                     "query: the sequence is empty",
 	} {
-		r, answer := w.send("POST", "/rerank", body)
+		r, got := w.send("POST", "/rerank", body)
 		param, _, _ := strings.Cut(message, ": ")
-		expectWebError(t, body, r, answer, 400, message, param, "")
+		expectWebError(t, body, r, got, 400, message, param, "")
 	}
-	r, answer := w.send("POST", "/rerank", `{"model":"gpt","query":"a","documents":["a"]}`)
-	expectWebError(t, "another model", r, answer, 404, `no model "gpt"`, "model", "model_not_found")
+	r, got := w.send("POST", "/rerank", `{"model":"gpt","query":"a","documents":["a"]}`)
+	expectWebError(t, "another model", r, got, 404, `no model "gpt"`, "model", "model_not_found")
 	if n := w.server.stats().Answers[rerankMethod]; n == 0 {
 		t.Error("the stats do not count rerank requests")
 	}
@@ -112,8 +112,8 @@ func TestRerankByEmbeddings(t *testing.T) {
 			t.Errorf("got %+v, want score %v", x, dot)
 		}
 	}
-	r, answer := w.send("POST", "/rerank", `{"query":"","texts":["1"]}`)
-	expectWebError(t, "an empty query", r, answer, 400, "query: the sequence is empty", "query", "")
+	r, got := w.send("POST", "/rerank", `{"query":"","texts":["1"]}`)
+	expectWebError(t, "an empty query", r, got, 400, "query: the sequence is empty", "query", "")
 }
 
 // TestUnitEmbeddings checks that /v1/embeddings normalizes the model's vectors to length 1 by
@@ -180,9 +180,9 @@ func TestInputs(t *testing.T) {
 		`{"text":"\"inputs\"","sequences":[]}`:                        "text",
 		`{"inputs":["1"` + strings.Repeat(`,"1"`, maxElements) + `]}`: "inputs: expected at most 16384 sequences",
 	} {
-		r, answer := w.send("POST", "/embed", body)
-		if r.StatusCode != 400 || !strings.Contains(answer, message) {
-			t.Errorf("%.60s: got %s %s, want %q", body, r.Status, answer, message)
+		r, got := w.send("POST", "/embed", body)
+		if r.StatusCode != 400 || !strings.Contains(got, message) {
+			t.Errorf("%.60s: got %s %s, want %q", body, r.Status, got, message)
 		}
 	}
 }
@@ -196,8 +196,8 @@ func TestRerankQueryOnce(t *testing.T) {
 		`]}`
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if r, answer := w.send("POST", "/rerank", body); r.StatusCode != 200 {
-		t.Fatalf("got %s %.200s, want 200", r.Status, answer)
+	if r, got := w.send("POST", "/rerank", body); r.StatusCode != 200 {
+		t.Fatalf("got %s %.200s, want 200", r.Status, got)
 	}
 	runtime.ReadMemStats(&after)
 	// Each token of the query takes 4 bytes.
@@ -210,9 +210,9 @@ func TestRerankQueryOnce(t *testing.T) {
 func TestRerankStopsAtError(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "retrieval"), HTTPOptions{})
 	more := strings.Repeat(`,"a document"`, 100)
-	if r, answer := w.send("POST", "/rerank", `{"query":"a","documents":[""`+more+`]}`); r.StatusCode != 400 ||
-		!strings.Contains(answer, "documents[0]: the sequence is empty") {
-		t.Errorf("got %s %s, want 400", r.Status, answer)
+	if r, got := w.send("POST", "/rerank", `{"query":"a","documents":[""`+more+`]}`); r.StatusCode != 400 ||
+		!strings.Contains(got, "documents[0]: the sequence is empty") {
+		t.Errorf("got %s %s, want 400", r.Status, got)
 	}
 	if n := w.server.stats().Sequences; n != 0 {
 		t.Errorf("computed %d documents of a refused request, want 0", n)

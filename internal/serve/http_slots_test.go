@@ -76,8 +76,8 @@ func TestHTTPSlowBodyIsNotSilent(t *testing.T) {
 		size := min(len(rest), 5000)
 		must.Get(fmt.Fprint(conn, rest[:size]))(t, "after", n, "pieces")
 		if rest = rest[size:]; n == 20 {
-			if answer := w.raw(rawPost("/classify", `{"tokens":[2]}`)); !strings.HasPrefix(answer, "HTTP/1.1 429 ") {
-				t.Errorf("another connection: got %q, want 429", answer)
+			if got := w.raw(rawPost("/classify", `{"tokens":[2]}`)); !strings.HasPrefix(got, "HTTP/1.1 429 ") {
+				t.Errorf("another connection: got %q, want 429", got)
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -104,8 +104,8 @@ func TestHTTPIdleIsNotSilent(t *testing.T) {
 		}
 		io.Copy(io.Discard, r.Body)
 		time.Sleep(300 * time.Millisecond)
-		if answer := w.raw(rawPost("/classify", `{"tokens":[2]}`)); !strings.HasPrefix(answer, "HTTP/1.1 429 ") {
-			t.Errorf("another connection: got %q, want 429", answer)
+		if got := w.raw(rawPost("/classify", `{"tokens":[2]}`)); !strings.HasPrefix(got, "HTTP/1.1 429 ") {
+			t.Errorf("another connection: got %q, want 429", got)
 		}
 	}
 }

@@ -86,21 +86,21 @@ func (w *web) send(verb, path, body string, headers ...string) (*http.Response, 
 		return &http.Response{Header: http.Header{}}, ""
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	got, err := io.ReadAll(response.Body)
 	if err != nil {
 		w.t.Errorf("%s %s %.100s: %v", verb, path, body, err)
 	}
-	return response, string(answer)
+	return response, string(got)
 }
 
 // post sends a POST request, expects status 200 with JSON, and returns the body.
 func (w *web) post(path, body string) string {
 	w.t.Helper()
-	r, answer := w.send("POST", path, body)
+	r, got := w.send("POST", path, body)
 	if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "application/json" {
-		w.t.Errorf("%s %.200s: got %s, %.300s, want 200 and JSON", path, body, r.Status, answer)
+		w.t.Errorf("%s %.200s: got %s, %.300s, want 200 and JSON", path, body, r.Status, got)
 	}
-	return answer
+	return got
 }
 
 // TestHTTPAsJSONRPC checks that a method's HTTP response has the same bytes as its JSON-RPC result.
@@ -290,8 +290,8 @@ func TestHTTPErrors(t *testing.T) {
 		{"GET", "/v1/models/" + strings.Repeat("x", 200), "{}", 400,
 			"/v1/models/" + strings.Repeat("x", 69) + ": expected no body", "", ""},
 	} {
-		r, answer := w.send(c.verb, c.path, c.body)
-		expectWebError(t, fmt.Sprintf("%s %s %.60s", c.verb, c.path, c.body), r, answer, c.status,
+		r, got := w.send(c.verb, c.path, c.body)
+		expectWebError(t, fmt.Sprintf("%s %s %.60s", c.verb, c.path, c.body), r, got, c.status,
 			c.message, c.param, c.code)
 	}
 	eventually(t, "expected two errors of −32001", func() bool { return w.server.stats().Errors["-32001"] == 2 })
@@ -306,8 +306,8 @@ func TestHTTPErrors(t *testing.T) {
 		{"Host", "localhost:80"}:                                 200,
 		{"Host", "[::1]:80"}:                                     200,
 	} {
-		if r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, header[0], header[1]); r.StatusCode != want {
-			t.Errorf("%s: got %s, want %d: %s", header, r.Status, want, answer)
+		if r, got := w.send("POST", "/classify", `{"tokens":[1]}`, header[0], header[1]); r.StatusCode != want {
+			t.Errorf("%s: got %s, want %d: %s", header, r.Status, want, got)
 		}
 	}
 	for header, want := range map[[2]string]string{
@@ -315,14 +315,14 @@ func TestHTTPErrors(t *testing.T) {
 		{"Content-Type", ""}:           "header Content-Type: expected application/json, found none",
 		{"Content-Encoding", "gzip"}:   `header Content-Encoding: expected none, found "gzip"`,
 	} {
-		r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, header[0], header[1])
-		expectWebError(t, fmt.Sprint(header), r, answer, 415, want, "", "")
+		r, got := w.send("POST", "/classify", `{"tokens":[1]}`, header[0], header[1])
+		expectWebError(t, fmt.Sprint(header), r, got, 415, want, "", "")
 	}
 }
 
 // expectWebError checks the status and the fields of an error response. message is a part of the
 // expected error message. name describes the request.
-func expectWebError(t testing.TB, name string, r *http.Response, answer string, status int,
+func expectWebError(t testing.TB, name string, r *http.Response, got string, status int,
 	message, param, code string) {
 	t.Helper()
 	var e struct {
@@ -331,8 +331,8 @@ func expectWebError(t testing.TB, name string, r *http.Response, answer string, 
 			Param, Code   *string
 		}
 	}
-	if json.Unmarshal([]byte(answer), &e) != nil || e.Error == nil {
-		t.Errorf("%s: got %s %.300s, want an error object", name, r.Status, answer)
+	if json.Unmarshal([]byte(got), &e) != nil || e.Error == nil {
+		t.Errorf("%s: got %s %.300s, want an error object", name, r.Status, got)
 		return
 	}
 	text := func(s *string) string {
@@ -344,7 +344,7 @@ func expectWebError(t testing.TB, name string, r *http.Response, answer string, 
 	if r.StatusCode != status || !strings.Contains(e.Error.Message, message) || text(e.Error.Param) != param ||
 		text(e.Error.Code) != code ||
 		(e.Error.Type == kindRequest) != (status < 500 && status != 429) {
-		t.Errorf("%s: got %d %s; want %d, %q, param %q, code %q", name, r.StatusCode, answer,
+		t.Errorf("%s: got %d %s; want %d, %q, param %q, code %q", name, r.StatusCode, got,
 			status, message, param, code)
 	}
 }
@@ -359,7 +359,7 @@ func TestHTTPToken(t *testing.T) {
 		"0123456789abcdef":       401, "Bearer 0123456789ABCDEF": 401, "Bearer 0123456789abcdef": 200,
 		"bearer  0123456789abcdef ": 200,
 	} {
-		r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, "Authorization", header, "Host", "model.example")
+		r, got := w.send("POST", "/classify", `{"tokens":[1]}`, "Authorization", header, "Host", "model.example")
 		if r.StatusCode != want {
 			t.Errorf("Authorization %q: got %s, want %d", header, r.Status, want)
 		}
@@ -368,7 +368,7 @@ func TestHTTPToken(t *testing.T) {
 			if header == "" {
 				found = "no Authorization header"
 			}
-			expectWebError(t, header, r, answer, 401,
+			expectWebError(t, header, r, got, 401,
 				`expected the header "Authorization: Bearer TOKEN" with a token of `+
 					"the server's --http-token, found "+found, "", "invalid_api_key")
 			if r.Header.Get("WWW-Authenticate") != "Bearer" {
@@ -395,15 +395,15 @@ func TestHTTPGet(t *testing.T) {
 		"/info": `"longestLength":4096`, "/stats": `"sequence/classify":1`,
 		"/healthz": "ok\n", "/metrics": `sftseq_http_responses_total{status="200"}`,
 	} {
-		r, answer := w.send("GET", path, "")
-		if r.StatusCode != 200 || !strings.Contains(answer, want) {
-			t.Errorf("%s: got %s, %.300s, want 200 with %q", path, r.Status, answer, want)
+		r, got := w.send("GET", path, "")
+		if r.StatusCode != 200 || !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, %.300s, want 200 with %q", path, r.Status, got, want)
 		}
 		if kind := r.Header.Get("Content-Type"); !regexp.MustCompile(`^(application/json$|text/plain; )`).MatchString(kind) {
 			t.Errorf("%s: got Content-Type %q, want JSON or plain text", path, kind)
 		}
-		if r, answer := w.send("HEAD", path, ""); r.StatusCode != 200 || answer != "" {
-			t.Errorf("HEAD %s: got %s, %q, want an empty body", path, r.Status, answer)
+		if r, got := w.send("HEAD", path, ""); r.StatusCode != 200 || got != "" {
+			t.Errorf("HEAD %s: got %s, %q, want an empty body", path, r.Status, got)
 		}
 	}
 }

@@ -136,9 +136,9 @@ func TestOpenAPIBodies(t *testing.T) {
 		if err := d.validate(c.at, "post", "requestBody", c.body); err != nil {
 			t.Errorf("%s %s: request body: %v", c.at, c.body, err)
 		}
-		answer := w.post(c.at, c.body)
-		if err := d.validate(c.at, "post", "responses/200", answer); err != nil {
-			t.Errorf("%s %s: response: %v\n%s", c.at, c.body, err, answer)
+		got := w.post(c.at, c.body)
+		if err := d.validate(c.at, "post", "responses/200", got); err != nil {
+			t.Errorf("%s %s: response: %v\n%s", c.at, c.body, err, got)
 		}
 		for _, bad := range []string{`{"text":5}`, `{"nothing":1}`, `[]`, `{"model":"pre","input":7}`} {
 			if d.validate(c.at, "post", "requestBody", bad) == nil {

@@ -55,8 +55,8 @@ func TestEnsemble(t *testing.T) {
 	}
 	must.Check(t, s.reopen())
 	w := startHTTP(t, o, HTTPOptions{})
-	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 ||
-		!strings.Contains(answer, noEnsemble) {
-		t.Errorf("got status %d, %s, want 4xx", r.StatusCode, answer)
+	if r, got := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 ||
+		!strings.Contains(got, noEnsemble) {
+		t.Errorf("got status %d, %s, want 4xx", r.StatusCode, got)
 	}
 }

@@ -24,15 +24,16 @@ type stats struct {
 	Errors    map[string]int64 `json:"errors"`  // number of errors by code
 	Recent    *recentTimes     `json:"recent,omitempty"`
 	Index     *indexStats      `json:"index,omitempty"`
-	Chunks    *chunkStats      `json:"chunks,omitempty"` // for chunked models, since the model was loaded
+	Chunks    *chunkStats      `json:"chunks,omitempty"` // nil unless the model is chunked
 }
 
+// chunkStats counts the chunks of requests since the model was loaded.
 type chunkStats struct {
 	Computed int64 `json:"computed"`
-	Reused   int64 `json:"reused"` // their exports were in the cache
+	Reused   int64 `json:"reused"` // chunks whose exports were in the cache
 }
 
-// recentTimes has the times of the last results that needed computation.
+// recentTimes has latency quantiles of the most recent results that needed computation.
 type recentTimes struct {
 	Results   int     `json:"answers"`
 	Median    float64 `json:"medianMilliseconds"`
@@ -60,7 +61,7 @@ func (s *Server) stats() stats {
 		out.Chunks = &chunkStats{}
 		out.Chunks.Computed, out.Chunks.Reused = m.loaded.Scorer.ChunkCounts()
 	}
-	if x := s.index; x != nil { // may block, so it is called before locking
+	if x := s.index; x != nil { // before m.mu is locked, because these methods may block
 		out.Index = &indexStats{x.Len(), x.Size(), x.Failure() != nil}
 	}
 	m := s.metrics

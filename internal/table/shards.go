@@ -84,7 +84,7 @@ func (r *shardsReader) Columns() []string { return r.columns }
 // Next returns the next row.
 func (r *shardsReader) Next(row *Row) error {
 	err := r.chain.read(row)
-	if err == nil && len(row.Values) == len(r.options.Columns) { // also if a value of the row has an error
+	if err == nil && len(row.Values) == len(r.options.Columns) { // even if a value of the row has an error
 		// ascending: insertions move later values
 		for i := range len(r.pathIndices) + len(r.splitIndices) + len(r.options.Columns) {
 			if slices.Contains(r.pathIndices, i) {

@@ -1,11 +1,11 @@
 package tensor
 
-// FeedForward is a feed-forward block that saves nothing for a backward:
+// FeedForward is a feed-forward block that saves no activations for a backward pass:
 //
 //	Y = GELU(X·Weight1ᵀ + Bias1)·Weight2ᵀ + Bias2
 //
-// A device computes it in blocks of rows, so that it never stores the hidden rows, the widest rows
-// of the model.
+// A device computes Y in blocks of rows, so that it never stores all hidden rows, which are the
+// widest rows of the model.
 type FeedForward struct {
 	Y       *Tensor `op:"write" shape:"R,d"`
 	X       *Tensor `shape:"R,d"`

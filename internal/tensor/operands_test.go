@@ -50,8 +50,8 @@ func TestOperands(t *testing.T) {
 	}
 }
 
-// TestWrongDeclarations checks that a kernel type with an invalid tag panics, because the tag is a
-// bug of the kernel.
+// TestWrongDeclarations checks that an invalid field or tag of a kernel type causes a panic that
+// names the field.
 func TestWrongDeclarations(t *testing.T) {
 	type tag struct {
 		Y *Tensor `op:"writes"`

@@ -1,8 +1,8 @@
 // Package config defines the configuration of a model, config.json: its keys, their checks, and how
-// predictions follow from logits. Packages sft and train use it. It depends on no device and no
-// program.
+// predictions follow from logits. Packages sft and train use it. It depends neither on
+// devices nor on tensor programs.
 //
-// Suggested order of reading: the keys and their groups (groups.go), reading and checks
+// Suggested reading order: the keys and their groups (groups.go), reading and checks
 // (config.go), the tasks (task.go, and a file for each task such as classification.go), and parts
 // of a configuration: features and edges of tokens (features.go, scales.go, edges.go), convolutions
 // (convolution.go), pooling (pooling.go), the input window (inputwindow.go), targets of masked

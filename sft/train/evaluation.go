@@ -98,7 +98,7 @@ func (t *Trainer) badValidation(e seq.Example) error {
 type EvaluationProgress struct{ Done, Rows int }
 
 // keepDecision copies the thresholds, temperature and span decoding of an evaluation to the model's
-// configuration. It replaces the configuration by a copy: the caller's configuration does not
+// configuration. It replaces the configuration with a copy: the caller's configuration does not
 // change.
 func (t *Trainer) keepDecision(r *EvaluationReport) {
 	if r.Thresholds == nil && r.Temperature == 0 && r.SpanDecoding == nil {

@@ -245,7 +245,7 @@ func TestRanksStopUnstored(t *testing.T) {
 			return nil
 		}
 		cancel()
-		return errors.Join(os.RemoveAll(last), os.WriteFile(last, nil, 0o666)) // replaces the directory by a file
+		return errors.Join(os.RemoveAll(last), os.WriteFile(last, nil, 0o666)) // replaces the directory with a file
 	}})
 	r.context = func(rank int) context.Context {
 		if rank == 1 {

@@ -53,7 +53,7 @@ func TestMaxPooling(t *testing.T) {
 	})
 }
 
-// TestMaxPoolingDrops checks that dropped tokens are not sampled in training, also if fewer tokens
+// TestMaxPoolingDrops checks that dropped tokens are not sampled in training, even if fewer tokens
 // remain than the sample size.
 func TestMaxPoolingDrops(t *testing.T) {
 	for _, n := range []int{4, 1000} {
@@ -61,7 +61,7 @@ func TestMaxPoolingDrops(t *testing.T) {
 		c.NormPosition, c.NumLayers, c.DropToken, c.Pooling, c.PoolingSamples = "post", 1, 0.7, config.MaxPooling, n
 		m := modeltest.RandomModel(c, 5)
 		bias, _ := m.Parameters.Lookup("layers.0.norm2.bias")
-		for i := range bias.Size() { // a row of zeros would win each maximum
+		for i := range bias.Size() { // otherwise a row of zeros would be each maximum
 			m.Parameters.Slice(m.Weights, bias)[i] = -10
 		}
 		clouds := configtest.RandomClouds(c, rand.New(rand.NewPCG(4, 2)), 1, 3, 9, 30, 17)
@@ -105,8 +105,8 @@ func TestMaxPoolingOrder(t *testing.T) {
 	}
 }
 
-// TestMaxPoolingStarts checks that a model that starts from a model with another pooling copies
-// every weight except the pooling's sampler.
+// TestMaxPoolingStarts checks that a model with max pooling copies every weight from a model with
+// another pooling, except the weights of the pooling's sampler.
 func TestMaxPoolingStarts(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.Pooling, c.PoolingSamples = config.MaxPooling, 4
@@ -120,15 +120,15 @@ func TestMaxPoolingStarts(t *testing.T) {
 	}
 }
 
-// TestMaxPoolingLearns checks that training on rows that differ in a maximum halves the loss and
-// changes the sampler's weights.
+// TestMaxPoolingLearns checks that training on clouds whose classes differ in the maximum of a
+// feature halves the loss and changes the sampler's weights.
 func TestMaxPoolingLearns(t *testing.T) {
 	c := configtest.CloudConfig(configtest.TinyConfig())
 	c.NumLayers, c.NumLabels, c.Pooling, c.PoolingSamples = 1, 2, config.MaxPooling, 6
 	m := modeltest.RandomModel(c, 3)
 	random := rand.New(rand.NewPCG(1, 7))
 	clouds := configtest.RandomClouds(c, random, slices.Repeat([]int{15}, 24)...)
-	for i := range clouds { // one cloud has a hot point
+	for i := range clouds { // in each cloud of class 1, one point has a large first feature
 		if clouds[i].Label == 1 {
 			clouds[i].Features[random.IntN(15)][0] = 3
 		}

@@ -102,7 +102,7 @@ func ranksSettings() Settings {
 	return s
 }
 
-// TestRanks checks that a run has the same results with any number of ranks, also if a resume
+// TestRanks checks that a run has the same results with any number of ranks, even if a resume
 // changes the number. With -short it tests one task: the exchange of sums is the same for all.
 func TestRanks(t *testing.T) {
 	for _, task := range config.Tasks() {

@@ -44,7 +44,7 @@ type Settings struct {
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 
 	// TokenDeletion is the probability that training drops a token of a row. TokenReplacement is
-	// the probability that it replaces a remaining token by a random token of the vocabulary.
+	// the probability that it replaces a remaining token with a random token of the vocabulary.
 	TokenDeletion    float64 `json:"token_deletion,omitempty"`
 	TokenReplacement float64 `json:"token_replacement,omitempty"`
 

@@ -10,7 +10,7 @@ import (
 )
 
 // addNoise returns the examples with random noise for training. It drops each token with
-// probability TokenDeletion and replaces each remaining token by a random token of the vocabulary
+// probability TokenDeletion and replaces each remaining token with a random token of the vocabulary
 // with probability TokenReplacement. A row that would lose all tokens does not change. Different
 // steps train on different parts of a row, which reduces overfitting on small data sets. Point
 // clouds are augmented instead: rotated, scaled and shifted.

@@ -99,7 +99,7 @@ vec4 readB(uint i, uint n) {
     return v;
 }
 
-// inside returns the number of elements from i to the end of a range, and 0 behind the end.
+// inside returns the number of elements from i to the end of a range, and 0 after the end.
 uint inside(uint i, uint end) { return i < end ? end - i : 0; }
 
 // quadA and quadB return quad q of the workgroup's tile of A or B at depth k: four adjacent words.

@@ -329,7 +329,7 @@ export class Client {
           return;
         }
       }
-    } finally { // also if the caller leaves the loop early
+    } finally { // even if the caller leaves the loop early
       signal?.removeEventListener('abort', cancel);
       abort.abort();
       if (more) markHandled((async () => source.return?.())()); // not awaited: the source may never return

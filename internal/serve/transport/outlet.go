@@ -14,13 +14,13 @@ type Outlet struct {
 	blockedSince atomic.Pointer[time.Time] // start of the write that is blocked by the client
 }
 
-// NewOutlet returns an outlet that writes to w. turn runs its function, which writes a number of bytes
-// without blocking, in a turn of the scheduler. If turn skips the function, blocking writes follow.
+// NewOutlet returns an outlet that writes to w. turn calls write, which writes at most the given
+// number of bytes without blocking, in a turn of the scheduler. It may return without calling write.
 func NewOutlet(w io.Writer, turn func(bytes int, write func())) *Outlet {
 	return &Outlet{w: w, runInTurn: turn}
 }
 
-// Write first writes, in a turn, as much as possible without blocking, and then the rest with
+// Write first writes as much as possible without blocking, in a turn, and then the rest with
 // blocking writes.
 func (o *Outlet) Write(p []byte) (n int, err error) {
 	o.runInTurn(len(p), func() { n = writeNonBlocking(o.w, p) })
@@ -35,7 +35,7 @@ func (o *Outlet) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// pieceBytes is the size of a blocking write. A client that takes a piece within blockedAfter
+// pieceBytes is the maximum size of a blocking write. A client that takes a piece within blockedAfter
 // counts as reading.
 const pieceBytes = 1 << 16
 
@@ -53,5 +53,5 @@ func (o *Outlet) Blocked() bool {
 	return !since.IsZero() && time.Since(since) > blockedAfter
 }
 
-// blockedAfter is the maximum time of a write to a client that reads.
+// blockedAfter is the maximum duration of a write to a client that reads.
 const blockedAfter = 100 * time.Millisecond

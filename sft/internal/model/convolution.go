@@ -55,7 +55,7 @@ func (l *layer) convolutionBranches(x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
-// convolutionsBackward replaces the gradient dx of the branches' output by the gradient of their
+// convolutionsBackward replaces the gradient dx of the branches' output with the gradient of their
 // input.
 func (l *layer) convolutionsBackward(dx *tensor.Tensor) {
 	for n := len(l.convolutions) - 1; n >= 0; n-- {

@@ -69,7 +69,7 @@ func (r *Runner) embedExamples(ctx context.Context, examples []seq.Example) ([][
 	return out, nil
 }
 
-// embed runs the packed single sequences up to the pooling, also if the model reads pairs.
+// embed runs the packed single sequences up to the pooling, even if the model reads pairs.
 func (l *Slot) embed(ctx context.Context, d Drawing) ([]float32, error) {
 	p, err := l.upload(d)
 	if err != nil {

@@ -121,7 +121,7 @@ func (m *tied) gradient(t *testing.T, device tensor.Device, weights []float32) [
 }
 
 // TestTiedWeights checks that the gradient of a parameter with several uses is the sum over its
-// uses, also if the memory held other values before.
+// uses, even if the memory held other values before.
 func TestTiedWeights(t *testing.T) { configtest.OnEveryKind(t, testTiedWeights) }
 
 func testTiedWeights(t *testing.T, devices ...tensor.Device) {

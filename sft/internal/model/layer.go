@@ -80,7 +80,7 @@ func (l *layer) backward(dx *tensor.Tensor) *tensor.Tensor {
 	return dx
 }
 
-// branchBackward replaces dx, the gradient of a branch's output, by the gradient of its input.
+// branchBackward replaces dx, the gradient of a branch's output, with the gradient of its input.
 func (l *layer) branchBackward(dx *tensor.Tensor, norm norm, f func(dy *tensor.Tensor) *tensor.Tensor,
 	branch *tensor.Tensor) {
 	if l.pre() {

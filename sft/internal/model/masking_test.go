@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestMaskRate checks that the fraction of masked tokens is the rate at every position and that
-// spans have the configured mean length. Of ten masked tokens, eight become the mask, one becomes a
-// random token except mask and padding, and one stays unchanged.
+// TestMaskRate checks that the fraction of masked tokens equals the rate at every position, and that
+// spans have the configured mean length. On average, eight of ten masked tokens become the mask, one
+// becomes a random token other than mask and padding, and one stays unchanged.
 func TestMaskRate(t *testing.T) {
 	const length, rows = 50, 4000
 	for _, s := range []struct{ rate, span float64 }{{0.15, 1}, {0.15, 3}, {0.5, 6}} {
@@ -53,7 +53,7 @@ func TestMaskRate(t *testing.T) {
 		if last := RandomToken(c, math.MaxUint32); last != 99 {
 			t.Errorf("the last random token is %d", last)
 		}
-		// A masked token follows another if its span continues, or if a new span begins after it.
+		// A masked token follows another one if both are in one span, or if a new span begins after a span.
 		p := s.rate / (s.span - s.rate*(s.span-1))
 		want := 1 - 1/s.span + p/s.span
 		if got := continued / before; math.Abs(got-want) > 0.02 {
@@ -68,8 +68,8 @@ func TestMaskRate(t *testing.T) {
 	}
 }
 
-// TestMaskedDraws checks that masking depends on seed, row and step in training, on seed and row in
-// evaluation, and that each row has at least one masked token.
+// TestMaskedDraws checks that masking depends on seed, row and step in training, and on seed and row
+// in evaluation. Each row must have at least one masked token.
 func TestMaskedDraws(t *testing.T) {
 	c := &config.Config{
 		Inputs:  config.Inputs{VocabSize: 10},

@@ -263,7 +263,7 @@ class Client:
                 except ServerError as e:
                     result = e
                 yield result
-        finally:  # also if the caller leaves the loop early
+        finally:  # even if the caller leaves the loop early
             for future, _ in pending:
                 future.cancel()
 

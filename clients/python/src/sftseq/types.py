@@ -122,7 +122,7 @@ class Tags(_Result):
 
 
 class AddResult(_Result):
-    """An item that is in the index and on disk."""
+    """The result of adding an item, which is now in the index and on disk."""
 
     id: str
 
@@ -142,7 +142,7 @@ class _SearchItem(TypedDict):
 class SearchItem(_SearchItem, total=False):
     """An item of the index."""
 
-    lexical: float  # score of the shared words, if the request has a weight for it
+    lexical: float  # score of the shared words, if the request has a weight `lexical`
     score: float  # score of the pair, if the item was rescored
 
 
@@ -168,7 +168,7 @@ class Model(_Model, total=False):
     """The model of the server."""
 
     numbers: List[str]
-    features: List[str]  # feature names of tokens without ids
-    edgeFeatures: List[str]  # feature names of edges
+    features: List[str]  # names of the features of a token, if tokens have features instead of ids
+    edgeFeatures: List[str]  # names of the features of an edge
     models: int  # size of an ensemble, at least two
     tokenizer: Dict[str, str]
