@@ -79,15 +79,15 @@ func TestChunkExplanations(t *testing.T) {
 					t.Errorf("example %d: off by %.1e", i, worst)
 				}
 				modeltest.CheckSums(t, c, e)
-				checkChunks(t, e, c.Chunks.Exports)
+				checkChunks(t, e)
 			}
 		}
 	})
 }
 
-// checkChunks checks that the chunks of an explanation cover the sequence, and that the weights of
-// their tokens equal the pooling weights.
-func checkChunks(t *testing.T, e sft.Explanation, exports int) {
+// checkChunks checks that the chunks of an explanation cover the sequence, and that their tokens have
+// the largest pooling weights.
+func checkChunks(t *testing.T, e sft.Explanation) {
 	t.Helper()
 	end := int32(0)
 	for _, x := range e.Chunks {
@@ -95,20 +95,24 @@ func checkChunks(t *testing.T, e sft.Explanation, exports int) {
 			t.Fatalf("a chunk from %d to %d follows one that ends at %d", x.Start, x.End, end)
 		}
 		end = x.End
-		sum, mixed := 0.0, 0.0
+		sum := 0.0
 		for _, w := range e.Pooling[x.Start:x.End] {
 			sum += float64(w)
 		}
 		for i, p := range x.Positions {
-			mixed += float64(x.Weights[i])
 			if p < x.Start || p >= x.End || i > 0 && p <= x.Positions[i-1] || x.Weights[i] != e.Pooling[p] {
 				t.Fatalf("positions %v with weights %v in the chunk from %d to %d", x.Positions, x.Weights, x.Start,
 					x.End)
 			}
 		}
-		if n := len(x.Positions); n == 0 || n > 2*exports || mixed > sum+1e-5 ||
-			math.Abs(sum-float64(x.Weight)) > 1e-5 {
-			t.Errorf("%d tokens with weight %v in a chunk of weight %v; its pooling is %v", n, mixed, x.Weight, sum)
+		sorted := slices.Sorted(slices.Values(e.Pooling[x.Start:x.End]))
+		slices.Reverse(sorted)
+		sorted = slices.DeleteFunc(sorted[:min(16, len(sorted))], func(w float32) bool { return w <= 0 })
+		listed := slices.Sorted(slices.Values(x.Weights))
+		slices.Reverse(listed)
+		if !slices.Equal(listed, sorted) || math.Abs(sum-float64(x.Weight)) > 1e-5 {
+			t.Errorf("tokens with the weights %v in a chunk of weight %v; its pooling is %v with the largest weights %v",
+				listed, x.Weight, sum, sorted)
 		}
 	}
 	if int(end) != len(e.Pooling) {

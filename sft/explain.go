@@ -58,7 +58,7 @@ type ChunkExplanation struct {
 	Start  int32   `json:"start"`  // first token
 	End    int32   `json:"end"`    // token after the last
 	Weight float32 `json:"weight"` // Σ a_r over the chunk's rows
-	// Positions holds the tokens that the mixed rows of the chunk consist of, in ascending order.
+	// Positions holds the at most 16 tokens of the chunk with the largest weights, in ascending order.
 	Positions []int32   `json:"positions"`
 	Weights   []float32 `json:"weights"` // pooling_i of each position
 }

@@ -146,8 +146,10 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
 	}
 	defer release()
 	model := newModel(scorer)
-	if p, err := provenance.Of(m.Config); err == nil { // a model of another program has no provenance
-		model.Longest = int(p.Longest)
+	for _, member := range append([]*sft.Model{m.Model}, m.others...) {
+		if p, err := provenance.Of(member.Config); err == nil { // a model of another program has no provenance
+			model.Longest = max(model.Longest, int(p.Longest))
+		}
 	}
 	err = scoreInput(c, m.Config, scorer, model, isTable)
 	if model.LongRequests > 0 {

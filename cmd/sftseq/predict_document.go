@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 
@@ -82,6 +83,10 @@ func answerDocument(c *cli.Context, m *sft.Config, scorer *sft.Scorer, model *an
 	if sameFile(path, c.String("output")) {
 		return fmt.Errorf("%s: --output would replace --document", path)
 	}
+	if isGzip(path) {
+		return fmt.Errorf("--document: %s is compressed, expected the text itself: zcat %s | sftseq %s … --document -",
+			path, shellQuote(path), c.Command.Name)
+	}
 	in, name, err := openFile(c, path)
 	if err != nil {
 		return err
@@ -111,6 +116,22 @@ func answerDocument(c *cli.Context, m *sft.Config, scorer *sft.Scorer, model *an
 		return err
 	}
 	return file.Commit()
+}
+
+// isGzip reports whether a regular file has the name and the first bytes of a gzip file.
+func isGzip(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || filepath.Ext(path) != ".gz" {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var magic [2]byte
+	_, err = io.ReadFull(f, magic[:])
+	return err == nil && magic == [2]byte{0x1f, 0x8b}
 }
 
 // documentError adds the name of the document, and advice, to an error.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -175,4 +177,23 @@ func TestPredictDocumentErrors(t *testing.T) {
 	if status := <-ended; status == 0 {
 		t.Error("a cancelled prediction succeeded")
 	}
+}
+
+// TestDocumentWarnings checks that predict refuses a compressed document, and warns of a document and a row that are
+// much longer than the training rows of a member of a fusion.
+func TestDocumentWarnings(t *testing.T) {
+	run, text := chunkedFusion(t, "byte"), strings.Repeat("A good film of this time. ", 300)
+	var compressed bytes.Buffer
+	w := gzip.NewWriter(&compressed)
+	must.Get(w.Write([]byte(text)))(t)
+	must.Succeed(t, w.Close())
+	path := writeText(t, filepath.Join(t.TempDir(), "log.gz"), compressed.String())
+	refuse(t, exitError, path+" is compressed, expected the text itself: zcat "+path+" | sftseq predict … --document -", "",
+		"predict", "--model", run, "--document", path)
+	path = writeText(t, filepath.Join(t.TempDir(), "text.gz"), text) // not compressed
+	const warning = "warning: inputs more than 2 times as long as the longest training row"
+	_, warnings := exits(t, exitOK, "", "predict", "--model", run, "--document", path)
+	contains(t, warnings, warning)
+	_, warnings = exits(t, exitOK, rowOf(t, "x", text), "predict", "--model", run)
+	contains(t, warnings, warning)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -218,6 +219,21 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	return r, r.open(c, data, nil, settings, from, memory) // the checkpoint has the model
 }
 
+// lengthAdvice returns what to do about a row that is longer than the model accepts.
+func lengthAdvice(c *cli.Context, m *sft.Config, e *train.LengthError) string {
+	if m.Chunks != nil && !c.IsSet("max-length") {
+		return "divide the row"
+	}
+	advice := fmt.Sprintf("accept it with --max-length %d", e.Tokens)
+	if m.Chunks != nil {
+		return advice
+	}
+	if !c.IsSet("max-length") && !m.HasFeatures() && e.Tokens <= config.MaxDocument {
+		advice = fmt.Sprintf("read it in chunks with --chunks %s", measuredChunks)
+	}
+	return fmt.Sprintf("%s, or read the beginning of longer rows with --input-window %d", advice, e.Longest)
+}
+
 // checkResumed returns an error for flags that contradict a run's checkpoint.
 func checkResumed(c *cli.Context, from *train.Checkpoint, started *provenance.Provenance) error {
 	if at := from.State.Step; c.IsSet("stop-at") && c.Int("stop-at") <= at {
@@ -322,8 +338,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe, Communicator: communicator(c),
 	})
 	if long := (*train.LengthError)(nil); errors.As(err, &long) {
-		return fmt.Errorf("%w: accept it with --max-length %d, or read the beginning of longer rows with --input-window %d", err,
-			long.Tokens, long.Longest)
+		return fmt.Errorf("%w: %s", err, lengthAdvice(c, config, long))
 	}
 	if err != nil {
 		return err

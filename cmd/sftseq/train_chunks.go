@@ -54,6 +54,9 @@ var chunkFlagNames = []string{"chunks", "chunk-exports", "local-layers"}
 // applyChunkFlags applies the flags of chunks to the configuration of a task of this kind. Their defaults
 // depend on the number of layers.
 func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
+	if c.Bool("resume") {
+		return nil // resumeSettings compares the flags with the run
+	}
 	for _, name := range chunkFlagNames {
 		if !c.IsSet(name) {
 			continue
@@ -70,7 +73,9 @@ func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
 				m.NumLayers = max(m.NumLayers, 2)
 			}
 			m.Chunks.Exports, m.Chunks.Layers = defaultChunkExports, max(1, m.NumLayers-1)
-			m.MaxLength = config.MaxDocument
+			if !c.IsSet("max-length") {
+				m.MaxLength = config.MaxDocument
+			}
 		}
 	}
 	return nil

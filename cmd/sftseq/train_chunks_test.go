@@ -5,9 +5,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestTrainChunks trains a fusion with a chunked model, repeats the printed settings, and uses the
@@ -74,4 +77,31 @@ func TestTrainChunks(t *testing.T) {
 		{"--input-window 9: expected none (0) with chunks, which cover whole rows",
 			[]string{"--chunks", "64", "--input-window", "9"}},
 	})
+}
+
+// TestChunkLengths checks the limit of chunked models on rows, and the advice for rows that are too long.
+func TestChunkLengths(t *testing.T) {
+	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood", "--split",
+		"0.6,0.2,0.2", "--tokenizer", "byte")
+	out := filepath.Join(t.TempDir(), "run")
+	flags := []string{"train", "custom", "--members", "sft", "--data", data, "--device", "cpu", "--hidden", "8", "--steps",
+		"2", "--chunks", "32", "--out", out, "--max-length"}
+	refuse(t, exitError, "the model accepts at most 20 (max_position_embeddings): accept it with --max-length ", "",
+		append(flags, "20")...)
+	done(t, "", append(flags, "5000")...)
+	equal(t, must.Get(sft.Load(out))(t).Config.MaxLength, 5000)
+	refuse(t, exitError, "the run was started with other settings (", "", "train", "custom", "--out", out, "--resume",
+		"--chunk-exports", "2")
+	refuse(t, exitError, out+" already contains a model or a run", "", append(flags, "5000")...)
+
+	command := &cli.App{Commands: []*cli.Command{trainCustomCommand()}}
+	long := &train.LengthError{File: "f", Row: 1, Tokens: 1<<20 + 1, Longest: 1 << 20}
+	command.Commands[0].Action = func(c *cli.Context) error {
+		chunked, flat := must.Get(sft.Load(out))(t).Config, config.Config{}
+		equal(t, lengthAdvice(c, chunked, long), "divide the row")
+		equal(t, lengthAdvice(c, &flat, long), "read it in chunks with --chunks 1024, or read the beginning of longer rows "+
+			"with --input-window 1048576")
+		return nil
+	}
+	must.Succeed(t, command.Run([]string{"sftseq", command.Commands[0].Name}))
 }

@@ -146,6 +146,11 @@ func checkOut(out string) error {
 	return os.Remove(probe)
 }
 
+// alreadyRun returns the error for an --out that contains a model or a run.
+func alreadyRun(out string) error {
+	return fmt.Errorf("%s already contains a model or a run: choose another --out", shellQuote(out))
+}
+
 // checkLinearRun returns an error if the linear model in dir was trained on different data.
 func checkLinearRun(dir string, set *seq.Dataset) error {
 	cfg, err := config.Read(filepath.Join(dir, "config.json"))

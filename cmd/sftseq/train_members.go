@@ -33,6 +33,9 @@ func trainAlone(c *cli.Context, m *seq.Manifest, kind *memberKind) error {
 		}
 	}
 	if m.Splits != nil && !c.Bool("resume") {
+		if out := filepath.Clean(c.String("out")); isRun(out) {
+			return alreadyRun(out)
+		}
 		seeds, err := seedsOf(c)
 		if err != nil {
 			return err
@@ -131,6 +134,9 @@ func (f *fusedRun) prepareAll(m *seq.Manifest) error {
 		if err == nil {
 			err = prepareChoice(c, m, first.seed)
 		}
+		if err != nil && c.IsSet("init-from") && len(f.kinds) > 1 {
+			err = fmt.Errorf("%s: %w (--members sft trains only a model that can start from another)", k.name, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -157,7 +163,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 	case c.IsSet("seed") && c.IsSet("seeds"):
 		return usage(c, "--seed and --seeds exclude each other")
 	case isRun(f.out) && (fusion == nil || !c.Bool("resume")):
-		return fmt.Errorf("%s already contains a model or a run: choose another --out", shellQuote(f.out))
+		return alreadyRun(f.out)
 	case !c.Bool("resume") && f.hasStarted():
 		return fmt.Errorf("%s already contains a run of --members %s: continue it with --resume, or choose another "+
 			"--out",

@@ -133,6 +133,8 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 		chosen = betterChunks(flatLoss, chunkedLoss, m.Task)
 		result = fmt.Sprintf("validation loss %.4f in chunks (%d steps), %.4f without chunks (%d steps)", chunkedLoss,
 			chunked.steps, flatLoss, flat.steps)
+	} else if flat.times.step == 0 || chunked.times.step == 0 {
+		result = fmt.Sprintf("the run has too few steps (%d) to compare losses", flat.full)
 	} else {
 		if flat.times.step < chunked.times.step {
 			chosen = noChunks

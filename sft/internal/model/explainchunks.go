@@ -17,7 +17,7 @@ type chunkSource struct {
 type ExplainedChunk struct {
 	Start, End int32          // first token, and the token after the last
 	Weight     float64        // weight of the chunk's exported rows
-	Tokens     []SampledToken // distinct tokens of the mixed rows, by their positions in the document
+	Tokens     []SampledToken // tokens with the largest weights, by their positions in the document
 }
 
 // keepSources keeps the tensors that name the tokens of the exported rows.
@@ -52,6 +52,9 @@ func (e *exports) addSources(out []exported, b *packed, arena tensor.Memory) err
 	return nil
 }
 
+// explainedTokens is the maximum number of tokens that the explanation of a chunk lists.
+const explainedTokens = 16
+
 // explainDocument returns the explanation of a document by the weights of its rows.
 func explainDocument(weights []float32, chunks []*chunkSource) (out ExplainedSequence) {
 	for _, c := range chunks {
@@ -62,9 +65,7 @@ func explainDocument(weights []float32, chunks []*chunkSource) (out ExplainedSeq
 		for j, row := range c.duplets {
 			x.Weight += float64(weights[j])
 			for _, t := range row {
-				weight := t.Weight * float64(weights[j])
-				tokens[t.Position] += float32(weight)
-				x.Tokens = append(x.Tokens, SampledToken{Position: t.Position + int32(start)})
+				tokens[t.Position] += float32(t.Weight * float64(weights[j]))
 			}
 		}
 		pooled := weights[len(c.duplets)]
@@ -72,11 +73,31 @@ func explainDocument(weights []float32, chunks []*chunkSource) (out ExplainedSeq
 		for i, a := range c.pooled {
 			tokens[i] += a * pooled
 		}
-		for i := range x.Tokens {
-			x.Tokens[i].Weight = float64(out.Pooling[x.Tokens[i].Position])
+		for _, i := range largest(tokens, explainedTokens) {
+			x.Tokens = append(x.Tokens, SampledToken{Position: x.Start + int32(i), Weight: float64(tokens[i])})
 		}
 		weights = weights[len(c.duplets)+1:]
 		out.Chunks = append(out.Chunks, x)
 	}
 	return out
+}
+
+// largest returns the indices of the at most n largest positive weights, the largest first.
+func largest(weights []float32, n int) (indices []int) {
+	for i, w := range weights {
+		if w <= 0 || len(indices) == n && w <= weights[indices[n-1]] {
+			continue
+		}
+		if len(indices) == n {
+			indices = indices[:n-1]
+		}
+		at, _ := slices.BinarySearchFunc(indices, w, func(index int, w float32) int {
+			if weights[index] >= w {
+				return -1
+			}
+			return 1
+		})
+		indices = slices.Insert(indices, at, i)
+	}
+	return indices
 }
