@@ -111,7 +111,7 @@ func checkChunks(t *testing.T, e sft.Explanation) {
 		listed := slices.Sorted(slices.Values(x.Weights))
 		slices.Reverse(listed)
 		if !slices.Equal(listed, sorted) || math.Abs(sum-float64(x.Weight)) > 1e-5 {
-			t.Errorf("tokens with the weights %v in a chunk of weight %v; its pooling is %v with the largest weights %v",
+			t.Errorf("tokens with the weights %v in a chunk of weight %v; its pooling is %v, the largest weights are %v",
 				listed, x.Weight, sum, sorted)
 		}
 	}

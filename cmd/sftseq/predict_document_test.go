@@ -188,8 +188,8 @@ func TestDocumentWarnings(t *testing.T) {
 	must.Get(w.Write([]byte(text)))(t)
 	must.Succeed(t, w.Close())
 	path := writeText(t, filepath.Join(t.TempDir(), "log.gz"), compressed.String())
-	refuse(t, exitError, path+" is compressed, expected the text itself: zcat "+path+" | sftseq predict … --document -", "",
-		"predict", "--model", run, "--document", path)
+	refuse(t, exitError, path+" is compressed, expected the text itself: zcat "+path+" | sftseq predict … --document -",
+		"", "predict", "--model", run, "--document", path)
 	path = writeText(t, filepath.Join(t.TempDir(), "text.gz"), text) // not compressed
 	const warning = "warning: inputs more than 2 times as long as the longest training row"
 	_, warnings := exits(t, exitOK, "", "predict", "--model", run, "--document", path)

@@ -23,7 +23,6 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
-	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -217,21 +216,6 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 		return nil, err
 	}
 	return r, r.open(c, data, nil, settings, from, memory) // the checkpoint has the model
-}
-
-// lengthAdvice returns what to do about a row that is longer than the model accepts.
-func lengthAdvice(c *cli.Context, m *sft.Config, e *train.LengthError) string {
-	if m.Chunks != nil && !c.IsSet("max-length") {
-		return "divide the row"
-	}
-	advice := fmt.Sprintf("accept it with --max-length %d", e.Tokens)
-	if m.Chunks != nil {
-		return advice
-	}
-	if !c.IsSet("max-length") && !m.HasFeatures() && e.Tokens <= config.MaxDocument {
-		advice = fmt.Sprintf("read it in chunks with --chunks %s", measuredChunks)
-	}
-	return fmt.Sprintf("%s, or read the beginning of longer rows with --input-window %d", advice, e.Longest)
 }
 
 // checkResumed returns an error for flags that contradict a run's checkpoint.

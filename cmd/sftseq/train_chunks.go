@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // defaultChunkExports is the default of --chunk-exports.
@@ -50,6 +51,21 @@ func chunkFlags(task *lra.Task) []cli.Flag {
 
 // chunkFlagNames lists the flags of chunkFlags in the order in which they are applied.
 var chunkFlagNames = []string{"chunks", "chunk-exports", "local-layers"}
+
+// lengthAdvice returns what to do about a row that is longer than the model accepts.
+func lengthAdvice(c *cli.Context, m *sft.Config, e *train.LengthError) string {
+	if m.Chunks != nil && !c.IsSet("max-length") {
+		return "divide the row"
+	}
+	advice := fmt.Sprintf("accept it with --max-length %d", e.Tokens)
+	if m.Chunks != nil {
+		return advice
+	}
+	if !c.IsSet("max-length") && !m.HasFeatures() && e.Tokens <= config.MaxDocument {
+		advice = fmt.Sprintf("read it in chunks with --chunks %s", measuredChunks)
+	}
+	return fmt.Sprintf("%s, or read the beginning of longer rows with --input-window %d", advice, e.Longest)
+}
 
 // applyChunkFlags applies the flags of chunks to the configuration of a task of this kind. Their defaults
 // depend on the number of layers.

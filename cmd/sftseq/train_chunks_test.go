@@ -81,11 +81,11 @@ func TestTrainChunks(t *testing.T) {
 
 // TestChunkLengths checks the limit of chunked models on rows, and the advice for rows that are too long.
 func TestChunkLengths(t *testing.T) {
-	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood", "--split",
-		"0.6,0.2,0.2", "--tokenizer", "byte")
+	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")
 	out := filepath.Join(t.TempDir(), "run")
-	flags := []string{"train", "custom", "--members", "sft", "--data", data, "--device", "cpu", "--hidden", "8", "--steps",
-		"2", "--chunks", "32", "--out", out, "--max-length"}
+	flags := []string{"train", "custom", "--members", "sft", "--data", data, "--device", "cpu", "--hidden", "8",
+		"--steps", "2", "--chunks", "32", "--out", out, "--max-length"}
 	refuse(t, exitError, "the model accepts at most 20 (max_position_embeddings): accept it with --max-length ", "",
 		append(flags, "20")...)
 	done(t, "", append(flags, "5000")...)
@@ -99,8 +99,8 @@ func TestChunkLengths(t *testing.T) {
 	command.Commands[0].Action = func(c *cli.Context) error {
 		chunked, flat := must.Get(sft.Load(out))(t).Config, config.Config{}
 		equal(t, lengthAdvice(c, chunked, long), "divide the row")
-		equal(t, lengthAdvice(c, &flat, long), "read it in chunks with --chunks 1024, or read the beginning of longer rows "+
-			"with --input-window 1048576")
+		equal(t, lengthAdvice(c, &flat, long), "read it in chunks with --chunks 1024, or read the beginning of longer "+
+			"rows with --input-window 1048576")
 		return nil
 	}
 	must.Succeed(t, command.Run([]string{"sftseq", command.Commands[0].Name}))

@@ -200,7 +200,7 @@ func TestChooseChunksForTooLongRows(t *testing.T) {
 
 // TestChooseChunksInShortRuns checks that chunks are chosen if a run has too few steps for a comparison.
 func TestChooseChunksInShortRuns(t *testing.T) {
-	_, progress := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--hidden", "8", "--k", "4", "--steps", "1",
-		"--device", "cpu", "--data", longRows(t), "--out", filepath.Join(t.TempDir(), "run"))
+	_, progress := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--hidden", "8", "--k", "4", "--steps",
+		"1", "--device", "cpu", "--data", longRows(t), "--out", filepath.Join(t.TempDir(), "run"))
 	contains(t, progress, "the run has too few steps (1) to compare losses: chunks are chosen")
 }
