@@ -422,13 +422,13 @@ func TestComputedTokens(t *testing.T) {
 		from, to  int
 	}{
 		"insertion":                       {byContent, enough, &inserted, false, 1 + rows, 2049 + rows},
-		"replacement":                     {byContent, enough, &replaced, false, 1 + rows, 2049 + rows},
+		"replacement":                     {byContent, enough, &replaced, false, rows, 2049 + rows},
 		"no edit":                         {byContent, enough, &original, false, rows, rows},
 		"explanation without its sources": {byContent, enough, &inserted, true, n + 1, n + 1},
 		"no cache":                        {byContent, 0, &inserted, false, n + 1, n + 1},
 		"a cache for half of the exports": {short, 1_800_000, &original, false, n / 2, n},
 		"insertion, fixed":                {fixed, enough, &inserted, false, n - n/4 + rows, n - n/4 + 1025 + rows},
-		"replacement, fixed":              {fixed, enough, &replaced, false, 1024 + rows, 1024 + rows},
+		"replacement, fixed":              {fixed, enough, &replaced, false, rows, 1024 + rows},
 		"second sequence":                 {pairs, enough, &second, false, 1 + pairRows, 2049 + pairRows},
 		"tags":                            {tags, enough, &inserted, false, n + 1, n + 1},
 	} {

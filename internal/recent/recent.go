@@ -34,7 +34,7 @@ func NewList[V any](limit int64) *List[V] { return &List[V]{limit: limit} }
 func (l *List[V]) Take(tokens []int32) (best *Sequence[V], prefix, suffix int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, prefix, suffix := l.nearest(tokens)
+	at, prefix, suffix := l.nearest(tokens, commonPrefix, commonSuffix)
 	if at < 0 {
 		return nil, 0, 0
 	}
@@ -44,23 +44,24 @@ func (l *List[V]) Take(tokens []int32) (best *Sequence[V], prefix, suffix int) {
 }
 
 // Peek calls f with the sequence that [List.Take] would return, if there is one, and does not remove
-// it. f may only read the sequence, and may not call the list.
+// it. It compares only samples of the tokens, so the numbers of shared tokens are estimates. f may only
+// read the sequence, and may not call the list.
 func (l *List[V]) Peek(tokens []int32, f func(s *Sequence[V], prefix, suffix int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if at, prefix, suffix := l.nearest(tokens); at >= 0 {
+	if at, prefix, suffix := l.nearest(tokens, sampledPrefix, sampledSuffix); at >= 0 {
 		f(l.sequences[at], prefix, suffix)
 	}
 }
 
-// nearest returns the index of the sequence for Take, or −1, and its numbers of shared tokens. The
-// caller holds l.mu.
-func (l *List[V]) nearest(tokens []int32) (at, prefix, suffix int) {
+// nearest returns the index of the sequence for Take, or −1, and its numbers of shared tokens by these
+// functions of two sequences of one length. The caller holds l.mu.
+func (l *List[V]) nearest(tokens []int32, prefixOf, suffixOf func(a, b []int32) int) (at, prefix, suffix int) {
 	at = -1
 	for i, s := range l.sequences {
 		n := min(len(s.Tokens), len(tokens))
-		p := commonPrefix(s.Tokens[:n], tokens[:n])
-		q := commonSuffix(s.Tokens[len(s.Tokens)-n+p:], tokens[len(tokens)-n+p:])
+		p := prefixOf(s.Tokens[:n], tokens[:n])
+		q := suffixOf(s.Tokens[len(s.Tokens)-n+p:], tokens[len(tokens)-n+p:])
 		if p+q >= max(n/2, prefix+suffix) {
 			at, prefix, suffix = i, p, q
 		}
@@ -124,4 +125,28 @@ func commonSuffix(a, b []int32) int {
 		end--
 	}
 	return len(a) - end
+}
+
+// samples is the number of blocks that an estimate compares.
+const samples = 256
+
+// sampledPrefix estimates commonPrefix: it skips tokens between blocks that are equal, so that it may
+// miss a difference of fewer than len(a)/samples tokens.
+func sampledPrefix(a, b []int32) (n int) {
+	step := max(block, len(a)/samples)
+	for n+step+block <= len(a) && *(*[block]int32)(a[n+step:]) == *(*[block]int32)(b[n+step:]) {
+		n += step
+	}
+	end := min(len(a), n+step+block)
+	return n + commonPrefix(a[n:end], b[n:end])
+}
+
+// sampledSuffix estimates commonSuffix as sampledPrefix estimates commonPrefix.
+func sampledSuffix(a, b []int32) int {
+	step, end := max(block, len(a)/samples), len(a)
+	for end-step-block >= 0 && *(*[block]int32)(a[end-step-block:]) == *(*[block]int32)(b[end-step-block:]) {
+		end -= step
+	}
+	start := max(0, end-step-block)
+	return len(a) - end + commonSuffix(a[start:end], b[start:end])
 }
