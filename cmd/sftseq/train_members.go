@@ -33,7 +33,7 @@ func trainAlone(c *cli.Context, m *seq.Manifest, kind *memberKind) error {
 		}
 	}
 	if m.Splits != nil && !c.Bool("resume") {
-		if out := filepath.Clean(c.String("out")); isRun(out) {
+		if out := filepath.Clean(c.String("out")); isRun(out) && !c.IsSet("seeds") {
 			return alreadyRun(out)
 		}
 		seeds, err := seedsOf(c)
