@@ -27,11 +27,18 @@ function pieces(bytes, { start, end, positions, weights }) {
  * largest count chunks by weight. offset is the number of UTF-16 code units before the chunk. */
 export async function classify(server, text, { count = 5, signal } = {}) {
   const began = performance.now();
-  const response = await fetch(`${server}/classify`, {
-    method: "POST", signal,
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ text, explain: true }),
-  });
+  let response;
+  try {
+    response = await fetch(`${server}/classify`, {
+      method: "POST", signal,
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ text, explain: true }),
+    });
+  } catch (e) {
+    if (e.name === "AbortError") throw e;
+    const origin = globalThis.location?.origin ?? "ORIGIN";
+    throw new Error(`no answer from ${server} (${e.message}): expected sftseq serve --http … --cors-origin ${origin}`);
+  }
   const body = await response.json();
   if (!response.ok) throw new Error(body.error?.message ?? `${server}: ${response.status}`);
   const bytes = encoder.encode(text);

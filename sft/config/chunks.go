@@ -78,6 +78,9 @@ func (k *Chunks) String() string {
 	if k == nil {
 		return "no chunks"
 	}
-	return fmt.Sprintf("chunks by %s of %d tokens with %d exports and %d local layers", k.Rule, k.Average, k.Exports,
-		k.Layers)
+	layers := "1 local layer"
+	if k.Layers > 1 {
+		layers = fmt.Sprintf("%d local layers", k.Layers)
+	}
+	return fmt.Sprintf("chunks by %s of %d tokens with %d exports and %s", k.Rule, k.Average, k.Exports, layers)
 }
