@@ -134,8 +134,8 @@ func (f *fusedRun) prepareAll(m *seq.Manifest) error {
 		if err == nil {
 			err = prepareChoice(c, m, first.seed)
 		}
-		if err != nil && c.IsSet("init-from") && len(f.kinds) > 1 {
-			err = fmt.Errorf("%s: %w (--members sft trains only a model that can start from another)", k.name, err)
+		if err != nil && c.IsSet("init-from") && k.flags != nil {
+			err = fmt.Errorf("%w (the member %s has layers of its own: start another model with --members sft)", err, k.name)
 		}
 		if err != nil {
 			return err
