@@ -34,8 +34,8 @@ func (s *Scorer) ChunkCounts() (computed, reused int64) {
 }
 
 // ComputedTokens returns approximately the number of tokens that the scorer computes for an example, or
-// for its explanation. With [Scorer.CacheDocuments] it is less than the length if the example is an edit
-// of a recent one. Of several models the one with the most tokens counts.
+// for its explanation. With [Scorer.CacheDocuments], an edited version of a recent example has fewer than
+// its length. The result for several models is the largest of their numbers.
 func (s *Scorer) ComputedTokens(e *seq.Example, explained bool) (tokens int) {
 	for _, member := range s.members() {
 		n := PlannedTokens(e.Length(), len(e.Edges))

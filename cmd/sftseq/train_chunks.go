@@ -70,9 +70,6 @@ func lengthAdvice(c *cli.Context, m *sft.Config, e *train.LengthError) string {
 // applyChunkFlags applies the flags of chunks to the configuration of a task of this kind. Their defaults
 // depend on the number of layers.
 func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
-	if c.Bool("resume") {
-		return nil // resumeSettings compares the flags with the run
-	}
 	for _, name := range chunkFlagNames {
 		if !c.IsSet(name) {
 			continue
@@ -119,6 +116,8 @@ func applyChunkFlag(c *cli.Context, name string, m *sft.Config) error {
 		}
 		parsed.Exports, parsed.Layers = chunks.Exports, chunks.Layers
 		chunks = *parsed
+	case m.Chunks == nil && c.Bool("resume"):
+		return nil // resumeSettings compares the flag with the chunks of the run
 	case m.Chunks == nil:
 		return usage(c, "--%s needs --chunks: the model reads rows without chunks", name)
 	case name == "chunk-exports":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -104,4 +105,19 @@ func TestChunkLengths(t *testing.T) {
 		return nil
 	}
 	must.Succeed(t, command.Run([]string{"sftseq", command.Commands[0].Name}))
+}
+
+// TestChunkedSeedsResumed checks that --resume with the flags of the run starts a missing seed in chunks.
+func TestChunkedSeedsResumed(t *testing.T) {
+	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")
+	out := filepath.Join(t.TempDir(), "run")
+	flags := []string{"train", "custom", "--members", "sft", "--data", data, "--device", "cpu", "--hidden", "8",
+		"--steps", "2", "--seeds", "1,2", "--chunks", "32", "--chunk-exports", "2", "--out", out}
+	done(t, "", flags...)
+	second := filepath.Join(out, "seed-2")
+	must.Succeed(t, os.RemoveAll(second))
+	done(t, "", append(flags, "--resume")...)
+	equal(t, *must.Get(sft.Load(second))(t).Config.Chunks,
+		config.Chunks{Rule: "content", Average: 32, Exports: 2, Layers: 1})
 }

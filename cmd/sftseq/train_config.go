@@ -52,8 +52,8 @@ func readConfigFlags(c *cli.Context) error {
 	return nil
 }
 
-// parseObject decodes the JSON object of a file. Its errors continue the name of the file, with the line
-// of malformed JSON and with expected, which describes the object.
+// parseObject decodes the JSON object of a file. Its errors continue the name of the file. They contain
+// expected, a description of the object, and the line if the JSON is malformed.
 func parseObject(text []byte, expected string) (values map[string]json.RawMessage, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, errors.New(": " + expected + ", found an empty file")

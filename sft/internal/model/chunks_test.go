@@ -194,8 +194,8 @@ type wideCard struct{ configtest.Card }
 
 func (wideCard) ForwardTokens() int { return 1 << 16 }
 
-// TestTokenStages checks that the memory plan has room for every stage of models that predict tokens, in each mode, and
-// that limits apply to the passes of every stage.
+// TestTokenStages checks that the memory plan of models that predict tokens has room for each stage in each mode. It
+// also checks that SetLimits limits the passes of each stage.
 func TestTokenStages(t *testing.T) {
 	device := wideCard{configtest.Card{Device: cpu.New(1), Limit: 1 << 30}}
 	const tokens, examples = 200_000, 3

@@ -16,8 +16,8 @@ import (
 //	norm(x_t + context(g))    (no norm under post-norm)
 //
 // where context is a linear layer, initially 0. The document stage ends with the contexts. The token
-// stage computes the local layers again, because their rows are not kept, and then the head. The steps
-// of a gradient are those of [DocumentGradient].
+// stage computes the local layers again, because their rows are not kept, and then the head.
+// [DocumentGradient] lists the steps of a gradient.
 type contexts struct {
 	rows     *tensor.Tensor // [targets, d] in the document stage, [B, d] in the token stage
 	gradient *tensor.Tensor // gradient of rows; nil without a backward pass
@@ -55,8 +55,8 @@ func tokenNormParameters(c *config.Config) (out []parameter) {
 	return append(out, context...)
 }
 
-// recordContexts records the contexts of the rows x. With a backward pass, which reads the gradients
-// of the contexts, it returns the gradient of x.
+// recordContexts records the contexts of the rows x. A backward pass reads the gradients of the contexts,
+// and recordContexts then returns the gradient of x.
 func (p *recordedPass) recordContexts(m *emitter, x *tensor.Tensor) (dx *tensor.Tensor) {
 	m.Segment("readout")
 	n, d := m.capacity(tensor.Targets), m.config.HiddenSize
