@@ -69,6 +69,24 @@ func TestConvertHub(t *testing.T) {
 	}
 }
 
+// TestConvertHubJSON checks that convert takes the splits of JSON lines from the card, that a split
+// may have any name, and that --split-column path works.
+func TestConvertHubJSON(t *testing.T) {
+	dir := t.TempDir()
+	rows := strings.Repeat(`{"text":"a","label":0}`+"\n"+`{"text":"b","label":1}`+"\n", 10)
+	for _, name := range []string{"a", "b", "c"} {
+		writeText(t, filepath.Join(dir, name+".jsonl"), rows)
+	}
+	writeText(t, filepath.Join(dir, "README.md"), "---\nconfigs:\n- config_name: default\n  data_files:\n"+
+		"  - split: train\n    path: b*\n  - split: test\n    path: a*\n  - split: unlabelled\n    path: c*\n---\n")
+	flags := []string{"--from", dir, "--text", "text", "--label", "label", "--no-baselines"}
+	d, _, errs := converted(t, append(flags, "--val-part", "0")...)
+	equal(t, rowCounts(d), "train 20, test 20, unlabelled 20")
+	contains(t, errs, dir+": keeping the splits test, train, unlabelled")
+	d, _, _ = converted(t, append(flags, "--split-column", "path", "--split-pattern", "(?<train>[bc])|(?<val>a)")...)
+	equal(t, rowCounts(d), "train 40, val 20")
+}
+
 // TestConvertMissingShard checks that convert warns once if a file of a numbered series is missing.
 func TestConvertMissingShard(t *testing.T) {
 	dir := t.TempDir()

@@ -46,22 +46,36 @@ func hasCard(dir string) bool {
 	return ok
 }
 
-// hubSplits returns the split name of each table in a folder. It returns nil unless the folder is
-// laid out as on the Hub and every table's name names a split, with train among several splits.
-func hubSplits(card bool, shards []string) map[string]string {
-	splits, found := map[string]string{}, map[string]bool{}
+// folderSplits returns the split name of each table in a folder laid out as on the Hub, or nil. The
+// card names the splits, or every table's name does, with train among several splits.
+func folderSplits(dir string, shards []string) map[string]string {
+	if splits := cardSplits(dir, shards); splits != nil {
+		return splits
+	}
+	card, splits := hasCard(dir), map[string]string{}
 	for _, shard := range shards {
 		name := splitName(shard)
-		split, ok := seq.KnownSplit(name)
-		if !ok || !card && (path.Base(path.Dir(shard)) != name || !isBinary(shard)) {
+		if name == "" || !card && (path.Base(path.Dir(shard)) != name || !isBinary(shard)) {
 			return nil
 		}
-		splits[shard], found[split] = name, true
+		splits[shard] = name
 	}
-	if len(found) < 2 || !found["train"] {
+	if !severalSplits(splits) {
 		return nil
 	}
 	return splits
+}
+
+// severalSplits reports whether train is among several splits of tables.
+func severalSplits(splits map[string]string) bool {
+	found := map[string]bool{}
+	for _, name := range splits {
+		if split, ok := seq.KnownSplit(name); ok {
+			name = split
+		}
+		found[name] = true
+	}
+	return len(found) > 1 && found["train"]
 }
 
 // isBinary reports whether a file is in a format with typed columns.
@@ -70,7 +84,8 @@ func isBinary(path string) bool {
 }
 
 // splitName returns the split that a table's name contains as its first or last word. Otherwise, it
-// returns the name of the folder if it is a split, or "".
+// returns the name of the folder if it is a split, any word before the numbers of a shard
+// (unsupervised-00000-of-00001.parquet), or "".
 func splitName(shard string) string {
 	base, _, _ := strings.Cut(path.Base(shard), ".")
 	words := strings.FieldsFunc(base, func(r rune) bool { return strings.ContainsRune("-_ ", r) })
@@ -88,6 +103,9 @@ func splitName(shard string) string {
 		if _, ok := seq.KnownSplit(folder); ok {
 			return folder
 		}
+	}
+	if m := shardName.FindStringSubmatch(path.Base(shard)); m != nil && len(words) == 1 {
+		return words[0]
 	}
 	return ""
 }

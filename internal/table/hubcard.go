@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,8 +20,14 @@ import (
 type hubConfig struct {
 	name      string
 	line      int
-	patterns  []string // patterns of its files; empty means all files
+	files     []hubFiles // empty means all files
 	isDefault bool
+}
+
+// hubFiles are the files of a configuration that match a pattern.
+type hubFiles struct {
+	split   string // "" if the card does not name the split
+	pattern string
 }
 
 // maxCard is the maximum size of a card in bytes.
@@ -61,44 +68,75 @@ func readHubConfigs(dir string) (configs []hubConfig) {
 		if node.Decode(&c) != nil {
 			return nil
 		}
-		patterns := hubPatterns(&c.Files)
+		files := dataFiles(&c.Files, "")
 		if c.Folder != "" {
-			patterns = append(patterns, path.Join(c.Folder, "**"))
+			files = append(files, hubFiles{"", path.Join(c.Folder, "**")})
 		}
-		configs = append(configs, hubConfig{c.Name, node.Line, patterns, c.Default || c.Name == "default"})
+		configs = append(configs, hubConfig{c.Name, node.Line, files, c.Default || c.Name == "default"})
 	}
 	return configs
 }
 
-// hubPatterns returns the patterns of data_files: a string, a list, or the values of the key path
-// by split.
-func hubPatterns(node *yaml.Node) (patterns []string) {
+// dataFiles returns the files of data_files: a pattern, a list, an object with the keys split and
+// path, or an object with the patterns of each split.
+func dataFiles(node *yaml.Node, split string) (files []hubFiles) {
 	switch node.Kind {
 	case yaml.ScalarNode:
-		return []string{node.Value}
+		return []hubFiles{{split, node.Value}}
 	case yaml.SequenceNode:
 		for _, element := range node.Content {
-			patterns = append(patterns, hubPatterns(element)...)
+			files = append(files, dataFiles(element, split)...)
 		}
 	case yaml.MappingNode:
+		values := map[string]*yaml.Node{}
 		for i := 1; i < len(node.Content); i += 2 {
-			if key := node.Content[i-1].Value; key != "split" {
-				patterns = append(patterns, hubPatterns(node.Content[i])...)
+			values[node.Content[i-1].Value] = node.Content[i]
+		}
+		if patterns := values["path"]; patterns != nil {
+			if name := values["split"]; name != nil {
+				split = name.Value
 			}
+			return dataFiles(patterns, split)
+		}
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			files = append(files, dataFiles(values[name], name)...)
 		}
 	}
-	return patterns
+	return files
 }
 
 // globReplacer replaces wildcards in file patterns by regular expressions.
-var globReplacer = strings.NewReplacer(`\*\*/`, `(.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`)
+var globReplacer = strings.NewReplacer(`\*\*/`, `(.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`,
+	`\[!`, `[^`, `\[`, `[`, `\]`, `]`)
 
-// contains reports whether a file of the folder belongs to the configuration.
-func (c *hubConfig) contains(file string) bool {
-	return len(c.patterns) == 0 || slices.ContainsFunc(c.patterns, func(pattern string) bool {
-		matched, err := regexp.MatchString("^"+globReplacer.Replace(regexp.QuoteMeta(path.Clean(pattern)))+"$", file)
-		return matched && err == nil
-	})
+// contains reports whether a file of the folder belongs to the configuration, and the file's split,
+// or "" if the card does not name it.
+func (c *hubConfig) contains(file string) (split string, ok bool) {
+	for _, f := range c.files {
+		pattern := "^" + globReplacer.Replace(regexp.QuoteMeta(path.Clean(f.pattern))) + "$"
+		if matched, err := regexp.MatchString(pattern, file); matched && err == nil {
+			return f.split, true
+		}
+	}
+	return "", len(c.files) == 0
+}
+
+// cardSplits returns the split of each table, if a configuration of the card names a split for
+// every table, with train among several splits. Otherwise it returns nil.
+func cardSplits(dir string, shards []string) (splits map[string]string) {
+	configs, _, prefix := cardOf(dir)
+	for _, config := range configs {
+		found := map[string]string{}
+		for _, shard := range shards {
+			if split, _ := config.contains(path.Join(prefix, shard)); split != "" {
+				found[shard] = split
+			}
+		}
+		if len(found) == len(shards) && severalSplits(found) && (splits == nil || config.isDefault) {
+			splits = found
+		}
+	}
+	return splits
 }
 
 // cardOf returns the configurations of a folder's card and the card's folder. If the folder has no
@@ -115,35 +153,45 @@ func cardOf(dir string) (configs []hubConfig, root, prefix string) {
 	return readHubConfigs(filepath.Dir(full)), filepath.Join(dir, ".."), filepath.Base(full)
 }
 
-// checkConfigs returns an error for tables of several configurations, unless the default
-// configuration has all tables.
+// checkConfigs returns an error for tables of several configurations, or for tables among which only
+// some belong to a configuration, unless the default configuration has all tables.
 func checkConfigs(dir string, shards []string) error {
-	var names, examples []string
 	configs, root, prefix := cardOf(dir)
-	shards = slices.Clone(shards)
-	for i := range shards {
-		shards[i] = path.Join(prefix, shards[i])
-	}
-	line := 0
+	listed := map[string]bool{} // tables of any configuration
+	var found []hubConfig       // with tables
+	var examples []string       // a table of each
 	for _, config := range configs {
-		files := slices.DeleteFunc(slices.Clone(shards), func(file string) bool { return !config.contains(file) })
-		if config.isDefault && len(files) == len(shards) {
-			return nil
-		}
-		if len(files) > 0 {
-			names, examples = append(names, config.name), append(examples, files[0])
-			if line == 0 {
-				line = config.line
+		files := 0
+		for _, shard := range shards {
+			if _, ok := config.contains(path.Join(prefix, shard)); ok {
+				if files++; files == 1 {
+					examples = append(examples, shard)
+				}
+				listed[shard] = true
 			}
 		}
+		switch {
+		case files == len(shards) && config.isDefault:
+			return nil
+		case files > 0:
+			found = append(found, config)
+		}
 	}
-	if len(names) < 2 {
+	if len(found) == 0 || len(found) == 1 && len(listed) == len(shards) {
 		return nil
+	}
+	names := found[0].name
+	for _, config := range found[1:] {
+		names += ", " + config.name
+	}
+	if len(found) == 1 {
+		other := slices.IndexFunc(shards, func(shard string) bool { return !listed[shard] })
+		names += fmt.Sprintf(" and of none, such as %s", filepath.FromSlash(shards[other]))
 	}
 	return fmt.Errorf("expected tables of one configuration, found tables of %s (%s:%d): "+
 		"give the files of one configuration, "+
-		"or a folder that contains no others, such as %s for %s", strings.Join(names, ", "),
-		filepath.Join(root, hubCard), line, filepath.Join(root, filepath.FromSlash(examples[0])), names[0])
+		"or a folder that contains no others, such as %s for %s", names, filepath.Join(root, hubCard), found[0].line,
+		filepath.Join(dir, filepath.FromSlash(examples[0])), found[0].name)
 }
 
 // CheckConfigs returns an error if files below a folder belong to several configurations of its

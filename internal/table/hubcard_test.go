@@ -25,6 +25,11 @@ func TestHubConfigs(t *testing.T) {
 		{hubConfigs, files, "found tables of en, fr (%s:4)"},
 		{strings.ReplaceAll(hubConfigs, "\n", "\r\n"), files, "found tables of en, fr (%s:4)"},
 		{hubConfigs, files[:2], ""},
+		{"---\nconfigs:\n- config_name: en\n  data_files: '[!f]*-train.csv'\n" +
+			"- config_name: fr\n  data_files: f*.csv\n---\n",
+			[]string{"en-train.csv", "fr-train.csv"}, "found tables of en, fr (%s:3)"},
+		{"---\nconfigs:\n- config_name: en\n  data_files: [e*.csv]\n---\n", []string{"en.csv", "es.csv", "fr.csv"},
+			"found tables of en and of none, such as fr.csv (%s:3)"},
 		{"---\ndataset_info:\n- config_name: en\n- config_name: fr\n---\n", files, ""},
 		{"configs:\n- config_name: en\n- config_name: fr\n", files, ""},
 		{"---\nconfigs:\n  - config_name: en\n    data_dir: en\n  - config_name: fr\n    data_dir: ./fr\n---\n", files,
@@ -78,5 +83,61 @@ func TestHubConfigsBesideData(t *testing.T) {
 			fmt.Sprintf("found tables of en, fr (%s:4)", filepath.Join(dir, "README.md"))) {
 			t.Errorf("%s: got error %v, want refused %t", files, err, rejected)
 		}
+	}
+}
+
+// TestCardSplits checks that the card's names of splits have priority over those in the names of the
+// tables, and are used only if every table has one.
+func TestCardSplits(t *testing.T) {
+	for _, test := range []struct{ configs, want string }{
+		{"- config_name: a\n  data_files:\n  - split: train\n    path: [one.csv, t*o.csv]\n" +
+			"  - split: unlabelled\n    path: three.csv\n",
+			"2: 1|train\n2: 3|unlabelled\n2: 2|train"},
+		{"- config_name: a\n  data_files:\n    train: '[!t]*.csv'\n    test: t*.csv\n",
+			"2: 1|train\n2: 3|test\n2: 2|test"},
+		{"- config_name: a\n  data_files:\n    train: '*.csv'\n" +
+			"- config_name: default\n  data_files:\n    train: one.csv\n    test: ['t*.csv']\n",
+			"2: 1|train\n2: 3|test\n2: 2|test"},
+		{"- config_name: a\n  data_files:\n    dev: '[!t]*.csv'\n    test: t*.csv\n", ""},
+		{"- config_name: a\n  data_files:\n    train: '*.csv'\n", ""},
+		{"- config_name: a\n  data_files:\n  - path: '*.csv'\n", ""},
+	} {
+		dir := writeFolder(t, map[string]string{"README.md": "---\nconfigs:\n" + test.configs + "---\n",
+			"one.csv": "text\n1\n", "two.csv": "text\n2\n", "three.csv": "text\n3\n"})
+		got, err := readText(dir, Options{Columns: []string{"text", "split"}})
+		if strings.Join(got, "\n") != test.want || (err != nil) != (test.want == "") {
+			t.Errorf("%q: got %q, error %v, want %q", test.configs, got, err, test.want)
+		}
+	}
+}
+
+// TestSplitsOfJSON checks that rows of JSON get the split and the path of their table, unless the
+// first rows of the first table have fields of these names.
+func TestSplitsOfJSON(t *testing.T) {
+	const en, train = "en-00000-of-00001.jsonl", "train-00000-of-00001.jsonl"
+	for first, want := range map[string]string{
+		`{"text":"a"}`:                          "1: a|en|" + en + " 1: b|train|" + train,
+		`{"text":"a","path":"x"}`:               "1: a|en|x 1: b|train|y",
+		`{"text":"a"}` + "\n" + `{"path":null}`: "1: a|en|∅ 2: ∅|en|∅ 1: b|train|y",
+		`{"text":"a","split":"s","path":"x"}`:   "1: a|s|x 1: b|z|y",
+	} {
+		for _, format := range []string{"jsonl", "json"} {
+			dir := writeFolder(t, map[string]string{"README.md": "---\n---\n", en: first + "\n",
+				train: `{"text":"b","split":"z","path":"y"}` + "\n"})
+			got, err := readText(dir, Options{Columns: []string{"text", "split", "path"}, Format: format})
+			if strings.Join(got, " ") != want || err != nil {
+				t.Errorf("%s: %s: got %q, error %v, want %q", format, first, got, err, want)
+			}
+		}
+	}
+}
+
+// TestSplitsOfBrokenJSON checks that an invalid first row gives the usual error of the row.
+func TestSplitsOfBrokenJSON(t *testing.T) {
+	dir := writeFolder(t, map[string]string{"README.md": "---\n---\n", "en-00000-of-00001.jsonl": `{"text":` + "\n",
+		"train-00000-of-00001.jsonl": `{"text":"b"}` + "\n"})
+	got := must.Get(readText(dir, Options{Columns: []string{"split", "text"}}))(t)
+	if strings.Join(got, " ") != "1! malformed JSON at byte 8: unexpected end of JSON input 1: train|b" {
+		t.Errorf("got %q, want an error and a row", got)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // reads one value at a time, so the size of the whole is not limited. Rows are numbered by value,
 // because a line may have many values.
 type listReader struct {
-	in      *source.Source
-	columns *jsonColumns
+	in *source.Source
+	*jsonColumns
 	isList  bool
 	limit   int // maximum bytes of a value
 	row     int64
@@ -37,7 +37,7 @@ func newJSON(in *source.Source, o Options) (Reader, error) {
 			return nil, err
 		}
 	}
-	r := &listReader{in: in, columns: newJSONColumns(in.Name, o), limit: o.MaxField, line: 1}
+	r := &listReader{in: in, jsonColumns: newJSONColumns(in.Name, o), limit: o.MaxField, line: 1}
 	first, err := r.skipSpace()
 	if err == io.EOF {
 		return nil, errors.New("expected a JSON list of objects, found an empty file")
@@ -82,7 +82,7 @@ func (r *listReader) Next(row *Row) error {
 	case err == io.EOF && r.isOpen():
 		return fmt.Errorf("%s: line %d: the file ends within a list", r.in.Name, r.line)
 	case err == io.EOF:
-		r.columns.reportMissing()
+		r.reportMissing()
 	case err != nil:
 		return fmt.Errorf("%s: line %d: %w", r.in.Name, r.line, err)
 	}
@@ -123,7 +123,7 @@ func (r *listReader) next(row *Row) error {
 	row.begin(r.in.Name, r.row)
 	if size > int64(r.limit) {
 		row.fail(fmt.Errorf("line %d: expected at most %d bytes, found a value of %d", line, r.limit, size))
-	} else if r.columns.read(row, r.value); row.Err != nil {
+	} else if r.read(row, r.value); row.Err != nil {
 		where := "line"
 		if malformed := (*jsonlines.NotJSON)(nil); errors.As(row.Err, &malformed) {
 			where = "the value that begins on line" // the error names a byte of the value

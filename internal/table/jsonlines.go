@@ -16,15 +16,15 @@ import (
 
 // jsonReader reads one JSON object per line.
 type jsonReader struct {
-	in      *source.Source
-	lines   *jsonlines.Reader
-	part    *Part // nil for all lines
-	columns *jsonColumns
+	in    *source.Source
+	lines *jsonlines.Reader
+	part  *Part // nil for all lines
+	*jsonColumns
 }
 
 func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
 	r := &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), part: o.part,
-		columns: newJSONColumns(in.Name, o)}
+		jsonColumns: newJSONColumns(in.Name, o)}
 	if o.part == nil || o.part.From == 0 {
 		return r, nil
 	}
@@ -74,7 +74,7 @@ func (r *jsonReader) Next(row *Row) error {
 	var long *jsonlines.TooLong
 	switch {
 	case err == io.EOF:
-		r.columns.reportMissing()
+		r.reportMissing()
 		return io.EOF
 	case errors.As(err, &long):
 		row.fail(err)
@@ -82,7 +82,7 @@ func (r *jsonReader) Next(row *Row) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", r.in.Name, err)
 	}
-	r.columns.read(row, line)
+	r.read(row, line)
 	if row.Err != nil && row.Line == 1 && beginsList(line) {
 		row.Err = fmt.Errorf("%w (read a file that is a single JSON list with --format json)", row.Err)
 	}
@@ -130,6 +130,9 @@ func newJSONColumns(file string, o Options) *jsonColumns {
 	}
 	return c
 }
+
+// isMissing reports whether no row so far has a wanted column.
+func (c *jsonColumns) isMissing(column string) bool { return c.missing[column] }
 
 // read sets a row to the columns of a JSON object.
 func (c *jsonColumns) read(row *Row, object []byte) {

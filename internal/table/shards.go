@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// shardPath is the column with the path of a row's shard within the folder, unless the shards have
-// a column of that name.
+// shardPath is the column with the path of a row's shard within the folder, unless the first shard
+// has a column of that name.
 const shardPath = "path"
 
 // shardsReader reads the tables of a folder as a single table, in the order of their names.
@@ -36,37 +36,68 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 		return nil, errors.New("expected tables, found no file")
 	}
 	r := &shardsReader{ctx: ctx, dir: dir, options: o, shards: shards}
-	r.options.Columns = nil
-	first, err := r.next() // only for its column names
+	existing, own, err := r.existing()
 	if err != nil {
 		return nil, err
 	}
-	existing := first.Columns()
-	if err := first.Close(); err != nil {
-		return nil, err
+	if !slices.Contains(own, hfSplit) {
+		r.splits = folderSplits(dir, shards)
 	}
-	r.splits = hubSplits(hasCard(dir), shards)
-	if existing == nil || slices.Contains(existing, hfSplit) {
-		r.splits = nil
-	}
+	r.options.Columns = nil
 	for i, name := range o.Columns {
 		if name == hfSplit && r.splits != nil {
 			r.splitIndices = append(r.splitIndices, i)
-		} else if name == shardPath && existing != nil && !slices.Contains(existing, name) {
+		} else if name == shardPath && !slices.Contains(own, name) {
 			r.pathIndices = append(r.pathIndices, i)
 		} else {
 			r.options.Columns = append(r.options.Columns, name)
 		}
 	}
-	if r.columns = slices.Clone(existing); existing != nil && !slices.Contains(existing, shardPath) {
-		r.columns = append(r.columns, shardPath)
-	}
-	if r.splits != nil {
-		r.columns = append(r.columns, hfSplit)
+	if r.columns = slices.Clone(existing); existing != nil {
+		if !slices.Contains(own, shardPath) {
+			r.columns = append(r.columns, shardPath)
+		}
+		if r.splits != nil {
+			r.columns = append(r.columns, hfSplit)
+		}
 	}
 	r.shards, r.open = shards, r.next
 	r.rows, err = r.next()
 	return r, err
+}
+
+// existing returns the columns of the first shard, and which of the columns path and split it has.
+// The columns of JSON are nil; its first rows show whether it has path and split.
+func (r *shardsReader) existing() (columns, own []string, err error) {
+	read := func(names ...string) (Reader, error) {
+		o := r.options
+		o.Columns, o.Progress, o.MissingColumn, o.Note = names, nil, nil, nil
+		return Open(r.ctx, filepath.Join(r.dir, filepath.FromSlash(r.shards[0])), o)
+	}
+	first, err := read()
+	if err != nil {
+		return nil, nil, err
+	}
+	columns = first.Columns()
+	if err := first.Close(); err != nil || columns != nil {
+		return columns, columns, err
+	}
+	reserved := []string{shardPath, hfSplit}
+	if first, err = read(reserved...); err != nil {
+		return nil, nil, err
+	}
+	json, ok := first.(interface{ isMissing(column string) bool })
+	if !ok {
+		return nil, nil, errors.Join(fmt.Errorf("expected a table with columns, found %T", first), first.Close())
+	}
+	var row Row
+	for range firstRows {
+		if first.Next(&row) != nil { // the rows are read again, with the error
+			break
+		}
+	}
+	own = slices.DeleteFunc(reserved, json.isMissing)
+	return nil, own, first.Close()
 }
 
 // next opens the next shard.
@@ -136,7 +167,7 @@ func findShards(dir, format string) (shards []string, _ error) {
 	binary := cmp.Or(first["parquet"], first["arrow"])
 	switch {
 	case len(first) == 1 && (binary != "" || first[""] == "" && first["text"] == "" &&
-		(!nested || hubSplits(hasCard(dir), shards) != nil)):
+		(!nested || folderSplits(dir, shards) != nil)):
 		return shards, checkConfigs(dir, shards)
 	case len(first) > 1 && binary != "":
 		others := slices.DeleteFunc(slices.Sorted(maps.Values(first)), func(path string) bool { return path == binary })

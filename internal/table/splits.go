@@ -45,7 +45,7 @@ func HubSplits(dir, format string) (names []string) {
 		shards[i], _ = filepath.Rel(dir, path) // cannot fail, because path is below dir
 		shards[i] = filepath.ToSlash(shards[i])
 	}
-	splits := hubSplits(hasCard(dir), shards)
+	splits := folderSplits(dir, shards)
 	for _, shard := range shards {
 		if name, ok := splits[shard]; ok && !slices.Contains(names, name) {
 			names = append(names, name)
