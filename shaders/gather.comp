@@ -1,5 +1,5 @@
-// y[i] = x[row[i]], or 0 if row[i] is −1. A launch processes the rows of one block of x. The launch
-// of the first block clears all other rows of y, which the launches of later blocks then write.
+// y[i] = x[row[i]], or 0 if row[i] is −1. A dispatch processes the rows of one block of x. The
+// dispatch for the first block clears all other rows of y, and those for later blocks write them.
 //   y [rows, width], x [block, width], row [rows]
 //
 // One workgroup processes 1024 elements.

@@ -56,9 +56,9 @@ func adjoint(q *Frequencies, dy []float32, n int) []float32 {
 	return dCoef
 }
 
-// TestTablesAreTheDefinition checks that f(|i−j|) + g(i+j) = lin(i,j) for positions up to 2²⁰, and
+// TestTablesMatchDefinition checks that f(|i−j|) + g(i+j) = lin(i,j) for positions up to 2²⁰, and
 // thus t up to 2²¹.
-func TestTablesAreTheDefinition(t *testing.T) {
+func TestTablesMatchDefinition(t *testing.T) {
 	bias := []float32{0.25}
 	for _, dim := range []int{2, 6, 8, 10, 62} {
 		reference := Reference{Base: 10000, Dim: dim}
@@ -106,8 +106,8 @@ func TestUnfoldInnerProduct(t *testing.T) {
 	}
 }
 
-// TestUnfoldIsTheGradient checks that gradients of random pairs (i, j) give the same gradient of
-// the weights through the tables and Unfold as by the definition.
+// TestUnfoldIsTheGradient checks that Unfold turns the gradients of the tables into the gradient of
+// the weights by the definition, for random gradients of many pairs (i, j).
 func TestUnfoldIsTheGradient(t *testing.T) {
 	const dim, length, pairs = 10, 700, 500
 	const n = 2*length - 1
@@ -155,12 +155,12 @@ func TestNoAllocation(t *testing.T) {
 	q := mustNew(t, 10000, dim)
 	coef, weight, bias := numbers(1, rows*(dim+2)), numbers(2, rows*dim), numbers(3, rows)
 	cosines := make([]float32, n*(q.Len()+1))
-	if n := testing.AllocsPerRun(10, func() {
+	if allocations := testing.AllocsPerRun(10, func() {
 		q.Cosines(cosines, 0, n)
 		q.Fold(coef, weight, bias)
 		q.Unfold(weight, bias, coef)
-	}); n != 0 {
-		t.Errorf("%v allocations, want 0", n)
+	}); allocations != 0 {
+		t.Errorf("%v allocations, want 0", allocations)
 	}
 }
 

@@ -61,8 +61,8 @@ func (a *allocator) allocate(bytes int64) (*block, int64, error) {
 	return b, at, nil
 }
 
-// allocate removes the first free range of the given number of bytes and returns its offset. It
-// returns false if no free range is large enough.
+// allocate takes the given number of bytes from the first free range that is large enough, and
+// returns their offset. It returns false if there is none.
 func (b *block) allocate(bytes int64) (int64, bool) {
 	for i, s := range b.free {
 		if s.bytes < bytes {
@@ -157,7 +157,8 @@ func (m *memory) Write(offset int, words []uint32) error {
 	return m.device.transfers.upload(m, offset, words)
 }
 
-// Read copies words from the device. It waits for every earlier program.
+// Read copies words from the device, after all earlier writes. The caller must have waited for the
+// programs that write these words.
 func (m *memory) Read(offset int, words []uint32) error {
 	if err := m.checkRange(offset, len(words)); err != nil {
 		return err
@@ -178,7 +179,7 @@ func (m *memory) checkRange(offset, n int) error {
 		return errors.New("vk: the memory was freed")
 	}
 	if offset < 0 || offset+n > m.words {
-		return fmt.Errorf("vk: words %d … %d exceed a memory of %d words", offset, offset+n, m.words)
+		return fmt.Errorf("vk: %d words at offset %d: expected a range within %d words", n, offset, m.words)
 	}
 	return nil
 }

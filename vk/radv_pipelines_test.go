@@ -20,8 +20,8 @@ import (
 // tiles of products.
 var passSizes = [][2]int{{64, 1}, {1024, 1}, {4096, 4}, {32768, 16}}
 
-// radvPipelines returns a dispatch of every pipeline that the device would use, by the pipeline's
-// key. It covers all presets, and attention with heads of 8 to 64 channels, each relation, score
+// radvPipelines returns a dispatch for every pipeline that the device would use, keyed by
+// pipelineKey. It covers all presets, and attention with heads of 8 to 64 channels, each relation, score
 // and probability.
 func radvPipelines(t *testing.T, d *gpu) map[string]dispatch {
 	out := map[string]dispatch{}
@@ -77,8 +77,8 @@ func pipelineKey(d dispatch) string {
 	return key
 }
 
-// presetConfigs returns the configurations of all presets, and of models for other data that need
-// further shaders.
+// presetConfigs returns the configurations of all presets, and of models whose passes need other
+// shaders.
 func presetConfigs(t *testing.T) []*sft.Config {
 	var out []*sft.Config
 	add := func(p *lra.Preset, spec seq.Spec, change func(*sft.Config)) {
@@ -111,8 +111,8 @@ func presetConfigs(t *testing.T) []*sft.Config {
 	return out
 }
 
-// headConfigs returns configurations like c with one layer and two heads, for each size of the
-// heads, relation, score and probability.
+// headConfigs returns configurations like c with one layer and two heads that cover the head sizes,
+// relations, scores and probabilities.
 func headConfigs(t *testing.T, c sft.Config) []*sft.Config {
 	var out []*sft.Config
 	add := func(channels int, change func(*sft.Config)) {

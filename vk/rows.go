@@ -31,12 +31,12 @@ func eachBlock(rows, size int, f func(first, n int)) {
 }
 
 // window is a range of n rows of operands that consist of pieces, such as tiles or chunks. A dispatch
-// binds these rows and processes the pieces that begin within the first span rows. The span is n
-// minus the maximum length of a piece; a span of 0 is unlimited.
+// binds these rows and processes the pieces that begin within the first span rows. The rows after
+// the span complete the last piece. A span of 0 is unlimited.
 type window struct{ first, n, span int }
 
-// eachWindow calls f for each window of at most size rows. The argument piece is the maximum length
-// of a piece.
+// eachWindow splits the rows into windows of at most max(size, 128+piece) rows and calls f for each.
+// The argument piece is the maximum length of a piece.
 func eachWindow(rows, piece, size int, f func(w window)) {
 	if rows <= size {
 		f(window{n: rows})
@@ -52,7 +52,7 @@ func eachWindow(rows, piece, size int, f func(w window)) {
 	}
 }
 
-// slice returns the rows of the window in a tensor.
+// slice returns the window's rows of a tensor.
 func (w window) slice(t *tensor.Tensor) *tensor.Tensor { return rowsOf(t, w.first, w.n) }
 
 // shaderSpan returns the span as a push constant, in which the largest uint32 means unlimited.

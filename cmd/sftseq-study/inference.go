@@ -19,8 +19,8 @@ const inferenceBatch = 32
 var inferenceStudy = &study{
 	name:    "inference",
 	summary: "evaluation time of a split by the number of sampled tokens",
-	help: fmt.Sprintf(`Evaluates a trained model on a split in batches of %d with other numbers of sampled tokens
-than in training, and prints the time and the accuracy for each number. The weights do not
+	help: fmt.Sprintf(`Evaluates a trained model on a split in batches of %d with different numbers of sampled tokens,
+and prints the time and the accuracy for each number. The weights do not
 change.`, inferenceBatch),
 	columns: []string{"k", "time", "tokens/s", "accuracy", "loss"},
 	prepare: func(f *flags) measurement {
@@ -49,8 +49,8 @@ type inferencePoint struct {
 	Threads      int     `json:"threads"`
 }
 
-// inferences measures the speed and the accuracy for each number of sampled tokens. Every point
-// starts as a copy of p.
+// compareInference measures the speed and the accuracy for each number of sampled tokens. Every
+// point starts as a copy of p.
 func (m *trainedModel) compareInference(ctx context.Context, r *report, sampled []int, p inferencePoint) error {
 	if !task.ComparesAccuracy(m.Config) {
 		return fmt.Errorf("%s: expected a model that predicts a class for each row, found the task %s", m.dir,
@@ -73,15 +73,15 @@ func (m *trainedModel) compareInference(ctx context.Context, r *report, sampled 
 		Zero: true}), newChart("", sampledAxis(sampled), chart.Axis{Label: "accuracy (%)"})}
 	addLine(&r.charts[0], 0, "", times)
 	addLine(&r.charts[1], 0, "", accuracies)
-	r.note("The paper (Fig. 5) draws the seconds of batches of %d by the number of sampled points; it has no numbers.",
+	r.note("The paper (Fig. 5) plots the time of batches of %d over the number of sampled points, without values.",
 		inferenceBatch)
 	r.note("Here: %s, trained with %d sampled tokens; %s, threads %d, medians of %d.", m.describe(),
 		m.Config.NumSampledTokens, p.Device, p.Threads, p.Reps)
 	return nil
 }
 
-// inference measures the model with p.K sampled tokens: it reads the split p.Reps times, after a
-// warm-up.
+// measureInference evaluates the model with p.K sampled tokens: it reads the split p.Reps times,
+// after a warm-up, and stores the results in p.
 func (m *trainedModel) measureInference(ctx context.Context, p *inferencePoint, progress func(n int)) error {
 	config := *m.Config
 	config.NumSampledTokens = p.K

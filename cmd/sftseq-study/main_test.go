@@ -279,7 +279,7 @@ func TestForeignData(t *testing.T) {
 		t.Errorf("got error %v, want one about the vocabulary", err)
 	}
 	for _, name := range []string{"similarity", "inference"} {
-		execute(t.Context(), t, 1, "the model cannot read these data: ", name, "--model", golden("clouds"), "--data",
+		execute(t.Context(), t, 1, "the model cannot read this data: ", name, "--model", golden("clouds"), "--data",
 			dir, "--out", filepath.Join(t.TempDir(), "out"))
 	}
 }

@@ -27,7 +27,8 @@ type trainedModel struct {
 // modelFlags adds the flags of a trained model and returns the model, which is not open yet.
 func (f *flags) modelFlags() *trainedModel {
 	m := &trainedModel{}
-	f.StringVar(&m.dir, "model", "", "`directory` of a trained model, for example a run of the study relative (required)")
+	f.StringVar(&m.dir, "model", "", "`directory` of a trained model, for example a run of "+
+		"\"sftseq-study relative\" (required)")
 	f.StringVar(&m.data, "data", "", "`directory` of a data set (required)")
 	f.StringVar(&m.split, "split", "val", "split of the data set: train, val or test")
 	f.deviceFlags(&m.runDevice, runtime.GOMAXPROCS(0))
@@ -81,7 +82,7 @@ func compareData(model *sft.Config, set *seq.Dataset) error {
 	err := data.DescribeData(set.Spec())
 	data.Decision, data.AutoMap = model.Decision, model.AutoMap // independent of the data set's format
 	if err != nil {
-		return fmt.Errorf("the model cannot read these data: %w", err)
+		return fmt.Errorf("the model cannot read this data: %w", err)
 	}
 	if differences := provenance.Compare(model, &data); differences != nil {
 		return fmt.Errorf("the model was trained on data with %s", strings.Join(differences, "; "))

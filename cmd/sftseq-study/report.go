@@ -62,7 +62,7 @@ func (r *report) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// finish writes the files and prints the table.
+// finish writes the files and prints the table and the notes.
 func (r *report) finish(w io.Writer) error {
 	if err := os.MkdirAll(r.dir, 0o777); err != nil {
 		return err
@@ -87,14 +87,14 @@ func (r *report) finish(w io.Writer) error {
 	for _, row := range append([][]string{r.study.columns}, r.rows...) {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	r.note("%s and %s", points, figure)
+	r.note("wrote %s and %s", points, figure)
 	for _, n := range r.notes {
 		fmt.Fprintf(t, "\n%s\n", n)
 	}
 	return t.Flush()
 }
 
-// progressEvery is the time between two lines of progress.
+// progressEvery is the minimum time between two lines of progress.
 const progressEvery = 10 * time.Second
 
 // progress returns a function that counts completed units and regularly logs their number. The
@@ -156,7 +156,7 @@ func sampledAxis(sampled []int) chart.Axis {
 	return a
 }
 
-// addLine draws the n-th line of a chart.
+// addLine adds a line in the n-th style to a chart.
 func addLine(c *chart.Chart, n int, name string, points []chart.Datum) {
 	c.Series = append(c.Series, chart.Series{Name: name, Style: chart.StyleOf(n), Points: points})
 }
@@ -164,8 +164,8 @@ func addLine(c *chart.Chart, n int, name string, points []chart.Datum) {
 // maxMarkedPoints is the maximum number of points of a line that is drawn with markers.
 const maxMarkedPoints = 19
 
-// addBand draws means as the n-th line of a chart. If the values of a point differ, it also draws
-// the minima and the maxima as pale lines.
+// addBand adds a line of means in the n-th style to a chart. If the values of a point differ, it also
+// adds the minima and the maxima as pale lines.
 func addBand(c *chart.Chart, n int, name string, x []int, values []spread) {
 	var mean, low, high []chart.Datum
 	differ := false

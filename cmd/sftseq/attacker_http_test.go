@@ -19,9 +19,9 @@ var (
 	longText   = webRequest{"/classify", httpToken, `{"text":` + jsonText(4096) + "}", 200}
 	largeBody  = webRequest{"/classify", httpToken, `{"tokens":[1` + strings.Repeat(",1", 4<<20) + `,-1]}`, 400}
 	wrongToken = webRequest{"/classify", "another-token-000000", `{"text":"x"}`, 401}
-	vectors    = webRequest{"/embed", httpToken, `{"sequences":[` + strings.Repeat(`{"text":"x"},`,
+	embeddings = webRequest{"/embed", httpToken, `{"sequences":[` + strings.Repeat(`{"text":"x"},`,
 		100) + `{"text":"x"}]}`, 200}
-	broken = []webRequest{ // truncated, nested too deeply, wrong types, invalid token ids, unknown path
+	invalidRequests = []webRequest{ // truncated, nested too deeply, wrong types, invalid token ids, unknown path
 		{"/classify", httpToken, `{"text":`, 400},
 		{"/v1/embeddings", httpToken, `{"model":` + strings.Repeat("[", 100_000), 400},
 		{"/embed", httpToken, `{"tokens":[-1]}`, 400},
@@ -34,7 +34,7 @@ var (
 // status.
 func checkAttackRequests(t *testing.T, server attackedProcess) {
 	t.Helper()
-	for _, r := range append(broken, longText, largeBody, wrongToken, vectors) {
+	for _, r := range append(invalidRequests, longText, largeBody, wrongToken, embeddings) {
 		if status, response, err := server.request(http.DefaultClient, r.path, r.token, r.body); err != nil ||
 			status != r.status {
 			t.Errorf("%s %.60s: got status %d, response %.200s, error %v; want status %d", r.path, r.body, status,
@@ -65,13 +65,13 @@ func (a *attacker) repeat(requests ...webRequest) {
 
 func (a *attacker) longTexts()    { a.repeat(longText) }
 func (a *attacker) largeBodies()  { a.repeat(largeBody) }
-func (a *attacker) brokenBodies() { a.repeat(broken...) }
+func (a *attacker) brokenBodies() { a.repeat(invalidRequests...) }
 
 // wrongTokens sends requests with a wrong token. The server closes the connection after each, and
 // the attacker reconnects.
 func (a *attacker) wrongTokens() { a.repeat(wrongToken) }
 
-// slowSender begins a request and sends a byte at long intervals.
+// slowSender begins a request and sends one byte every 20 ms.
 func (a *attacker) slowSender() {
 	a.drain()
 	request := "POST /classify HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + httpToken +
@@ -84,8 +84,9 @@ func (a *attacker) slowSender() {
 	}
 }
 
-// unreadVectors requests vectors and reads no response, until the server stops reading.
-func (a *attacker) unreadVectors() {
-	for a.post(vectors) {
+// unreadEmbeddings requests embeddings without reading a response, until a write fails. Once the
+// server stops reading, writes block.
+func (a *attacker) unreadEmbeddings() {
+	for a.post(embeddings) {
 	}
 }

@@ -40,7 +40,7 @@ var attacks = []struct {
 	{name: "http-large-bodies", clients: 4, run: (*attacker).largeBodies, http: true},
 	{name: "http-wrong-tokens", clients: 16, run: (*attacker).wrongTokens, http: true},
 	{name: "http-slow-senders", clients: 100, run: (*attacker).slowSender, http: true},
-	{name: "http-never-readers", clients: 20, run: (*attacker).unreadVectors, http: true},
+	{name: "http-never-readers", clients: 20, run: (*attacker).unreadEmbeddings, http: true},
 }
 
 // attackUntilKilled runs the clients of an attack and prints "attacking" after all have connected.

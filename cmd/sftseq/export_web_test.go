@@ -36,10 +36,10 @@ func TestBrowserModel(t *testing.T) {
 	}
 	predicted := replyLines(t, succeed(t, lines.String(), "predict", "--model", dir))
 	c.Tokenizer, c.VocabSize = json.RawMessage(`{"type":"words","words":["not","all",".","a","ümläüte","漢字"]}`), 8
-	words := t.TempDir()
-	must.Succeed(t, sft.NewModel(c, 4).Save(words))
-	succeed(t, "", "export", "onnx", words, "--output", filepath.Join(dir, "words.onnx"))
-	spoken := replyLines(t, succeed(t, lines.String(), "predict", "--model", words))
+	wordsDir := t.TempDir()
+	must.Succeed(t, sft.NewModel(c, 4).Save(wordsDir))
+	succeed(t, "", "export", "onnx", wordsDir, "--output", filepath.Join(dir, "words.onnx"))
+	wordPredictions := replyLines(t, succeed(t, lines.String(), "predict", "--model", wordsDir))
 	t.Parallel()
 	b := openBrowser(t)
 	files := http.NewServeMux()
@@ -56,8 +56,8 @@ func TestBrowserModel(t *testing.T) {
 			t.Errorf("%s: %s", e.Method, e.Params)
 		}
 	}
-	// shown types a text and waits for the prediction.
-	const shown = `(async text => {
+	// typeAndWait types a text into the page and waits for the prediction.
+	const typeAndWait = `(async text => {
 		const byId = id => document.getElementById(id), done = () => byId("state").textContent !== "Loading the model …";
 		for (let i = 0; i < 1200 && !done(); i++) await new Promise(r => setTimeout(r, 50));
 		byId("state").textContent = "waiting"; byId("answer").replaceChildren(); byId("text").value = text;
@@ -70,7 +70,7 @@ func TestBrowserModel(t *testing.T) {
 		Rows  [][2]any `json:"rows"`
 	}
 	show := func(text string) (p page) {
-		b.evaluate(fmt.Sprintf(shown, must.Get(json.Marshal(text))(t)), &p)
+		b.evaluate(fmt.Sprintf(typeAndWait, must.Get(json.Marshal(text))(t)), &p)
 		return p
 	}
 	for i, text := range texts {
@@ -82,16 +82,16 @@ func TestBrowserModel(t *testing.T) {
 		for _, row := range p.Rows {
 			for i, name := range c.LabelNames {
 				if row[0] == name && math.Abs(row[1].(float64)-100*float64(want.Probabilities[i])) > 0.006 {
-					t.Errorf("%q: %s has %v%%, want %v", text, name, row[1], want.Probabilities[i])
+					t.Errorf("%q: %s has %v%%, want %v%%", text, name, row[1], 100*want.Probabilities[i])
 				}
 			}
 		}
 	}
-	for i, text := range texts { // the same texts with the model of words
+	for i, text := range texts { // the same texts with the word-level model
 		if i == 0 {
 			b.open(server.URL + "/?model=words.onnx")
 		}
-		if want, p := spoken[i], show(text); p.State != "" || len(p.Rows) != 3 || p.Rows[0][0] != want.Label {
+		if want, p := wordPredictions[i], show(text); p.State != "" || len(p.Rows) != 3 || p.Rows[0][0] != want.Label {
 			t.Errorf("%q: the page shows %+v with words, predict prints %v", text, p, want.Label)
 		}
 	}

@@ -222,5 +222,5 @@ func describeResolution(rows int) string {
 		return ""
 	}
 	return fmt.Sprintf("validation has only %s, so one row changes the accuracy by "+
-		"%.1f%%", countRows(rows), 100/float64(rows))
+		"%.1f percentage points", countRows(rows), 100/float64(rows))
 }

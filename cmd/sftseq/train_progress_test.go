@@ -67,7 +67,8 @@ func TestBestLongAgo(t *testing.T) {
 	const want = "the saved model is from step 1: none of the 5 later evaluations was better"
 	out, errs := train("long", "--steps", "6", "--patience", "0")
 	contains(t, out, want+" (end such runs earlier with --patience N)\n")
-	if !regexp.MustCompile(`validation has only \d+ rows, so one row changes the accuracy by \d+\.\d%\n`).MatchString(errs) {
+	if !regexp.MustCompile(`validation has only \d+ rows, so one row changes the accuracy by \d+\.\d percentage ` +
+		"points\n").MatchString(errs) {
 		t.Errorf("unexpected output:\n%s", errs)
 	}
 	hasPrefix(t, succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data),

@@ -23,9 +23,9 @@ const balanced = "balanced"
 // maxWeightsBytes is the maximum size of a file of weights.
 const maxWeightsBytes = 16 << 20
 
-// classWeights returns the weights of --class-weights, or nil if the flag is not set. Their mean
-// over the rows of the training split is 1, so the scale of the loss and the effect of the learning
-// rate are unchanged.
+// classWeights returns the weights of --class-weights, or nil if the flag is not set. Those of a
+// multi-label task are explained in [labelWeights]. The others have a mean of 1 over the rows of the
+// training split, so the scale of the loss and the effect of the learning rate are unchanged.
 func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 	from, names := c.String("class-weights"), set.Manifest.LabelNames
 	if from == "" {
@@ -67,12 +67,13 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		}
 		return weights, nil
 	}
-	return nil, fmt.Errorf("--class-weights %s: expected weights with a finite sum over all rows above 0, found %g",
+	return nil, fmt.Errorf("--class-weights %s: expected weights whose sum over the training rows is finite "+
+		"and above 0, found %g",
 		from, sum)
 }
 
-// checkWeights returns an error if the weights of --class-weights differ from the weights that the
-// checkpoint from has.
+// checkWeights returns an error if the weights of --class-weights differ from those of the
+// checkpoint from.
 func checkWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {

@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// Cause returns an error of a file operation without its path, such as "no such file or directory",
-// for messages that already name the file. The result wraps err. Other errors are returned
-// unchanged.
+// Cause removes the path from the message of a file operation's error, as in "no such file or
+// directory", for messages that already name the file. The result wraps err. Other errors are
+// returned unchanged.
 func Cause(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return &cause{err, path.Err.Error()}
@@ -48,7 +48,7 @@ func Kind(mode fs.FileMode) string {
 // OpenRegular opens a regular file for reading. For other files it returns an error that names
 // their kind, because opening a FIFO waits for a writer, and a device may have no end.
 func OpenRegular(path string) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening the file could block
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: expected a regular file, found %s", path, Kind(info.Mode()))
 	}
 	return os.Open(path)

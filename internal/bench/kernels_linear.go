@@ -34,8 +34,8 @@ func (s product) backward() Kernel {
 	}, s.fixture}
 }
 
-// linearKernels returns linear layers with the sizes of the projections, of the MLP, and of the
-// layer of the paper's runtime table.
+// linearKernels returns the forward and backward kernels of linear layers with the sizes of the
+// projections, of the feed-forward block, and of the layer of the paper's runtime table.
 func linearKernels() []Kernel {
 	var out []Kernel
 	for _, s := range []product{{4096, 128, 128}, {4096, 128, 512}, {4096, 512, 128}, {1024, 256, 256}} {
@@ -45,7 +45,7 @@ func linearKernels() []Kernel {
 }
 
 // ProductRate measures the FLOP/s of a device in a product of 2048×2048 matrices. A multiply-add
-// counts as two operations. A device of mixed precision multiplies with cooperative matrices.
+// counts as two operations. A mixed-precision device multiplies with cooperative matrices.
 func ProductRate(ctx context.Context, device tensor.Device) (flops float64, err error) {
 	const n = 2048
 	r, err := product{n, n, n}.linear().Measure(ctx, device, nil)

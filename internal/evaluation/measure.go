@@ -114,17 +114,17 @@ func (m *Tags) add(c *sft.Config, x *seq.Example, _ int, logits []float32) error
 	if err := checkFinite(logits); err != nil {
 		return err
 	}
-	m.Count(x.Labels, c.TagsOf(logits), m.Among(x.Labels, logits), float32(c.TaggingLossOf(logits, *x)))
+	m.Count(x.Labels, c.TagsOf(logits), m.Predict(x.Labels, logits), float32(c.TaggingLossOf(logits, *x)))
 	return nil
 }
 
-// Among returns the predictions restricted to the parts of a row's category, or nil unless tags are
+// Predict returns the predictions restricted to the parts of a row's category, or nil unless tags are
 // parts.
-func (m *Tags) Among(labels []int32, logits []float32) []int32 {
+func (m *Tags) Predict(labels []int32, logits []float32) []int32 {
 	if m.Parts == nil {
 		return nil
 	}
-	return m.Parts.Among(labels, logits)
+	return m.Parts.Predict(labels, logits)
 }
 
 // Count counts a row: its labels, the predicted tags, the predictions restricted to its category's

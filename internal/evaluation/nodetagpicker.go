@@ -41,7 +41,7 @@ func (p *NodeTagPicker) See(x *seq.Example, _ int, logits []float32) {
 	}
 	var predicted []int32
 	if p.parts != nil {
-		predicted = p.parts.Among(x.Labels, logits)
+		predicted = p.parts.Predict(x.Labels, logits)
 	} else {
 		predicted = p.config.TagsOf(logits)
 	}

@@ -29,7 +29,7 @@ func TestNodeTagPicker(t *testing.T) {
 			}
 		}
 		for _, e := range p.Rows() {
-			got += fmt.Sprintf("%d%v%v ", e.Row, e.Labels, e.Answers)
+			got += fmt.Sprintf("%d%v%v ", e.Row, e.Labels, e.Predictions)
 		}
 		return got
 	}

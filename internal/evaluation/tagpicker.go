@@ -38,7 +38,7 @@ func (p *TagPicker) See(x *seq.Example, _ int, logits []float32) {
 	}
 	if len(p.found[kind]) < p.maxRows {
 		p.found[kind] = append(p.found[kind], report.TagExample{Row: x.Index, ID: x.ID, Tokens: slices.Clone(x.A),
-			Labels: labels, Answers: predicted})
+			Labels: labels, Predictions: predicted})
 	}
 }
 

@@ -31,7 +31,7 @@ func TestTagPicker(t *testing.T) {
 	}
 	got := ""
 	for _, e := range p.Rows() {
-		got += fmt.Sprintf("%d%v%v ", e.Row, e.Labels, e.Answers)
+		got += fmt.Sprintf("%d%v%v ", e.Row, e.Labels, e.Predictions)
 	}
 	if want := "1[{0 1 x}][{0 1 x}] 4[][{1 2 x}] 2[{0 1 x}][{0 1 x}] 3[{0 1 x}][{0 1 x}] "; got != want {
 		t.Errorf("got %s, want %s", got, want)

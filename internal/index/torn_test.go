@@ -39,8 +39,8 @@ func (d *disk) Sync() error {
 	return d.file.Sync()
 }
 
-// torn returns the file after a power cut, with the pending writes to those sectors that reached
-// the disk.
+// torn returns the content of the file after a power cut: the durable bytes, and the pending writes
+// to the sectors that reached the disk.
 func (d *disk) torn(reached func(sector int64) bool) []byte {
 	image := bytes.Clone(d.durable)
 	for _, w := range d.pending {
@@ -90,6 +90,7 @@ func TestTornAnywhere(t *testing.T) {
 	for n := range 3 {
 		must.Succeed(t, x.Add(itemOf(count+n))())
 	}
+	// The removals write each batch and one mark; each of the 3 additions writes a batch and a mark.
 	if batches := (removed + maxBatch - 1) / maxBatch; writes != batches+1+2*3 {
 		t.Errorf("got %d writes, want %d", writes, batches+1+2*3)
 	}

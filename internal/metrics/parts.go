@@ -9,11 +9,12 @@ import (
 // belong to its body or its handle. Tags are named CATEGORY/PART.
 //
 // The category of a shape is known from its labels. The prediction is the part with the largest
-// logit among the parts of that category. With A the labelled points predicted as a part and B the
-// points labelled as it, the part's intersection over union is |A ∩ B| / |A ∪ B|, or 1 if both are
-// empty. A shape's IoU is the mean over all parts of its category. If the labels are of several
-// categories, as in a scene, the shape counts for each category, and its parts are the parts of
-// all.
+// logit among the parts of that category. Let A be the labelled points predicted as a part, and B
+// the points labelled as that part. The part's intersection over union (IoU) is |A ∩ B| / |A ∪ B|,
+// or 1 if both are empty. A shape's IoU is the mean over all parts of its category. If the labels
+// belong to several categories, as in a scene, the parts of all these categories are candidates and
+// the shape's IoU is the mean over all of them. Each category then counts the shape with the mean
+// over its own parts.
 //
 // Source: Yi, Kim, Ceylan, Shen, Yan, Su, Lu, Huang, Sheffer and Guibas, "A Scalable Active
 // Framework for Region Annotation in 3D Shape Collections", SIGGRAPH Asia 2016; Qi, Su, Mo and
@@ -90,10 +91,10 @@ func (p *Parts) Category(labels []int32) string {
 	return strings.Join(names, ", ")
 }
 
-// Among returns the predicted part of each point: the tag with the largest logit among the parts of
+// Predict returns the predicted part of each point: the tag with the largest logit among the parts of
 // the labels' categories. Without labels, all parts are candidates. logits has one value per tag
 // for each point.
-func (p *Parts) Among(labels []int32, logits []float32) (predictions []int32) {
+func (p *Parts) Predict(labels []int32, logits []float32) (predictions []int32) {
 	_, parts := p.allowed(labels)
 	if parts == nil {
 		for tag := range p.category {
@@ -113,7 +114,7 @@ func (p *Parts) Among(labels []int32, logits []float32) (predictions []int32) {
 }
 
 // Add adds a shape: the label of each point, negative if missing, and the predictions of
-// [Parts.Among]. A shape without labels is ignored.
+// [Parts.Predict]. A shape without labels is ignored.
 func (p *Parts) Add(labels, predictions []int32) {
 	categories, parts := p.allowed(labels)
 	if categories == nil {
@@ -160,7 +161,7 @@ func (p *Parts) Accuracy() float64 { return float64(p.hits) / float64(max(1, p.p
 // InstanceIoU returns the mean IoU over the shapes.
 func (p *Parts) InstanceIoU() float64 { return p.sum / float64(max(1, p.shapeCount)) }
 
-// ClassIoU returns the mean over the categories that occur of their mean IoU over shapes.
+// ClassIoU returns the mean of the categories' IoU, over the categories that occur.
 func (p *Parts) ClassIoU() (sum float64) {
 	categories := p.Categories()
 	for _, c := range categories {
@@ -169,7 +170,7 @@ func (p *Parts) ClassIoU() (sum float64) {
 	return sum / float64(max(1, len(categories)))
 }
 
-// CategoryScore has the scores of the parts of a category.
+// CategoryScore is the score of a category.
 type CategoryScore struct {
 	Category string  `json:"category"`
 	Parts    int     `json:"parts"`

@@ -50,9 +50,9 @@ func TestPartIoU(t *testing.T) {
 	}
 }
 
-// TestPartsAmong checks that the prediction is the largest logit among the parts of the labels'
+// TestPartsPredict checks that the prediction is the largest logit among the parts of the labels'
 // categories only.
-func TestPartsAmong(t *testing.T) {
+func TestPartsPredict(t *testing.T) {
 	p := NewParts(partNames)
 	logits := []float32{9, 1, 2, 3, 0, 5, 7, 1, 8, 7}
 	for _, c := range []struct{ labels, want []int32 }{
@@ -61,7 +61,7 @@ func TestPartsAmong(t *testing.T) {
 		{[]int32{0, 1}, []int32{0, 3}},
 		{[]int32{-1, -1}, []int32{0, 3}},
 	} {
-		if got := p.Among(c.labels, logits); !reflect.DeepEqual(got, c.want) {
+		if got := p.Predict(c.labels, logits); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("labels %v: got %v, want %v", c.labels, got, c.want)
 		}
 	}

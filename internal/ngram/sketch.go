@@ -8,15 +8,15 @@ import (
 // Cells is the number of cells of a [Sketch].
 const Cells = 1 << 24
 
-// cell returns the low 24 bits of the hash h. The slot of an n-gram is at most the
-// high 24 bits of its hash, so slot and cell share no bits.
+// cell returns the low 24 bits of the hash h. The slot of an n-gram consists of at most the high 24
+// bits of its hash, so slot and cell share no bits.
 func cell(h uint64) uint32 { return uint32(h) & (Cells - 1) }
 
-// Sketch counts, for each cell, the rows that contain an n-gram with this cell. A count is at most
+// Sketch counts, for each cell, the rows with an n-gram that hashes to the cell. Counts saturate at
 // 255. A sketch takes 16 MiB.
 type Sketch struct{ rows []uint8 }
 
-// NewSketch returns a sketch without rows.
+// NewSketch returns an empty sketch.
 func NewSketch() *Sketch { return &Sketch{make([]uint8, Cells)} }
 
 // Add adds a row with the sequences a and b. It increments each cell of the row's n-grams once.

@@ -44,20 +44,20 @@ type TagRow struct {
 // NodeTagExample is a row with its labelled and predicted tags. A large cloud is reduced to points
 // at equal intervals of their order.
 type NodeTagExample struct {
-	Row             uint32
-	ID              string // identifier of the row, or ""
-	Length          int    // number of tokens of the row
-	Features        [][]float32
-	Edges           []seq.Edge
-	Labels, Answers []int32     // one per row of Features; negative if the label is missing
-	Tags            []TagCounts // counts of the tags that occur in the row, sorted by tag
+	Row                 uint32
+	ID                  string // identifier of the row, or ""
+	Length              int    // number of tokens of the row
+	Features            [][]float32
+	Edges               []seq.Edge
+	Labels, Predictions []int32     // one per row of Features; negative if the label is missing
+	Tags                []TagCounts // counts of the tags that occur in the row, sorted by tag
 }
 
 // TagCounts counts the labelled tokens of a row that have a tag as label, as prediction, and as
 // both.
 type TagCounts struct {
-	Tag                   int32
-	Labels, Answers, Both int
+	Tag                       int32
+	Labels, Predictions, Both int
 }
 
 // NewNodeTagExample keeps the shown part of a row. Points kept from a large cloud share no memory
@@ -76,7 +76,7 @@ func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExampl
 			continue
 		}
 		countsOf(label).Labels++
-		countsOf(answers[i]).Answers++
+		countsOf(answers[i]).Predictions++
 		if answers[i] == label {
 			countsOf(label).Both++
 		}
@@ -95,7 +95,7 @@ func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExampl
 	}
 	for _, i := range shown {
 		e.Features = append(e.Features, slices.Clone(x.Features[i]))
-		e.Labels, e.Answers = append(e.Labels, x.Labels[i]), append(e.Answers, answers[i])
+		e.Labels, e.Predictions = append(e.Labels, x.Labels[i]), append(e.Predictions, answers[i])
 	}
 	return e
 }
@@ -180,10 +180,10 @@ func newNodeTagExampleView(c *sft.Config, e *NodeTagExample) nodeTagExampleView 
 		v.Panels = append(v.Panels, drawingPanel{name, p.Scene()})
 	}
 	add("labels", func(i int) (chart.Ink, bool) { return inks[e.Labels[i]], e.Labels[i] >= 0 })
-	add("predicted by the model", func(i int) (chart.Ink, bool) { return inks[e.Answers[i]], e.Labels[i] >= 0 })
+	add("predicted by the model", func(i int) (chart.Ink, bool) { return inks[e.Predictions[i]], e.Labels[i] >= 0 })
 	add("wrong predictions", func(i int) (chart.Ink, bool) {
 		return wrongInk, e.Labels[i] >= 0 &&
-			e.Labels[i] != e.Answers[i]
+			e.Labels[i] != e.Predictions[i]
 	})
 	return v
 }

@@ -31,10 +31,10 @@ type TagLine struct {
 
 // TagExample is a row with its labelled and predicted spans.
 type TagExample struct {
-	Row             uint32
-	ID              string // identifier of the row, or ""
-	Tokens          []int32
-	Labels, Answers []metrics.Span
+	Row                 uint32
+	ID                  string // identifier of the row, or ""
+	Tokens              []int32
+	Labels, Predictions []metrics.Span
 }
 
 // tagsView is the tagging part of a page.
@@ -50,7 +50,7 @@ type tagExampleView struct {
 	Row                             uint32
 	ID                              string
 	Length, Found, Missed, Invented int
-	Labels, Answers                 []segment
+	Labels, Predictions             []segment
 	Part                            bool // the text is an excerpt
 }
 
@@ -88,16 +88,16 @@ func newTagsView(r Run) *tagsView {
 
 func newTagExampleView(t tokenizers.Tokenizer, e *TagExample) tagExampleView {
 	v := tagExampleView{Row: e.Row, ID: e.ID, Length: len(e.Tokens)}
-	shown := shownSpans(len(e.Tokens), e.Labels, e.Answers)
-	labels, answers := metrics.SpanSet(e.Labels), metrics.SpanSet(e.Answers)
+	shown := shownSpans(len(e.Tokens), e.Labels, e.Predictions)
+	labels, answers := metrics.SpanSet(e.Labels), metrics.SpanSet(e.Predictions)
 	for _, s := range e.Labels {
 		if answers[s] {
 			v.Found++
 		}
 	}
-	v.Missed, v.Invented, v.Part = len(e.Labels)-v.Found, len(e.Answers)-v.Found, slices.Contains(shown, false)
+	v.Missed, v.Invented, v.Part = len(e.Labels)-v.Found, len(e.Predictions)-v.Found, slices.Contains(shown, false)
 	v.Labels = segments(t, e.Tokens, shown, e.Labels, answers, "found", "missed")
-	v.Answers = segments(t, e.Tokens, shown, e.Answers, labels, "right", "wrong")
+	v.Predictions = segments(t, e.Tokens, shown, e.Predictions, labels, "right", "wrong")
 	return v
 }
 

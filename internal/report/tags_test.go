@@ -45,11 +45,11 @@ func TestTagExample(t *testing.T) {
 	labels, answers := []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 9, End: 13, Type: "LOC"}},
 		[]metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 5, End: 13, Type: "LOC"}}
 	v := newTagExampleView(tokenizer(t, `{"type":"byte"}`),
-		&TagExample{Row: 3, Tokens: bytes, Labels: labels, Answers: answers})
+		&TagExample{Row: 3, Tokens: bytes, Labels: labels, Predictions: answers})
 	if got, want := segmentText(v.Labels), "[Zoë|PER found] saw [Oslo|LOC missed]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := segmentText(v.Answers), "[Zoë|PER right] [saw Oslo|LOC wrong]"; got != want {
+	if got, want := segmentText(v.Predictions), "[Zoë|PER right] [saw Oslo|LOC wrong]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if v.Found != 1 || v.Missed != 1 || v.Invented != 1 || v.Part {
@@ -71,7 +71,7 @@ func TestTagExample(t *testing.T) {
 		far-100-2*contextTokens, context, context, n-far-contextTokens); got != want || !v.Part {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := segmentText(v.Answers), fmt.Sprintf("…60…%s…%d…%s…%d…", letters(2*contextTokens),
+	if got, want := segmentText(v.Predictions), fmt.Sprintf("…60…%s…%d…%s…%d…", letters(2*contextTokens),
 		far-100-2*contextTokens, letters(2*contextTokens),
 		n-far-contextTokens); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -80,17 +80,17 @@ func TestTagExample(t *testing.T) {
 	for i := range n / 1000 {
 		both.Labels = append(both.Labels, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
 	}
-	both.Answers = both.Labels
-	if got := segmentText(newTagExampleView(tokenizer(t, `{"type":"byte"}`), &both).Answers); strings.Count(got,
+	both.Predictions = both.Labels
+	if got := segmentText(newTagExampleView(tokenizer(t, `{"type":"byte"}`), &both).Predictions); strings.Count(got,
 		"x right") != maxSpans {
 		t.Errorf("got %s, want maxSpans correct spans", got)
 	}
 	many := TagExample{Tokens: long}
 	for i := range n / 1000 {
-		many.Answers = append(many.Answers, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
+		many.Predictions = append(many.Predictions, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
 	}
 	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`), &many)
-	if got := segmentText(v.Answers); strings.Count(got, "x wrong") != maxSpans ||
+	if got := segmentText(v.Predictions); strings.Count(got, "x wrong") != maxSpans ||
 		len(got) > 3*maxSpans*contextTokens || v.Invented != 100 {
 		t.Errorf("got %d characters and %d wrong spans: %s", len(got), v.Invented, got)
 	}

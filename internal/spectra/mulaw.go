@@ -3,7 +3,7 @@ package spectra
 import "math"
 
 // MuLaw returns the id of a sample x in −1 … 1. It encodes the sample in 8 bits by the µ-law, whose
-// steps are finer for softer sounds:
+// steps are finer for quieter samples:
 //
 //	round(127.5 (1 + sgn(x) ln(1 + 255|x|) / ln 256))
 func MuLaw(x float32) int32 {
@@ -14,7 +14,8 @@ func MuLaw(x float32) int32 {
 // Levels is the number of ids of [MuLaw].
 const Levels = 256
 
-// Sample returns the middle of the interval of samples with an id, the inverse of [MuLaw].
+// Sample returns the sample whose µ-law value before rounding is the id, the inverse of [MuLaw]:
+// MuLaw(Sample(id)) = id.
 func Sample(id int32) float32 { return samples[id] }
 
 var samples = func() (x [Levels]float32) {

@@ -20,7 +20,7 @@ func (t nodeTags) Page(in PageInput) *Page {
 	count := func(x *seq.Example, length int, logits []float32) {
 		pick.See(x, length, logits)
 		if parts != nil {
-			among.Add(x.Labels, parts.Among(x.Labels, logits))
+			among.Add(x.Labels, parts.Predict(x.Labels, logits))
 		}
 	}
 	return &Page{Evaluator: k, Seen: count, begin: func() error { return k.addBaselines(in.Dir) },

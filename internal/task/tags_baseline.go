@@ -27,7 +27,7 @@ func (s *constantTags) measure(x *seq.Example) {
 
 func (s *constantTags) tags(x *seq.Example) []int32 {
 	if s.partFrequencies != nil {
-		return s.tally.Among(x.Labels, slices.Repeat(s.partFrequencies, len(x.Labels)))
+		return s.tally.Predict(x.Labels, slices.Repeat(s.partFrequencies, len(x.Labels)))
 	}
 	out := make([]int32, len(x.Labels))
 	for i := range out {

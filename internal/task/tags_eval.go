@@ -70,7 +70,7 @@ func (k *tagEvaluator) Columns() []table.OutputColumn {
 func (k *tagEvaluator) Values(x *seq.Example, logits []float32, cutTags int64) []any {
 	row := []any{x.Labels, k.config.TagsOf(logits), float32(k.config.TaggingLossOf(logits, *x)), cutTags}
 	if k.tally.Parts != nil {
-		row = append(row, k.tally.Among(x.Labels, logits))
+		row = append(row, k.tally.Predict(x.Labels, logits))
 	}
 	return row
 }

@@ -7,7 +7,8 @@ type PairFeatures struct {
 	X *Tensor `shape:"B,d"` // B = 2E
 }
 
-// PairFeaturesBackward computes, with DY = [a, b, c, e], du = a + c∘v + e and dv = b + c∘u − e.
+// PairFeaturesBackward computes the gradients of u and v, which are consecutive rows of DX. For a
+// row [a, b, c, e] of DY, du = a + c∘v + e and dv = b + c∘u − e.
 type PairFeaturesBackward struct {
 	DX *Tensor `op:"write" shape:"B,d"`
 	DY *Tensor `shape:"E,4d"`

@@ -77,7 +77,7 @@ func testTrainParts(t *testing.T, devices ...tensor.Device) {
 	s, parts := modeltest.NewScorerOf(t, m, devices[0]), metrics.NewParts(m.Config.LabelNames)
 	for i := range val.Len() {
 		e := must.Get(val.Example(i))(t)
-		parts.Add(e.Labels, parts.Among(e.Labels, modeltest.Score(t, s, []seq.Example{e})[0].Logits))
+		parts.Add(e.Labels, parts.Predict(e.Labels, modeltest.Score(t, s, []seq.Example{e})[0].Logits))
 	}
 	if parts.InstanceIoU() != *best.InstanceIoU || parts.ClassIoU() != *best.ClassIoU {
 		t.Errorf("the saved model has instance IoU %v and class IoU %v, but the metrics have %v and %v",

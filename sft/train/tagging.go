@@ -82,7 +82,7 @@ func (m *tagMeasurement) add(logits []float32, e seq.Example) {
 		}
 	}
 	if m.parts != nil {
-		m.parts.Add(e.Labels, m.parts.Among(e.Labels, logits))
+		m.parts.Add(e.Labels, m.parts.Predict(e.Labels, logits))
 	}
 }
 

@@ -53,9 +53,9 @@ export class Document implements OpenDocument {
   }
 
   /**
-   * Waits until the server publishes the result for the last version. Throws ServerError for an
-   * invalid document, and an Error after timeout milliseconds. Pair models and models without labels
-   * publish nothing.
+   * Waits until the server publishes the result for the current version. Throws ServerError for an
+   * invalid document, ConnectionLost if the connection is lost, and an Error after timeout
+   * milliseconds. Pair models and models without labels publish nothing.
    */
   async wait(timeout?: number): Promise<PublishedResult> {
     const signal = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
@@ -82,13 +82,13 @@ export class Document implements OpenDocument {
     if (this.client.forget(this)) await this.client.notify('sequence/didClose', { uri: this.uri });
   }
 
-  /** Stores a published result. */
+  /** Stores a published result and wakes the waiting calls. */
   publish(result: PublishedResult): void {
     this.#published = result;
     for (const wake of [...this.#waiting]) wake();
   }
 
-  /** Ends all waits, because the connection is lost. */
+  /** Makes the waiting calls throw ConnectionLost. */
   disconnect(): void {
     this.#lost = new ConnectionLost();
     for (const wake of [...this.#waiting]) wake();

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// The error of an element may be at most tolerance times the sum of its size and its tensor's size,
+// The error of an element may be at most tolerance times the sum of its absolute value and its tensor's size,
 // plus cancelled times the size of the largest tensor that the launch wrote to the same region. The
 // second term covers rounding errors that cancelling terms leave. The size of a tensor is its root
 // mean square.
@@ -126,8 +126,8 @@ func downloadInts(mem tensor.Binding, t *tensor.Tensor) ([]int32, error) {
 	return x, tensor.Download(mem[t.Region], t, x)
 }
 
-// compare returns the largest difference in a tensor as a fraction of the tolerance. The
-// description of a difference that exceeds the tolerance is not empty.
+// compare returns the largest difference in a tensor as a fraction of the tolerance. It describes
+// the first difference that exceeds the tolerance; otherwise the description is empty.
 func (r *results) compare(t *tensor.Tensor) (worst float64, description string) {
 	size, largest := r.size(t), 0.0
 	for o := range r.written {
@@ -147,14 +147,14 @@ func (r *results) compare(t *tensor.Tensor) (worst float64, description string) 
 		difference := math.Abs(a - b)
 		worst = max(worst, difference/bound)
 		if !(difference <= bound) {
-			description = fmt.Sprintf("row %d, column %d: %v and %v, off by %.1e, tolerated are %.1e", index/t.Width(),
+			description = fmt.Sprintf("row %d, column %d: %v and %v, difference %.1e, tolerance %.1e", index/t.Width(),
 				index%t.Width(), a, b, difference, bound)
 		}
 	})
 	return worst, description
 }
 
-// value returns word at of a tensor on a device.
+// value returns a word of a tensor on device 0 or 1.
 func (r *results) value(t *tensor.Tensor, device, index int) float64 {
 	w := r.written[t][device][index]
 	if t.Int {

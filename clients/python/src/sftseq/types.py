@@ -8,7 +8,7 @@ from typing import Sequence as Items
 
 @runtime_checkable
 class OpenDocument(Protocol):
-    """An open document, such as the class Document."""
+    """An open document, such as a Document."""
 
     uri: str
     version: int
@@ -39,7 +39,7 @@ class Window(_Window, total=False):
     """The part of a sequence to read if the sequence is longer than the model's limit."""
 
     length: int  # tokens
-    stride: int  # distance of sliding windows, in tokens
+    stride: int  # distance between the starts of sliding windows, in tokens
 
 
 class _Sizes(TypedDict):
@@ -128,7 +128,7 @@ class AddResult(_Result):
 
 
 class RemoveResult(TypedDict):
-    """The result of a removal."""
+    """The number of removed items, and the requested ids that the index does not contain."""
 
     removed: int
     unknown: List[str]
