@@ -3,6 +3,7 @@ package lra
 import (
 	"archive/tar"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -50,6 +51,10 @@ func walkArchive(ctx context.Context, from string, progress func(bytes int64),
 		header, err := archive.Next()
 		if err == io.EOF {
 			return nil
+		}
+		if errors.Is(err, tar.ErrHeader) {
+			return fmt.Errorf("%s: expected a folder or a tar archive, found another file (convert a table with "+
+				"sftseq data convert --from)", from)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", from, err)

@@ -150,7 +150,7 @@ func TestBadImages(t *testing.T) {
 		"empty": {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin": ""},
 			"found 0 bytes"},
 		"a torn archive": {map[string]string{"cifar10_gray_train.bin": gray,
-			"cifar10_gray_test.bin.gz": compress(gray)[:20]}, "cifar10_gray_test.bin.gz: the gzip data end too early"},
+			"cifar10_gray_test.bin.gz": compress(gray)[:20]}, "cifar10_gray_test.bin.gz: the file is incomplete: the gzip data end too early"},
 		"no archive": {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin.gz": "\x1f\x8b"},
 			"cifar10_gray_test.bin.gz"},
 		"a split of many": {map[string]string{}, "found a directory with the split \"val\", expected a single file"},

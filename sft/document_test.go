@@ -145,7 +145,7 @@ func TestDocumentErrors(t *testing.T) {
 			return s.ScoreDocument(t.Context(), 0, parts(random, tokens, last))
 		}
 		want := must.Get(score(tokens, io.EOF))(t)
-		must.Fail(t, "the sequence is empty")(score(nil, io.EOF))
+		must.Fail(t, "expected at least 1 token")(score(nil, io.EOF))
 		must.Fail(t, "token 20 at index 16000 is outside the vocabulary of 20")(score(append(tokens, 20), io.EOF))
 		must.Fail(t, "token 0 at index 16000 is the padding id")(score(append(tokens, 0), io.EOF))
 		broken := errors.New("a disk that fails")

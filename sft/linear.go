@@ -21,7 +21,8 @@ import (
 )
 
 // ErrLinear is the error for calls that need layers: embeddings, hidden states and masked tokens.
-var ErrLinear = errors.New("a linear model has no layers for embeddings, hidden states or masks: expected a model trained without --members linear")
+var ErrLinear = errors.New("expected a model with layers, found a linear model of n-grams: " +
+	"train one with sftseq train custom --members sft")
 
 // errLinearRanks is the error for several ranks with a linear model.
 var errLinearRanks = errors.New("a linear model predicts in a single process: remove --ranks")

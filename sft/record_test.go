@@ -171,7 +171,7 @@ func TestEmbeddings(t *testing.T) {
 			t.Errorf("the embedding of sequence %d alone differs, error %v", i, err)
 		}
 	}
-	must.Fail(t, "sequence 1: the sequence is empty", "empty")(s.Embeddings(ctx, [][]int32{{1}, {}}))
+	must.Fail(t, "sequence 1: expected at least 1 token", "empty")(s.Embeddings(ctx, [][]int32{{1}, {}}))
 }
 
 // TestEmbedRecordsOfEveryTask checks that Embed accepts models of every task, including masked

@@ -34,9 +34,9 @@ Examples: sftseq bench model --config listops --batch 8
           sftseq bench model --what forward --length 1024,4096,16384 --batch 1 --plot time.svg
           sftseq bench model --config text:quick --length 1024 --what train --profile
           sftseq bench model --device vulkan --profile --what train`,
-		Description: `Measures a model with fresh weights on random tokens, points or graphs: forward as predict does, train
-as a step of training. Prints tokens a second, seconds (medians after a warm-up), the fraction of peak
-(the rate of a loop of float32 multiply-adds) and the peak memory. --profile adds the share of
+		Description: `Measures a model with random weights on random tokens, points or graphs: forward as predict does,
+train as a step of training. Prints tokens per second, seconds (medians after a warm-up), the fraction of peak
+(the rate of a loop of float32 multiply-adds) and the peak memory. --profile adds the time of
 each kernel. More: docs/performance.md`,
 		Flags: benchFlags(append(group(modelGroup,
 			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name,
@@ -54,7 +54,7 @@ each kernel. More: docs/performance.md`,
 			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repeat `N` times"},
 			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit memory to `SIZE`; larger batches are skipped"},
 			&cli.BoolFlag{Name: "profile", Usage: "add the time of each kernel"}),
-			plotFlag("draw tokens a second over length"))...),
+			plotFlag("draw tokens per second over length"))...),
 		Action: benchModel,
 	}
 }

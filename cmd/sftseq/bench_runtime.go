@@ -22,7 +22,7 @@ func benchRuntimeCommand() *cli.Command {
 
 Example: sftseq bench runtime --plot runtime.svg`,
 		Description: fmt.Sprintf(`Measures the forward pass of a layer of 256 channels on %d sequences of %d tokens: SFT layers by k, with
-the relative encoding and without, and a vanilla layer. Prints medians beside the seconds of the
+the relative encoding and without, and a layer of full attention. Prints medians beside the seconds of the
 paper's Table 6, whose machine is not known: compare the ratios. More:
 docs/performance.md`, bench.TableBatch, bench.TableLength),
 		Flags: benchFlags(

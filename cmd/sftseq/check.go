@@ -22,9 +22,9 @@ func checkCommand() *cli.Command {
 sftseq check --golden DIR [--device vulkan] [--precision mixed] [--only NAME] [--json]
 
 Example: sftseq check --device vulkan`,
-		Description: `Runs every kernel, forward and backward, on random operands of odd sizes, compares the results
-with a float64 reference, and prints the largest error in percent of the tolerance. Kernels that fail
-are listed below the table, and the exit status is 1. --golden compares logits, gradients and losses
+		Description: `Runs every kernel, forward and backward, on random operands of irregular sizes, compares the
+results with a float64 reference, and prints the largest error as a percentage of the tolerance.
+Kernels that fail are listed below the table, and the exit status is 1. --golden compares logits, gradients and losses
 of whole models with float64 results. More: docs/architecture.md`,
 		Flags: append(deviceFlags(device.FP32),
 			&cli.StringFlag{Name: "golden", Usage: "check the models in `DIR`, in place of the kernels",

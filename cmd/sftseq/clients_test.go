@@ -213,7 +213,7 @@ const pythonSession = `
 model: $model, labels [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 classify: $0 of 4 tokens
 many: 0 $1
-many: 1 tokens: the sequence is empty, at least 1 token was expected
+many: 1 tokens: expected at least 1 token, found an empty sequence
 many: 2 $2
 progress: begin
 partial results: 0
@@ -230,7 +230,7 @@ const nodeSession = `
 model: $model, labels 0 1 2 3 4 5 6 7 8 9, positions utf-16
 progress: begin
 result: 0 $1
-result: 1 sequences[1].tokens: the sequence is empty, at least 1 token was expected
+result: 1 sequences[1].tokens: expected at least 1 token, found an empty sequence
 result: 2 $2
 progress: end
 cancel: -32800 cancelled by the client

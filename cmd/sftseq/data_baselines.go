@@ -47,7 +47,10 @@ func dataBaselines(c *cli.Context) error {
 		return printRegressionBaselines(c, set)
 	}
 	if len(baseline.Splits(set.Manifest)) == 0 {
-		return fmt.Errorf("%s: baselines need labels, and rows in train and in another split", dir)
+		if set.Manifest.LabelNames == nil {
+			return fmt.Errorf("%s: expected labels, which baselines predict, found none (data convert --label)", dir)
+		}
+		return fmt.Errorf("%s: expected rows in train and in another split, found none (data convert --split)", dir)
 	}
 	results, err := storeBaselines(c, set, "")
 	if err != nil {

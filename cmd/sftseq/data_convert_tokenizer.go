@@ -41,8 +41,8 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 		if err == nil {
 			t, err = tokenizers.Open(spec, dir)
 		}
-		if err != nil && strings.Contains(err.Error(), dir) { // the error has the directory
-			return nil, "", fmt.Errorf("--tokenizer from: %w", err)
+		if err != nil && strings.HasPrefix(err.Error(), dir) {
+			return nil, "", &rewordedError{err, "--tokenizer from:" + err.Error()}
 		}
 		if err != nil {
 			return nil, "", fmt.Errorf("--tokenizer %s: %w", text, err)

@@ -23,10 +23,10 @@ func evalCommand() *cli.Command {
 
 Example: sftseq eval --model runs/listops --data data/listops
          sftseq eval --model runs/reviews --data data/reviews --split val --errors wrong.csv`,
-		Description: `Reads a split of a data set, an Arrow file or a stream, and prints the metrics of the model's task
-beside those of baselines: accuracy, F1, AUC, calibration and confusion matrix of classes, F1 and average
-precision of labels, F1 of spans, IoU of parts, MAE and R² of numbers, MRR and recall of pairs.
---shard I/N --output DIR scores a part, and --verify joins the parts.
+		Description: `Reads a split of a data set, an Arrow file or a stream. Prints the model's metrics beside those of
+baselines. Classes: accuracy, F1, AUC, calibration, confusion matrix. Several labels: F1, average
+precision. Spans: F1. Parts: IoU. Numbers: MAE, R². Pairs: MRR, recall. --shard I/N --output DIR
+scores a part, and --verify prints the result of all parts.
 More: docs/eval.md, docs/cluster.md`,
 		Flags: slices.Concat(
 			group(dataGroup,

@@ -81,11 +81,10 @@ func TestEvalLabels(t *testing.T) {
 	}
 	data, model := set("bad", "good"), filepath.Join(t.TempDir(), "model")
 	runCustom(t, data, model, "--steps", "1", "--hidden", "8", "--layers", "1", "--device", "cpu")
-	refuse(t, exitError, "its labels are bad, fair, good, the model's are bad, good (convert the rows again with data "+
-		`convert --labels "bad,good")`, "", "eval", "--model", model, "--data", set("bad", "good", "fair"))
+	refuse(t, exitError, "expected the labels bad, good; found bad, fair, good (data convert --labels "+
+		`"bad,good" leaves out rows with other labels)`, "", "eval", "--model", model, "--data", set("bad", "good", "fair"))
 	other := set("high", "low")
-	refuse(t, exitError, "its labels are high, low, the model's are bad, good: expected rows with the labels that the "+
-		"model was trained on", "", "eval", "--model", model, "--data", other)
+	refuse(t, exitError, "expected the labels bad, good; found high, low", "", "eval", "--model", model, "--data", other)
 	refuse(t, exitError, model+" was trained on "+data+", found other rows in "+other+": resume with --data "+data+
 		", or start a new run with another "+
 		"--out", "", "train", "custom", "--members", "sft", "--out", model, "--resume",

@@ -57,7 +57,7 @@ func importCommand() *cli.Command {
 		UsageText: "sftseq import pytorch DIR --output MODEL\n\nExample: sftseq import pytorch listops-pytorch --output runs/listops-tuned",
 		Subcommands: []*cli.Command{{
 			Name:      "pytorch",
-			Usage:     "import a model of export pytorch that PyTorch has trained",
+			Usage:     "import a model that export pytorch wrote and PyTorch trained",
 			ArgsUsage: "DIR",
 			UsageText: `sftseq import pytorch DIR --output MODEL
 

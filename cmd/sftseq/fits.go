@@ -79,8 +79,8 @@ func checkTokenizer(file, model json.RawMessage) error {
 		return fmt.Errorf("its tokenizer is %v, the model's is %v%s", fileSpec["type"], modelSpec["type"],
 			tokenizerAdvice)
 	case !reflect.DeepEqual(fileSpec, modelSpec):
-		return fmt.Errorf("its tokenizer, %v, differs from the model's in its training rows or settings, so token "+
-			"ids have other meanings%s", fileSpec["type"], tokenizerAdvice)
+		return fmt.Errorf("both have a %v tokenizer, but with different vocabularies or settings, so the token ids "+
+			"differ%s", fileSpec["type"], tokenizerAdvice)
 	}
 	return nil
 }

@@ -83,7 +83,11 @@ func healthAction(c *cli.Context) error {
 	}
 	body := strings.TrimSpace(string(text))
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s: %s", target, response.Status, body)
+		if body == "" || strings.ContainsAny(body, "\n<") {
+			return fmt.Errorf("%s: expected status 200, found %s: is this the address of sftseq serve?", target,
+				response.Status)
+		}
+		return fmt.Errorf("%s: expected status 200, found %s: %s", target, response.Status, body)
 	}
 	_, err = fmt.Fprintln(c.App.Writer, body)
 	return err

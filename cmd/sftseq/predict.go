@@ -49,7 +49,7 @@ More: docs/predict.md, docs/cluster.md`,
 			group(outputGroup,
 				&cli.BoolFlag{Name: "explain",
 					Usage: "explain each prediction by the weights of tokens, chunks or n-grams"},
-				&cli.BoolFlag{Name: "fill", Usage: "fill the masks of each line, with a model of sftseq pretrain"}),
+				&cli.BoolFlag{Name: "fill", Usage: "fill the masks of each line, with a model from sftseq pretrain"}),
 			advancedGroup(outputGroup,
 				&cli.StringFlag{Name: "mask", Value: "[MASK]", Usage: "read this `TEXT` as a masked token (--fill)"},
 				&cli.IntFlag{Name: "candidates", Value: 5,
@@ -196,7 +196,7 @@ func checkOutput(c *cli.Context, m *sft.Config) error {
 	fills := task.Of(m).Evaluator() == nil
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
-		return fmt.Errorf("--fill: the model %s has the task %s, expected a model of sftseq pretrain",
+		return fmt.Errorf("--fill: the model %s has the task %s, expected a model from sftseq pretrain",
 			c.String("model"), m.Task)
 	case fill && m.MaskTargets != nil:
 		return fmt.Errorf("--fill: the model %s predicts the spectrum around a masked sample, not the sample (train "+

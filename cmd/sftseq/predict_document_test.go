@@ -97,7 +97,7 @@ func TestPredictDocumentRefusals(t *testing.T) {
 	run, absent := chunkedFusion(t, "byte"), filepath.Join(t.TempDir(), "absent.txt")
 	chunked := chunkedMember(t, run)
 	for model, want := range map[string]string{
-		goldenPath("pre"): "--document: expected a chunked model (sftseq train --chunks) or a linear model to read a " +
+		goldenPath("pre"): "--document: expected a chunked model (sftseq train --chunks) or a linear model, which read a " +
 			"document in parts: found a model without chunks",
 		goldenPath("retrieval"): "found a model of pairs",
 		goldenPath("tagging"):   "found a model of tags",
@@ -147,8 +147,8 @@ func TestPredictDocumentErrors(t *testing.T) {
 	model := chunkedFusion(t, "words")
 	output := filepath.Join(t.TempDir(), "out.csv")
 	for want, text := range map[string]string{
-		"standard input: the sequence is empty, at least 1 token was expected": "",
-		"standard input: not UTF-8: found byte 0xff at byte 10006":             strings.Repeat("a ", 5003) + "\xff",
+		"standard input: expected at least 1 token, found an empty sequence": "",
+		"standard input: not UTF-8: found byte 0xff at byte 10006":           strings.Repeat("a ", 5003) + "\xff",
 	} {
 		refuse(t, exitError, want, text, "predict", "--model", model, "--document", "-", "--output", output)
 		noFile(t, output)

@@ -26,9 +26,9 @@ Example: sftseq data convert --from logs.jsonl --to data/logs --text line
          sftseq data convert --from labelled.csv --to data/labelled --text line --label fault \
              --tokenizer from:runs/pretrained
          sftseq train custom --data data/labelled --init-from runs/pretrained --out runs/faults`,
-		Description: `Trains on the data set DATA without its labels. Model, batch and epochs are chosen from the data; a
-flag replaces each. train --init-from fine-tunes the model, embed and serve embed with it, and
-predict --fill fills masks. More: docs/pretraining.md, docs/training.md`,
+		Description: `Trains on the data set DATA without its labels. Model size, batch and epochs depend on the data;
+flags override them. Fine-tune the model with train --init-from, compute embeddings with embed or
+serve, and fill masks with predict --fill. More: docs/pretraining.md, docs/training.md`,
 		Flags:  pretrainFlags(),
 		Action: onAllRanks(pretrain),
 	}
@@ -52,8 +52,8 @@ func pretrainFlags() []cli.Flag {
 // maskTargetsFlag returns the flag that selects the targets of a masked-token model.
 func maskTargetsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "mask-targets", Category: trainingGroup,
-		DefaultText: fmt.Sprintf("spectra:%d for samples of sound, otherwise tokens", lra.SpectrumNames),
-		Usage:       "predict masked tokens, or spectra:N: the nearest of N learned spectra of sound"}
+		DefaultText: fmt.Sprintf("spectra:%d for audio samples, otherwise tokens", lra.SpectrumNames),
+		Usage:       "predict masked tokens, or spectra:N: the nearest of N learned audio spectra"}
 }
 
 func pretrain(c *cli.Context) error {
@@ -82,7 +82,7 @@ func pretrain(c *cli.Context) error {
 		return err
 	}
 	if m.FeatureNames != nil {
-		return fmt.Errorf("%s: expected tokens with ids (text, images or sound), which pretrain can mask, found "+
+		return fmt.Errorf("%s: expected tokens with ids (text, images or audio), which pretrain can mask, found "+
 			"tokens with features", c.String("data"))
 	}
 	return trainTask(c, lra.Pretrain(m))
@@ -124,7 +124,8 @@ func learnMaskTargets(c *cli.Context, cfg *sft.Config, set *seq.Dataset) error {
 		return nil
 	}
 	if kind := tokenizers.TypeOf(set.Manifest.Tokenizer); kind != new(tokenizers.MuLaw).Type() {
-		return usage(c, "--mask-targets %s: expected samples of sound (data convert --tokenizer mulaw), found the tokenizer %s in %s", config.SpectrumTargets, kind, set.Dir)
+		return usage(c, "--mask-targets %s: expected audio samples (data convert --tokenizer mulaw), "+
+			"found the tokenizer %s in %s", config.SpectrumTargets, kind, set.Dir)
 	}
 	f, err := cfg.OpenSplit(set, "train")
 	if err != nil {

@@ -103,7 +103,7 @@ func TestPretrain(t *testing.T) {
 	refuse(t, exitError, "expected a data set directory", "", "eval", "--model", whole, "--data",
 		filepath.Join(data, "test.arrow"))
 	refuse(t, exitError, "was trained without labels (sftseq pretrain)", `{"text":"1"}`, "predict", "--model", whole)
-	refuse(t, exitError, "expected a model of sftseq pretrain", `{"text":"1"}`, "predict", "--fill",
+	refuse(t, exitError, "expected a model from sftseq pretrain", `{"text":"1"}`, "predict", "--fill",
 		"--model", goldenPath("pre"))
 }
 

@@ -27,7 +27,7 @@ func reportCommand() *cli.Command {
 
 Example: sftseq report --out report.html runs/listops/seed-1 runs/listops/seed-2`,
 		Description: `Writes one self-contained page: curves and settings of each run side by side; members and weights
-of models whose logits are summed; metrics, curves and confusion matrix of the best model on the test
+of ensembles; metrics, curves and confusion matrix of the best model on the test
 split; rows with the tokens that each layer sampled, as text or pictures. A run may still be
 training. More: docs/reports.md`,
 		Flags: slices.Concat(
@@ -101,7 +101,7 @@ func reportRuns(c *cli.Context) error {
 	for _, r := range runs {
 		if r.Missing != "" {
 			fmt.Fprintf(c.App.ErrWriter,
-				"warning: %s: the report omits its confusion matrix, accuracy by length and examples: "+
+				"warning: %s: the report omits the results on rows, such as accuracy by length and examples: "+
 					"%s\n", r.Name, r.Missing)
 		}
 	}

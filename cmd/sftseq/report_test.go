@@ -189,7 +189,7 @@ func TestReport(t *testing.T) {
 	contains(t, show(run), "has changed since the training")
 	must.Succeed(t, os.Remove(filepath.Join(run, "model.safetensors")))
 	contains(t, show(run), "has no model yet")
-	contains(t, errs, "warning: run: the report omits its confusion matrix, accuracy by length and examples: the "+
+	contains(t, errs, "warning: run: the report omits the results on rows, such as accuracy by length and examples: the "+
 		"run has no model yet")
 	// An error leaves the page unchanged.
 	before := readText(t, page)

@@ -55,8 +55,9 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/ope
 					Usage: "frame messages by `KIND`: lines, or lsp (Content-Length headers)"},
 				&cli.StringFlag{Name: "index", Usage: "keep the index of retrieval/add in `FILE`", TakesFile: true},
 				&cli.StringFlag{Name: "metrics", Usage: "serve Prometheus metrics and /healthz at `HOST:PORT`"},
-				&cli.StringFlag{Name: "log", Value: "info", Usage: "log from `LEVEL` on: debug, info, warn or error"},
-				&cli.StringFlag{Name: "log-format", Value: logText, Usage: "log lines of `KIND`: text or json"},
+				&cli.StringFlag{Name: "log", Value: "info",
+					Usage: "log messages of `LEVEL` and above: debug, info, warn or error"},
+				&cli.StringFlag{Name: "log-format", Value: logText, Usage: "write log lines as `KIND`: text or json"},
 				&cli.BoolFlag{Name: "access-log", Usage: "log a line for each response"},
 				&cli.BoolFlag{Name: "truncate", Usage: "read only the beginning of a sequence that is too long"}),
 			advancedGroup(serverGroup,
@@ -127,6 +128,12 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	}
 	if f := c.String("framing"); f != transport.Lines && f != transport.LSP {
 		return o, badFlag(c, "framing", "%s or %s", transport.Lines, transport.LSP)
+	}
+	if http := c.String("http"); c.IsSet("framing") && http != "" && len(c.StringSlice("listen")) == 0 {
+		return o, usage(c, "--framing frames JSON-RPC, which --http does not serve: add --listen")
+	}
+	if http := c.String("http"); http != "" && http == c.String("metrics") {
+		return o, usage(c, "--http and --metrics: expected different addresses, found %s twice", http)
 	}
 	for _, name := range []string{"max-inflight", "max-documents"} {
 		if n := c.Int(name); n < 1 || n > 1<<30 {

@@ -216,7 +216,7 @@ func TestHealthCommand(t *testing.T) {
 	file := writeText(t, filepath.Join(t.TempDir(), "file"), "")
 	refuseAll(t, exitError, []string{"health"}, []refusal{
 		{"sftseq: " + gone + ": connection refused: no server listens at this address\n", []string{gone}},
-		{"/nowhere: 404 Not Found: ", []string{tcp.url + "/nowhere"}},
+		{"/nowhere: expected status 200, found 404 Not Found: ", []string{tcp.url + "/nowhere"}},
 		{"sftseq: unix:" + socket + "-none: no such file or directory: no server listens at this address\n",
 			[]string{"unix:" + socket + "-none"}},
 		{"sftseq: unix:" + file + ": expected the socket of a server, found a regular file\n", []string{"unix:" +

@@ -183,7 +183,7 @@ func TestShardErrors(t *testing.T) {
 		"{\"text\":\"aab\"}\n{\"text\":\"\"}\nbroken\n{\"text\":\"xyz\"}\n")
 	parts := filepath.Join(dir, "parts")
 	flags := []string{"predict", "--model", model, "--input", in, "--text", "text", "--output", parts, "--shard"}
-	refuse(t, exitError, in+"@16: column text: the sequence is empty", "", append(flags, "0/1")...)
+	refuse(t, exitError, in+"@16: column text: expected at least 1 token", "", append(flags, "0/1")...)
 	if entries, err := os.ReadDir(parts); err != nil || len(entries) > 0 {
 		t.Errorf("%v, %v", entries, err)
 	}
@@ -194,7 +194,7 @@ func TestShardErrors(t *testing.T) {
 	}
 	rows, _ := partRows(t, parts)
 	for i, want := range []string{`{"error":null,"id":"in.jsonl@1","label":"`,
-		`{"error":"in.jsonl@16: column text: the sequence is empty, at least 1 token was expected","id":"in.jsonl@16","label":null,`, `{"error":"in.jsonl@28: `, `{"error":null,"id":"in.jsonl@35",`} {
+		`{"error":"in.jsonl@16: column text: expected at least 1 token, found an empty sequence","id":"in.jsonl@16","label":null,`, `{"error":"in.jsonl@28: `, `{"error":null,"id":"in.jsonl@35",`} {
 		if i >= len(rows) || !strings.HasPrefix(rows[i], want) {
 			t.Errorf("row %d: expected %s, found %q", i, want, rows)
 		}
@@ -294,7 +294,7 @@ func TestShardUsage(t *testing.T) {
 			"--input", filepath.Join(filepath.Dir(parts), filepath.Dir(name), "*.jsonl"), "--text",
 			"text", "--output", parts)
 	}
-	refuse(t, exitError, "Arrow, Parquet or JSON Lines", "", "predict", "--model", model, "--input",
+	refuse(t, exitError, "Arrow, Parquet or JSON lines", "", "predict", "--model", model, "--input",
 		filepath.Join(model, "*"), "--text", "text", "--shard", "0/2", "--output", out)
 	if made, err := filepath.Glob(out + "*"); err != nil || len(made) > 0 {
 		t.Errorf("%q were written, want no parts", made)

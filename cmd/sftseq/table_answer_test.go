@@ -67,7 +67,7 @@ func TestJoin(t *testing.T) {
 		field := fmt.Sprintf("text %d", i%977)
 		switch i % 1000 {
 		case 17:
-			bad[i], field = "the sequence is empty", ""
+			bad[i], field = "expected at least 1 token", ""
 		case 100:
 			bad[i], field = "not UTF-8", "\xff"
 		case 500:
@@ -93,7 +93,7 @@ func TestJoin(t *testing.T) {
 	status, out, errs := program(nil, "predict", "--model", model, "--input", from, "--text", "text", "--id", "key",
 		"--keep", "stars", "--output", to)
 	if status != exitError || out != "" ||
-		!strings.Contains(errs, fmt.Sprintf("%d of %d rows failed, the first: %s:19: column text: the sequence is empty", len(bad), rows, from)) {
+		!strings.Contains(errs, fmt.Sprintf("%d of %d rows failed, the first: %s:19: column text: expected at least 1 token", len(bad), rows, from)) {
 		t.Fatalf("status %d, %q, %q", status, out, errs)
 	}
 	byID := map[string]map[string]string{}
@@ -257,7 +257,7 @@ func TestTableFormats(t *testing.T) {
 				"key", "--keep", "all", "--output", to)
 			if status != exitError || out != "" ||
 				errs != "sftseq: 1 of 3 rows failed, the first: "+from+
-					":3: column text: the sequence is empty, at least 1 token was expected\n" {
+					":3: column text: expected at least 1 token, found an empty sequence\n" {
 				t.Fatalf("%s %s: status %d, %s%s", command, format, status, out, errs)
 			}
 			columns := []string{"id", "key", "label", "text", "error"}

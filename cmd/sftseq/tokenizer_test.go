@@ -31,7 +31,7 @@ func TestTokenizerFrom(t *testing.T) {
 			"--steps", "2", "--batch", "8",
 			"--hidden", "8", "--k", "4"}
 	}
-	const other = "differs from the model's in its training rows"
+	const other = "but with different vocabularies or settings"
 	for _, c := range []struct {
 		args []string
 		want string // part of the error; "" expects success

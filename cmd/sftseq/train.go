@@ -265,6 +265,9 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 	if err := checkSelection(c, *config, data.set.Spec()); err != nil {
 		return nil, err
 	}
+	if err := checkPointFlags(c, data.set.Manifest.FeatureNames); err != nil {
+		return nil, err
+	}
 	if err := describeRun(c, task, config, settings, data.set); err != nil {
 		return nil, err
 	}
@@ -306,8 +309,10 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
-		return fmt.Errorf("validation data: %w (create a validation split with "+
-			"sftseq data convert --split or --val-part)", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w (create a validation split with sftseq data convert --split or --val-part)", err)
+		}
+		return fmt.Errorf("validation data: %w", err)
 	}
 	r.opened = append(r.opened, val)
 	if task.Of(config).Evaluator() != nil {

@@ -145,7 +145,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 			whole("epochs", "train for `N` epochs"),
 			whole("steps", "train for `N` steps, in place of --epochs"),
 			whole("batch", "train on batches of `N` rows"),
-			real("lr", "set the highest learning rate"),
+			real("lr", "set the peak learning rate"),
 			whole("patience", "stop after `N` evaluations without improvement; 0 never stops")),
 		advancedGroup(trainingGroup,
 			real("weight-decay", "set the weight decay of AdamW"),
@@ -171,7 +171,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 			&cli.StringFlag{Name: "class-weights", DefaultText: "equal",
 				Usage: "weight the classes: balanced, or a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
 		flagsIf(hasKind(task, tokensKind), advancedGroup(trainingGroup,
-			word("embedding-init", "initialise embeddings: normal, fourier (levels of gray or sound) or codebook (spectra)"),
+			word("embedding-init", "initialise embeddings: normal, fourier (gray levels or audio) or codebook (spectra)"),
 			real("token-deletion", "delete a token in training with this probability"))),
 		flagsIf(hasKind(task, tokensKind) && hasKind(task, labelsKind), advancedGroup(trainingGroup,
 			real("token-replacement", "replace a token by a random one in training with this probability"))),
@@ -235,6 +235,19 @@ func applyTrainFlags(c *cli.Context, kind string, s *train.Settings, m *sft.Conf
 		m.SinusoidDim = m.HiddenSize
 	}
 	return applyChunkFlags(c, kind, m)
+}
+
+// checkPointFlags returns an error for flags that change point clouds if the data has no points.
+func checkPointFlags(c *cli.Context, features []string) error {
+	if seq.Points(features) != nil {
+		return nil
+	}
+	for _, name := range []string{"point-scale", "point-stretch", "point-rotation", "point-shift"} {
+		if text := fmt.Sprint(c.Value(name)); c.IsSet(name) && text != "none" && text != "0" {
+			return usage(c, "--%s %s: expected data with the features x, y and z: omit the flag", name, text)
+		}
+	}
+	return nil
 }
 
 // applyTrainFlag applies one flag to the settings or the configuration.

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -209,22 +208,6 @@ func (f *fusedRun) hasFolder() bool {
 		paths, _ := filepath.Glob(filepath.Join(escapeGlob(f.out), k.name+"*"))
 		return paths != nil
 	})
-}
-
-// seedsOf returns the seeds of --seeds, or the seed of --seed.
-func seedsOf(c *cli.Context) ([]uint64, error) {
-	if c.String("seeds") == "" {
-		return []uint64{c.Uint64("seed")}, nil
-	}
-	var seeds []uint64
-	for _, word := range strings.Split(c.String("seeds"), ",") {
-		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
-		if err != nil || slices.Contains(seeds, seed) {
-			return nil, badFlag(c, "seeds", "different numbers separated by commas, found %q", word)
-		}
-		seeds = append(seeds, seed)
-	}
-	return seeds, nil
 }
 
 // setDefaultSeeds sets --seeds to the default of the kind, if a single kind has layers. A run that

@@ -122,8 +122,12 @@ func planSteps(c *cli.Context, m *seq.Manifest, seed uint64, name string, within
 		return c.Set("epochs", strconv.Itoa(defaults.Epochs))
 	}
 	steps := p.maxSteps(fullSteps, within)
-	fmt.Fprintf(c.App.ErrWriter, "%s: %d of %d steps of about %s fit into the remaining %s\n", name, steps, fullSteps,
-		roundStep(p.times.step), within.Round(time.Second))
+	limit := fmt.Sprintf("fit into the remaining %s", within.Round(time.Second))
+	if steps == minSteps {
+		limit = "is the minimum"
+	}
+	fmt.Fprintf(c.App.ErrWriter, "%s: %d of %d steps of about %s %s\n", name, steps, fullSteps,
+		roundStep(p.times.step), limit)
 	return c.Set("steps", strconv.Itoa(steps))
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -130,4 +131,23 @@ func checkSameFlags(c *cli.Context, started *train.Checkpoint, config *sft.Confi
 	return fmt.Errorf("seed %d has not started, and these flags differ from those of seed %d, which was started "+
 		"by\n  %s\nand has %s: pass the same flags with "+
 		"--resume", settings.Seed, want.Seed, was.Command, strings.Join(differences, "; "))
+}
+
+// seedsOf returns the seeds of --seeds, or the seed of --seed.
+func seedsOf(c *cli.Context) ([]uint64, error) {
+	if c.String("seeds") == "" {
+		return []uint64{c.Uint64("seed")}, nil
+	}
+	var seeds []uint64
+	for _, word := range strings.Split(c.String("seeds"), ",") {
+		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
+		if err != nil {
+			return nil, badFlag(c, "seeds", "numbers separated by commas, found %q", word)
+		}
+		if slices.Contains(seeds, seed) {
+			return nil, badFlag(c, "seeds", "different numbers, found %d twice", seed)
+		}
+		seeds = append(seeds, seed)
+	}
+	return seeds, nil
 }

@@ -107,8 +107,8 @@ func TestClassWeightsRefuses(t *testing.T) {
 		`{"better": 2}`:            `class "better": expected one of bad, good`,
 		`{"bad": -1}`:              `class "bad": expected a number of at least 0, found -1`,
 		`{"bad": null}`:            `class "bad": expected a number of at least 0`,
-		`{"bad": 0, "good": 0}`:    "a finite sum over all rows above 0, found 0",
-		`{"bad": 9e307, "good":9}`: "a finite sum over all rows above 0, found +Inf",
+		`{"bad": 0, "good": 0}`:    "whose sum over the training rows is finite and above 0, found 0",
+		`{"bad": 9e307, "good":9}`: "whose sum over the training rows is finite and above 0, found +Inf",
 	} {
 		file, out := writeText(t, filepath.Join(t.TempDir(), "weights.json"), text), filepath.Join(t.TempDir(), "run")
 		refuse(t, exitError, want, "", "train", "custom", "--members", "sft", "--data", data, "--out",

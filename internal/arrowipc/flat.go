@@ -6,7 +6,7 @@ import (
 )
 
 // errFlat is the error for metadata with an offset or length out of bounds.
-var errFlat = errors.New("metadata is damaged: an offset or a length exceeds it")
+var errFlat = errors.New("metadata is damaged: an offset or a length points outside it")
 
 // A flatTable is a table of a FlatBuffers message with bounds-checked accessors. Arrow's own
 // accessors index without checks and loop up to any stated count.

@@ -3,6 +3,7 @@ package convert
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -30,6 +31,13 @@ func newLabels(names []string) labels {
 	return l
 }
 
+// given returns the given names in their order.
+func (l *labels) given() []string {
+	return slices.SortedFunc(maps.Keys(l.numbers), func(a, b string) int {
+		return cmp.Compare(l.numbers[a], l.numbers[b])
+	})
+}
+
 // number returns the provisional number of a name, and adds the name if it is new.
 func (l *labels) number(name string) (int32, *source.SkipReason) {
 	l.mu.RLock()
@@ -41,7 +49,8 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	case !utf8.ValidString(name):
 		return 0, source.Skip("the label is not UTF-8", fmt.Errorf("found %.40q", name))
 	case l.fixed:
-		return 0, source.Skip("the label is not among the given names", fmt.Errorf("found %.40q", name))
+		return 0, source.Skip("the label is not in --labels", fmt.Errorf("expected one of %.60s, found %.40q",
+			strings.Join(l.given(), ", "), name))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -58,7 +58,7 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 			missing += "\nthe tokenizer cannot learn from " + c.firstUnsuitable.Error()
 		}
 		if column := c.options.SplitColumn; trained == 0 && column != "" {
-			missing += fmt.Sprintf("\nexpected rows with \"train\" in the column %q", column)
+			missing += fmt.Sprintf("\n--split-column %s: expected \"train\" in some rows, found it in none", column)
 		}
 		return fmt.Errorf("tokenizer: %w: %d of %d rows of %s are in the training split%s", err, trained,
 			read, strings.Join(c.options.From, ", "), missing)

@@ -108,7 +108,7 @@ func TestMultiLabel(t *testing.T) {
 	}
 	o := textOptions(t, writeFile(t, "x.csv", "text,label\na,x;w\nb,x\n"))
 	o.LabelSeparator, o.Labels, o.Strict = ";", []string{"x", "y"}, true
-	must.Fail(t, `x.csv:2: the label is not among the given names: found "w"`)(Convert(context.Background(), o))
+	must.Fail(t, `x.csv:2: the label is not in --labels: expected one of x, y, found "w"`)(Convert(context.Background(), o))
 	for _, list := range []string{`["x",null]`, `[["x"]]`, `[{"x":1}]`} {
 		_, skipped := mustConvert(t,
 			textOptions(t, writeFile(t, "x.jsonl",

@@ -134,10 +134,9 @@ func (w *worker) tokenTags(row *table.Row, e *seq.Example) ([]int32, *source.Ski
 		parts := make([]taggedRange, 0, len(found))
 		for _, x := range found {
 			if x.end > len(text.Text) {
-				return nil, &source.SkipReason{Kind: "an interval beyond its sequence", Fatal: true,
-					Detail: fmt.Errorf("%s: found bases %d to %d, but %s has %d bases", x.position(w.intervals.path),
-						x.start+1, x.end,
-						w.sequenceName(row), len(text.Text))}
+				return nil, &source.SkipReason{Kind: "an interval ends beyond its sequence", Fatal: true,
+					Detail: fmt.Errorf("%s: the interval %d to %d ends beyond the sequence %.80q, which has %d bases",
+						x.position(w.intervals.path), x.start, x.end, w.sequenceName(row), len(text.Text))}
 			}
 			parts = append(parts, spanOf(x.start, x.end, x.kind))
 		}

@@ -221,7 +221,7 @@ func TestSkippedTags(t *testing.T) {
 		}, `word 0: expected a word without a space, found "a b"`},
 		{"a.jsonl", `{"text":"ab","tags":["x","z"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer, o.Labels = "tags", []byte(`{"type":"byte"}`), []string{"x", "y"}
-		}, "the label is not among the given names\n  a.jsonl:2: found \"z\""},
+		}, "the label is not in --labels\n  a.jsonl:2: expected one of x, y, found \"z\""},
 		{"a.conll", "a O\nb O\n\nc X O\n", func(o *Options) {
 			o.Text, o.Tags, o.Tokenizer = "token", "tag",
 				[]byte(`{"type":"byte"}`)
@@ -239,7 +239,8 @@ func TestSkippedTags(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ intervals, text, k, want string }{
-		{"x.bed", "s\t1\t5\tgene\n", "1", "x.bed:1: found bases 2 to 5, but s has 4 bases"},
+		{"x.bed", "s\t1\t5\tgene\n", "1",
+			"x.bed:1: the interval 1 to 5 ends beyond the sequence \"s\", which has 4 bases"},
 		{"x.bed", "s\t1\t2\tgene\nnone\t1\t2\tgene\n", "1", `x.bed:2: found no sequence named "none"`},
 		{"x.bed", "s\t2\t2\tgene\n", "1", "expected intervals, found none in 1 lines"},
 		{"x.bed", "s\t2\t1\tgene\n", "1", "x.bed:1: expected a start, a larger end"},

@@ -46,12 +46,12 @@ func CanMeasureEvidence(s *sft.Scorer) error {
 	c := s.Config()
 	switch {
 	case c.Task != seq.Classification && c.Task != seq.Retrieval:
-		return fmt.Errorf("found the task %s, expected one with a class per row: %s or %s", c.Task, seq.Classification,
-			seq.Retrieval)
+		return fmt.Errorf("expected a model that predicts a class per row (%s or %s), found %s", seq.Classification,
+			seq.Retrieval, c.Task)
 	case c.HasFeatures():
-		return errors.New("found a model of features, expected one of tokens")
+		return errors.New("expected a model of tokens, found one of features")
 	case !s.HasLayers():
-		return errors.New("found a linear model, whose tokens have no weights, expected a model with layers")
+		return errors.New("expected a model with layers, found a linear model, whose tokens have no weights")
 	}
 	return s.CanExplain()
 }

@@ -90,7 +90,8 @@ func Folders(root, only string) ([]string, error) {
 		if only != "" {
 			return nil, fmt.Errorf("%s: no model with an %s and %q in its name", root, inputsFile, only)
 		}
-		return nil, fmt.Errorf("%s: expected a model with an %s, or a directory of them", root, inputsFile)
+		return nil, fmt.Errorf("%s: expected a model directory with %s, or a folder of such directories, "+
+			"found no %[2]s", root, inputsFile)
 	}
 	return out, nil
 }

@@ -275,7 +275,7 @@ func TestOtherModel(t *testing.T) {
 	broken := errors.New("broken")
 	for _, other := range []Options{{Model: "n", Tokenizer: "t", Size: 2},
 		{Model: "n", Tokenizer: "t", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, nil }}} {
-		if _, err := Open(path, other); err == nil || !strings.Contains(err.Error(), "whose tokenizer is") ||
+		if _, err := Open(path, other); err == nil || !strings.Contains(err.Error(), "found one with") ||
 			strings.Contains(err.Error(), "--reembed") {
 			t.Error(err)
 		}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,15 @@ import (
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/tokenizers"
 )
+
+// describeTokenizer returns the type of a tokenizer and the beginning of its hash, which model/info
+// returns too.
+func describeTokenizer(spec string) string {
+	sum := sha256.Sum256([]byte(spec))
+	return fmt.Sprintf("%s (%x…)", tokenizers.TypeOf([]byte(spec)), sum[:4])
+}
 
 // load reads the file into memory, moves a torn last group to a separate file, and opens the file
 // for appending. It never drops acknowledged changes.
@@ -39,8 +48,9 @@ func (x *Index) load() error {
 		return err
 	}
 	if of.Tokenizer != x.options.Tokenizer {
-		return fmt.Errorf("the index belongs to another model, whose tokenizer is %.200s, not %.200s: "+
-			"this model cannot use its tokens", of.Tokenizer, x.options.Tokenizer)
+		return fmt.Errorf("expected an index of a model with the tokenizer %s, found one with %s: serve the model "+
+			"that wrote the index, or choose another --index", describeTokenizer(x.options.Tokenizer),
+			describeTokenizer(of.Tokenizer))
 	}
 	if of.Model != x.options.Model && x.options.Embed == nil {
 		return fmt.Errorf("the index belongs to another model (%.12s…, not %.12s…): --reembed recomputes the embeddings "+

@@ -34,7 +34,7 @@ func TestFeaturesOfLines(t *testing.T) {
 		`{"features":[` + good + "," + null + `]}`: "f:3: features: index 1: number 1: expected a number, found null",
 		`{"features":[` + good + `,null]}`:         "f:3: features: index 1: expected a list of numbers, found null",
 		`{"features":[` + good + `,[1]]}`:          "f:3: features: token 1 has 1 features, expected",
-		`{"features":[]}`:                          "f:3: features: the sequence is empty",
+		`{"features":[]}`:                          "f:3: features: expected at least 1 token",
 		`{"features":null}`:                        "f:3: expected features, a list of",
 		`{"features":[` + good + `],"text":"a"}`:   "f:3: found both features and text, expected one of them",
 	} {

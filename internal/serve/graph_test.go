@@ -36,7 +36,7 @@ func TestGraph(t *testing.T) {
 		want   string
 	}{
 		{map[string]any{}, "features: expected a list of heat, nx, ny, nz, x, y, z for each token, found none"},
-		{map[string]any{"features": []int{}}, "features: the sequence is empty"},
+		{map[string]any{"features": []int{}}, "features: expected at least 1 token"},
 		{map[string]any{"features": 5}, "features: expected a list of lists of numbers, found 5"},
 		{map[string]any{"features": [][]float64{row, row[1:]}}, "features: token 1 has 6 features, expected 7"},
 		{map[string]any{"features": [][]float64{row}, "edges": []int{}}, "edges: the model does not use edges"},

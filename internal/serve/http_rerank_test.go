@@ -74,8 +74,8 @@ func TestRerank(t *testing.T) {
 		`{"query":"a","texts":[{"text":"a"}]}`:               "texts[0]: expected a string, found an object",
 		`{"query":"a","documents":["a"],"top_n":0}`:          "top_n: expected a whole number of at least 1",
 		`{"query":"a","documents":["a"],"raw_scores":"yes"}`: "raw_scores: expected true or false",
-		`{"query":"a","documents":["a",""]}`:                 "documents[1]: the sequence is empty",
-		`{"query":"","documents":["a"]}`:                     "query: the sequence is empty",
+		`{"query":"a","documents":["a",""]}`:                 "documents[1]: expected at least 1 token",
+		`{"query":"","documents":["a"]}`:                     "query: expected at least 1 token",
 	} {
 		r, got := w.send("POST", "/rerank", body)
 		param, _, _ := strings.Cut(message, ": ")
@@ -113,7 +113,7 @@ func TestRerankByEmbeddings(t *testing.T) {
 		}
 	}
 	r, got := w.send("POST", "/rerank", `{"query":"","texts":["1"]}`)
-	expectWebError(t, "an empty query", r, got, 400, "query: the sequence is empty", "query", "")
+	expectWebError(t, "an empty query", r, got, 400, "query: expected at least 1 token", "query", "")
 }
 
 // TestUnitEmbeddings checks that /v1/embeddings normalizes the model's vectors to length 1 by
@@ -172,7 +172,7 @@ func TestInputs(t *testing.T) {
 	}
 	for body, message := range map[string]string{
 		`{"inputs":5}`:                                                "inputs: expected a string, a list of strings",
-		`{"inputs":["1",""]}`:                                         "inputs[1]: the sequence is empty",
+		`{"inputs":["1",""]}`:                                         "inputs[1]: expected at least 1 token",
 		`{"inputs":"1","normalize":1}`:                                "normalize: expected true or false, found 1",
 		`{"inputs":"1","prompt_name":"query"}`:                        "prompt_name: the model has no prompts",
 		`{"inputs":"1","dimensions":8}`:                               "dimensions: expected the model's 32 dimensions, found 8",
@@ -211,7 +211,7 @@ func TestRerankStopsAtError(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "retrieval"), HTTPOptions{})
 	more := strings.Repeat(`,"a document"`, 100)
 	if r, got := w.send("POST", "/rerank", `{"query":"a","documents":[""`+more+`]}`); r.StatusCode != 400 ||
-		!strings.Contains(got, "documents[0]: the sequence is empty") {
+		!strings.Contains(got, "documents[0]: expected at least 1 token") {
 		t.Errorf("got %s %s, want 400", r.Status, got)
 	}
 	if n := w.server.stats().Sequences; n != 0 {

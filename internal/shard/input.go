@@ -58,8 +58,8 @@ func Find(ctx context.Context, named []string, format string) (*Input, error) {
 		if format == "" {
 			var err error
 			if f.Format, err = table.FormatOf(path); err != nil || !slices.Contains(formats, f.Format) {
-				return nil, fmt.Errorf("%s: expected a file name of Arrow, Parquet or JSON Lines "+
-					"(name the files to read, or set --format)", path)
+				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, because an --output that is a "+
+					"folder reads the input in parts, found another file name (set --format, or write one file)", path)
 			}
 		}
 		var err error

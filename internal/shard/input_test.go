@@ -84,7 +84,7 @@ func TestFindErrors(t *testing.T) {
 	for name, want := range map[string]string{
 		"empty": "expected files, found none", "none.jsonl": "no such file",
 		"*.json": "expected files that match, found none", "[": "no such file",
-		"x.csv": "expected a file name of Arrow, Parquet or JSON Lines", "data": "expected a file name of Arrow, Parquet or JSON Lines",
+		"x.csv": "expected Arrow, Parquet or JSON lines", "data": "expected Arrow, Parquet or JSON lines",
 		"x.arrow.gz": "expected an uncompressed Arrow file",
 		"text.arrow": "text.arrow", "text.parquet": "expected a Parquet file", "cut.arrow": "cut.arrow",
 		"wide.jsonl": "found UTF-16",

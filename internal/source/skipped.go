@@ -113,7 +113,7 @@ func (s *Skipped) Counts() map[string]int64 {
 
 // Nothing returns the error for a conversion that skipped every row.
 func (s *Skipped) Nothing() error {
-	return fmt.Errorf("no row of %d can be used\n%s", s.Read, strings.TrimSpace(s.String()))
+	return fmt.Errorf("none of the %d rows can be used\n%s", s.Read, strings.TrimSpace(s.String()))
 }
 
 // String returns a description of the skipped rows, with a line per kind and location.

@@ -37,7 +37,7 @@ a note
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if s.Left() != 6 || s.Counts()["no label"] != 5 ||
-		s.Nothing().Error() != "no row of 6 can be used\n"+want[:len(want)-1] {
+		s.Nothing().Error() != "none of the 6 rows can be used\n"+want[:len(want)-1] {
 		t.Errorf("got %d skipped rows, counts %v, error %v", s.Left(), s.Counts(), s.Nothing())
 	}
 }

@@ -115,7 +115,7 @@ type compressed struct {
 func (c compressed) Read(b []byte) (int, error) {
 	n, err := c.Reader.Read(b)
 	if err == io.ErrUnexpectedEOF {
-		err = fmt.Errorf("the %s data end too early: the file is incomplete: %w", c.format, err)
+		err = fmt.Errorf("the file is incomplete: the %s data end too early (%w)", c.format, err)
 	}
 	return n, err
 }

@@ -18,7 +18,7 @@ func TestText(t *testing.T) {
 	}
 	if got, err := readText(writeFile(t, "x.txt.gz", gzipped(text)[:40]),
 		Options{Columns: []string{"text"}}); err == nil ||
-		!strings.Contains(err.Error(), "x.txt.gz: after line 5: the gzip data end too early") {
+		!strings.Contains(err.Error(), "x.txt.gz: after line 5: the file is incomplete: the gzip data end too early") {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if got, err := readText(writeFile(t, "x.txt", "\n\n"), Options{Columns: []string{"text"}}); err != nil ||

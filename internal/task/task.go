@@ -7,6 +7,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -206,18 +207,17 @@ const maxListed = 20
 // rows have some of these labels.
 func labelMismatch(c *sft.Config, s *seq.Spec) error {
 	if c.LabelNames == nil {
-		return fmt.Errorf("its rows have %d labels (%s), the model %d", len(s.LabelNames), listLabels(s.LabelNames),
-			c.NumLabels)
+		return fmt.Errorf("expected %d labels, found %d: %s", c.NumLabels, len(s.LabelNames), listLabels(s.LabelNames))
 	}
-	differ := fmt.Sprintf("its labels are %s, the model's are %s", listLabels(s.LabelNames), listLabels(c.LabelNames))
+	differ := fmt.Sprintf("expected the labels %s; found %s", listLabels(c.LabelNames), listLabels(s.LabelNames))
 	known := func(name string) bool { return slices.Contains(c.LabelNames, name) }
 	switch {
 	case !slices.ContainsFunc(s.LabelNames, known):
-		return fmt.Errorf("%s: expected rows with the labels that the model was trained on", differ)
+		return errors.New(differ)
 	case len(c.LabelNames) > maxListed:
-		return fmt.Errorf("%s (convert the rows again with data convert --labels and the model's labels)", differ)
+		return fmt.Errorf("%s (data convert --labels with the model's labels leaves out other rows)", differ)
 	}
-	return fmt.Errorf("%s (convert the rows again with data convert --labels %q)", differ,
+	return fmt.Errorf("%s (data convert --labels %q leaves out rows with other labels)", differ,
 		strings.Join(c.LabelNames, ","))
 }
 

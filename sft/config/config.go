@@ -337,7 +337,7 @@ func (c *Config) Write(path string) error {
 // CheckTokens returns an error for the first token that the model does not accept.
 func (c *Config) CheckTokens(tokens []int32) error {
 	if len(tokens) == 0 {
-		return errors.New("the sequence is empty, at least 1 token was expected")
+		return errors.New("expected at least 1 token, found an empty sequence")
 	}
 	if len(tokens) > c.MaxLength {
 		return fmt.Errorf("the sequence has %d tokens, the model accepts at most %d", len(tokens), c.MaxLength)

@@ -23,7 +23,8 @@ func (s *Settings) augmentsPoints() bool {
 // x, y and z.
 func (s *Settings) checkPoints(c *config.Config) error {
 	if s.augmentsPoints() && seq.Points(c.FeatureNames) == nil {
-		return errors.New("point_scale, point_stretch, point_rotation and point_shift require tokens with the features x, y and z")
+		return errors.New("point_scale, point_stretch, point_rotation and point_shift: expected data with the features " +
+			"x, y and z, found none")
 	}
 	return nil
 }

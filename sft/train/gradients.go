@@ -98,8 +98,8 @@ type NonFiniteError struct {
 }
 
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("step %d: the loss is %v; first tensor that is not finite: %q; rows of the training data: %v", e.Step,
-		e.Loss, e.Tensor, e.Examples)
+	return fmt.Sprintf("step %d: the loss is %v; first tensor that is not finite: %q; rows of the training data: %v; "+
+		"lower --lr, or clip gradients with --max-grad-norm", e.Step, e.Loss, e.Tensor, e.Examples)
 }
 
 // batchGradient is the result of a batch: the summed gradient, and values for the metrics.

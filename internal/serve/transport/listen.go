@@ -91,7 +91,8 @@ func Listen(a Address) (net.Listener, error) {
 	}
 	l, err := net.Listen(network, a.Name)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("another program uses the address: stop it, or choose another address (%w)",
+		return nil, fmt.Errorf("the address is in use: stop the program that listens at it, or choose another "+
+			"address (%w)",
 			syscall.EADDRINUSE)
 	}
 	return l, describeListen(a, err)
