@@ -5,10 +5,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -214,7 +216,16 @@ func TestHealthCommand(t *testing.T) {
 	gone := "http://" + freed.Addr().String()
 	freed.Close()
 	file := writeText(t, filepath.Join(t.TempDir(), "file"), "")
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprint(w, "<html>")
+	}))
+	defer page.Close()
 	refuseAll(t, exitError, []string{"health"}, []refusal{
+		{"/healthz: expected status 200, found 404 Not Found: 404 page not found\n", []string{other.URL}},
+		{"found 418 I'm a teapot: is this the address of sftseq serve?\n", []string{page.URL}},
 		{"sftseq: " + gone + ": connection refused: no server listens at this address\n", []string{gone}},
 		{"/nowhere: expected status 200, found 404 Not Found: ", []string{tcp.url + "/nowhere"}},
 		{"sftseq: unix:" + socket + "-none: no such file or directory: no server listens at this address\n",

@@ -150,6 +150,7 @@ func TestModelFlags(t *testing.T) {
 		{"--drop-token", "1", "--drop-token 1: expected 0 ≤ rate < 1"},
 		{"--norm", "x", `--norm "x": expected pre, post`},
 		{"--sampler-noise", "x", `--sampler-noise "x": expected train, always`},
+		{"--point-scale", "0.6:1.4", "--point-scale 0.6:1.4: expected data with the features x, y and z: omit the flag"},
 	} {
 		refuse(t, exitUsage, c.want, "", "train", "custom", "--members", "sft", "--data", data,
 			"--out", out, c.flag, c.value)

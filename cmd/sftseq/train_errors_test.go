@@ -69,7 +69,8 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--save-every", "-5m"), 2, "--save-every -5m: expected 0s (after each step) or more"},
 		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "a.json"), `{"bach": 3}`)),
 			1, `a.json: unknown flag "bach". Did you mean --batch?`},
-		{append(tiny, fresh, "--seeds", "1,x"), 2, "--seeds"},
+		{append(tiny, fresh, "--seeds", "1,x"), 2, `--seeds "1,x": expected numbers separated by commas, found "x"`},
+		{append(tiny, fresh, "--seeds", "1,2,01"), 2, `--seeds "1,2,01": expected different numbers, found 1 twice`},
 		{append(tiny, fresh, "--lr", "-1"), 2, "lr -1"},
 		{append(tiny, fresh, "--epochs", "-3"), 2, "--epochs -3: expected at least 1"}, // also with --steps
 		{append(tiny, fresh, "--device", "tpu"), 2, "tpu"},
