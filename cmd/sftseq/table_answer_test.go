@@ -12,6 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/internal/testenv"
@@ -357,4 +362,37 @@ func TestCSVSafe(t *testing.T) {
 		{fmt.Sprintf("--errors %q: --csv-safe: expected csv or tsv, found jsonl", at("x.jsonl")),
 			append(evaluate, "--errors", at("x.jsonl"))},
 	})
+}
+
+// TestKeepAllLeavesOut checks that --keep all leaves out columns that cannot be copied, and that
+// bytes in CSV and JSON do not cost a row its prediction.
+func TestKeepAllLeavesOut(t *testing.T) {
+	image := arrow.StructOf(arrow.Field{Name: "bytes", Type: arrow.BinaryTypes.Binary, Nullable: true})
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String},
+		{Name: "thumb", Type: arrow.BinaryTypes.Binary}, {Name: "image", Type: image, Nullable: true},
+		{Name: "stars", Type: arrow.PrimitiveTypes.Int8}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for i := range 3 {
+		b.Field(0).(*array.StringBuilder).Append("[MAX 2 9 ]")
+		b.Field(1).(*array.BinaryBuilder).Append([]byte{'a', byte('0' + 100*i)})
+		b.Field(2).AppendNull()
+		b.Field(3).(*array.Int8Builder).Append(int8(i))
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.arrow"), filepath.Join(dir, "out.csv")
+	f := must.Get(os.Create(in))(t)
+	w := must.Get(ipc.NewFileWriter(f, ipc.WithSchema(schema)))(t)
+	must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close(), f.Close()))
+	_, errs := exits(t, exitOK, "", "predict", "--model", goldenPath("pre"), "--input", in, "--text", "text", "--keep",
+		"all", "--output", out)
+	contains(t, errs, in+`: column "image": expected text, numbers or lists of whole numbers, found struct<`)
+	contains(t, errs, "convert the column to text (--keep all leaves it out)")
+	contains(t, errs, in+": column thumb: values left out because they are not UTF-8: 2 (Parquet and Arrow keep bytes)")
+	rows := strings.Split(readText(t, out), "\n")
+	notContains(t, rows[0], "image")
+	for i, want := range []string{"[MAX 2 9 ],a0,0,", "[MAX 2 9 ],,1,", "[MAX 2 9 ],,2,"} {
+		contains(t, rows[i+1], want)
+	}
+	refuse(t, exitError, "or leave it out of --keep", "", "predict", "--model", goldenPath("pre"), "--input", in,
+		"--text", "text", "--keep", "image", "--output", out)
 }

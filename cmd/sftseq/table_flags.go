@@ -189,8 +189,33 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 			in.Options.Copied = append(in.Options.Copied, name)
 		}
 	}
-	in.Options.Typed = in.copied() // also where checkDeclared opens the table
+	in.Warn = func(text string) { printWarnings(c, []string{text}) }
+	in.Options.Typed = in.copied() // also where the table is opened for checks
+	if c.String("keep") == "all" {
+		in.leaveOut(c)
+	}
 	return in, in.checkDeclared(c, config)
+}
+
+// leaveOut removes columns of --keep all that cannot be copied, with a warning.
+func (in *tableInput) leaveOut(c *cli.Context) {
+	for {
+		t, err := table.Open(c.Context, in.Path, in.Options)
+		if err == nil {
+			t.Close()
+			return
+		}
+		var column *table.ColumnError
+		if !errors.As(err, &column) || !slices.Contains(in.Options.Copied, column.Column) {
+			return // the error is reported when the table is read
+		}
+		other := func(name string) bool { return name == column.Column }
+		in.Keep = slices.DeleteFunc(in.Keep, other)
+		in.Options.Copied = slices.DeleteFunc(in.Options.Copied, other)
+		in.Options.Columns = slices.DeleteFunc(in.Options.Columns, other)
+		in.Options.Typed = in.copied()
+		printWarnings(c, []string{fmt.Sprintf("%v (--keep all leaves it out)", err)})
+	}
 }
 
 // checkFormat determines and checks the format of the input.

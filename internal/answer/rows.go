@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -28,6 +29,7 @@ type Table struct {
 	Keep    []string
 	// Types are the Arrow types of columns in Keep and ID; text columns are absent.
 	Types map[string]arrow.Field
+	Warn  func(text string) // called with warnings about columns; may be nil
 
 	letters bool // remove white space from texts, as BED counts bases
 }
@@ -59,6 +61,7 @@ type tableReader struct {
 	names  *table.Names
 	at     map[string]int // indices of columns in the values
 	all    []string       // columns of the table; nil if only rows have column names
+	bytes  map[string]int // number of kept values that are bytes, not text, by column
 }
 
 func newTableReader(in *Table, parser *requests.Parser, all []string) *tableReader {
@@ -66,7 +69,8 @@ func newTableReader(in *Table, parser *requests.Parser, all []string) *tableRead
 	if named == nil {
 		named = []string{in.Path}
 	}
-	r := &tableReader{Table: in, parser: parser, names: table.NewNames(named), at: map[string]int{}, all: all}
+	r := &tableReader{Table: in, parser: parser, names: table.NewNames(named), at: map[string]int{}, all: all,
+		bytes: map[string]int{}}
 	for i, name := range in.Options.Columns {
 		r.at[name] = i
 	}
@@ -79,6 +83,7 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 	for {
 		err := t.Next(&row)
 		if err == io.EOF {
+			r.warnOfBytes()
 			return nil
 		}
 		if err != nil {
@@ -88,6 +93,16 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 		case rows <- r.request(&row):
 		case <-ctx.Done():
 			return nil
+		}
+	}
+}
+
+// warnOfBytes warns of kept values that are left out because they are bytes, not text.
+func (r *tableReader) warnOfBytes() {
+	for _, name := range slices.Sorted(maps.Keys(r.bytes)) {
+		if r.Warn != nil {
+			r.Warn(fmt.Sprintf("%s: column %s: values left out because they are not UTF-8: %d (Parquet and Arrow "+
+				"keep bytes)", r.Path, name, r.bytes[name]))
 		}
 	}
 }
@@ -105,8 +120,8 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 	if len(row.Values) == len(r.Options.Columns) {
 		for i, name := range r.Keep {
 			v, bad := r.written(name, r.series(name, row.Values[r.at[name]]))
-			if err == nil {
-				err = bad
+			if bad != nil { // the row keeps its prediction
+				r.bytes[name]++
 			}
 			out.kept[i] = v
 		}

@@ -47,15 +47,18 @@ func hasCard(dir string) bool {
 }
 
 // folderSplits returns the split name of each table in a folder laid out as on the Hub, or nil. The
-// card names the splits, or every table's name does, with train among several splits.
+// card names the splits, or every table's name does, with train among several splits. Without a card
+// the tables must be numbered shards, or in folders of their split.
 func folderSplits(dir string, shards []string) map[string]string {
 	if splits := cardSplits(dir, shards); splits != nil {
 		return splits
 	}
-	card, splits := hasCard(dir), map[string]string{}
+	splits := map[string]string{}
+	other := func(shard string) bool { return !shardName.MatchString(path.Base(shard)) }
+	hub := hasCard(dir) || !slices.ContainsFunc(shards, other)
 	for _, shard := range shards {
 		name := splitName(shard)
-		if name == "" || !card && (path.Base(path.Dir(shard)) != name || !isBinary(shard)) {
+		if name == "" || !hub && (path.Base(path.Dir(shard)) != name || !isBinary(shard)) {
 			return nil
 		}
 		splits[shard] = name

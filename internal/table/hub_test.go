@@ -77,6 +77,7 @@ func TestHubSplits(t *testing.T) {
 	for want, files := range map[string][]string{
 		"test train":       {"README.md", "data/test-00000-of-00001.parquet", "data/train-0.parquet"},
 		"train validation": {"README.md", "train.csv", "validation.csv"},
+		"test train extra": {"train-00000-of-00001.csv", "test-00000-of-00001.csv", "extra-00000-of-00001.csv"},
 		"test Training":    {"Training/0.parquet", "test/0.parquet"},
 		"dev train":        {"README.md", "default/train/0.jsonl", "default/dev/0.jsonl", "LICENSE"},
 	} {
@@ -105,8 +106,8 @@ func TestHubSplits(t *testing.T) {
 // without YAML is not a card.
 func TestHubSplitsBesideCard(t *testing.T) {
 	for card, want := range map[string]string{"---\nlicense: mit\n---\n# Reviews\n": "test train", "# A project\n": ""} {
-		dir := writeFolder(t, map[string]string{"README.md": card, "data/train-00000-of-00001.parquet": "x",
-			"data/test-00000-of-00001.parquet": "x"})
+		dir := writeFolder(t, map[string]string{"README.md": card, "data/train-0.parquet": "x",
+			"data/test-0.parquet": "x"})
 		if got := HubSplits(filepath.Join(dir, "data"), ""); !sameNames(got, want) {
 			t.Errorf("%q: got %q, want %q", card, got, want)
 		}
