@@ -223,7 +223,7 @@ func TestAugmentationRefusals(t *testing.T) {
 		s := runSettings()
 		s.TokenDeletion, s.TokenReplacement = 0, 0
 		set(&s)
-		must.Fail(t, "require tokens with the features x, y and z",
+		must.Fail(t, "expected data with the features x, y and z, found none",
 			name)(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1), s, cpu.New(1), 9, 0))
 	}
 	for want, set := range map[string]func(*Settings){
