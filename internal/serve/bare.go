@@ -97,11 +97,11 @@ func (s *session) acceptBare(m *message) bool {
 // already reserved. It waits while other requests may release memory, and returns an error after
 // bareWait.
 func (s *session) borrow(n, held int64) *Error {
-	if limit := s.server.memory.limit; held+n > limit {
-		return fail(codeParams, nil, "the line exceeds the %d bytes of --max-memory: it needs at least %d",
+	if limit := s.server.memory.maxRequest(); held+n > limit {
+		return fail(codeParams, nil, "the line exceeds %d bytes, 15/16 of --max-memory: it needs at least %d",
 			limit, held+n)
 	}
-	for deadline := time.Now().Add(bareWait); !s.reserve(n); {
+	for deadline := time.Now().Add(bareWait); !s.reserveForRequest(n); {
 		select {
 		case <-time.After(time.Millisecond):
 		case <-s.stopRead:

@@ -62,7 +62,7 @@ func TestGraph(t *testing.T) {
 	s.memory.limit = 100_000
 	c.expectError(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)},
 		codeParams,
-		"the request exceeds the 100000 bytes of --max-memory: it needs at least 340106")
+		"the request exceeds 93750 bytes, 15/16 of --max-memory: it needs at least 340106")
 	graphs := dial(t, startServer(t, testOptions(t, "graphs"))).initialize(nil)
 	graphs.expectError(1, "sequence/classify", map[string]any{"features": []int{}}, codeParams,
 		"edges: expected a list of source, target, ")

@@ -63,6 +63,6 @@ func TestMemoryOfIDs(t *testing.T) {
 		c := dial(t, startServer(t, o)).initialize(nil)
 		c.expectError(1, x[0], json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, strings.Repeat("x", 100_000), x[1])),
 			codeParams,
-			"the request exceeds the 150000 bytes of --max-memory")
+			"the request exceeds 140625 bytes, 15/16 of --max-memory")
 	}
 }

@@ -38,6 +38,10 @@ func (m *memory) maxUsed() int64 {
 
 func (m *memory) release(n int64) { m.used.Add(-n) }
 
+// maxRequest is the maximum memory of one request. The rest remains for the small requests of other
+// sessions.
+func (m *memory) maxRequest() int64 { return m.limit - m.limit/16 }
+
 // sessionBytes is the memory of an idle session: its buffer and the bytes of a message that are
 // free to read.
 const sessionBytes = 1<<16 + jsonlines.Free
@@ -89,9 +93,41 @@ func (s *session) reserve(n int64) bool {
 	return true
 }
 
+// reserveForRequest reserves n bytes for a request. One session at a time may exceed the limit of
+// reserve, up to maxRequest of all sessions together, so that idle connections do not make a large
+// request fail forever.
+func (s *session) reserveForRequest(n int64) bool {
+	if s.reserve(n) {
+		return true
+	}
+	server := s.server
+	if !server.exceeding.CompareAndSwap(nil, s) && server.exceeding.Load() != s {
+		return false
+	}
+	if !server.memory.reserve(n) {
+		s.stopExceeding()
+		return false
+	}
+	s.memory.Add(n)
+	if server.memory.used.Load() > server.memory.maxRequest() {
+		s.release(n)
+		return false
+	}
+	return true
+}
+
+// stopExceeding lets another session exceed the limit of reserve once s is within this limit.
+func (s *session) stopExceeding() {
+	m := &s.server.memory
+	if s.server.exceeding.Load() == s && s.memory.Load() <= m.limit-m.used.Load() {
+		s.server.exceeding.CompareAndSwap(s, nil)
+	}
+}
+
 func (s *session) release(n int64) {
 	s.memory.Add(-n)
 	s.server.memory.release(n)
+	s.stopExceeding()
 }
 
 // Lend reserves memory for a message that is being read. All these messages share half of the
@@ -160,12 +196,11 @@ var errMemory = errors.New("out of memory")
 // reserve reserves n bytes until the call's response is sent or free releases them.
 func (c *call) reserve(n int64) error {
 	s := c.session.server
-	if c.bytes+n > s.memory.limit {
+	if limit := s.memory.maxRequest(); c.bytes+n > limit {
 		return errors.Join(errMemory, fail(codeParams, errorLocation{Field: wholeParams},
-			"the request exceeds the %d bytes of --max-memory: it needs at least %d", s.memory.limit,
-			c.bytes+n))
+			"the request exceeds %d bytes, 15/16 of --max-memory: it needs at least %d", limit, c.bytes+n))
 	}
-	if !c.session.reserve(n) {
+	if !c.session.reserveForRequest(n) {
 		return errors.Join(errMemory, s.noMemory())
 	}
 	c.bytes += n

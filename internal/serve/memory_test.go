@@ -1,8 +1,11 @@
 package serve
 
 import (
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -223,4 +226,73 @@ func (s *Server) inflight() (n int) {
 		x.mu.Unlock()
 	}
 	return n
+}
+
+// TestMemoryBesideIdleConnections checks that a request for more than half of the memory succeeds
+// beside an idle connection, and that two such clients both succeed if they retry. A request that
+// can never fit gets a lasting error.
+func TestMemoryBesideIdleConnections(t *testing.T) {
+	o := truncatingOptions(t, "pre")
+	o.MaxMemory = 8 << 20
+	w := startHTTP(t, o, HTTPOptions{})
+	idle := w.dial()
+	defer idle.Close()
+	bodyOf := func(bytes int) string { return `{"text":"` + strings.Repeat("1 ", bytes/2) + `"}` }
+	const size = 700_000
+	if need := int64(size) + w.server.model.parser.Memory(size); need < o.MaxMemory/2 || need > o.MaxMemory*15/16 {
+		t.Fatalf("the request needs %d bytes, want more than half and less than 15/16 of %d", need, o.MaxMemory)
+	}
+	eventually(t, "the connection is not accepted", func() bool { return w.server.sessionCount.Load() == 1 })
+	w.post("/classify", bodyOf(size))
+	var clients sync.WaitGroup
+	for range 2 {
+		clients.Go(func() {
+			for range 3 {
+				for tries := 1; ; tries++ {
+					r, got := w.send("POST", "/classify", bodyOf(size))
+					if r.StatusCode == http.StatusOK {
+						break
+					}
+					wait, err := strconv.Atoi(r.Header.Get("Retry-After-Ms"))
+					if r.StatusCode != http.StatusTooManyRequests || err != nil || tries == 1000 {
+						t.Errorf("try %d: got %s, %.200s, want 429 with Retry-After-Ms", tries, r.Status, got)
+						return
+					}
+					time.Sleep(time.Duration(wait) * time.Millisecond)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	eventually(t, "memory is not released", func() bool {
+		return w.server.exceeding.Load() == nil && w.server.memory.used.Load() == 0
+	})
+	r, got := w.send("POST", "/classify", bodyOf(1_500_000))
+	if r.StatusCode != http.StatusBadRequest || r.Header.Get("Retry-After") != "" ||
+		!strings.Contains(got, "15/16 of --max-memory: it needs at least ") {
+		t.Errorf("a request that can never fit: got %s, %.200s, want 400 without Retry-After", r.Status, got)
+	}
+}
+
+// TestMemoryOfExceedingSession checks that one session at a time exceeds its limit, and that memory
+// remains for the small requests of other sessions.
+func TestMemoryOfExceedingSession(t *testing.T) {
+	s := &Server{memory: memory{limit: 1600}}
+	s.sessionCount.Store(3)
+	a, b, c := &session{server: s}, &session{server: s}, &session{server: s}
+	if !a.reserveForRequest(1000) || b.reserveForRequest(400) || !b.reserveForRequest(250) {
+		t.Error("expected only the first session to hold more than the free memory")
+	}
+	if a.reserveForRequest(300) || !c.reserveForRequest(100) {
+		t.Error("expected a sixteenth of the memory to remain for other sessions")
+	}
+	a.release(1000)
+	if s.exceeding.Load() != nil || !b.reserveForRequest(600) || s.exceeding.Load() != b {
+		t.Error("expected another session to exceed its limit after the first")
+	}
+	b.release(850)
+	c.release(100)
+	if used := s.memory.used.Load(); used != 0 || s.exceeding.Load() != nil {
+		t.Errorf("got %d used bytes and session %p, want none", used, s.exceeding.Load())
+	}
 }

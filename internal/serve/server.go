@@ -49,7 +49,8 @@ type Server struct {
 	options        Options
 	log            *slog.Logger
 	memory         memory
-	readingMemory  memory // limit for messages being read; also counted in memory
+	readingMemory  memory                  // limit for messages being read; also counted in memory
+	exceeding      atomic.Pointer[session] // session that may exceed its limit, see reserveForRequest
 	metrics        *metrics
 	batcher        *batching.Batcher
 	turns          *fair.Turns
