@@ -123,8 +123,7 @@ func (e *webError) setHeaders(h http.Header) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	if e.retry > 0 {
-		h.Set("Retry-After", strconv.Itoa((e.retry+999)/1000)) // in seconds
-		h.Set("Retry-After-Ms", strconv.Itoa(e.retry))
+		setRetryAfter(h, e.retry)
 	}
 	if e.challenge {
 		h.Set("WWW-Authenticate", "Bearer")
@@ -132,6 +131,12 @@ func (e *webError) setHeaders(h http.Header) {
 	if e.allow != "" {
 		h.Set("Allow", e.allow)
 	}
+}
+
+// setRetryAfter sets the headers that say after how many milliseconds a client may retry.
+func setRetryAfter(h http.Header, milliseconds int) {
+	h.Set("Retry-After", strconv.Itoa((milliseconds+999)/1000)) // in seconds
+	h.Set("Retry-After-Ms", strconv.Itoa(milliseconds))
 }
 
 // response returns the error as a complete HTTP response with the id of the request. The response

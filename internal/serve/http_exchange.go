@@ -239,7 +239,7 @@ func (x *exchange) write(status int, kind string, body []byte) {
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Cache-Control", "no-store")
-	if x.conn.isLastResponse() {
+	if x.conn.isLastResponse() || x.conn.session.server.leaving.Load() {
 		h.Set("Connection", "close")
 	}
 	x.conn.session.server.metrics.responses.WithLabelValues(strconv.Itoa(status)).Inc()

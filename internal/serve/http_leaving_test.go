@@ -1,10 +1,12 @@
 package serve
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +74,45 @@ func TestHTTPDrain(t *testing.T) {
 		t.Errorf("got %q, %v, want 200 with Connection: close", got, err)
 	}
 	must.Check(t, <-drained)
+}
+
+// TestHTTPLeave checks that responses close a client's keep-alive connection after Leave, and that
+// /healthz then says when to retry.
+func TestHTTPLeave(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	exchange := func(path string, last bool) string {
+		conn := w.dial()
+		defer conn.Close()
+		in := bufio.NewReader(conn)
+		var head strings.Builder
+		for n := range 2 {
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
+			r, err := http.ReadResponse(in, nil)
+			if last && n == 1 {
+				if err == nil {
+					t.Errorf("GET %s after Connection: close: got another response, want the end", path)
+				}
+				break
+			}
+			must.Succeed(t, err)
+			io.Copy(io.Discard, r.Body)
+			if r.Close != last {
+				t.Errorf("GET %s: got Connection: close %v, want %v", path, r.Close, last)
+			}
+			must.Succeed(t, r.Header.Write(&head))
+		}
+		return head.String()
+	}
+	exchange("/info", false)
+	exchange("/healthz", false)
+	w.server.Leave()
+	exchange("/info", true)
+	if head := exchange("/healthz", true); !strings.Contains(head, "Retry-After: 1\r\n") {
+		t.Errorf("GET /healthz: got %s, want Retry-After", head)
+	}
+	if r, got := w.send("POST", "/classify", `{"tokens":[1]}`); r.StatusCode != 200 || !r.Close {
+		t.Errorf("POST /classify: got %s, %s, Connection: close %v, want 200 and true", r.Status, got, r.Close)
+	}
 }
 
 // TestHTTPReload checks that started requests complete with the old model and later requests use

@@ -38,6 +38,9 @@ func (s *Server) reportHealth(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	draining, lost := s.draining, s.model.failed.Load()
 	s.mu.Unlock()
+	if draining || s.leaving.Load() {
+		setRetryAfter(w.Header(), reopening)
+	}
 	switch {
 	case draining:
 		http.Error(w, "draining", http.StatusServiceUnavailable)
@@ -53,8 +56,8 @@ func (s *Server) reportHealth(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Leave makes /healthz report 503, so that load balancers send no more clients. The server
-// continues to serve requests.
+// Leave makes /healthz report 503, so that load balancers send no more clients. Responses close
+// their HTTP connections. The server continues to serve requests.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
 // maxWatchers is the maximum number of connections to the metrics server. It serves a few

@@ -273,7 +273,11 @@ func (s *Server) Drain(ctx context.Context) error {
 	if cancelled == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d requests were cancelled: they did not finish within the drain timeout", cancelled)
+	requests := "1 request was cancelled: it"
+	if cancelled > 1 {
+		requests = fmt.Sprintf("%d requests were cancelled: they", cancelled)
+	}
+	return fmt.Errorf("%s did not finish within the drain timeout", requests)
 }
 
 // cancelAll cancels all requests and counts them. Requests of clients that do not read are not
