@@ -19,7 +19,7 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	if requested {
 		switch err := c.model.Scorer.CanExplain(); {
 		case errors.Is(err, sft.ErrEnsemble):
-			return batching.Classify, badParam(path, "%s", noEnsemble)
+			return batching.Classify, badParam(path, "%s", noExplanations)
 		case err != nil:
 			return batching.Classify, badParam(path, "%v", err)
 		}

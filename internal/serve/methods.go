@@ -39,13 +39,17 @@ func oneOrMany(name string, known map[string]bool, plan planFunc) func(*call) (a
 
 func needsNothing(*call) string { return "" }
 
-// noEnsemble is the reason why an ensemble does not support a method. Ensembles that sum logits
+// Reasons why an ensemble does not support embeddings or explanations. Ensembles that sum logits
 // support explanations.
-const noEnsemble = "an ensemble has no embeddings and no explanations: serve one of its models"
+const (
+	noEmbeddings   = "an ensemble has no embeddings: serve one of its models with layers, a folder in --model"
+	noExplanations = "an ensemble that averages predictions has no explanations: serve one of its models, " +
+		"a folder in --model"
+)
 
 func needsSingleModel(c *call) string {
 	if c.model.Scorer.Members() > 1 {
-		return noEnsemble
+		return noEmbeddings
 	}
 	if c.model.config.IsLinear() {
 		return "a linear model has no embeddings: serve a model with layers"

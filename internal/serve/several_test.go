@@ -38,8 +38,8 @@ func TestEnsemble(t *testing.T) {
 	}
 	s := startServer(t, o)
 	c := dial(t, s).initialize(nil)
-	c.expectError(1, "sequence/embed", map[string]any{"text": "1"}, -32601, noEnsemble)
-	c.expectError(2, "sequence/classify", map[string]any{"text": "1", "explain": true}, -32602, noEnsemble)
+	c.expectError(1, "sequence/embed", map[string]any{"text": "1"}, -32601, noEmbeddings)
+	c.expectError(2, "sequence/classify", map[string]any{"text": "1", "explain": true}, -32602, noExplanations)
 	var info struct{ Models int }
 	if c.call(3, "model/info", map[string]any{}, &info); info.Models != 2 {
 		t.Errorf("got %d models, want 2", info.Models)
@@ -56,7 +56,7 @@ func TestEnsemble(t *testing.T) {
 	must.Check(t, s.reopen())
 	w := startHTTP(t, o, HTTPOptions{})
 	if r, got := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 ||
-		!strings.Contains(got, noEnsemble) {
+		!strings.Contains(got, noEmbeddings) {
 		t.Errorf("got status %d, %s, want 4xx", r.StatusCode, got)
 	}
 }
