@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil: // interrupted by the user, not by a failure
 		err = errors.New("interrupted")
 	}
-	fmt.Fprintf(errs, "sftseq: %s\n", shortenError(err.Error()))
+	printError(app.ErrWriter, err)
 	var usage usageError
 	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "No help topic") { // by the command help
 		return exitUsage

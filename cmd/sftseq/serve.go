@@ -189,29 +189,6 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	}, nil
 }
 
-// Formats of the log.
-const (
-	logText = "text"
-	logJSON = "json"
-)
-
-// serverLog returns a logger with the level of --log and the format of --log-format.
-func serverLog(c *cli.Context) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.String("log"))); err != nil {
-		return nil, badFlag(c, "log", "debug, info, warn or error")
-	}
-	options := &slog.HandlerOptions{Level: level}
-	switch format := c.String("log-format"); format {
-	case logText:
-		return slog.New(slog.NewTextHandler(c.App.ErrWriter, options)), nil
-	case logJSON:
-		return slog.New(slog.NewJSONHandler(c.App.ErrWriter, options)), nil
-	default:
-		return nil, badFlag(c, "log-format", "%s or %s", logText, logJSON)
-	}
-}
-
 // sizeFlag parses a size flag such as 16MiB, and checks its range.
 func sizeFlag(c *cli.Context, name string, minSize, maxSize uint64) (int64, error) {
 	n, err := humanize.ParseBytes(c.String(name))
@@ -434,7 +411,11 @@ func (r *serving) serveProfiles() (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("--pprof %s: %w", r.pprof, err)
 	}
-	r.log.Info("profiles", "address", transport.URL(l.Addr())+"/debug/pprof/")
+	address := transport.URL(l.Addr())
+	if l.Addr().Network() != "unix" { // no URL names a path at a Unix socket
+		address += "/debug/pprof/"
+	}
+	r.log.Info("profiles", "address", address)
 	return serve.ServeProfiles(l), nil
 }
 
