@@ -117,12 +117,13 @@ func checkProxy(t *testing.T, port int, server *testServer, tooLong ...int) {
 	}
 	line := regexp.MustCompile(`path=/classify status=200 .*forwarded_for=127\.0\.0\.1 .*request_id=` + id)
 	await(t, 10*time.Second, func() bool { return line.MatchString(server.logs.String()) }, server.logs)
-	if status, responseBody, _ := post(`{"tokens":[1` + strings.Repeat(" ", 15<<20) + `]}`); status != 200 {
-		t.Errorf("a body of 15 MiB: got status %d, response %.200s; want status 200", status, responseBody)
+	longest := `{"tokens":[1` + strings.Repeat(" ", 16<<20-len(`{"tokens":[1]}`)) + `]}` // --max-line by default
+	if status, responseBody, _ := post(longest); status != 200 {
+		t.Errorf("a body of 16 MiB: got status %d, response %.200s; want status 200", status, responseBody)
 	}
-	status, responseBody, _ = post(`{"tokens":[1` + strings.Repeat(" ", 17<<20) + `]}`)
+	status, responseBody, _ = post(longest + " ")
 	if !slices.Contains(tooLong, status) {
-		t.Errorf("a body of 17 MiB: got status %d, response %.200s; want a status of %v", status, responseBody, tooLong)
+		t.Errorf("a body of 16 MiB and 1 byte: got status %d, response %.200s; want a status of %v", status, responseBody, tooLong)
 	}
 	r := must.Get(client.Get(url + "/healthz"))(t)
 	r.Body.Close()
@@ -186,6 +187,34 @@ func TestCaddy(t *testing.T) {
 			"--adapter", "caddyfile", "--config", conf)
 		checkProxy(t, port, server, 413, 502) // Caddy 2.6 reports its own limit as a failure of the server
 	})
+}
+
+// TestProxySettings checks that the files for nginx and Caddy have all settings that
+// docs/operations.md requires of a proxy.
+func TestProxySettings(t *testing.T) {
+	_, table, _ := strings.Cut(readText(t, "../../docs/operations.md"), "| setting | nginx | Caddy |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	comment := regexp.MustCompile(`(?m)\s*#.*$`)
+	count := 0
+	for column, name := range map[int]string{2: "nginx.conf", 3: "Caddyfile"} {
+		text := comment.ReplaceAllString(readText(t, filepath.Join("../../examples/deploy", name)), "")
+		text = strings.Join(strings.Fields(text), " ")
+		for row := range strings.Lines(table) {
+			cells := strings.Split(row, "|")
+			if len(cells) <= column {
+				continue
+			}
+			for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[column], -1) {
+				count++
+				if !strings.Contains(text, m[1]) {
+					t.Errorf("%s: %q is missing", name, m[1])
+				}
+			}
+		}
+	}
+	if count < 8 {
+		t.Errorf("got %d settings in docs/operations.md, want at least 8", count)
+	}
 }
 
 // TestForeignHost checks that, without a token, a request with another Host gets 421, and that the
