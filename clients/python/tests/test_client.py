@@ -289,6 +289,9 @@ class Connections(unittest.TestCase):
                 Client.connect(address)
         with self.assertRaises(OSError):
             Client.connect("unix:/no/such/socket")
+        with start_server("pre", "--framing", "lsp") as (_, unix, _):
+            with self.assertRaisesRegex(ConnectionError, "must run with --framing lines"):
+                Client.connect(unix)
 
     def test_a_server_that_does_not_start(self):
         with self.assertRaises(OSError):

@@ -112,7 +112,9 @@ export class Client {
     } catch (error) {
       const status = error instanceof ConnectionLost ? await this.ended : undefined;
       this.connection.dispose();
-      throw status === undefined ? error : new ConnectionLost(`the server exited with status ${status}`);
+      if (status !== undefined) throw new ConnectionLost(`the server exited with status ${status}`);
+      throw error instanceof ConnectionLost
+        ? new ConnectionLost('the connection ended before the response to initialize: the server must run with --framing lsp') : error;
     }
   }
 
@@ -258,15 +260,20 @@ export class Client {
     return this.request('server/stats');
   }
 
-  /** Sends a request of any method of docs/protocol.md, and retries while the server is busy. */
+  /**
+   * Sends a request of any method of docs/protocol.md, and retries while the server is busy. After an abort it throws
+   * the signal's reason, an AbortError by default.
+   */
   async request<T>(method: string, params?: object, { signal }: Abortable = {}): Promise<T> {
     const deadline = performance.now() + this.#patience;
     for (;;) {
+      signal?.throwIfAborted();
       try {
         return await this.#send(method, params, signal) as T;
       } catch (error) {
+        if (error instanceof ServerError) signal?.throwIfAborted();
         const after = error instanceof ServerError ? error.retryAfter : undefined;
-        if (after === undefined || signal?.aborted || performance.now() + after > deadline) throw error;
+        if (after === undefined || performance.now() + after > deadline) throw error;
         await sleep(after);
       }
     }

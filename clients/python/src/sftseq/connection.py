@@ -146,6 +146,8 @@ class Connection:
         try:
             for line in self._reader:
                 self._receive(json.loads(line))
+        except json.JSONDecodeError as e:
+            reason = f"reading from the server: {e}: expected one JSON message per line: the server must run with --framing lines"
         except Exception as e:
             reason = f"reading from the server: {e!r}"
         finally:
