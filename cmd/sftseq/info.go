@@ -179,7 +179,7 @@ func operations(c *sft.Config, length int) []part {
 	var out []part
 	total := 0.0
 	for _, p := range parts {
-		if p.name == "convolutions" && len(c.Convolutions) == 0 || p.attends && !c.HasAttention() {
+		if p.count == 0 && slices.Contains(optionalParts, p.name) || p.attends && !c.HasAttention() {
 			continue
 		}
 		out = append(out, part{p.name, int(p.count + .5)})
@@ -246,6 +246,9 @@ type operationCount struct {
 	attends bool // part of attention
 }
 
+// optionalParts are the parts that not every model has.
+var optionalParts = []string{"convolutions", "moving averages"}
+
 // layerOperations returns the multiply-adds of a number of layers per token of sequences of this
 // length.
 func layerOperations(c *sft.Config, length, layerCount int) []operationCount {
@@ -263,6 +266,7 @@ func layerOperations(c *sft.Config, length, layerCount int) []operationCount {
 	}
 	return []operationCount{
 		{"convolutions", layers * d * taps, false},
+		{"moving averages", layers * d * 2 * 2 * float64(c.MovingAverages), false},
 		{"sampler", layers * d, true},
 		{"projections", layers * (2*d*d + (2*d*d+d*h)*k/n), true},
 		{"attention", layers * 2 * k * d, true},

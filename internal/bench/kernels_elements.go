@@ -11,7 +11,7 @@ import (
 // elementKernels returns kernels with one pass over rows, as wide as the residual stream or the
 // hidden layer of the MLP.
 func elementKernels() []Kernel {
-	const rows, inner, taps = 4096, 4 * hidden, 7
+	const rows, inner, taps, averages = 4096, 4 * hidden, 7, 8
 	batch := func() *fixture { return newFixture(0, length, length) }
 	wide, narrow := fmt.Sprintf("%d×%d", rows, inner), fmt.Sprintf("%d×%d", rows, hidden)
 	tapped := fmt.Sprintf("%s, %d taps", narrow, taps)
@@ -51,6 +51,17 @@ func elementKernels() []Kernel {
 				DBias: r.outFixed(hidden),
 				DZ:    r.normal(tensor.Tokens, hidden, 1), X: r.normal(tensor.Tokens, hidden, 1),
 				Weight: r.parameter(1, taps, hidden), Batch: r.batch, Dilation: 1}
+		}, batch},
+		{"moving average", narrow, work{}, func(r *fixture) tensor.Kernel {
+			return tensor.MovingAverage{Z: r.out(tensor.Tokens, hidden), X: r.normal(tensor.Tokens, hidden, 1),
+				Decay: r.parameter(1, averages, hidden), Gain: r.parameter(1, averages, hidden),
+				Bias: r.parameter(1, hidden), Batch: r.batch}
+		}, batch},
+		{"moving average backward", narrow, work{}, func(r *fixture) tensor.Kernel {
+			return tensor.MovingAverageBackward{DX: r.out(tensor.Tokens, hidden), DDecay: r.outFixed(averages, hidden),
+				DGain: r.outFixed(averages, hidden), DBias: r.outFixed(hidden),
+				DZ: r.normal(tensor.Tokens, hidden, 1), X: r.normal(tensor.Tokens, hidden, 1),
+				Decay: r.parameter(1, averages, hidden), Gain: r.parameter(1, averages, hidden), Batch: r.batch}
 		}, batch},
 		{"rowdot", narrow, work{}, func(r *fixture) tensor.Kernel {
 			return tensor.RowDot{Y: r.out(tensor.Tokens, 1), X: r.normal(tensor.Tokens, hidden, 1),

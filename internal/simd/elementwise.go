@@ -59,6 +59,16 @@ type Elementwise struct {
 	// row, for len(x)/d rows and len(weight)/d taps. gᵢₜ is dy[i·d + (taps − 1 − t)·step …].
 	ConvolutionBackward func(dx, dweight, dy, x, weight []float32, d, step int)
 
+	// Average computes h_s = decay_s∘h_s + xᵢ and zᵢ += gain_s∘h_s for the states s = 0,
+	// 1 … of decay and for rows i of n elements: the first begins at index
+	// first, and the others follow at distances of step, which may be negative. Vectors of states
+	// begin at multiples of d.
+	Average func(z, state, x, decay, gain []float32, n, d, first, step, rows int)
+	// AverageBackward computes, for the same rows and states, w_s = decay_s∘w_s + r_s, r_s =
+	// decay_s∘r_s + dzᵢ and dxᵢ += gain_s∘r_s, and adds Σ xᵢ∘r_s and Σ xᵢ∘w_s to sums. In state
+	// and in sums the vectors of w follow those of r.
+	AverageBackward func(dx, sums, state, dz, x, decay, gain []float32, n, d, first, step, rows int)
+
 	// Mix computes y = weight·a + (1 − weight)·b for len(y) elements. MixBackward adds weight·dy to
 	// da and (1 − weight)·dy to db for len(dy) elements, and returns Σ dy·(a − b).
 	Mix         func(y, a, b []float32, weight float32)

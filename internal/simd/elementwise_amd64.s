@@ -3324,6 +3324,417 @@ rows1_done:
 	VZEROUPPER
 	RET
 
+// func averageAVX2(z []float32, state []float32, x []float32, decay []float32, gain []float32, n int, d int, states int, first int, step int, rows int)
+// Requires: AVX, FMA3
+TEXT ·averageAVX2(SB), NOSPLIT, $0-168
+	MOVQ n+120(FP), AX
+	MOVQ d+128(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+	XORQ BX, BX
+	SUBQ $0x00000008, AX
+	JLT  average_vector_done
+
+average_vector:
+	MOVQ state_base+24(FP), SI
+	MOVQ decay_base+72(FP), DI
+	MOVQ gain_base+96(FP), R8
+	LEAQ (SI)(BX*4), SI
+	LEAQ (DI)(BX*4), DI
+	LEAQ (R8)(BX*4), R8
+	MOVQ states+136(FP), R9
+	SUBQ $0x04, R9
+	JLT  average_full_states4_done
+
+average_full_states4:
+	VMOVUPS (SI), Y0
+	VMOVUPS (DI), Y4
+	VMOVUPS (R8), Y8
+	VMOVUPS (SI)(CX*1), Y1
+	VMOVUPS (DI)(CX*1), Y5
+	VMOVUPS (R8)(CX*1), Y9
+	VMOVUPS (SI)(CX*2), Y2
+	VMOVUPS (DI)(CX*2), Y6
+	VMOVUPS (R8)(CX*2), Y10
+	VMOVUPS (SI)(DX*1), Y3
+	VMOVUPS (DI)(DX*1), Y7
+	VMOVUPS (R8)(DX*1), Y11
+	MOVQ    z_base+0(FP), R10
+	MOVQ    x_base+48(FP), R11
+	MOVQ    first+144(FP), R12
+	MOVQ    rows+160(FP), R13
+	LEAQ    (R12)(BX*4), R12
+
+average_full_states4_row:
+	VMOVUPS     (R11)(R12*1), Y12
+	VMOVUPS     (R10)(R12*1), Y13
+	VFMADD213PS Y12, Y4, Y0
+	VFMADD231PS Y8, Y0, Y13
+	VFMADD213PS Y12, Y5, Y1
+	VFMADD231PS Y9, Y1, Y13
+	VFMADD213PS Y12, Y6, Y2
+	VFMADD231PS Y10, Y2, Y13
+	VFMADD213PS Y12, Y7, Y3
+	VFMADD231PS Y11, Y3, Y13
+	VMOVUPS     Y13, (R10)(R12*1)
+	ADDQ        step+152(FP), R12
+	DECQ        R13
+	JNZ         average_full_states4_row
+	VMOVUPS     Y0, (SI)
+	VMOVUPS     Y1, (SI)(CX*1)
+	VMOVUPS     Y2, (SI)(CX*2)
+	VMOVUPS     Y3, (SI)(DX*1)
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	SUBQ        $0x04, R9
+	JGE         average_full_states4
+
+average_full_states4_done:
+	ADDQ $0x04, R9
+	SUBQ $0x01, R9
+	JLT  average_full_states1_done
+
+average_full_states1:
+	VMOVUPS (SI), Y0
+	VMOVUPS (DI), Y1
+	VMOVUPS (R8), Y2
+	MOVQ    z_base+0(FP), R10
+	MOVQ    x_base+48(FP), R11
+	MOVQ    first+144(FP), R12
+	MOVQ    rows+160(FP), R13
+	LEAQ    (R12)(BX*4), R12
+
+average_full_states1_row:
+	VMOVUPS     (R11)(R12*1), Y3
+	VMOVUPS     (R10)(R12*1), Y4
+	VFMADD213PS Y3, Y1, Y0
+	VFMADD231PS Y2, Y0, Y4
+	VMOVUPS     Y4, (R10)(R12*1)
+	ADDQ        step+152(FP), R12
+	DECQ        R13
+	JNZ         average_full_states1_row
+	VMOVUPS     Y0, (SI)
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        CX, R8
+	SUBQ        $0x01, R9
+	JGE         average_full_states1
+
+average_full_states1_done:
+	ADDQ $0x01, R9
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000008, AX
+	JGE  average_vector
+
+average_vector_done:
+	ADDQ    $0x00000008, AX
+	JZ      average_end
+	LEAQ    ones_then_zeros<>+0(SB), DX
+	NEGQ    AX
+	VMOVUPS 32(DX)(AX*4), Y0
+	MOVQ    state_base+24(FP), AX
+	MOVQ    decay_base+72(FP), DX
+	MOVQ    gain_base+96(FP), SI
+	LEAQ    (AX)(BX*4), AX
+	LEAQ    (DX)(BX*4), DX
+	LEAQ    (SI)(BX*4), SI
+	MOVQ    states+136(FP), DI
+	SUBQ    $0x01, DI
+	JLT     average_masked_states1_done
+
+average_masked_states1:
+	VMASKMOVPS (AX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (SI), Y0, Y3
+	MOVQ       z_base+0(FP), R8
+	MOVQ       x_base+48(FP), R9
+	MOVQ       first+144(FP), R10
+	MOVQ       rows+160(FP), R11
+	LEAQ       (R10)(BX*4), R10
+
+average_masked_states1_row:
+	VMASKMOVPS  (R9)(R10*1), Y0, Y4
+	VMASKMOVPS  (R8)(R10*1), Y0, Y5
+	VFMADD213PS Y4, Y2, Y1
+	VFMADD231PS Y3, Y1, Y5
+	VMASKMOVPS  Y5, Y0, (R8)(R10*1)
+	ADDQ        step+152(FP), R10
+	DECQ        R11
+	JNZ         average_masked_states1_row
+	VMASKMOVPS  Y1, Y0, (AX)
+	ADDQ        CX, AX
+	ADDQ        CX, DX
+	ADDQ        CX, SI
+	SUBQ        $0x01, DI
+	JGE         average_masked_states1
+
+average_masked_states1_done:
+	ADDQ $0x01, DI
+
+average_end:
+	VZEROUPPER
+	RET
+
+// func averageBackwardAVX2(dx []float32, sums []float32, state []float32, dz []float32, x []float32, decay []float32, gain []float32, n int, d int, states int, first int, step int, rows int)
+// Requires: AVX, FMA3
+TEXT ·averageBackwardAVX2(SB), NOSPLIT, $0-216
+	MOVQ n+168(FP), AX
+	MOVQ d+176(FP), CX
+	SHLQ $0x02, CX
+	XORQ DX, DX
+	SUBQ $0x00000008, AX
+	JLT  average_vector_done
+
+average_vector:
+	MOVQ state_base+48(FP), BX
+	MOVQ decay_base+120(FP), SI
+	MOVQ gain_base+144(FP), DI
+	MOVQ sums_base+24(FP), R8
+	LEAQ (BX)(DX*4), BX
+	LEAQ (SI)(DX*4), SI
+	LEAQ (DI)(DX*4), DI
+	LEAQ (R8)(DX*4), R8
+	MOVQ states+184(FP), R9
+	SUBQ $0x02, R9
+	JLT  average_full_states2_done
+
+average_full_states2:
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	MOVQ    states+184(FP), R11
+	IMULQ   CX, R11
+	XORQ    R10, R10
+	VMOVUPS (BX)(R10*1), Y0
+	VMOVUPS (SI)(R10*1), Y4
+	VMOVUPS (DI)(R10*1), Y6
+	ADDQ    R11, R10
+	VMOVUPS (BX)(R10*1), Y2
+	SUBQ    R11, R10
+	ADDQ    CX, R10
+	VMOVUPS (BX)(R10*1), Y1
+	VMOVUPS (SI)(R10*1), Y5
+	VMOVUPS (DI)(R10*1), Y7
+	ADDQ    R11, R10
+	VMOVUPS (BX)(R10*1), Y3
+	SUBQ    R11, R10
+	ADDQ    CX, R10
+	MOVQ    dx_base+0(FP), R10
+	MOVQ    dz_base+72(FP), R11
+	MOVQ    x_base+96(FP), R12
+	MOVQ    first+192(FP), R13
+	MOVQ    rows+208(FP), R14
+	LEAQ    (R13)(DX*4), R13
+
+average_full_states2_row:
+	VMOVUPS     (R12)(R13*1), Y12
+	VMOVUPS     (R10)(R13*1), Y13
+	VMOVUPS     (R11)(R13*1), Y14
+	VFMADD213PS Y0, Y4, Y2
+	VFMADD213PS Y14, Y4, Y0
+	VFMADD231PS Y6, Y0, Y13
+	VFMADD231PS Y12, Y0, Y8
+	VFMADD231PS Y12, Y2, Y10
+	VFMADD213PS Y1, Y5, Y3
+	VFMADD213PS Y14, Y5, Y1
+	VFMADD231PS Y7, Y1, Y13
+	VFMADD231PS Y12, Y1, Y9
+	VFMADD231PS Y12, Y3, Y11
+	VMOVUPS     Y13, (R10)(R13*1)
+	ADDQ        step+200(FP), R13
+	DECQ        R14
+	JNZ         average_full_states2_row
+	MOVQ        states+184(FP), R11
+	IMULQ       CX, R11
+	XORQ        R10, R10
+	VMOVUPS     Y0, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Y0
+	VADDPS      Y8, Y0, Y0
+	VMOVUPS     Y0, (R8)(R10*1)
+	ADDQ        R11, R10
+	VMOVUPS     Y2, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Y0
+	VADDPS      Y10, Y0, Y0
+	VMOVUPS     Y0, (R8)(R10*1)
+	SUBQ        R11, R10
+	ADDQ        CX, R10
+	VMOVUPS     Y1, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Y0
+	VADDPS      Y9, Y0, Y0
+	VMOVUPS     Y0, (R8)(R10*1)
+	ADDQ        R11, R10
+	VMOVUPS     Y3, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Y0
+	VADDPS      Y11, Y0, Y0
+	VMOVUPS     Y0, (R8)(R10*1)
+	SUBQ        R11, R10
+	ADDQ        CX, R10
+	ADDQ        CX, BX
+	ADDQ        CX, BX
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	SUBQ        $0x02, R9
+	JGE         average_full_states2
+
+average_full_states2_done:
+	ADDQ $0x02, R9
+	SUBQ $0x01, R9
+	JLT  average_full_states1_done
+
+average_full_states1:
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    states+184(FP), R11
+	IMULQ   CX, R11
+	XORQ    R10, R10
+	VMOVUPS (BX)(R10*1), Y0
+	VMOVUPS (SI)(R10*1), Y2
+	VMOVUPS (DI)(R10*1), Y3
+	ADDQ    R11, R10
+	VMOVUPS (BX)(R10*1), Y1
+	SUBQ    R11, R10
+	ADDQ    CX, R10
+	MOVQ    dx_base+0(FP), R10
+	MOVQ    dz_base+72(FP), R11
+	MOVQ    x_base+96(FP), R12
+	MOVQ    first+192(FP), R13
+	MOVQ    rows+208(FP), R14
+	LEAQ    (R13)(DX*4), R13
+
+average_full_states1_row:
+	VMOVUPS     (R12)(R13*1), Y6
+	VMOVUPS     (R10)(R13*1), Y7
+	VMOVUPS     (R11)(R13*1), Y8
+	VFMADD213PS Y0, Y2, Y1
+	VFMADD213PS Y8, Y2, Y0
+	VFMADD231PS Y3, Y0, Y7
+	VFMADD231PS Y6, Y0, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMOVUPS     Y7, (R10)(R13*1)
+	ADDQ        step+200(FP), R13
+	DECQ        R14
+	JNZ         average_full_states1_row
+	MOVQ        states+184(FP), R11
+	IMULQ       CX, R11
+	XORQ        R10, R10
+	VMOVUPS     Y0, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Y0
+	VADDPS      Y4, Y0, Y0
+	VMOVUPS     Y0, (R8)(R10*1)
+	ADDQ        R11, R10
+	VMOVUPS     Y1, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Y0
+	VADDPS      Y5, Y0, Y0
+	VMOVUPS     Y0, (R8)(R10*1)
+	SUBQ        R11, R10
+	ADDQ        CX, R10
+	ADDQ        CX, BX
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        CX, R8
+	SUBQ        $0x01, R9
+	JGE         average_full_states1
+
+average_full_states1_done:
+	ADDQ $0x01, R9
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000008, AX
+	JGE  average_vector
+
+average_vector_done:
+	ADDQ    $0x00000008, AX
+	JZ      average_end
+	LEAQ    ones_then_zeros<>+0(SB), BX
+	NEGQ    AX
+	VMOVUPS 32(BX)(AX*4), Y0
+	MOVQ    state_base+48(FP), AX
+	MOVQ    decay_base+120(FP), BX
+	MOVQ    gain_base+144(FP), SI
+	MOVQ    sums_base+24(FP), DI
+	LEAQ    (AX)(DX*4), AX
+	LEAQ    (BX)(DX*4), BX
+	LEAQ    (SI)(DX*4), SI
+	LEAQ    (DI)(DX*4), DI
+	MOVQ    states+184(FP), R8
+	SUBQ    $0x01, R8
+	JLT     average_masked_states1_done
+
+average_masked_states1:
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	MOVQ       states+184(FP), R10
+	IMULQ      CX, R10
+	XORQ       R9, R9
+	VMASKMOVPS (AX)(R9*1), Y0, Y1
+	VMASKMOVPS (BX)(R9*1), Y0, Y3
+	VMASKMOVPS (SI)(R9*1), Y0, Y4
+	ADDQ       R10, R9
+	VMASKMOVPS (AX)(R9*1), Y0, Y2
+	SUBQ       R10, R9
+	ADDQ       CX, R9
+	MOVQ       dx_base+0(FP), R9
+	MOVQ       dz_base+72(FP), R10
+	MOVQ       x_base+96(FP), R11
+	MOVQ       first+192(FP), R12
+	MOVQ       rows+208(FP), R13
+	LEAQ       (R12)(DX*4), R12
+
+average_masked_states1_row:
+	VMASKMOVPS  (R11)(R12*1), Y0, Y7
+	VMASKMOVPS  (R9)(R12*1), Y0, Y8
+	VMASKMOVPS  (R10)(R12*1), Y0, Y9
+	VFMADD213PS Y1, Y3, Y2
+	VFMADD213PS Y9, Y3, Y1
+	VFMADD231PS Y4, Y1, Y8
+	VFMADD231PS Y7, Y1, Y5
+	VFMADD231PS Y7, Y2, Y6
+	VMASKMOVPS  Y8, Y0, (R9)(R12*1)
+	ADDQ        step+200(FP), R12
+	DECQ        R13
+	JNZ         average_masked_states1_row
+	MOVQ        states+184(FP), R10
+	IMULQ       CX, R10
+	XORQ        R9, R9
+	VMASKMOVPS  Y1, Y0, (AX)(R9*1)
+	VMASKMOVPS  (DI)(R9*1), Y0, Y1
+	VADDPS      Y5, Y1, Y1
+	VMASKMOVPS  Y1, Y0, (DI)(R9*1)
+	ADDQ        R10, R9
+	VMASKMOVPS  Y2, Y0, (AX)(R9*1)
+	VMASKMOVPS  (DI)(R9*1), Y0, Y1
+	VADDPS      Y6, Y1, Y1
+	VMASKMOVPS  Y1, Y0, (DI)(R9*1)
+	SUBQ        R10, R9
+	ADDQ        CX, R9
+	ADDQ        CX, AX
+	ADDQ        CX, BX
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	SUBQ        $0x01, R8
+	JGE         average_masked_states1
+
+average_masked_states1_done:
+	ADDQ $0x01, R8
+
+average_end:
+	VZEROUPPER
+	RET
+
 // func dropoutAVX2(y []float32, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
 // Requires: AVX, AVX2, CMOV
 TEXT ·dropoutAVX2(SB), NOSPLIT, $0-72
@@ -8087,6 +8498,473 @@ rows1_end:
 	JNZ  rows1
 
 rows1_done:
+	VZEROUPPER
+	RET
+
+// func averageAVX512(z []float32, state []float32, x []float32, decay []float32, gain []float32, n int, d int, states int, first int, step int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·averageAVX512(SB), NOSPLIT, $0-168
+	MOVQ n+120(FP), AX
+	MOVQ d+128(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+	XORQ BX, BX
+	SUBQ $0x00000010, AX
+	JLT  average_vector_done
+
+average_vector:
+	MOVQ state_base+24(FP), SI
+	MOVQ decay_base+72(FP), DI
+	MOVQ gain_base+96(FP), R8
+	LEAQ (SI)(BX*4), SI
+	LEAQ (DI)(BX*4), DI
+	LEAQ (R8)(BX*4), R8
+	MOVQ states+136(FP), R9
+	SUBQ $0x04, R9
+	JLT  average_full_states4_done
+
+average_full_states4:
+	VMOVUPS (SI), Z0
+	VMOVUPS (DI), Z4
+	VMOVUPS (R8), Z8
+	VMOVUPS (SI)(CX*1), Z1
+	VMOVUPS (DI)(CX*1), Z5
+	VMOVUPS (R8)(CX*1), Z9
+	VMOVUPS (SI)(CX*2), Z2
+	VMOVUPS (DI)(CX*2), Z6
+	VMOVUPS (R8)(CX*2), Z10
+	VMOVUPS (SI)(DX*1), Z3
+	VMOVUPS (DI)(DX*1), Z7
+	VMOVUPS (R8)(DX*1), Z11
+	MOVQ    z_base+0(FP), R10
+	MOVQ    x_base+48(FP), R11
+	MOVQ    first+144(FP), R12
+	MOVQ    rows+160(FP), R13
+	LEAQ    (R12)(BX*4), R12
+
+average_full_states4_row:
+	VMOVUPS     (R11)(R12*1), Z12
+	VMOVUPS     (R10)(R12*1), Z13
+	VFMADD213PS Z12, Z4, Z0
+	VFMADD231PS Z8, Z0, Z13
+	VFMADD213PS Z12, Z5, Z1
+	VFMADD231PS Z9, Z1, Z13
+	VFMADD213PS Z12, Z6, Z2
+	VFMADD231PS Z10, Z2, Z13
+	VFMADD213PS Z12, Z7, Z3
+	VFMADD231PS Z11, Z3, Z13
+	VMOVUPS     Z13, (R10)(R12*1)
+	ADDQ        step+152(FP), R12
+	DECQ        R13
+	JNZ         average_full_states4_row
+	VMOVUPS     Z0, (SI)
+	VMOVUPS     Z1, (SI)(CX*1)
+	VMOVUPS     Z2, (SI)(CX*2)
+	VMOVUPS     Z3, (SI)(DX*1)
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	SUBQ        $0x04, R9
+	JGE         average_full_states4
+
+average_full_states4_done:
+	ADDQ $0x04, R9
+	SUBQ $0x01, R9
+	JLT  average_full_states1_done
+
+average_full_states1:
+	VMOVUPS (SI), Z0
+	VMOVUPS (DI), Z1
+	VMOVUPS (R8), Z2
+	MOVQ    z_base+0(FP), R10
+	MOVQ    x_base+48(FP), R11
+	MOVQ    first+144(FP), R12
+	MOVQ    rows+160(FP), R13
+	LEAQ    (R12)(BX*4), R12
+
+average_full_states1_row:
+	VMOVUPS     (R11)(R12*1), Z3
+	VMOVUPS     (R10)(R12*1), Z4
+	VFMADD213PS Z3, Z1, Z0
+	VFMADD231PS Z2, Z0, Z4
+	VMOVUPS     Z4, (R10)(R12*1)
+	ADDQ        step+152(FP), R12
+	DECQ        R13
+	JNZ         average_full_states1_row
+	VMOVUPS     Z0, (SI)
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        CX, R8
+	SUBQ        $0x01, R9
+	JGE         average_full_states1
+
+average_full_states1_done:
+	ADDQ $0x01, R9
+	ADDQ $0x00000010, BX
+	SUBQ $0x00000010, AX
+	JGE  average_vector
+
+average_vector_done:
+	ADDQ  $0x00000010, AX
+	JZ    average_end
+	LEAQ  low_bits<>+0(SB), DX
+	KMOVW (DX)(AX*2), K1
+	MOVQ  state_base+24(FP), AX
+	MOVQ  decay_base+72(FP), DX
+	MOVQ  gain_base+96(FP), SI
+	LEAQ  (AX)(BX*4), AX
+	LEAQ  (DX)(BX*4), DX
+	LEAQ  (SI)(BX*4), SI
+	MOVQ  states+136(FP), DI
+	SUBQ  $0x01, DI
+	JLT   average_masked_states1_done
+
+average_masked_states1:
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VMOVUPS.Z (SI), K1, Z2
+	MOVQ      z_base+0(FP), R8
+	MOVQ      x_base+48(FP), R9
+	MOVQ      first+144(FP), R10
+	MOVQ      rows+160(FP), R11
+	LEAQ      (R10)(BX*4), R10
+
+average_masked_states1_row:
+	VMOVUPS.Z   (R9)(R10*1), K1, Z3
+	VMOVUPS.Z   (R8)(R10*1), K1, Z4
+	VFMADD213PS Z3, Z1, Z0
+	VFMADD231PS Z2, Z0, Z4
+	VMOVUPS     Z4, K1, (R8)(R10*1)
+	ADDQ        step+152(FP), R10
+	DECQ        R11
+	JNZ         average_masked_states1_row
+	VMOVUPS     Z0, K1, (AX)
+	ADDQ        CX, AX
+	ADDQ        CX, DX
+	ADDQ        CX, SI
+	SUBQ        $0x01, DI
+	JGE         average_masked_states1
+
+average_masked_states1_done:
+	ADDQ $0x01, DI
+
+average_end:
+	VZEROUPPER
+	RET
+
+// func averageBackwardAVX512(dx []float32, sums []float32, state []float32, dz []float32, x []float32, decay []float32, gain []float32, n int, d int, states int, first int, step int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·averageBackwardAVX512(SB), NOSPLIT, $0-216
+	MOVQ n+168(FP), AX
+	MOVQ d+176(FP), CX
+	SHLQ $0x02, CX
+	XORQ DX, DX
+	SUBQ $0x00000010, AX
+	JLT  average_vector_done
+
+average_vector:
+	MOVQ state_base+48(FP), BX
+	MOVQ decay_base+120(FP), SI
+	MOVQ gain_base+144(FP), DI
+	MOVQ sums_base+24(FP), R8
+	LEAQ (BX)(DX*4), BX
+	LEAQ (SI)(DX*4), SI
+	LEAQ (DI)(DX*4), DI
+	LEAQ (R8)(DX*4), R8
+	MOVQ states+184(FP), R9
+	SUBQ $0x04, R9
+	JLT  average_full_states4_done
+
+average_full_states4:
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	VPXORD  Z20, Z20, Z20
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	MOVQ    states+184(FP), R11
+	IMULQ   CX, R11
+	XORQ    R10, R10
+	VMOVUPS (BX)(R10*1), Z0
+	VMOVUPS (SI)(R10*1), Z8
+	VMOVUPS (DI)(R10*1), Z12
+	ADDQ    R11, R10
+	VMOVUPS (BX)(R10*1), Z4
+	SUBQ    R11, R10
+	ADDQ    CX, R10
+	VMOVUPS (BX)(R10*1), Z1
+	VMOVUPS (SI)(R10*1), Z9
+	VMOVUPS (DI)(R10*1), Z13
+	ADDQ    R11, R10
+	VMOVUPS (BX)(R10*1), Z5
+	SUBQ    R11, R10
+	ADDQ    CX, R10
+	VMOVUPS (BX)(R10*1), Z2
+	VMOVUPS (SI)(R10*1), Z10
+	VMOVUPS (DI)(R10*1), Z14
+	ADDQ    R11, R10
+	VMOVUPS (BX)(R10*1), Z6
+	SUBQ    R11, R10
+	ADDQ    CX, R10
+	VMOVUPS (BX)(R10*1), Z3
+	VMOVUPS (SI)(R10*1), Z11
+	VMOVUPS (DI)(R10*1), Z15
+	ADDQ    R11, R10
+	VMOVUPS (BX)(R10*1), Z7
+	SUBQ    R11, R10
+	ADDQ    CX, R10
+	MOVQ    dx_base+0(FP), R10
+	MOVQ    dz_base+72(FP), R11
+	MOVQ    x_base+96(FP), R12
+	MOVQ    first+192(FP), R13
+	MOVQ    rows+208(FP), R14
+	LEAQ    (R13)(DX*4), R13
+
+average_full_states4_row:
+	VMOVUPS     (R12)(R13*1), Z24
+	VMOVUPS     (R10)(R13*1), Z25
+	VMOVUPS     (R11)(R13*1), Z26
+	VFMADD213PS Z0, Z8, Z4
+	VFMADD213PS Z26, Z8, Z0
+	VFMADD231PS Z12, Z0, Z25
+	VFMADD231PS Z24, Z0, Z16
+	VFMADD231PS Z24, Z4, Z20
+	VFMADD213PS Z1, Z9, Z5
+	VFMADD213PS Z26, Z9, Z1
+	VFMADD231PS Z13, Z1, Z25
+	VFMADD231PS Z24, Z1, Z17
+	VFMADD231PS Z24, Z5, Z21
+	VFMADD213PS Z2, Z10, Z6
+	VFMADD213PS Z26, Z10, Z2
+	VFMADD231PS Z14, Z2, Z25
+	VFMADD231PS Z24, Z2, Z18
+	VFMADD231PS Z24, Z6, Z22
+	VFMADD213PS Z3, Z11, Z7
+	VFMADD213PS Z26, Z11, Z3
+	VFMADD231PS Z15, Z3, Z25
+	VFMADD231PS Z24, Z3, Z19
+	VFMADD231PS Z24, Z7, Z23
+	VMOVUPS     Z25, (R10)(R13*1)
+	ADDQ        step+200(FP), R13
+	DECQ        R14
+	JNZ         average_full_states4_row
+	MOVQ        states+184(FP), R11
+	IMULQ       CX, R11
+	XORQ        R10, R10
+	VMOVUPS     Z0, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z16, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	ADDQ        R11, R10
+	VMOVUPS     Z4, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z20, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	SUBQ        R11, R10
+	ADDQ        CX, R10
+	VMOVUPS     Z1, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z17, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	ADDQ        R11, R10
+	VMOVUPS     Z5, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z21, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	SUBQ        R11, R10
+	ADDQ        CX, R10
+	VMOVUPS     Z2, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z18, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	ADDQ        R11, R10
+	VMOVUPS     Z6, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z22, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	SUBQ        R11, R10
+	ADDQ        CX, R10
+	VMOVUPS     Z3, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z19, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	ADDQ        R11, R10
+	VMOVUPS     Z7, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z23, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	SUBQ        R11, R10
+	ADDQ        CX, R10
+	ADDQ        CX, BX
+	ADDQ        CX, BX
+	ADDQ        CX, BX
+	ADDQ        CX, BX
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, DI
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	SUBQ        $0x04, R9
+	JGE         average_full_states4
+
+average_full_states4_done:
+	ADDQ $0x04, R9
+	SUBQ $0x01, R9
+	JLT  average_full_states1_done
+
+average_full_states1:
+	VPXORD  Z27, Z27, Z27
+	VPXORD  Z28, Z28, Z28
+	MOVQ    states+184(FP), R11
+	IMULQ   CX, R11
+	XORQ    R10, R10
+	VMOVUPS (BX)(R10*1), Z0
+	VMOVUPS (SI)(R10*1), Z2
+	VMOVUPS (DI)(R10*1), Z3
+	ADDQ    R11, R10
+	VMOVUPS (BX)(R10*1), Z1
+	SUBQ    R11, R10
+	ADDQ    CX, R10
+	MOVQ    dx_base+0(FP), R10
+	MOVQ    dz_base+72(FP), R11
+	MOVQ    x_base+96(FP), R12
+	MOVQ    first+192(FP), R13
+	MOVQ    rows+208(FP), R14
+	LEAQ    (R13)(DX*4), R13
+
+average_full_states1_row:
+	VMOVUPS     (R12)(R13*1), Z4
+	VMOVUPS     (R10)(R13*1), Z5
+	VMOVUPS     (R11)(R13*1), Z6
+	VFMADD213PS Z0, Z2, Z1
+	VFMADD213PS Z6, Z2, Z0
+	VFMADD231PS Z3, Z0, Z5
+	VFMADD231PS Z4, Z0, Z27
+	VFMADD231PS Z4, Z1, Z28
+	VMOVUPS     Z5, (R10)(R13*1)
+	ADDQ        step+200(FP), R13
+	DECQ        R14
+	JNZ         average_full_states1_row
+	MOVQ        states+184(FP), R11
+	IMULQ       CX, R11
+	XORQ        R10, R10
+	VMOVUPS     Z0, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z27, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	ADDQ        R11, R10
+	VMOVUPS     Z1, (BX)(R10*1)
+	VMOVUPS     (R8)(R10*1), Z0
+	VADDPS      Z28, Z0, Z0
+	VMOVUPS     Z0, (R8)(R10*1)
+	SUBQ        R11, R10
+	ADDQ        CX, R10
+	ADDQ        CX, BX
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        CX, R8
+	SUBQ        $0x01, R9
+	JGE         average_full_states1
+
+average_full_states1_done:
+	ADDQ $0x01, R9
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000010, AX
+	JGE  average_vector
+
+average_vector_done:
+	ADDQ  $0x00000010, AX
+	JZ    average_end
+	LEAQ  low_bits<>+0(SB), BX
+	KMOVW (BX)(AX*2), K1
+	MOVQ  state_base+48(FP), AX
+	MOVQ  decay_base+120(FP), BX
+	MOVQ  gain_base+144(FP), SI
+	MOVQ  sums_base+24(FP), DI
+	LEAQ  (AX)(DX*4), AX
+	LEAQ  (BX)(DX*4), BX
+	LEAQ  (SI)(DX*4), SI
+	LEAQ  (DI)(DX*4), DI
+	MOVQ  states+184(FP), R8
+	SUBQ  $0x01, R8
+	JLT   average_masked_states1_done
+
+average_masked_states1:
+	VPXORD    Z29, Z29, Z29
+	VPXORD    Z30, Z30, Z30
+	MOVQ      states+184(FP), R10
+	IMULQ     CX, R10
+	XORQ      R9, R9
+	VMOVUPS.Z (AX)(R9*1), K1, Z0
+	VMOVUPS.Z (BX)(R9*1), K1, Z2
+	VMOVUPS.Z (SI)(R9*1), K1, Z3
+	ADDQ      R10, R9
+	VMOVUPS.Z (AX)(R9*1), K1, Z1
+	SUBQ      R10, R9
+	ADDQ      CX, R9
+	MOVQ      dx_base+0(FP), R9
+	MOVQ      dz_base+72(FP), R10
+	MOVQ      x_base+96(FP), R11
+	MOVQ      first+192(FP), R12
+	MOVQ      rows+208(FP), R13
+	LEAQ      (R12)(DX*4), R12
+
+average_masked_states1_row:
+	VMOVUPS.Z   (R11)(R12*1), K1, Z4
+	VMOVUPS.Z   (R9)(R12*1), K1, Z5
+	VMOVUPS.Z   (R10)(R12*1), K1, Z6
+	VFMADD213PS Z0, Z2, Z1
+	VFMADD213PS Z6, Z2, Z0
+	VFMADD231PS Z3, Z0, Z5
+	VFMADD231PS Z4, Z0, Z29
+	VFMADD231PS Z4, Z1, Z30
+	VMOVUPS     Z5, K1, (R9)(R12*1)
+	ADDQ        step+200(FP), R12
+	DECQ        R13
+	JNZ         average_masked_states1_row
+	MOVQ        states+184(FP), R10
+	IMULQ       CX, R10
+	XORQ        R9, R9
+	VMOVUPS     Z0, K1, (AX)(R9*1)
+	VMOVUPS.Z   (DI)(R9*1), K1, Z0
+	VADDPS      Z29, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)(R9*1)
+	ADDQ        R10, R9
+	VMOVUPS     Z1, K1, (AX)(R9*1)
+	VMOVUPS.Z   (DI)(R9*1), K1, Z0
+	VADDPS      Z30, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)(R9*1)
+	SUBQ        R10, R9
+	ADDQ        CX, R9
+	ADDQ        CX, AX
+	ADDQ        CX, BX
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	SUBQ        $0x01, R8
+	JGE         average_masked_states1
+
+average_masked_states1_done:
+	ADDQ $0x01, R8
+
+average_end:
 	VZEROUPPER
 	RET
 

@@ -28,6 +28,8 @@ var elementwiseGo = Elementwise{
 	PoolBackward:         poolBackwardGo,
 	Convolution:          convolutionGo,
 	ConvolutionBackward:  convolutionBackwardGo,
+	Average:              averageGo,
+	AverageBackward:      averageBackwardGo,
 	Mix:                  mixGo,
 	MixBackward:          mixBackwardGo,
 	Dropout:              dropoutGo,

@@ -133,6 +133,57 @@ var rowCases = []kernelCase{
 			}
 		}
 	}, 5e-6, nil},
+	{"Average", averageLengths("rsrss"), 2, func(k *Kernels, x [][]float32) {
+		n := len(x[1]) / testStates
+		k.Average(x[0], x[1], x[2], x[3], x[4], n, n, (averageRows-1)*n, -n, averageRows)
+	}, func(x [][]float64) {
+		n := len(x[1]) / testStates
+		for i := averageRows - 1; i >= 0; i-- {
+			for s := range x[1] {
+				x[1][s] = x[3][s]*x[1][s] + x[2][i*n+s%n]
+				x[0][i*n+s%n] += x[4][s] * x[1][s]
+			}
+		}
+	}, 1e-5, func(x [][]float32) { decays(x[3]) }},
+	{"AverageBackward", averageLengths("rSSrrss"), 3, func(k *Kernels, x [][]float32) {
+		n := len(x[5]) / testStates
+		k.AverageBackward(x[0], x[1], x[2], x[3], x[4], x[5], x[6], n, n, 0, n, averageRows)
+	}, func(x [][]float64) {
+		states := len(x[5])
+		n := states / testStates
+		for i := range averageRows {
+			for s := range states {
+				at := i*n + s%n
+				x[2][states+s] = x[5][s]*x[2][states+s] + x[2][s]
+				x[2][s] = x[5][s]*x[2][s] + x[3][at]
+				x[0][at] += x[6][s] * x[2][s]
+				x[1][s] += x[4][at] * x[2][s]
+				x[1][states+s] += x[4][at] * x[2][states+s]
+			}
+		}
+	}, 1e-5, func(x [][]float32) { decays(x[5]) }},
+}
+
+// decays moves numbers into the range of decays, 0 … 1.
+func decays(x []float32) {
+	for i, v := range x {
+		x[i] = float32(1 / (1 + math.Exp(-float64(v))))
+	}
+}
+
+// testStates gives a group of states in registers and a remainder.
+const testStates, averageRows = 5, 7
+
+// averageLengths returns a function from n to the lengths of an average's slices: rows (r), vectors
+// of states (s), and pairs of them (S).
+func averageLengths(shape string) func(n int) []int {
+	return func(n int) []int {
+		var lengths []int
+		for _, s := range shape {
+			lengths = append(lengths, n*map[rune]int{'r': averageRows, 's': testStates, 'S': 2 * testStates}[s])
+		}
+		return lengths
+	}
 }
 
 // Parameters of the convolution: testStep is in rows; convolutionRows gives two tiles and a

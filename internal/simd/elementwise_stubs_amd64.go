@@ -28,6 +28,9 @@ package simd
 //   - poolBackward computes dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for the rows xᵢ.
 //   - convolution computes yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.
 //   - convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.
+//   - average computes h = decay∘h + xᵢ and zᵢ += gain∘h for each state h of n channels and for the rows i, which are a step of bytes apart.
+//   - averageBackward computes w = decay∘w + r, r = decay∘r + dzᵢ and dxᵢ += gain∘r for each pair of states r and w of n channels, and adds Σ xᵢ∘r and Σ xᵢ∘w to sums.
+//     The states w, and their sums, follow all states r.
 //   - dropout computes yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.
 //   - draw computes wordsᵢ, the first word of Philox4x32-10 for the counter with its first word replaced by atᵢ, for whole vectors; it returns the number of words.
 //   - sumSquares returns Σ x² in float64.
@@ -55,6 +58,8 @@ func addRowsAVX2(y, x []float32, at []int32, width, stride int)
 func poolBackwardAVX2(dx, dscore, a, x, dy, y []float32)
 func convolutionAVX2(y, x, weight, bias []float32, rows, taps, step int)
 func convolutionBackwardAVX2(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)
+func averageAVX2(z, state, x, decay, gain []float32, n, d, states, first, step, rows int)
+func averageBackwardAVX2(dx, sums, state, dz, x, decay, gain []float32, n, d, states, first, step, rows int)
 func dropoutAVX2(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
 func drawAVX2(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int
 func sumSquaresAVX2(x []float32) float64
@@ -81,6 +86,8 @@ func addRowsAVX512(y, x []float32, at []int32, width, stride int)
 func poolBackwardAVX512(dx, dscore, a, x, dy, y []float32)
 func convolutionAVX512(y, x, weight, bias []float32, rows, taps, step int)
 func convolutionBackwardAVX512(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)
+func averageAVX512(z, state, x, decay, gain []float32, n, d, states, first, step, rows int)
+func averageBackwardAVX512(dx, sums, state, dz, x, decay, gain []float32, n, d, states, first, step, rows int)
 func dropoutAVX512(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
 func drawAVX512(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int
 func sumSquaresAVX512(x []float32) float64

@@ -242,6 +242,9 @@ func oneOf(key, v string, values ...string) error {
 	return bad(key, fmt.Sprintf("%q", v), strings.Join(values, ", "))
 }
 
+// maxAverages is the maximum number of moving averages of a channel in each direction.
+const maxAverages = 64
+
 func (c *Config) validateSizes() error {
 	for _, s := range []struct {
 		key    string
@@ -256,6 +259,9 @@ func (c *Config) validateSizes() error {
 		if s.v < s.min || s.v > maxSize {
 			return bad(s.key, s.v, fmt.Sprintf("%d to %d", s.min, maxSize))
 		}
+	}
+	if c.MovingAverages < 0 || c.MovingAverages > maxAverages {
+		return bad("moving_averages", c.MovingAverages, fmt.Sprintf("0 to %d", maxAverages))
 	}
 	if !c.HasFeatures() && (c.VocabSize < 1 || c.VocabSize > maxSize) {
 		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", maxSize))

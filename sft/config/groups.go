@@ -63,6 +63,9 @@ type Encoder struct {
 	ResidualScale    bool    `json:"residual_scale,omitempty"`
 	// Convolutions precede the attention in each layer.
 	Convolutions []Convolution `json:"convolutions,omitempty"`
+	// MovingAverages is the number of exponential moving averages of each channel in each
+	// direction, which follow the convolutions of a layer.
+	MovingAverages int `json:"moving_averages,omitempty"`
 	// Chunks divides the layers of a model of documents; nil means that all layers read all tokens.
 	Chunks *Chunks `json:"chunks,omitempty"`
 }

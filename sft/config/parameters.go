@@ -24,6 +24,7 @@ const (
 	PartRelative     Part = "relative"
 	PartMLP          Part = "mlp"
 	PartConvolutions Part = "convolutions"
+	PartAverages     Part = "averages"
 	PartNorms        Part = "norms"
 	PartResidual     Part = "residual"
 	PartHead         Part = "head"
@@ -31,7 +32,7 @@ const (
 
 // Parts lists the parts of a model.
 var Parts = []Part{PartEmbed, PartSampler, PartAttention, PartRelative, PartMLP, PartConvolutions,
-	PartNorms, PartResidual, PartHead}
+	PartAverages, PartNorms, PartResidual, PartHead}
 
 // Size returns the number of elements.
 func (p Parameter) Size() int {

@@ -8,6 +8,7 @@ func elementwise(v isa) {
 	layerNorms(v)
 	rowKernels(v)
 	convolutions(v)
+	averages(v)
 	dropout(v)
 	draw(v)
 	optimizer(v)

@@ -24,6 +24,7 @@ func ChunkConfigs() map[string]*config.Config {
 		c.Chunks.Rule, c.Chunks.Exports, c.Chunks.Layers = "fixed", 16, 2
 		c.Convolutions = []config.Convolution{{KernelSize: 3, Dilation: 1}, {KernelSize: 3, Dilation: 8}}
 	})
+	add("moving averages", config.Classification, func(c *config.Config) { c.MovingAverages = 2 })
 	add("pairs", config.Retrieval, func(c *config.Config) {})
 	add("no attention", config.Classification, func(c *config.Config) {
 		c.NumSampledTokens, c.Relative = 0, config.NoRelation

@@ -37,6 +37,7 @@ func FullConfig() *config.Config {
 	c.PadTokenID, c.LabelNames, c.InputWindow = new(int32(0)), strings.Split("abcdefgh", ""),
 		&config.InputWindow{Length: 10, Policy: "head"}
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
+	c.MovingAverages = 3
 	// Only regression reads these keys.
 	c.Numbers, c.RegressionLoss = []config.Number{{Name: "mass", Mean: 1, Deviation: 2}}, config.Squared
 	c.Thresholds = []float64{0, 0.25, 0.5, 0.75, 1, 0.5, 0.5, 0.5}
@@ -156,6 +157,7 @@ func RandomConfigs() []*config.Config {
 				c.Convolutions = [][]config.Convolution{nil, {{KernelSize: 3, Dilation: 1}},
 					{{KernelSize: 5, Dilation: 2}, {KernelSize: 1, Dilation: 1}},
 					{{KernelSize: 63, Dilation: 40}}}[len(out)%4]
+				c.MovingAverages = []int{0, 1, 4, 0, 5}[len(out)%5]
 				c.Pooling, c.PoolingSamples = []string{"", config.MaxPooling, config.MaxPooling}[len(out)%3],
 					[]int{0, 0, 7}[len(out)%3]
 				out = append(out, c)
@@ -166,6 +168,7 @@ func RandomConfigs() []*config.Config {
 		c := TinyConfig()
 		c.NumSampledTokens, c.Relative, c.NormPosition, c.ResidualScale = 0, config.NoRelation, norm, i == 0
 		c.Convolutions = [][]config.Convolution{{{KernelSize: 3, Dilation: 2}}, nil}[i]
+		c.MovingAverages = []int{2, 0}[i]
 		c.Pooling, c.PoolingSamples = []string{"", config.MaxPooling}[i], []int{0, 7}[i]
 		out = append(out, c)
 	}
@@ -178,6 +181,7 @@ func TrainingConfig() *config.Config {
 	c.NumLayers, c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward,
 		c.ResidualScale = 1, 0.3, 0.1, 0.1, 0.2, true
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 9}}
+	c.MovingAverages = 4
 	return c
 }
 

@@ -13,7 +13,8 @@ import (
 //	pre-norm   x ← x + Attn(LN1(x)),  x ← x + MLP(LN2(x))
 //	post-norm  x ← LN1(x + Attn(x)),  x ← LN2(x + MLP(x))
 //
-// after its convolution branches, if it has any. Without attention it has only the second branch.
+// after its branches of convolutions and moving averages, if it has any. Without attention it has
+// only the second branch.
 //
 // The fields hold the tensors of the forward pass that the backward pass reads.
 type layer struct {
@@ -22,6 +23,7 @@ type layer struct {
 	name  string // prefix of its parameters
 
 	convolutions []convolution
+	average      average
 	norm1, norm2 norm
 	attn         attention
 	attnOut      *tensor.Tensor // output of the attention branch
@@ -32,7 +34,7 @@ type layer struct {
 // layerParameters returns the parameters of a layer, with this prefix of their names.
 func layerParameters(c *config.Config, name string) []parameter {
 	d := c.HiddenSize
-	out := slices.Concat(convolutionParameters(c, name), attentionParameters(c, name),
+	out := slices.Concat(convolutionParameters(c, name), averageParameters(c, name), attentionParameters(c, name),
 		linearParameters(config.PartMLP, name+"mlp.fc1", c.IntermediateSize, d),
 		linearParameters(config.PartMLP, name+"mlp.fc2", d, c.IntermediateSize))
 	if c.HasAttention() {
@@ -48,7 +50,7 @@ func layerParameters(c *config.Config, name string) []parameter {
 func (l *layer) pre() bool { return l.config.NormPosition == "pre" }
 
 func (l *layer) forward(x *tensor.Tensor) *tensor.Tensor {
-	x = l.convolutionBranches(x)
+	x = l.averageBranch(l.convolutionBranches(x))
 	if l.config.HasAttention() {
 		x = l.branch("1", x, &l.norm1, l.attention, &l.attnOut)
 	}
@@ -76,6 +78,7 @@ func (l *layer) backward(dx *tensor.Tensor) *tensor.Tensor {
 	if l.config.HasAttention() {
 		l.branchBackward(dx, l.norm1, l.attentionBackward, l.attnOut)
 	}
+	l.averageBackward(dx)
 	l.convolutionsBackward(dx)
 	return dx
 }

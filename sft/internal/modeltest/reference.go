@@ -163,7 +163,7 @@ func (r Reference) encode(x [][]float64, from, to int) (_ [][]float64, explanati
 				return r.linear(name+"mlp.fc2", gelu64(r.linear(name+"mlp.fc1", v)))
 			})
 		}
-		x = r.convolutions(name, x)
+		x = r.movingAverages(name, r.convolutions(name, x))
 		norm1 := func(v []float64) []float64 { return r.norm(name+"norm1", v) }
 		norm2 := func(v []float64) []float64 { return r.norm(name+"norm2", v) }
 		switch {
@@ -241,6 +241,37 @@ func (r Reference) convolutions(name string, x [][]float64) [][]float64 {
 		if x = sum64(x, y); r.NormPosition != "pre" {
 			x = mapRows(x, norm)
 		}
+	}
+	return x
+}
+
+// movingAverages returns the rows x after the branch of moving averages.
+func (r Reference) movingAverages(name string, x [][]float64) [][]float64 {
+	if r.MovingAverages == 0 {
+		return x
+	}
+	norm := func(v []float64) []float64 { return r.norm(name+"average.norm", v) }
+	in := x
+	if r.NormPosition == "pre" {
+		in = mapRows(x, norm)
+	}
+	y := mapRows(in, func([]float64) []float64 { return slices.Clone(r.Weights[name+"average.bias"]) })
+	for s := range 2 * r.MovingAverages {
+		h := make([]float64, r.HiddenSize)
+		for n := range in {
+			i := n
+			if s >= r.MovingAverages {
+				i = len(in) - 1 - n
+			}
+			for c, v := range in[i] {
+				a := 1 / (1 + math.Exp(-r.Weights[name+"average.decay"][s*r.HiddenSize+c]))
+				h[c] = a*h[c] + (1-a)*v
+				y[i][c] += r.Weights[name+"average.gain"][s*r.HiddenSize+c] * h[c]
+			}
+		}
+	}
+	if x = sum64(x, mapRows(y, gelu64)); r.NormPosition != "pre" {
+		x = mapRows(x, norm)
 	}
 	return x
 }
