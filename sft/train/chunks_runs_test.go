@@ -46,7 +46,7 @@ func TestChunkGradientsOfRuns(t *testing.T) {
 				_, b := weightedGradient(t, m, 1, cpu.New(2), examples, d, nil)
 				return float64(b.loss[0]+b.loss[1]) / float64(b.divisor)
 			}
-			const h = 1e-2
+			const h = 3e-2
 			above := lossAt(h)
 			if slope := (above - lossAt(-2*h)) / (2 * h); !(math.Abs(slope-norm) <= 1e-3*norm) {
 				t.Errorf("%s: %s: slope %g, the gradient's norm is %g", task, name, slope, norm)

@@ -129,7 +129,7 @@ func TestPatience(t *testing.T) {
 	s.LearningRate, s.Epochs, s.EvalEvery, s.Patience = 0, 100, 2, 3
 	var bests []bool
 	dir := t.TempDir()
-	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), s, options(dir, func(event any) {
+	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 8), s, options(dir, func(event any) {
 		if r, ok := event.(EvaluationReport); ok {
 			bests = append(bests, r.Best)
 		}
@@ -152,7 +152,7 @@ func TestBestModel(t *testing.T) {
 	dir := t.TempDir()
 	var reports []EvaluationReport
 	var files []string
-	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 2), s, options(dir, func(event any) {
+	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 8), s, options(dir, func(event any) {
 		if r, ok := event.(EvaluationReport); ok {
 			reports = append(reports, r)
 			files = append(files, modeltest.ReadFiles(t, filepath.Join(dir, model.WeightsFile)))
@@ -219,7 +219,7 @@ func TestNonFinite(t *testing.T) {
 		}, "sum of squares", false},
 		"learning rate": {func(m *sft.Model, s *Settings) { s.LearningRate, s.Warmup = 1e37, "0" }, "", true},
 	} {
-		m, s, dir := modeltest.RandomModel(configtest.TrainingConfig(), 1), runSettings(), t.TempDir()
+		m, s, dir := modeltest.RandomModel(configtest.TrainingConfig(), 2), runSettings(), t.TempDir()
 		c.change(m, &s)
 		err := trainNew(t, m, s, options(dir, nil), cpu.New(2), train, val)
 		var e *NonFiniteError
