@@ -174,8 +174,8 @@ func decays(x []float32) {
 // testStates gives a group of states in registers and a remainder.
 const testStates, averageRows = 5, 7
 
-// averageLengths returns a function from n to the lengths of an average's slices: rows (r), vectors
-// of states (s), and pairs of them (S).
+// averageLengths returns a function from n to the lengths of an average's slices: rows (r), states
+// (s), and pairs of states (S).
 func averageLengths(shape string) func(n int) []int {
 	return func(n int) []int {
 		var lengths []int

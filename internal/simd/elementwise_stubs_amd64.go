@@ -28,8 +28,10 @@ package simd
 //   - poolBackward computes dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for the rows xᵢ.
 //   - convolution computes yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.
 //   - convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.
-//   - average computes h = decay∘h + xᵢ and zᵢ += gain∘h for each state h of n channels and for the rows i, which are a step of bytes apart.
-//   - averageBackward computes w = decay∘w + r, r = decay∘r + dzᵢ and dxᵢ += gain∘r for each pair of states r and w of n channels, and adds Σ xᵢ∘r and Σ xᵢ∘w to sums.
+//   - average computes h = decay∘h + xᵢ and zᵢ += gain∘h for states h of n channels.
+//     Rows i are a step of bytes apart.
+//   - averageBackward computes w = decay∘w + r, r = decay∘r + dzᵢ and dxᵢ += gain∘r for states r and w.
+//     It adds Σ xᵢ∘r and Σ xᵢ∘w to sums.
 //     The states w, and their sums, follow all states r.
 //   - dropout computes yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.
 //   - draw computes wordsᵢ, the first word of Philox4x32-10 for the counter with its first word replaced by atᵢ, for whole vectors; it returns the number of words.

@@ -20,9 +20,10 @@ type MovingAverage struct {
 // MovingAverageBackward is the backward of [MovingAverage]. The sums run against the direction of
 // the state: backward for s < S/2 and forward for the others.
 //
-//	r_{s,i} = DZ_i + a_s∘r_{s,i±1},  w_{s,i} = r_{s,i±1} + a_s∘w_{s,i±1},  R_s = Σ_i X_i∘r_{s,i},  W_s = Σ_i X_i∘w_{s,i}
-//	DX_i = Σ_s (1 − a_s)∘Gain_s∘r_{s,i}
-//	DGain_s = (1 − a_s)∘R_s,  DDecay_s = a_s∘(1 − a_s)∘Gain_s∘((1 − a_s)∘W_s − R_s),  DBias = Σ_i DZ_i
+//	r_{s,i} = DZ_i + a_s∘r_{s,i±1},  w_{s,i} = r_{s,i±1} + a_s∘w_{s,i±1}
+//	R_s = Σ_i X_i∘r_{s,i},  W_s = Σ_i X_i∘w_{s,i}
+//	DX_i = Σ_s (1 − a_s)∘Gain_s∘r_{s,i},  DBias = Σ_i DZ_i
+//	DGain_s = (1 − a_s)∘R_s,  DDecay_s = a_s∘(1 − a_s)∘Gain_s∘((1 − a_s)∘W_s − R_s)
 //
 // w is the derivative of r by a. No state of the forward pass is needed.
 type MovingAverageBackward struct {

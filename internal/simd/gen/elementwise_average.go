@@ -56,7 +56,7 @@ func stateAt(p, stride, stride3 Register, j int) Mem {
 
 func average(v isa) {
 	v.text("average", "func(z, state, x, decay, gain []float32, n, d, states, first, step, rows int)",
-		"average computes h = decay∘h + xᵢ and zᵢ += gain∘h for each state h of n channels and for the rows i, which are a step of bytes apart.")
+		"average computes h = decay∘h + xᵢ and zᵢ += gain∘h for states h of n channels. Rows i are a step of bytes apart.")
 	n := Load(Param("n"), GP64())
 	stride := Load(Param("d"), GP64())
 	SHLQ(U8(2), stride)
@@ -106,8 +106,10 @@ func average(v isa) {
 }
 
 func averageBackward(v isa) {
-	v.text("averageBackward", "func(dx, sums, state, dz, x, decay, gain []float32, n, d, states, first, step, rows int)",
-		"averageBackward computes w = decay∘w + r, r = decay∘r + dzᵢ and dxᵢ += gain∘r for each pair of states r and w of n channels, and adds Σ xᵢ∘r and Σ xᵢ∘w to sums. The states w, and their sums, follow all states r.")
+	v.text("averageBackward",
+		"func(dx, sums, state, dz, x, decay, gain []float32, n, d, states, first, step, rows int)",
+		"averageBackward computes w = decay∘w + r, r = decay∘r + dzᵢ and dxᵢ += gain∘r for states r and w. "+
+			"It adds Σ xᵢ∘r and Σ xᵢ∘w to sums. The states w, and their sums, follow all states r.")
 	n := Load(Param("n"), GP64())
 	stride := Load(Param("d"), GP64())
 	SHLQ(U8(2), stride)
@@ -120,7 +122,7 @@ func averageBackward(v isa) {
 		for _, p := range []Register{r0, a0, g0, sum0} {
 			LEAQ(Mem{Base: p, Index: s.i, Scale: 4}, p)
 		}
-		group := v.width / 4 // as many states as fit into the registers
+		group := v.width / 4 // limited by the number of registers
 		if s.mask != nil {
 			group = 1
 		}

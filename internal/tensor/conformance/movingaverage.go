@@ -94,13 +94,14 @@ func averageCases(add func(...Case)) {
 		d, states int
 	}{
 		{[]int{1}, 1, 2}, {irregular, 3, 2}, {irregular, 33, 8}, {irregular, 48, 6}, {[]int{600}, 130, 8},
-		{[]int{1000, 3}, 17, 10}, // more rows than are summed at once
+		{[]int{1000, 3}, 17, 10}, // several blocks of summed rows
 	} {
 		for _, mode := range []string{"", "_backward"} {
 			name := fmt.Sprintf("movingaverage%s %d sequences of up to %d, %d channels, %d averages", mode,
 				len(s.lengths), slices.Max(s.lengths), s.d, s.states)
 			add(Case{name, shape{s.lengths, 1}, func(r *fixture) tensor.Kernel {
-				x, decay, gain, bias := r.in(tensor.Tokens, s.d), r.fixed(s.states, s.d), r.fixed(s.states, s.d), r.fixed(s.d)
+				x, bias := r.in(tensor.Tokens, s.d), r.fixed(s.d)
+				decay, gain := r.fixed(s.states, s.d), r.fixed(s.states, s.d)
 				if mode == "" {
 					z := averageSum64(r, x.x, decay.x, gain.x, bias.x)
 					return tensor.MovingAverage{Z: r.want(r.out(tensor.Tokens, s.d), z, 3e-6).Tensor, X: x.Tensor,

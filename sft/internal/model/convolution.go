@@ -107,7 +107,7 @@ func averageParameters(c *config.Config, name string) []parameter {
 // directions.
 func initialDecay(c *config.Config) initializer {
 	return func(_ draws, e int) float64 {
-		exponent := 4.0 // of a single average
+		exponent := 4.0 // for a single average
 		if n := c.MovingAverages; n > 1 {
 			exponent = 1 + 6*float64(e/c.HiddenSize%n)/float64(n-1)
 		}

@@ -38,7 +38,7 @@ func clearDocumentBranches(c *config.Config, params *config.Parameters, words []
 	if c.Chunks == nil || c.ResidualScale {
 		return
 	}
-	last := regexp.MustCompile(`^layers\.(\d+)\.((conv\.\d+|attn\.o|mlp\.fc2)\.weight|average\.gain|(conv\.\d+|average|attn\.o|mlp\.fc2)\.bias)$`)
+	last := regexp.MustCompile(`^layers\.(\d+)\.(conv\.\d+|average|attn\.o|mlp\.fc2)\.(weight|gain|bias)$`)
 	for _, p := range params.List {
 		if name := last.FindStringSubmatch(p.Name); name != nil {
 			if layer, _ := strconv.Atoi(name[1]); layer >= c.Chunks.Layers {
