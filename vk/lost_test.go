@@ -28,7 +28,7 @@ func tinyModel(t *testing.T) (m *sft.Model, train, val *seq.File) {
 		Inputs:    config.Inputs{VocabSize: 9, MaxLength: 4096, Tokenizer: json.RawMessage(`{"type":"listops"}`)},
 		Encoder: config.Encoder{HiddenSize: 8, NumLayers: 1, IntermediateSize: 8, NormPosition: "pre",
 			LayerNormEps: 1e-5, Convolutions: []config.Convolution{{KernelSize: 5, Dilation: 60},
-				{KernelSize: 3, Dilation: 1}}},
+				{KernelSize: 3, Dilation: 1}}, MovingAverages: 5},
 		Attention: config.Attention{NumHeads: 2, SinusoidDim: 4, SinusoidBase: 100, Score: "maxout",
 			Probability: "leaky_relu", Relative: "sinusoid_hadamard"},
 		Sampler: config.Sampler{NumSampledTokens: 5, SamplerSeed: 7, SamplerNoise: "train"},

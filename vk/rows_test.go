@@ -141,6 +141,7 @@ func TestAMillionTokens(t *testing.T) {
 	m, _, _ := tinyModel(t)
 	c := *m.Config
 	c.HiddenSize, c.IntermediateSize, c.NumHeads, c.NumSampledTokens, c.MaxLength = 128, 512, 4, 256, 1<<20
+	c.MovingAverages = 4
 	p := must.Get(sft.Record(&c, true, c.MaxLength, 1))(t)
 	d.limits.maxRange, d.limits.maxBlock = 128<<20, 1<<40
 	if _, err := d.Scratch(p.(*tensor.Program)); err != nil {
