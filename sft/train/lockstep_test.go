@@ -27,7 +27,7 @@ func trainSteps(t *testing.T, task, norm string, steps int, device tensor.Device
 	if task == config.Classification {
 		c.NGrams = configtest.TokenNGrams()
 	}
-	st := must.Get(NewStepper(modeltest.RandomModel(c, 1), runSettings(), device, 2*model.MicroBatchTokens, 0))(t)
+	st := must.Get(NewStepper(modeltest.RandomModel(c, 2), runSettings(), device, 2*model.MicroBatchTokens, 0))(t)
 	for range steps {
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 2)), lengths...)
 		if _, err := st.Step(t.Context(), examples); err != nil {
