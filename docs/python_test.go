@@ -28,7 +28,7 @@ func TestPython(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	script := pageScript(t)
 	names := []string{"pre", "post", "ties", "retrieval", "conv", "conv_post", "regression", "multilabel", "tagging",
-		"ngrams", "ngrams_bytes"}
+		"ngrams", "ngrams_bytes", "averages"}
 	var runs []scriptRun
 	for _, name := range names {
 		dir := filepath.Join(root, "sft/testdata/golden", name)

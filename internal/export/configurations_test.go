@@ -36,6 +36,20 @@ var variants = map[string]func(*sft.Config){
 	"wide kernel": func(c *sft.Config) {
 		c.Convolutions = []config.Convolution{{KernelSize: 3, Dilation: 1000}, {KernelSize: 1, Dilation: 1}}
 	},
+	"moving averages":           func(c *sft.Config) { c.MovingAverages = 4 },
+	"moving average, post-norm": func(c *sft.Config) { c.MovingAverages, c.NormPosition, c.NumLayers = 1, "post", 3 },
+	"moving averages of pairs": func(c *sft.Config) {
+		c.Task, c.MovingAverages, c.NormPosition = config.Retrieval, 4, "post"
+		c.InputWindow = &config.InputWindow{Length: 40, Policy: "head"}
+	},
+	"moving averages, no attention": func(c *sft.Config) {
+		c.NumSampledTokens, c.Relative, c.MovingAverages, c.ResidualScale = 0, "none", 4, true
+		c.Convolutions = []config.Convolution{{KernelSize: 3, Dilation: 2}}
+	},
+	"moving average of points": func(c *sft.Config) {
+		points(c, "x", "y", "z")
+		c.MovingAverages, c.Pooling, c.PoolingSamples = 1, config.MaxPooling, 7
+	},
 	"head window": func(c *sft.Config) { c.InputWindow = &config.InputWindow{Length: 40, Policy: "head"} },
 	"tail window": func(c *sft.Config) {
 		c.InputWindow, c.InputWindowTail = &config.InputWindow{Length: 40, Policy: "head"}, 15

@@ -29,7 +29,7 @@ var covered = map[string][]string{
 	"num_attention_heads": nil, "intermediate_size": nil, "num_sampled_tokens": nil, "max_position_embeddings": nil,
 	"sinusoid_dim": nil, "sinusoid_base": nil, "layer_norm_eps": nil, "sampler_seed": nil, "tokenizer": nil,
 	"pooling_samples": nil, "input_window": nil, "input_window_tail": nil, "label_names": nil, "residual_scale": nil,
-	"convolutions": nil, "mask_token_id": nil,
+	"convolutions": nil, "moving_averages": nil, "mask_token_id": nil,
 	"tie_embeddings": nil, "numbers": nil, "thresholds": nil, "temperature": nil, "span_decoding": nil,
 	"feature_names": nil, "feature_scales": nil, "edge_feature_names": nil, "ngrams": nil,
 

@@ -140,6 +140,10 @@ func (s *sequence) layer(x onnx.Tensor, l int) onnx.Tensor {
 		at := fmt.Sprintf("%sconv.%d.", name, n)
 		branch(at+"norm", func(y onnx.Tensor) onnx.Tensor { return s.gelu(s.convolution(at, y, n)) })
 	}
+	if s.config.MovingAverages > 0 {
+		at := name + "average."
+		branch(at+"norm", func(y onnx.Tensor) onnx.Tensor { return s.gelu(s.movingAverage(at, y)) })
+	}
 	if s.config.HasAttention() {
 		branch(name+"norm1", func(y onnx.Tensor) onnx.Tensor { return scaled(s.attention(name, y, l)) })
 	}

@@ -51,7 +51,7 @@ class SFTConfig(PretrainedConfig):
                         layer_norm_eps=1e-5, score="maxout", probability="leaky_relu", relative="sinusoid_hadamard", sampler_seed=0,
                         sampler_noise="train", residual_scale=False, convolutions=[], tie_embeddings=False, numbers=[], drop_token=0.0,
                         attention_dropout=0.0, embedding_dropout=0.0, feed_forward_dropout=0.0, input_window=None, input_window_tail=0,
-                        mask_token_id=None,
+                        mask_token_id=None, moving_averages=0,
                         feature_names=None, feature_scales=None, edge_feature_names=None, input="features", pooling="softmax", pooling_samples=0,
                         temperature=1.0, ngrams=None, extra=None)
         super().__init__(**{**defaults, **keys})
@@ -377,11 +377,35 @@ class Attention(nn.Module):
             self.rel_mul, self.rel_add = (Affine((h, pair_features(c)), h) for _ in range(2))
 
 
+class MovingAverage(nn.Module):
+    """Exponential moving averages of each channel over the tokens, half of them forward, half backward, and their weighted sum."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.decay, self.gain = (nn.Parameter(torch.zeros(2 * c.moving_averages, c.hidden_size)) for _ in range(2))
+        self.bias = nn.Parameter(torch.zeros(c.hidden_size))
+        self.norm = nn.LayerNorm(c.hidden_size, eps=c.layer_norm_eps)
+
+    def forward(self, x, valid):
+        """Returns the sums of x [batch, length, channels], by the Fourier transform of the equivalent convolution."""
+        (_, n, d), dtype = x.shape, torch.promote_types(x.dtype, torch.float32)  # the transform has no shorter types
+        decay, gain = self.decay.to(dtype)[:, None], self.gain.to(dtype)[:, None]
+        lags = torch.arange(n, device=x.device)[:, None]
+        kernels = gain * torch.sigmoid(-decay) * torch.exp(-lags * F.softplus(-decay))  # [averages, lags, channels]
+        forward, backward = F.pad(kernels.view(2, -1, n, d).sum(1), (0, 0, 0, n))
+        kernel = forward + backward.flip(0).roll(1, 0)  # lag -l is at the position 2n - l
+        x = torch.where(valid[..., None], x, torch.zeros_like(x)).to(dtype)
+        product = torch.fft.rfft(x, n=2 * n, dim=1) * torch.fft.rfft(kernel, dim=0)
+        return torch.fft.irfft(product, n=2 * n, dim=1)[:, :n].to(self.bias.dtype) + self.bias
+
+
 class Layer(nn.Module):
     def __init__(self, c, index):
         super().__init__()
         d, self.config, self.pre = c.hidden_size, c, c.norm_position == "pre"
         self.conv = nn.ModuleList(self.convolution(c, v) for v in c.convolutions)
+        if c.moving_averages:
+            self.average = MovingAverage(c)
         if c.num_sampled_tokens:  # 0: no attention
             self.sampler = Sampler(c, index, c.num_sampled_tokens)
             self.attn = Attention(c)
@@ -402,6 +426,9 @@ class Layer(nn.Module):
         for m, v in zip(self.conv, c.convolutions):
             x = self.branch(x, m.norm, lambda y: F.gelu(self.convolve(y, m, v, valid)))
             alike.split(self.windows(alike.first, v, valid))
+        if c.moving_averages:
+            x = self.branch(x, self.average.norm, lambda y: F.gelu(self.average(y, valid)))
+            alike.split_all()
         if c.num_sampled_tokens:
             x = self.branch(x, self.norm1, lambda y: scale * self.attention(y, valid, alike, relation))
         return self.branch(x, self.norm2, lambda y: scale * self.feed_forward(y))

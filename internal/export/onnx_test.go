@@ -20,9 +20,10 @@ import (
 
 // operators lists the allowed operators: ONNX Runtime computes them on CPUs and in WebAssembly for
 // the types in use.
-var operators = strings.Fields(`Abs Add BitwiseAnd BitwiseXor Cast Concat Conv Div Equal Erf Expand Gather Gemm Identity
-	LayerNormalization Less Log MatMul Max Min Mul Neg NonZero Or Range ReduceMax ReduceMean ReduceSum Relu Reshape Scan ScatterElements Shape
-	Sigmoid Sin Slice Softmax Softplus Split Squeeze Sub TopK Transpose Unsqueeze Where`)
+var operators = strings.Fields(`Abs Add BitwiseAnd BitwiseXor Cast Concat Conv Div Equal Erf Exp Expand
+	Gather Gemm Identity LayerNormalization Less Log MatMul Max Min Mul Neg NonZero Or Range ReduceMax
+	ReduceMean ReduceSum Relu Reshape Scan ScatterElements Shape Sigmoid Sin Slice Softmax Softplus Split
+	Squeeze Sub TopK Transpose Unsqueeze Where`)
 
 // TestStructure checks that the graph of every configuration is well-formed, has the model's
 // weights unchanged, and has the same bytes each time.

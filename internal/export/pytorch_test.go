@@ -43,14 +43,14 @@ func TestPyTorch(t *testing.T) {
 	}
 	for _, name := range []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv",
 		"conv_post", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs",
-		"ngrams", "ngrams_bytes"} {
+		"ngrams", "ngrams_bytes", "averages"} {
 		expected := filepath.Join(goldens, name)
 		m := must.Get(sft.Load(expected))(t)
 		folder(name, m, expected)
 	}
 	for name, change := range variants {
 		m, expected := fresh(t, change), t.TempDir()
-		lines := randomLines(m.Config, []int{1, 2, 11, 12, 22, 23, 60})
+		lines := randomLines(m.Config, []int{1, 2, 11, 12, 22, 23, 60, 200})
 		writeLines(t, filepath.Join(expected, "inputs.jsonl"), lines)
 		writeLines(t, filepath.Join(expected, "expected.jsonl"), onCPU(t, m, lines))
 		folder("variant "+name, m, expected)

@@ -85,7 +85,7 @@ func TestVariants(t *testing.T) {
 	for name, change := range variants {
 		t.Run(name, func(t *testing.T) {
 			m := fresh(t, change)
-			lines := randomLines(m.Config, []int{1, 2, 11, 12, 21, 22, 23, 60, 700})
+			lines := randomLines(m.Config, []int{1, 2, 11, 12, 21, 22, 23, 32, 33, 60, 64, 700})
 			got := onRuntime(t, m, lines)
 			for i, want := range onCPU(t, m, lines) {
 				if got[i].Error != "" {

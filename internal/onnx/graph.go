@@ -138,19 +138,57 @@ func (g *Graph) constant(t Type, shape []int, data []byte) Tensor {
 // Scan calls body for each slice of x along the first axis, in order, and stacks the results. x is
 // a vector or a matrix. The body may use every tensor that exists before Scan.
 func (g *Graph) Scan(x Tensor, in, out Type, body func(slice Tensor) Tensor) Tensor {
+	m := g.body([]scanned{{"slice", in}}, []Type{out},
+		func(in []Tensor) []Tensor { return []Tensor{body(in[0])} })
+	return g.op("Scan", []Tensor{x}, attribute{"body", m}, attribute{"num_scan_inputs", 1})
+}
+
+// Recurrence calls body for each slice of x along the first axis, with a state that begins as initial
+// and is then the previous call's next, and stacks the results out. If backward is true, the last
+// slice comes first. All tensors are float32.
+func (g *Graph) Recurrence(initial, x Tensor, backward bool, body func(state, slice Tensor) (next, out Tensor)) Tensor {
+	direction := []int{0}
+	if backward {
+		direction[0] = 1
+	}
+	m := g.body([]scanned{{"state", Float32}, {"slice", Float32}}, []Type{Float32, Float32},
+		func(in []Tensor) []Tensor {
+			next, out := body(in[0], in[1])
+			return []Tensor{next, out}
+		})
+	return g.ops("Scan", 2, []Tensor{initial, x}, attribute{"body", m}, attribute{"num_scan_inputs", 1},
+		attribute{"scan_input_directions", direction}, attribute{"scan_output_directions", direction})[1]
+}
+
+// scanned is an input of the body of a Scan.
+type scanned struct {
+	name string
+	kind Type
+}
+
+// body returns a subgraph with the nodes that emit appends. emit returns its outputs, of the types
+// out.
+func (g *Graph) body(in []scanned, out []Type, emit func(in []Tensor) []Tensor) message {
 	name := g.Scope + "Scan." + strconv.Itoa(g.made)
 	g.made++
 	outer := g.nodes
 	g.nodes = nil
-	slice := Tensor(name + ".slice")
-	made := body(slice)
+	var inputs []Tensor
+	for _, x := range in {
+		inputs = append(inputs, Tensor(name+"."+x.name))
+	}
+	outputs := emit(inputs)
 	var m message
 	m = append(m, g.nodes...)
 	m.string(graphName, name)
-	m.bytes(graphInput, valueInfo(string(slice), in, "", nil))
-	m.bytes(graphOutput, valueInfo(string(made), out, "", nil))
+	for i, x := range in {
+		m.bytes(graphInput, valueInfo(string(inputs[i]), x.kind, "", nil))
+	}
+	for i, x := range outputs {
+		m.bytes(graphOutput, valueInfo(string(x), out[i], "", nil))
+	}
 	g.nodes = outer
-	return g.op("Scan", []Tensor{x}, attribute{"body", m}, attribute{"num_scan_inputs", 1})
+	return m
 }
 
 // attribute is an attribute of a node: an int, a float32, a string, ints or a graph.

@@ -66,6 +66,33 @@ func TestConstants(t *testing.T) {
 	}
 }
 
+// TestRecurrence checks the body and the inputs of a recurrence.
+func TestRecurrence(t *testing.T) {
+	g := &onnx.Graph{}
+	x := g.Input("x", onnx.Float32, "", onnx.Named("length"), onnx.Size(2))
+	factor := g.Float(0.5)
+	y := g.Recurrence(g.Expand(g.Float(0), g.Ints(2)), x, true, func(state, slice onnx.Tensor) (next, out onnx.Tensor) {
+		next = g.Add(g.Mul(state, factor), slice)
+		return next, g.Neg(next)
+	})
+	g.Output("y", y, onnx.Float32, "", onnx.Named("length"), onnx.Size(2))
+	m := onnxtest.Read(t, must.Get(g.Model("recurrence", "", nil))(t))
+	if want := []string{"Expand", "Scan", "Mul", "Add", "Neg", "Identity"}; !slices.Equal(m.Operators(), want) {
+		t.Fatalf("got operators %v, want %v", m.Operators(), want)
+	}
+	scan := m.Nodes[1]
+	nodes := scan.Body.Nodes
+	if want := []string{nodes[1].Outputs[0], nodes[2].Outputs[0]}; !slices.Equal(scan.Body.Outputs, want) {
+		t.Errorf("the body has the outputs %v, want %v", scan.Body.Outputs, want)
+	}
+	if in := scan.Body.Inputs; len(in) != 2 || nodes[0].Inputs[0] != in[0] || nodes[1].Inputs[1] != in[1] {
+		t.Errorf("the body has the inputs %v, but its nodes read %v and %v", in, nodes[0].Inputs, nodes[1].Inputs)
+	}
+	if scan.Inputs[1] != "x" || len(scan.Outputs) != 2 || m.Nodes[2].Inputs[0] != scan.Outputs[1] {
+		t.Errorf("the scan reads %v, and the output %v of %v", scan.Inputs, m.Nodes[2].Inputs, scan.Outputs)
+	}
+}
+
 // TestMemory checks that Model copies the weights only once.
 func TestMemory(t *testing.T) {
 	data := make([]float32, 1<<20)

@@ -49,6 +49,9 @@ func (g *Graph) Abs(x Tensor) Tensor { return g.op("Abs", []Tensor{x}) }
 // Log returns the natural logarithm.
 func (g *Graph) Log(x Tensor) Tensor { return g.op("Log", []Tensor{x}) }
 
+// Exp returns the exponential function.
+func (g *Graph) Exp(x Tensor) Tensor { return g.op("Exp", []Tensor{x}) }
+
 // Sin returns the sine of an angle in radians.
 func (g *Graph) Sin(x Tensor) Tensor { return g.op("Sin", []Tensor{x}) }
 

@@ -72,9 +72,12 @@ func TestGoldenLosses(t *testing.T) {
 		for name, change := range chunkFolders {
 			writeChunks(t, filepath.Join(modeltest.GoldenDir, name), change)
 		}
+		for name, change := range averageFolders {
+			writeAverages(t, filepath.Join(modeltest.GoldenDir, name), change)
+		}
 	}
 	configtest.OnEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds",
-		"max_pooling", "graphs", "ngrams", "ngrams_bytes", "chunks", "chunks_tagging"},
+		"max_pooling", "graphs", "ngrams", "ngrams_bytes", "chunks", "chunks_tagging", "averages"},
 		func(t *testing.T, name string, device tensor.Device) {
 			m, examples := modeltest.LoadGolden(t, name)
 			var want struct {

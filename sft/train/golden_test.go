@@ -22,7 +22,7 @@ func TestGoldenLogits(t *testing.T) {
 	configtest.OnEveryDevice(t, append(modeltest.EvaluationFolders(), "regression", "multilabel",
 		"tagging", "clouds", "max_pooling",
 		"graphs", "ngrams", "ngrams_bytes", "chunks",
-		"chunks_tagging"), func(t *testing.T, name string, device tensor.Device) {
+		"chunks_tagging", "averages"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
 		s := must.Get(sft.NewScorer(m, device))(t)
 		out := must.Get(s.Examples(context.Background(), examples))(t)
@@ -66,7 +66,7 @@ func TestGoldenGradients(t *testing.T) {
 	configtest.OnEveryDevice(t, append(modeltest.EvaluationFolders(), "fill_mask", "regression",
 		"multilabel", "tagging", "clouds",
 		"max_pooling", "graphs", "ngrams", "ngrams_bytes",
-		"chunks", "chunks_tagging"), func(t *testing.T, name string, device tensor.Device) {
+		"chunks", "chunks_tagging", "averages"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
 		g, _ := must.Get2(Gradient(context.Background(), m, device, examples))(t)
 		compareGradients(t, m.Parameters, g, filepath.Join(modeltest.GoldenDir, name, "grads.safetensors"))
@@ -79,7 +79,7 @@ func TestGoldenTraining(t *testing.T) {
 	configtest.OnEveryDevice(t, []string{"train", "train_retrieval", "train_conv",
 		"train_fill_mask", "train_regression",
 		"train_multilabel", "train_tagging", "train_clouds", "train_max_pooling", "train_graphs",
-		"train_chunks", "train_chunks_fill_mask"}, testGoldenTraining)
+		"train_chunks", "train_chunks_fill_mask", "train_averages"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
