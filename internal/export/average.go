@@ -66,8 +66,8 @@ func (s *sequence) averages(x, decay, gain onnx.Tensor, backward bool) onnx.Tens
 	return s.Reshape(s.Transpose(s.Add(near, far), 1, 2, 0), -1, int64(s.config.HiddenSize))
 }
 
-// powers returns a^0 … a^averageChunk, [powers, averages, hidden], and 1 − a, where a is the sigmoid
-// of decay. It computes them in float64, because a may be close to 1.
+// powers returns a^0 … a^averageChunk, [powers, averages, hidden], and 1 − a, with a = sigmoid(decay).
+// It computes them in float64, because a may be close to 1.
 func (s *sequence) powers(decay onnx.Tensor) (powers, rest onnx.Tensor) {
 	e := s.Exp(s.Neg(s.Cast(decay, onnx.Float64)))
 	inverse := s.Add(s.Doubles(1), e) // 1/a
