@@ -84,15 +84,33 @@ func TestDocumentPage(t *testing.T) {
 			t.Errorf("%q: the page marks %q, expected %q", text, got, marks)
 		}
 	}
+	var empty string
+	b.evaluate(`(async () => {
+		const text = document.getElementById("text");
+		text.value = "";
+		text.dispatchEvent(new Event("input"));
+		await new Promise(r => setTimeout(r, 500));
+		return ["answer", "state", "evidence"].map(id => document.getElementById(id).textContent).join("");
+	})()`, &empty)
+	if empty != "" {
+		t.Errorf("after clearing the text: the page shows %q, want nothing", empty)
+	}
 	const nobody = "http://127.0.0.1:1"
 	b.open(files.URL + "/document.html?server=" + nobody)
 	var state string
-	b.evaluate(`(async () => {
+	const failure = `(async () => {
+		document.getElementById("text").value = "text";
 		document.getElementById("text").dispatchEvent(new Event("input"));
 		await new Promise(r => setTimeout(r, 500));
 		return document.getElementById("state").textContent;
-	})()`, &state)
+	})()`
+	b.evaluate(failure, &state)
 	contains(t, state, "no answer from "+nobody+" (", "expected sftseq serve --http … --cors-origin "+files.URL)
+	b.open(files.URL + "/document.html?server=") // an empty address counts as missing
+	b.evaluate(failure, &state)
+	if strings.Contains(state, "not valid JSON") {
+		t.Errorf("without an address: the page shows %q", state)
+	}
 }
 
 // whole removes the parts of characters that a cut has divided.
