@@ -312,6 +312,18 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestDrainDeadlineOfOneRequest checks that Drain's error has the singular for one request.
+func TestDrainDeadlineOfOneRequest(t *testing.T) {
+	s := must.Get(New(context.Background(), testOptions(t, "pre")))(t)
+	blockBatches(s)
+	c := dial(t, s).initialize(struct{}{})
+	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
+	c.call("last", "model/info", nil, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	must.Fail(t, "1 request was cancelled: it did not finish")(s.Drain(ctx))
+}
+
 // TestDrainDeadline checks that requests still pending at Drain's deadline fail with −32802.
 func TestDrainDeadline(t *testing.T) {
 	s := must.Get(New(context.Background(), testOptions(t, "pre")))(t)

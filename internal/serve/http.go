@@ -36,6 +36,7 @@ const (
 // response.
 const (
 	maxHTTPHeader = 1 << 14
+	headerSlack   = 1 << 12 // bytes that net/http reads beyond its limit
 	httpIdle      = 2 * time.Minute
 	maxDiscarded  = 64 << 20
 )
@@ -55,7 +56,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 	g := &gateway{server: s, options: o}
 	g.endpoint = g.endpoints()
 	h := &http.Server{Handler: g, ReadHeaderTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
-		IdleTimeout: cmp.Or(s.options.IdleTimeout, httpIdle), MaxHeaderBytes: maxHTTPHeader,
+		IdleTimeout: cmp.Or(s.options.IdleTimeout, httpIdle), MaxHeaderBytes: maxHTTPHeader - headerSlack,
 		DisableGeneralOptionsHandler: true,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, webConnKey{}, c)

@@ -249,6 +249,7 @@ func TestHTTPHostile(t *testing.T) {
 		"bytes":                  {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "400"},
 		"headers without an end": {head + strings.Repeat("A: b\r\n", 1e5) + "\r\n", "431"},
 		"a long header":          {head + "A: " + strings.Repeat("b", 1e6) + "\r\n\r\n", "431"},
+		"headers beyond 16 KiB":  {head + "A: " + strings.Repeat("b", maxHTTPHeader) + "\r\n\r\n", "431"},
 		"two lengths":            {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400"},
 		"a length and chunks": {head +
 			"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", " 400 "},

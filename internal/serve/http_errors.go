@@ -58,6 +58,9 @@ const codeNoModel = -32001
 // documents, which HTTP does not have.
 var pathNames = sync.OnceValue(func() *strings.Replacer {
 	pairs := []string{openAdvice, "documents exist only in JSON-RPC: pass text, tokens or bytes"}
+	for _, suffix := range []string{"", "_a", "_b"} {
+		pairs = append(pairs, ", bytes"+suffix+" or uri"+suffix+", found", " or bytes"+suffix+", found")
+	}
 	for name := range methods {
 		pairs = append(pairs, name, "/"+path.Base(name))
 	}
@@ -77,6 +80,12 @@ func asWebError(e *Error) *webError {
 	}
 	json.Unmarshal(e.Data, &data) // data that this server has encoded
 	out.param, out.retry = data.Field, data.After
+	if out.param == wholeParams { // the params of JSON-RPC are the body of HTTP
+		out.param = "body"
+		if rest, ok := strings.CutPrefix(out.message, wholeParams+": "); ok {
+			out.message = "body: " + rest
+		}
+	}
 	switch {
 	case e.Code == codeBusy:
 		out.kind, out.name = kindBusy, "rate_limit_exceeded"
