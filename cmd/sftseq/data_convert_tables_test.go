@@ -212,20 +212,22 @@ func TestConvertSplitColumn(t *testing.T) {
 }
 
 // TestConvertSplitFiles checks that convert warns before it splits files at random if the files are
-// named after splits, as arguments or in a folder. It does not warn about other files.
+// named after splits, as arguments or in a folder. It does not warn about other files, and keeps the
+// splits of a folder of numbered shards.
 func TestConvertSplitFiles(t *testing.T) {
 	for _, c := range []struct {
 		files []string
 		warns bool
+		keeps bool // as a folder
 	}{
-		{[]string{"train.csv", "test.csv"}, true},
-		{[]string{"train-00000-of-00001.csv", "validation-00000-of-00001.csv"}, true},
-		{[]string{"reviews_train.csv", "reviews_test.csv"}, true},
-		{[]string{"a.train.csv", "a.dev.csv"}, true},
-		{[]string{"train/part-0.csv", "valid/part-1.csv"}, true},
-		{[]string{"a_train.csv", "b_test.csv"}, false},
-		{[]string{"part-0.csv", "part-1.csv"}, false},
-		{[]string{"test.csv", "other.csv"}, false},
+		{[]string{"train.csv", "test.csv"}, true, false},
+		{[]string{"train-00000-of-00001.csv", "validation-00000-of-00001.csv"}, true, true},
+		{[]string{"reviews_train.csv", "reviews_test.csv"}, true, false},
+		{[]string{"a.train.csv", "a.dev.csv"}, true, false},
+		{[]string{"train/part-0.csv", "valid/part-1.csv"}, true, false},
+		{[]string{"a_train.csv", "b_test.csv"}, false, false},
+		{[]string{"part-0.csv", "part-1.csv"}, false, false},
+		{[]string{"test.csv", "other.csv"}, false, false},
 	} {
 		dir := t.TempDir()
 		var paths []string
@@ -240,7 +242,8 @@ func TestConvertSplitFiles(t *testing.T) {
 			t.Errorf("the folder of %q: %q", c.files, got)
 		}
 		out := warned(t, "--from", dir, "--format", "csv", "--text", "text", "--label", "label")
-		if strings.Contains(out, "have names of splits, but their rows are split again") != c.warns {
+		if strings.Contains(out, "have names of splits, but their rows are split again") != (c.warns && !c.keeps) ||
+			strings.Contains(out, "keeping the splits") != c.keeps {
 			t.Errorf("%q: %s", c.files, out)
 		}
 	}

@@ -85,7 +85,11 @@ func TestVariants(t *testing.T) {
 	for name, change := range variants {
 		t.Run(name, func(t *testing.T) {
 			m := fresh(t, change)
-			lines := randomLines(m.Config, []int{1, 2, 11, 12, 21, 22, 23, 32, 33, 60, 64, 700})
+			lengths := []int{1, 2, 11, 12, 21, 22, 23, 60, 700}
+			if m.Config.MovingAverages > 0 { // around multiples of averageChunk
+				lengths = append(lengths, 32, 33, 64)
+			}
+			lines := randomLines(m.Config, lengths)
 			got := onRuntime(t, m, lines)
 			for i, want := range onCPU(t, m, lines) {
 				if got[i].Error != "" {
