@@ -240,6 +240,9 @@ func DescribeRun(c *sft.Config, s *train.Settings) string {
 	text := fmt.Sprintf("hidden %d, layers %d, k %d, convolutions %s, batch %d, %s, dropout %g",
 		c.HiddenSize, c.NumLayers, c.NumSampledTokens, config.FormatConvolutions(c.Convolutions),
 		s.Batch, end, c.FeedForward)
+	if n := c.MovingAverages; n > 0 {
+		text += fmt.Sprintf(", moving averages %d", n)
+	}
 	if s.FollowsEnd() {
 		text += ", schedule " + s.Schedule
 	}

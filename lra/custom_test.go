@@ -150,3 +150,15 @@ func TestCustomSeries(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribeRun checks that the line of settings has the moving averages of a model that has any.
+func TestDescribeRun(t *testing.T) {
+	p := Custom(&seq.Manifest{}).Presets[0]
+	if got := DescribeRun(&p.Config, &p.Settings); strings.Contains(got, "averages") {
+		t.Errorf("got %s, want no averages", got)
+	}
+	p.Config.MovingAverages = 3
+	if got := DescribeRun(&p.Config, &p.Settings); !strings.Contains(got, ", moving averages 3,") {
+		t.Errorf("got %s, want moving averages 3", got)
+	}
+}
