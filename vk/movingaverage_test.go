@@ -25,7 +25,7 @@ func TestMovingAverageChunks(t *testing.T) {
 		}
 		return x
 	}
-	lengths := []int{3, minAverageChunk*maxAverageChunks + 1, 200}
+	lengths := []int{100, minAverageChunk*maxAverageChunks + 1, 200}
 	rows := lengths[0] + lengths[1] + lengths[2]
 	x, dz := normal(rows*d, 0, 1), normal(rows*d, 0, 1)
 	decay, gain, bias := normal(states*d, 4, 2), normal(states*d, 0, 1), normal(d, 0, 1)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -132,7 +133,7 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	if http := c.String("http"); c.IsSet("framing") && http != "" && len(c.StringSlice("listen")) == 0 {
 		return o, usage(c, "--framing frames JSON-RPC, which --http does not serve: add --listen")
 	}
-	if http := c.String("http"); http != "" && http == c.String("metrics") {
+	if http := c.String("http"); http != "" && http == c.String("metrics") && !strings.HasSuffix(http, ":0") {
 		return o, usage(c, "--http and --metrics: expected different addresses, found %s twice", http)
 	}
 	for _, name := range []string{"max-inflight", "max-documents"} {

@@ -125,6 +125,9 @@ func TestServeHTTPFlags(t *testing.T) {
 		return path
 	}
 	serve := []string{"serve", "--model", model}
+	refuseAll(t, exitError, serve, []refusal{ // two ports
+		{"none", []string{"--http", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--model", filepath.Join(dir, "none")}},
+	})
 	refuseAll(t, exitUsage, serve, []refusal{
 		{`--http "8080": expected HOST:PORT`, []string{"--http", "8080"}},
 		{"--http-token needs --http", []string{"--http-token", token("good", strings.Repeat("a", 16))}},

@@ -32,7 +32,7 @@ var architectureFlags = []architectureFlag{
 	{"hidden", "hidden_size", "represent a token in `N` channels", modelGroup, ""},
 	{"layers", "num_hidden_layers", "stack `N` encoder layers", modelGroup, ""},
 	{"moving-averages", "moving_averages",
-		"average each channel over `N` spans of tokens before, and N after; 0 for none", advancedModel, ""},
+		"add `N` exponential moving averages per channel in each direction; 0 for none", advancedModel, ""},
 	{"heads", "num_attention_heads", "attend with `N` heads", advancedModel, ""},
 	{"max-length", "max_position_embeddings", "accept sequences of at most `N` tokens", advancedModel, ""},
 	{"intermediate", "intermediate_size", "set the width of the feed-forward layer", advancedModel, ""},

@@ -38,8 +38,7 @@ func (m *memory) maxUsed() int64 {
 
 func (m *memory) release(n int64) { m.used.Add(-n) }
 
-// maxRequest is the maximum memory of one request. The rest remains for the small requests of other
-// sessions.
+// maxRequest is the maximum memory of one request. The rest remains for small requests.
 func (m *memory) maxRequest() int64 { return m.limit - m.limit/16 }
 
 // sessionBytes is the memory of an idle session: its buffer and the bytes of a message that are
@@ -101,6 +100,9 @@ func (s *session) reserveForRequest(n int64) bool {
 		return true
 	}
 	server := s.server
+	if holder := server.exceeding.Load(); holder != nil && holder != s {
+		holder.stopExceeding() // others may have released memory since its last release
+	}
 	if !server.exceeding.CompareAndSwap(nil, s) && server.exceeding.Load() != s {
 		return false
 	}
@@ -109,6 +111,7 @@ func (s *session) reserveForRequest(n int64) bool {
 		return false
 	}
 	s.memory.Add(n)
+	server.exceeding.CompareAndSwap(nil, s) // a concurrent release may have cleared it
 	if server.memory.used.Load() > server.memory.maxRequest() {
 		s.release(n)
 		return false
@@ -118,8 +121,8 @@ func (s *session) reserveForRequest(n int64) bool {
 
 // stopExceeding lets another session exceed the limit of reserve once s is within this limit.
 func (s *session) stopExceeding() {
-	m := &s.server.memory
-	if s.server.exceeding.Load() == s && s.memory.Load() <= m.limit-m.used.Load() {
+	m, held := &s.server.memory, s.memory.Load()
+	if s.server.exceeding.Load() == s && (held == 0 || held <= m.limit-m.used.Load()) {
 		s.server.exceeding.CompareAndSwap(s, nil)
 	}
 }

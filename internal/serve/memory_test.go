@@ -292,6 +292,20 @@ func TestMemoryOfExceedingSession(t *testing.T) {
 	}
 	b.release(850)
 	c.release(100)
+	if !a.reserve(600) || !b.reserve(450) || !a.reserveForRequest(300) {
+		t.Error("expected a session with documents to exceed its limit")
+	}
+	a.release(300)
+	b.release(450)
+	if !c.reserveForRequest(850) || s.exceeding.Load() != c {
+		t.Error("expected another session to exceed its limit, after others released memory")
+	}
+	if a.reserveForRequest(60) || !b.reserveForRequest(60) {
+		t.Error("expected memory to remain for small sessions only")
+	}
+	b.release(60)
+	c.release(850)
+	a.release(600)
 	if used := s.memory.used.Load(); used != 0 || s.exceeding.Load() != nil {
 		t.Errorf("got %d used bytes and session %p, want none", used, s.exceeding.Load())
 	}

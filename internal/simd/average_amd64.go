@@ -15,6 +15,7 @@ func checkedAverage(f func(z, state, x, decay, gain []float32, n, d, states, fir
 	}
 }
 
+// checkedAverageBackward does the same for AverageBackward.
 func checkedAverageBackward(f func(dx, sums, state, dz, x, decay, gain []float32, n, d, states, first, step,
 	rows int)) func(dx, sums, state, dz, x, decay, gain []float32, n, d, first, step, rows int) {
 	return func(dx, sums, state, dz, x, decay, gain []float32, n, d, first, step, rows int) {

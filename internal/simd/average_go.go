@@ -1,6 +1,7 @@
 package simd
 
-// statesOf returns the number of states of at least n channels, whose vectors begin at multiples of d.
+// statesOf returns the number of state vectors in decay. They begin at multiples of d, and the last
+// has at least n elements.
 func statesOf(decay []float32, n, d int) int { return (len(decay) - n + d) / d }
 
 // averageGo and averageBackwardGo are the kernels without assembly.

@@ -88,7 +88,7 @@ func (r *shardsReader) existing() (columns, own []string, err error) {
 	}
 	json, ok := first.(interface{ isMissing(column string) bool })
 	if !ok {
-		return nil, nil, errors.Join(fmt.Errorf("expected a table with columns, found %T", first), first.Close())
+		return nil, nil, errors.Join(errors.New("expected a table with columns, found none"), first.Close())
 	}
 	var row Row
 	for range firstRows {

@@ -79,7 +79,7 @@ func (c *Config) validateFeatures() error {
 func (c *Config) CheckFeatures(features [][]float32) error {
 	switch n := len(features); {
 	case n == 0:
-		return errors.New("expected at least 1 token, at least 1 token with features was expected")
+		return errors.New("expected at least 1 token with features, found an empty sequence")
 	case n > c.MaxLength:
 		return fmt.Errorf("the sequence has %d tokens, the model accepts at most %d", n, c.MaxLength)
 	}

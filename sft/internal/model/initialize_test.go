@@ -56,7 +56,8 @@ func TestInitialDocumentEncoder(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers, c.Convolutions = 3, []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 2}}
 	c.Chunks = &config.Chunks{Rule: "content", Average: 16, Exports: 2, Layers: 1}
-	const last = ` conv.0.weight conv.1.weight attn.o.weight attn.o.bias mlp.fc2.weight mlp.fc2.bias `
+	c.MovingAverages = 2
+	const last = ` average.gain conv.0.weight conv.1.weight attn.o.weight attn.o.bias mlp.fc2.weight mlp.fc2.bias `
 	for _, scaled := range []bool{false, true} {
 		c.ResidualScale = scaled
 		flat := *c
@@ -75,8 +76,34 @@ func TestInitialDocumentEncoder(t *testing.T) {
 				t.Errorf("%s is 0", x.Name)
 			}
 		}
-		if want := map[bool]int{false: 2 * 6, true: 0}[scaled]; cleared != want {
+		if want := map[bool]int{false: 2 * 7, true: 0}[scaled]; cleared != want {
 			t.Errorf("residual scale %v: %d parameters are 0, expected %d", scaled, cleared, want)
+		}
+	}
+}
+
+// TestInitialAverages checks that the averages of both directions begin with the same half-lives, and
+// their gains with the mean square 1/(2N).
+func TestInitialAverages(t *testing.T) {
+	for averages, halfLives := range map[int][]float64{1: {16}, 4: {2, 8, 32, 128}} {
+		c := configtest.TinyConfig()
+		c.HiddenSize, c.MovingAverages = 600, averages
+		words, p := Initialize(c, 5), NewParameters(c)
+		decay, _ := p.Lookup("layers.1.average.decay")
+		for i, v := range p.Slice(words, decay) {
+			want := halfLives[i/c.HiddenSize%averages]
+			if got := -1 / math.Log2(1/(1+math.Exp(-float64(v)))); math.Abs(got-want) > 1e-3*want {
+				t.Errorf("%d averages: average %d has a half-life of %v tokens, want %v", averages,
+					i/c.HiddenSize, got, want)
+			}
+		}
+		gain, _ := p.Lookup("layers.1.average.gain")
+		square := 0.0
+		for _, v := range p.Slice(words, gain) {
+			square += float64(v) * float64(v) / float64(c.HiddenSize)
+		}
+		if math.Abs(square-1) > 0.15 {
+			t.Errorf("%d averages: the gains of a channel have a mean square sum of %v, want 1", averages, square)
 		}
 	}
 }

@@ -14,6 +14,7 @@ func TestParameterShapes(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers, c.Task, c.ResidualScale = 1, config.Retrieval, true
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
+	c.MovingAverages = 2
 	want := map[string][]int{"embed.weight": {9, 6}, "final_norm.weight": {6}, "final_norm.bias": {6},
 		"head.pool.weight": {6}, "head.pool.bias": {1},
 		"head.hidden.weight": {6, 24}, "head.hidden.bias": {6}, "head.out.weight": {3, 6}, "head.out.bias": {3}}
@@ -25,7 +26,9 @@ func TestParameterShapes(t *testing.T) {
 		"attn.rel_add.bias": {2}, "mlp.fc1.weight": {7, 6}, "mlp.fc1.bias": {7},
 		"mlp.fc2.weight": {6, 7}, "mlp.fc2.bias": {6}, "norm1.weight": {6}, "norm1.bias": {6}, "norm2.weight": {6},
 		"norm2.bias": {6}, "residual_scale": {1},
-		"conv.0.weight": {5, 6}, "conv.0.bias": {6}, "conv.0.norm.weight": {6}, "conv.0.norm.bias": {6},
+		"average.decay": {4, 6}, "average.gain": {4, 6}, "average.bias": {6}, "average.norm.weight": {6},
+		"average.norm.bias": {6},
+		"conv.0.weight":     {5, 6}, "conv.0.bias": {6}, "conv.0.norm.weight": {6}, "conv.0.norm.bias": {6},
 		"conv.1.weight": {3, 6}, "conv.1.bias": {6}, "conv.1.norm.weight": {6}, "conv.1.norm.bias": {6}} {
 		want["layers.0."+name] = shape
 	}
@@ -37,7 +40,8 @@ func TestParameterShapes(t *testing.T) {
 		}
 		for name, shape := range want {
 			q, ok := p.Lookup(name)
-			decay := strings.HasSuffix(name, ".weight") && !strings.Contains(name, "norm")
+			decay := strings.HasSuffix(name, ".weight") && !strings.Contains(name, "norm") ||
+				strings.HasSuffix(name, "average.gain")
 			if !ok || !slices.Equal(q.Shape, shape) || q.Decay != decay {
 				t.Errorf("%s: found %v, %+v, expected shape %v, decay %v", name, ok, q, shape, decay)
 			}
