@@ -67,6 +67,8 @@ func (w *recordWriter) Write(p []byte) (int, error) {
 		}
 		if text, isError := strings.CutPrefix(string(line), errorPrefix); isError {
 			w.log.Error(text)
+		} else if text, isWarning := strings.CutPrefix(text, "warning: "); isWarning {
+			w.log.Warn(text)
 		} else {
 			w.log.Info(text)
 		}

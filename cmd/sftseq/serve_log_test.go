@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,6 +36,18 @@ func TestServeLogRecords(t *testing.T) {
 	equal(t, status, exitError)
 	contains(t, errs, `"level":"ERROR","msg":"`)
 	checkRecords(t, errs)
+}
+
+// TestRecordLevels checks that lines become records with the levels of their prefixes, however they
+// are written.
+func TestRecordLevels(t *testing.T) {
+	var out strings.Builder
+	w := &recordWriter{log: slog.New(slog.NewJSONHandler(&out, nil))}
+	for _, part := range []string{"a device\nwarn", "ing: a slow one\nsftseq: no mod", "el\n"} {
+		must.Get(w.Write([]byte(part)))(t)
+	}
+	contains(t, out.String(), `"level":"INFO","msg":"a device"`, `"level":"WARN","msg":"a slow one"`,
+		`"level":"ERROR","msg":"no model"`)
 }
 
 // checkRecords checks that each line of a log is a record in JSON.
