@@ -23,13 +23,19 @@ func averageFactors(decay, gain []float32) (a, rest, scaled []float32) {
 	return a, rest, scaled
 }
 
-// eachAverage calls f for the channels c … c+n−1 of each sequence b with rows lo … hi−1.
-func (r *run) eachAverage(s sequences, d int, f func(b, c, n, lo, hi int)) {
+// eachAverage calls f for the channels c … c+n−1 of each sequence b with rows lo … hi−1. The states
+// are vectors of d numbers, which are 0 in these channels.
+func (r *run) eachAverage(s sequences, d, vectors int, f func(states []float32, b, c, n, lo, hi int)) {
 	blocks := (d + averageBlock - 1) / averageBlock
-	r.parallel(s.n*blocks, func(_ *worker, i int) {
+	r.parallel(s.n*blocks, func(w *worker, i int) {
 		b, c := i/blocks, i%blocks*averageBlock
+		n := min(averageBlock, d-c)
 		if lo, hi := s.tokens(b); lo < hi {
-			f(b, c, min(averageBlock, d-c), lo, hi)
+			states := w.floats(vectors * d)
+			for v := range vectors {
+				clear(states[v*d+c:][:n])
+			}
+			f(states, b, c, n, lo, hi)
 		}
 	})
 }
@@ -39,13 +45,10 @@ func movingAverage(r *run, k tensor.MovingAverage) {
 	z, x, bias := r.floats(k.Z), r.floats(k.X), r.floats(k.Bias)
 	a, _, gain := averageFactors(r.floats(k.Decay), r.floats(k.Gain))
 	all, half := len(a), len(a)/2
-	states := r.parts(s.n * all)
-	clear(states)
-	r.eachAverage(s, d, func(b, c, n, lo, hi int) {
+	r.eachAverage(s, d, all/d, func(h []float32, _, c, n, lo, hi int) {
 		for t := lo; t < hi; t++ {
 			copy(z[t*d+c:][:n], bias[c:])
 		}
-		h := states[b*all:][:all]
 		r.device.simd.Average(z, h[c:half], x, a[c:half], gain[c:half], n, d, lo*d+c, d, hi-lo)
 		r.device.simd.Average(z, h[half+c:], x, a[half+c:], gain[half+c:], n, d, (hi-1)*d+c, -d, hi-lo)
 	})
@@ -57,16 +60,15 @@ func movingAverageBackward(r *run, k tensor.MovingAverageBackward) {
 	gain := r.floats(k.Gain)
 	a, rest, scaled := averageFactors(r.floats(k.Decay), gain)
 	all, half := len(a), len(a)/2
-	states, sums := r.parts(2*s.n*all), r.parts(2*s.n*all)
-	clear(states)
+	sums := r.parts(2 * s.n * all)
 	clear(sums)
-	r.eachAverage(s, d, func(b, c, n, lo, hi int) {
+	r.eachAverage(s, d, 2*all/d, func(pairs []float32, b, c, n, lo, hi int) {
 		for t := lo; t < hi; t++ {
 			clear(dx[t*d+c:][:n])
 		}
-		// The sums of sumRows rows are added to sums. The pairs (r, w) of the
-		// forward states precede those of the backward states.
-		pairs, total := states[2*b*all:][:2*all], sums[2*b*all:][:2*all]
+		// The sums of sumRows rows are added to sums. The pairs (r, w) of the forward states precede
+		// those of the backward states.
+		total := sums[2*b*all:][:2*all]
 		for from := 0; from < hi-lo; from += sumRows {
 			rows := min(sumRows, hi-lo-from)
 			r.device.simd.AverageBackward(dx, total[c:all], pairs[c:all], dz, x, a[c:half], scaled[c:half], n, d,

@@ -40,20 +40,6 @@ func groups(label string, count Op, stride Register, group int, pointers []Regis
 	}
 }
 
-// stateAt returns the address of state j of a group.
-func stateAt(p, stride, stride3 Register, j int) Mem {
-	m := Mem{Base: p}
-	switch j {
-	case 1:
-		m.Index, m.Scale = stride, 1
-	case 2:
-		m.Index, m.Scale = stride, 2
-	case 3:
-		m.Index, m.Scale = stride3, 1
-	}
-	return m
-}
-
 func average(v isa) {
 	v.text("average", "func(z, state, x, decay, gain []float32, n, d, states, first, step, rows int)",
 		"average computes h = decay∘h + xᵢ and zᵢ += gain∘h for states h of n channels. Rows i are a step of bytes apart.")
@@ -78,9 +64,9 @@ func average(v isa) {
 		groups(label, argument("states"), stride, group, []Register{h0, a0, g0}, func(label string, n int) {
 			h, a, g := v.vecs(n), v.vecs(n), v.vecs(n)
 			for j := range n {
-				v.load(stateAt(h0, stride, stride3, j), s.mask, h[j])
-				v.load(stateAt(a0, stride, stride3, j), s.mask, a[j])
-				v.load(stateAt(g0, stride, stride3, j), s.mask, g[j])
+				v.load(v.tileRow(h0, stride, stride3, j, 0), s.mask, h[j])
+				v.load(v.tileRow(a0, stride, stride3, j, 0), s.mask, a[j])
+				v.load(v.tileRow(g0, stride, stride3, j, 0), s.mask, g[j])
 			}
 			z, x := slice("z"), slice("x")
 			at, left := Load(Param("first"), GP64()), Load(Param("rows"), GP64())
@@ -98,7 +84,7 @@ func average(v isa) {
 			DECQ(left)
 			JNZ(LabelRef(label + "_row"))
 			for j := range n {
-				v.store(h[j], s.mask, stateAt(h0, stride, stride3, j))
+				v.store(h[j], s.mask, v.tileRow(h0, stride, stride3, j, 0))
 			}
 		})
 	})
