@@ -111,6 +111,22 @@ func TestCardSplits(t *testing.T) {
 	}
 }
 
+// TestCardSplitsBesideData checks that the card's names of splits apply to the folder data beside it,
+// and that the error for several configurations names a file that exists.
+func TestCardSplitsBesideData(t *testing.T) {
+	files := map[string]string{"data/one.csv": "text\n1\n", "data/two.csv": "text\n2\n",
+		"README.md": "---\nconfigs:\n- config_name: a\n  data_files:\n    train: data/o*\n    test: data/t*\n---\n"}
+	dir := filepath.Join(writeFolder(t, files), "data")
+	got := must.Get(readText(dir, Options{Columns: []string{"text", "split"}}))(t)
+	if strings.Join(got, " ") != "2: 1|train 2: 2|test" {
+		t.Errorf("got %q, want a row of train and a row of test", got)
+	}
+	files["README.md"] = "---\nconfigs:\n- config_name: a\n  data_files: data/o*\n" +
+		"- config_name: b\n  data_files: data/t*\n---\n"
+	dir = filepath.Join(writeFolder(t, files), "data")
+	must.Fail(t, "such as "+filepath.Join(dir, "one.csv")+" for a")(readText(dir, Options{Columns: []string{"text"}}))
+}
+
 // TestSplitsOfJSON checks that rows of JSON get the split and the path of their table, unless the
 // first rows of the first table have fields of these names.
 func TestSplitsOfJSON(t *testing.T) {
