@@ -142,6 +142,21 @@ func TestHubConfigsRefused(t *testing.T) {
 	}
 }
 
+// TestConvertCardClasses checks that the class names in a card become the labels of a data set without
+// types.
+func TestConvertCardClasses(t *testing.T) {
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, "README.md"), "---\ndataset_info:\n  features:\n  - name: label\n    dtype:\n"+
+		"      class_label:\n        names:\n          '0': neg\n          '1': pos\n---\n")
+	must.Succeed(t, os.Mkdir(filepath.Join(dir, "data"), 0o777))
+	for _, split := range []string{"train", "test"} {
+		writeText(t, filepath.Join(dir, "data", split+".csv"), "text,label\n"+strings.Repeat("a,1\nb,0\n", 10))
+	}
+	d, _, _ := converted(t, "--from", dir, "--text", "text", "--label", "label", "--no-baselines", "--val-part", "0")
+	equal(t, fmt.Sprint(d.Manifest.LabelNames), "[neg pos]")
+	equal(t, rowCounts(d), "train 20, test 20")
+}
+
 // TestKeepUnreadable checks that the error about a column that cannot be copied suggests to leave
 // it out of --keep.
 func TestKeepUnreadable(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	neturl "net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,6 +96,34 @@ func TestDocumentPage(t *testing.T) {
 	})()`, &empty)
 	if empty != "" {
 		t.Errorf("after clearing the text: the page shows %q, want nothing", empty)
+	}
+	busy := true // the next request
+	address := must.Get(neturl.Parse(url))(t)
+	server := httputil.NewSingleHostReverseProxy(address)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if busy && r.Method == http.MethodPost {
+			busy = false
+			w.Header().Set("Access-Control-Allow-Origin", files.URL)
+			http.Error(w, "<h1>no server</h1>", http.StatusServiceUnavailable)
+			return
+		}
+		server.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	b.open(files.URL + "/document.html?server=" + proxy.URL)
+	var states []string
+	b.evaluate(`(async () => {
+		const state = document.getElementById("state"), seen = [];
+		new MutationObserver(() => seen.push(state.textContent)).observe(state, {childList: true});
+		document.getElementById("text").value = "text";
+		document.getElementById("text").dispatchEvent(new Event("input"));
+		const done = () => seen.at(-1)?.includes(" characters in ");
+		for (let i = 0; i < 200 && !done(); i++) await new Promise(r => setTimeout(r, 50));
+		return seen;
+	})()`, &states)
+	if len(states) < 2 || states[0] != proxy.URL+": 503 Service Unavailable" ||
+		!strings.HasPrefix(states[len(states)-1], "4 characters in ") {
+		t.Errorf("after a response 503: the page shows %q, want the error and then a result", states)
 	}
 	const nobody = "http://127.0.0.1:1"
 	b.open(files.URL + "/document.html?server=" + nobody)

@@ -364,6 +364,16 @@ func TestCSVSafe(t *testing.T) {
 	})
 }
 
+// TestKeepQuoted checks that --keep reads quoted names.
+func TestKeepQuoted(t *testing.T) {
+	in := writeText(t, filepath.Join(t.TempDir(), "in.csv"), "text,\"a,1\",\"\"\"b\"\"\"\n[MAX 2 9 ],x,y\n")
+	for keep, want := range map[string]string{`"a,1"`: `"a,1":"x"`, `text,"a,1"`: `"a,1":"x"`,
+		`"""b"""`: `"\"b\"":"y"`} {
+		contains(t, succeed(t, "", "predict", "--model", goldenPath("pre"), "--input", in, "--text", "text",
+			"--keep", keep), want)
+	}
+}
+
 // TestKeepAllLeavesOut checks that --keep all leaves out columns that cannot be copied, and that
 // bytes in CSV and JSON do not cost a row its prediction.
 func TestKeepAllLeavesOut(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -320,9 +321,13 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 	case text == "":
 		return nil, nil
 	case text != "all" || slices.Contains(have, "all"):
-		if keep = strings.Split(text, ","); slices.Contains(keep, "") {
-			return nil, badFlag(c, "keep", "columns, A,B, or all")
+		lines := csv.NewReader(strings.NewReader(text)) // a name may contain commas between quotes
+		lines.LazyQuotes = true
+		names, err := lines.ReadAll()
+		if err != nil || len(names) != 1 || slices.Contains(names[0], "") {
+			return nil, badFlag(c, "keep", `columns, A,B or "A,1",B, or all`)
 		}
+		keep = names[0]
 	case have == nil:
 		return nil, usage(c, "--keep all: the columns of %s are unknown until it is read: "+
 			"name the columns to keep, --keep A,B", in.Path)

@@ -23,8 +23,17 @@ function pieces(bytes, { start, end, positions, weights }) {
   return out.map((p) => [decoder.decode(bytes.subarray(p.start, p.end)), p.weight]);
 }
 
+// RetryError is an error after which a server may answer again, in retryAfter seconds.
+export class RetryError extends Error {
+  constructor(message, retryAfter) {
+    super(message);
+    this.retryAfter = retryAfter;
+  }
+}
+
 /** Returns {label, probability, seconds, chunks: [{offset, weight, pieces: [[text, weight], …]}, …]} for a text, with the
- * largest count chunks by weight. offset is the number of UTF-16 code units before the chunk. */
+ * largest count chunks by weight. offset is the number of UTF-16 code units before the chunk. Throws a RetryError if the
+ * server is busy or does not answer. */
 export async function classify(server, text, { count = 5, signal } = {}) {
   const began = performance.now();
   let response;
@@ -37,10 +46,15 @@ export async function classify(server, text, { count = 5, signal } = {}) {
   } catch (e) {
     if (e.name === "AbortError") throw e;
     const origin = globalThis.location?.origin ?? "ORIGIN";
-    throw new Error(`no answer from ${server} (${e.message}): expected sftseq serve --http … --cors-origin ${origin}`);
+    throw new RetryError(`no answer from ${server} (${e.message}): expected sftseq serve --http … --cors-origin ${origin}`, 2);
+  }
+  if (!response.ok) {
+    const body = await response.json().catch(() => ({})); // a proxy may send HTML
+    const message = body.error?.message ?? `${server}: ${response.status} ${response.statusText}`;
+    if (![429, 502, 503, 504].includes(response.status)) throw new Error(message);
+    throw new RetryError(message, Number(response.headers.get("Retry-After")) || 2);
   }
   const body = await response.json();
-  if (!response.ok) throw new Error(body.error?.message ?? `${server}: ${response.status}`);
   const bytes = encoder.encode(text);
   if (!body.explain?.chunks) throw new Error("expected a chunked model (sftseq train custom --chunks 1024)");
   if (body.length !== bytes.length) throw new Error(`expected a model of bytes: it read ${body.length} tokens of ${bytes.length} bytes`);

@@ -30,7 +30,7 @@ var fieldSchemas = map[string]func() schema{
 		return s
 	},
 	"explain": func() schema { return ofType("boolean") },
-	"k":       func() schema { return schema{"type": "integer", "minimum": 0, "maximum": maxFound} },
+	"k":       func() schema { return schema{"type": "integer", "minimum": 1, "maximum": maxFound} },
 	"rescore": func() schema { return schema{"type": "integer", "minimum": 0, "maximum": maxFound} },
 	"lexical": func() schema { return schema{"type": "number", "minimum": 0, "maximum": 1} },
 	"ids":     func() schema { return listOf(anyOf(textSchema(), ofType("number"))) },

@@ -35,11 +35,11 @@ type searchItem struct {
 // the weighted sum of cosine and lexical score. The first items may be rescored as pairs, with the
 // query as a and the item as b; they then come first, in descending order of this score.
 func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
-	k, err := parseCount("k", fields["k"], 10)
+	k, err := parseCount("k", fields["k"], 1, 10)
 	if err != nil {
 		return &item{err: err}
 	}
-	rescoreCount, err := parseCount("rescore", fields["rescore"], 0)
+	rescoreCount, err := parseCount("rescore", fields["rescore"], 0, 0)
 	if err != nil {
 		return &item{err: err}
 	}
@@ -117,14 +117,14 @@ func (c *call) rescore(items []searchItem, q *sequence, query []int32, hits []in
 	return err
 }
 
-// parseCount parses a number of items. It returns absent if the field is missing.
-func parseCount(field string, value json.RawMessage, absent int) (int, error) {
+// parseCount parses a number of items from least to maxFound. It returns absent if the field is missing.
+func parseCount(field string, value json.RawMessage, least, absent int) (int, error) {
 	if value == nil {
 		return absent, nil
 	}
 	var n int
-	if json.Unmarshal(value, &n) != nil || n < 0 || n > maxFound {
-		return 0, badParam(field, "expected 0 to %d, found %s", maxFound, jsonlines.Kind(value))
+	if json.Unmarshal(value, &n) != nil || n < least || n > maxFound {
+		return 0, badParam(field, "expected %d to %d, found %s", least, maxFound, jsonlines.Kind(value))
 	}
 	return n, nil
 }

@@ -30,10 +30,18 @@ func newArrow(in *source.Source, o Options) (*records, error) {
 	if err != nil {
 		return nil, err
 	}
+	var classes hfClasses
+	requestedLists := o.Lists
+	if !o.classesNamed {
+		classes = cardClasses(in.Name)
+		classes.keepIntegers(stream.Schema())
+		classes.addLists(&o)
+	}
 	r, err := newRecords(in.Name, stream.Schema(), o)
 	if err != nil {
 		return nil, err
 	}
+	r.nameClasses(classes, requestedLists)
 	if o.part != nil {
 		skipped, err := stream.Skip(o.part.From)
 		if err != nil {

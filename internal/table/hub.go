@@ -143,11 +143,12 @@ func MissingShard(shards []string) string {
 type hfClasses struct {
 	labels map[string][]string // by column
 	items  map[string][]string // class names of list items, by column
+	origin string              // text about where the names are, for errors
 }
 
 // newHFClasses returns the class names in the features of Hugging Face's datasets library.
 func newHFClasses(features map[string]json.RawMessage) hfClasses {
-	c := hfClasses{map[string][]string{}, map[string][]string{}}
+	c := hfClasses{map[string][]string{}, map[string][]string{}, "the metadata (" + keyHF + ")"}
 	for column, text := range features {
 		if feature := parseHFFeature(text); feature.Items != nil {
 			c.items[column] = parseHFFeature(feature.Items).classes()
@@ -203,8 +204,8 @@ func (c hfClasses) addLists(o *Options) {
 func (c hfClasses) check(column string, v Value) error {
 	names := c.labels[column]
 	if n, err := strconv.Atoi(v.Text); names != nil && !v.Null && (err != nil || n < -1 || n >= len(names)) {
-		return fmt.Errorf("expected a class from 0 to %d, an index of the names in the metadata (%s), found %.40q",
-			len(names)-1, keyHF, v.Text)
+		return fmt.Errorf("expected a class from 0 to %d, an index of the names in %s, found %.40q",
+			len(names)-1, c.origin, v.Text)
 	}
 	return nil
 }

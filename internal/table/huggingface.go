@@ -149,7 +149,7 @@ func (r *hfReader) next() (Reader, error) {
 		return nil, fmt.Errorf("%s: expected an Arrow file, found a directory", r.part.path)
 	}
 	o := r.options
-	o.Columns, o.Format = r.wanted, "arrow"
+	o.Columns, o.Format, o.classesNamed = r.wanted, "arrow", true
 	r.part.classes.addLists(&o)
 	return Open(r.ctx, r.part.path, o)
 }

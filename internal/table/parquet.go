@@ -70,6 +70,9 @@ func newParquet(path string, o Options) (_ *records, err error) {
 					"found %s (Parquet): convert the column to text", name, found)}
 		}
 	}
+	if g.classes.labels == nil && !o.classesNamed {
+		g.classes = cardClasses(path)
+	}
 	g.classes.keepIntegers(schema)
 	requestedLists := o.Lists
 	g.classes.addLists(&o)

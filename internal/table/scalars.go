@@ -21,10 +21,13 @@ const extensionUUID = "arrow.uuid"
 const uuidBytes = 16
 
 // formatterOf returns the function that formats values of a column, or nil if the type alone
-// determines the format. A timestamp has a time zone only if its column has one.
+// determines the format. A timestamp or a time of day has a time zone only if its column has one.
 func formatterOf(f arrow.Field) func(string) string {
 	if isUUID(f) {
 		return uuidText
+	}
+	if _, utc := f.Metadata.GetValue(keyUTC); utc {
+		return func(text string) string { return text + "+00:00" } // DuckDB reads no Z after a time of day
 	}
 	if t, ok := f.Type.(*arrow.TimestampType); ok && t.TimeZone == "" {
 		return func(text string) string { return strings.TrimSuffix(text, "Z") }
@@ -119,9 +122,15 @@ func timeText(v int64, unit arrow.TimeUnit) string {
 }
 
 // floatText returns the shortest text that parses to the same number. As in JSON of other programs,
-// it has an exponent only below 1e-6 and from 1e21 on.
+// it has an exponent only below 1e-6 and from 1e21 on. Python, JavaScript and SQL do not read Go's +Inf as
+// a number.
 func floatText(v float64, bits int) string {
-	if size := math.Abs(v); size == 0 || size >= 1e-6 && size < 1e21 {
+	switch size := math.Abs(v); {
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
+	case size == 0 || size >= 1e-6 && size < 1e21:
 		return strconv.FormatFloat(v, 'f', -1, bits)
 	}
 	return strconv.FormatFloat(v, 'g', -1, bits)

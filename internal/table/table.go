@@ -156,6 +156,8 @@ type Options struct {
 
 	part   *Part    // part of the rows; nil means all rows
 	series []string // columns with lists of numbers
+	// classesNamed means that the caller replaces class numbers by names.
+	classesNamed bool
 }
 
 // StandardInput is the path that means standard input.
@@ -229,6 +231,9 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	if err != nil {
 		in.Close()
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	if slices.Contains([]string{"csv", "tsv", "jsonl", "json"}, format) {
+		r = withCardClasses(r, path, o)
 	}
 	return r, nil
 }

@@ -39,6 +39,8 @@ func readText(path string, o Options) (rows []string, err error) {
 				values = append(values, "∅")
 			case v.Tokens != nil:
 				values = append(values, fmt.Sprint(v.Tokens))
+			case v.Items != nil:
+				values = append(values, fmt.Sprint(v.Items))
 			default:
 				values = append(values, v.Text)
 			}

@@ -1,0 +1,122 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+const classCard = "---\ndataset_info:\n  features:\n  - name: text\n    dtype: string\n  - name: label\n    dtype:\n" +
+	"      class_label:\n        names:\n          '1': pos\n          '0': neg\n  - name: tags\n    sequence:\n" +
+	"      class_label:\n        names: [O, B-PER]\n---\n"
+
+// arrowLabels returns an Arrow stream with a column of labels.
+func arrowLabels(t *testing.T, labels ...int64) string {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{{Name: "label", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	b.Field(0).(*array.Int64Builder).AppendValues(labels, nil)
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+	must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close()))
+	return out.String()
+}
+
+// TestClassesOfCard checks that a card's class names replace the class numbers of tables in its folder
+// and up to two folders below, in every format, unless the table has class names of its own.
+func TestClassesOfCard(t *testing.T) {
+	const wrong = `! column label: expected a class from 0 to 1, an index of the names in CARD, found "2"`
+	const types = `{"info":{"features":{"label":{"names":["a","b","c"],"_type":"ClassLabel"}}}}`
+	dir := writeFolder(t, map[string]string{
+		"README.md":            classCard,
+		"a/train.csv":          "text,label\nx,1\ny,\nz,neg\nw,-1\nv,2\nu,1.0\n",
+		"b/train.jsonl":        `{"label":0,"tags":[1,0]}` + "\n" + `{"label":"pos","tags":["O","B-PER"]}` + "\n",
+		"c/one/train.parquet":  hubFile(t, "not JSON", 1, 2),
+		"d/train.parquet":      hubFile(t, types, 2),
+		"e/train.arrow":        arrowLabels(t, 1, 2),
+		"f/one/two/train.csv":  "label\n1\n",
+		"g/README.md":          "---\nlicense: mit\n---\n",
+		"g/train.csv":          "label\n1\n",
+		"h/README.md":          "about the tables\n",
+		"h/train.csv":          "label\n1\n",
+		"i/train.tsv":          "label\n0\n",
+		"j/train.json":         `[{"label": 1}]`,
+		"k/lines/train.txt":    "0\n",
+		"l/train/labels.conll": "a 0\n",
+	})
+	for file, want := range map[string]string{
+		"a/train.csv": "2: pos\n3: \n4: neg\n5: ∅\n6" + wrong + "\n7" +
+			strings.Replace(wrong, `"2"`, `"1.0"`, 1),
+		"b/train.jsonl":       "1: neg\n2: pos",
+		"c/one/train.parquet": "1: pos\n2" + wrong,
+		"d/train.parquet":     "1: c",
+		"e/train.arrow":       "1: pos\n2" + wrong,
+		"f/one/two/train.csv": "2: 1",
+		"g/train.csv":         "2: 1",
+		"h/train.csv":         "2: pos",
+		"i/train.tsv":         "2: neg",
+		"j/train.json":        "1: pos",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(file))
+		got := must.Get(readText(path, Options{Columns: []string{"label"}}))(t)
+		want = strings.ReplaceAll(want, "CARD", filepath.Join(dir, "README.md"))
+		if strings.Join(got, "\n") != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", file, strings.Join(got, "\n"), want)
+		}
+	}
+	lists := Options{Columns: []string{"tags", "label"}, Lists: []string{"tags"}}
+	for file, want := range map[string]string{"b/train.jsonl": "1: [B-PER O]|neg\n2: [O B-PER]|pos",
+		"c/one/train.parquet": "1: ∅|pos\n2" + strings.ReplaceAll(wrong, "CARD", filepath.Join(dir, "README.md"))} {
+		got := must.Get(readText(filepath.Join(dir, filepath.FromSlash(file)), lists))(t)
+		if strings.Join(got, "\n") != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", file, strings.Join(got, "\n"), want)
+		}
+	}
+	part := must.Get(OpenPart(t.Context(), Part{filepath.Join(dir, "b", "train.jsonl"), "jsonl", 1, math.MaxInt64},
+		Options{Columns: []string{"label"}}))(t)
+	defer part.Close()
+	var row Row
+	if must.Succeed(t, part.Next(&row)); row.Values[0].Text != "pos" {
+		t.Errorf("got label %q in a part, want pos", row.Values[0].Text)
+	}
+}
+
+// TestClassesOfConfigs checks that a table has the class names of the configurations that contain it,
+// and none for a column with several lists of names.
+func TestClassesOfConfigs(t *testing.T) {
+	info := func(config, names string) string {
+		return "- config_name: " + config + "\n  features:\n  - name: label\n    dtype:\n      class_label:\n" +
+			"        names: " + names + "\n"
+	}
+	for _, test := range []struct{ configs, infos, want string }{
+		{"- config_name: en\n  data_files: en*\n- config_name: de\n  data_files: de*\n",
+			info("en", "[a, b]") + info("de", "[c, d]"), "b d"},
+		{"", info("en", "[a, b]") + info("de", "[c, d]"), "1 1"},
+		{"", info("en", "[a, b]") + info("de", "[a, b]"), "b b"},
+		{"- config_name: en\n  data_files: en*\n", info("en", "[a, b]"), "b 1"},
+		{"", info("en", "{0: a, 2: b}"), "1 1"},
+		{"", info("en", "{0: {}}"), "1 1"},
+		{"", "en\n", "1 1"},
+	} {
+		dir := writeFolder(t, map[string]string{"README.md": "---\nconfigs:\n" + test.configs + "dataset_info:\n" +
+			test.infos + "---\n", "en.csv": "label\n1\n", "de.csv": "label\n1\n"})
+		var got []string
+		for _, name := range []string{"en.csv", "de.csv"} {
+			rows := must.Get(readText(filepath.Join(dir, name), Options{Columns: []string{"label"}}))(t)
+			got = append(got, strings.TrimPrefix(rows[0], "2: "))
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%q: got %q, want %q", test.configs+test.infos, got, test.want)
+		}
+	}
+}
