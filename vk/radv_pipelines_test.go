@@ -104,7 +104,6 @@ func presetConfigs(t *testing.T) []*sft.Config {
 	text := must.Get(lra.ListOps.Spec())(t)
 	add(lra.ListOps.Presets[0], text, func(c *sft.Config) {
 		c.ResidualScale, c.Convolutions = true, []config.Convolution{{KernelSize: 7, Dilation: 1}}
-		c.MovingAverages = 4
 	})
 	add(lra.ListOps.Presets[0], text, func(c *config.Config) {
 		c.NGrams = &config.NGrams{Units: "tokens", MinN: 1, MaxN: 2, Slots: 1 << 10, MinCount: 1}
