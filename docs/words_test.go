@@ -28,7 +28,7 @@ var avoided = []struct {
 	{[]string{"others than"}, 0, 0},
 	{[]string{"one that is"}, 0, 0},
 	{[]string{"as it is", "as it was"}, 0, 1},
-	{[]string{"at once"}, 0, 1},
+	{[]string{"at once"}, 0, 0},
 	{[]string{"what is there", "what there is", "what that is"}, 0, 0},
 	{[]string{"by heart"}, 0, 0},
 	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 0},

@@ -78,7 +78,7 @@ func TestLibrary(t *testing.T) {
 		"cosine of their embeddings: "} {
 		contains(t, string(out), want)
 	}
-	steps := regexp.MustCompile(`(?m)^step (\d+): ([\d.]+)% of the validation split$`).FindAllStringSubmatch(string(out), -1)
+	steps := regexp.MustCompile(`(?m)^step (\d+): validation accuracy ([\d.]+)%$`).FindAllStringSubmatch(string(out), -1)
 	if len(steps) != 4 {
 		t.Fatalf("%d evaluations, expected 2 per training\n%s", len(steps), out)
 	}

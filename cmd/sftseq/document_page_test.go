@@ -135,7 +135,7 @@ func TestDocumentPage(t *testing.T) {
 		return document.getElementById("state").textContent;
 	})()`
 	b.evaluate(failure, &state)
-	contains(t, state, "no answer from "+nobody+" (", "expected sftseq serve --http … --cors-origin "+files.URL)
+	contains(t, state, "no response from "+nobody+" (", "expected sftseq serve --http … --cors-origin "+files.URL)
 	b.open(files.URL + "/document.html?server=") // an empty address counts as missing
 	b.evaluate(failure, &state)
 	if strings.Contains(state, "not valid JSON") {

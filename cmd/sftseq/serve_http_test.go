@@ -77,7 +77,7 @@ func TestOpenAIClient(t *testing.T) {
 	out := client(t, "", []string{"node", filepath.Join(examplesDir, "node/openai.mjs")}, url+"/v1")
 	lines := strings.Split(out, "\n")
 	want := []string{"model: pre sftseq", "", "", "tokens: 13", "as float: the same",
-		"token lists: 32 32", "at once: 64",
+		"token lists: 32 32", "concurrent: 64",
 		"NotFoundError: 404 invalid_request_error model model_not_found: no model \"other\": expected \"pre\"",
 		"BadRequestError: 400 invalid_request_error input[1] null: input[1]: expected at least 1 token, found an empty sequence", ""}
 	embedded := strings.Split(succeed(t, "{\"text\":\"[MAX 2 9 ]\"}\n{\"text\":\"[SM 5 [MED 1 2 3 ] 8 ]\"}\n",

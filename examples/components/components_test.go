@@ -36,11 +36,11 @@ func TestVRML(t *testing.T) {
 	pin, none := material{vec{1, 0.7, 0}, "PIN"}, material{color: vec{1, 1, 1}}
 	want := []triangle{{[3]int{0, 1, 2}, pin}, {[3]int{0, 2, 3}, pin}, {[3]int{4, 5, 6}, pin}, {[3]int{9, 8, 7}, none}}
 	if !slices.Equal(s.triangles, want) || len(s.points) != 10 || s.points[9] != (vec{0, 1, 7}) ||
-		!s.named || s.colorless {
+		!s.named || s.ownColors {
 		t.Errorf("%+v", s)
 	}
 	if s, err := readVRML(strings.Replace(scene, "ccw TRUE", "color Color { color [1 0 0] }", 1)); err != nil ||
-		!s.colorless {
+		!s.ownColors {
 		t.Errorf("separate colours of faces: %+v, %v", s, err)
 	}
 	in := &scanner{text: "{ shininess 1 }"}
@@ -130,7 +130,7 @@ func TestPoints(t *testing.T) {
 		}
 	}
 	if slices.Min(quarters[:]) < 430 || slices.Max(quarters[:]) > 570 {
-		t.Errorf("%v of 2000 points in the quarters, want about 500 each", quarters)
+		t.Errorf("%v of 2000 points in the quarters, expected about 500 each", quarters)
 	}
 	radius := normalize(points)
 	if math.Abs(radius-math.Sqrt(0.5)) > 0.05 || alignment(vec{0.7, 0.7, 0.1}) != 0 {

@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// convert writes a row for each mesh. It reports meshes that cannot be used to log and leaves them out.
+// convert writes a row to out for each usable mesh. For every other mesh it writes the reason to log.
 func convert(o *options, out, log io.Writer) error {
 	files, err := find(o)
 	if err != nil {
@@ -125,7 +125,7 @@ func read(f *file, o *options) (r row, err error) {
 		return r, err
 	case o.parts && !s.named:
 		return r, errors.New("no material has a name")
-	case !o.parts && s.colorless:
+	case !o.parts && s.ownColors:
 		return r, errors.New("faces have colours beside those of materials")
 	}
 	n, name := 512, f.id+filepath.Ext(f.path)

@@ -115,9 +115,10 @@ func sameSeries(files []*file) (func(string) string, error) {
 	return root, nil
 }
 
-// divide assigns the groups of a class to splits. Test and val get one group each before either
-// gets a second group. Each gets the first group that is small enough or, if there are three or
-// more groups, the first except the largest. At least one group stays in train.
+// divide assigns the groups of a class to splits. Test and val get one group each before either gets
+// a second group. The first group of a split is the first that has at most a tenth of the files. If
+// all are larger and the class has three or more groups, it is the first except the largest. At least
+// one group stays in train.
 func divide(groups []*group) {
 	total := 0
 	for _, g := range groups {

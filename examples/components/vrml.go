@@ -13,7 +13,7 @@ type surface struct {
 	points    []vec
 	triangles []triangle
 	named     bool // at least one material has a name
-	colorless bool // faces or corners have their own colours, which are ignored
+	ownColors bool // faces or corners have colours besides those of the materials; readVRML skips them
 }
 
 type triangle struct {
@@ -68,7 +68,7 @@ func readVRML(text string) (*surface, error) {
 		case "coordIndex":
 			current.index, err = in.numbers()
 		case "Color":
-			s.colorless = s.colorless || current.faces
+			s.ownColors = s.ownColors || current.faces
 		case "rotation", "scale", "translation":
 			err = in.identity(word)
 		case "Inline", "Box", "Cone", "Cylinder", "Sphere", "ElevationGrid", "Extrusion", "PROTO":

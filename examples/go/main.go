@@ -118,7 +118,7 @@ func trainModel(ctx context.Context, dir string, dev device.Device, m *sft.Model
 		Dir: dir,
 		Observe: func(event any) {
 			if e, ok := event.(train.EvaluationReport); ok {
-				fmt.Printf("step %d: %.1f%% of the validation split\n", e.Step, 100**e.Accuracy)
+				fmt.Printf("step %d: validation accuracy %.1f%%\n", e.Step, 100**e.Accuracy)
 			}
 		},
 	})

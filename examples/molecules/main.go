@@ -38,7 +38,7 @@ func main() {
 }
 
 // convert writes the molecules of a file without a header: SMILES, and the polar surface area if
-// known. It reports unreadable molecules to log and omits them.
+// known. For each unreadable molecule it writes the reason to log.
 func convert(path string, out, log io.Writer) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -157,7 +157,7 @@ func (m *molecule) close(rings map[int]bond, digits string, last, order int) err
 	case order != implied && first.order != implied && order != first.order:
 		return fmt.Errorf("the two bonds of ring closure %d differ", n)
 	case first.a == last || slices.ContainsFunc(m.bonds, sameAtoms):
-		return fmt.Errorf("ring closure %d is of one atom, or of two that have a bond", n)
+		return fmt.Errorf("ring closure %d connects an atom to itself, or two atoms that already have a bond", n)
 	}
 	m.bonds = append(m.bonds, bond{a: first.a, b: last, order: max(order, first.order)})
 	return nil

@@ -18,7 +18,7 @@ const (
 	maxGap       = 2000 // maximum number of bases between two genes
 )
 
-// usage contains the cumulative frequencies of the 61 coding codons.
+// usage contains the 61 coding codons and the cumulative sums of their weights.
 type usage struct {
 	codons     []string
 	cumulative []float64

@@ -56,19 +56,19 @@ func main() {
 	out := flag.String("out", "dna", "`folder` of the files")
 	var r rule
 	flag.IntVar(&r.sequences, "sequences", 2000, "number of sequences")
-	flag.IntVar(&r.shortest, "shortest", 1000, "bases of the shortest sequence")
-	flag.IntVar(&r.longest, "longest", 5000, "bases of the longest sequence")
+	flag.IntVar(&r.shortest, "shortest", 1000, "minimum length of a sequence, in bases")
+	flag.IntVar(&r.longest, "longest", 5000, "maximum length of a sequence, in bases")
 	flag.IntVar(&r.motifs, "motifs", 1, "number of motifs")
-	flag.IntVar(&r.motifLength, "length", 12, "bases of a motif")
-	flag.IntVar(&r.mismatches, "mismatches", 2, "bases of an occurrence that may differ")
-	flag.IntVar(&r.maxCopies, "most", 10, "copies of a motif in a sequence, at most")
+	flag.IntVar(&r.motifLength, "length", 12, "length of a motif, in bases")
+	flag.IntVar(&r.mismatches, "mismatches", 2, "maximum number of bases of an occurrence that differ from the motif")
+	flag.IntVar(&r.maxCopies, "most", 10, "maximum number of copies of a motif in a sequence")
 	flag.Float64Var(&r.present, "present", 1,
 		"fraction of the sequences that get copies of a motif, drawn for each motif")
 	flag.BoolVar(&r.classes, "classes", false,
 		"plant --most copies of one motif in each sequence, its class; ignores --present")
 	genes := flag.Bool("genes", false, "write genes instead of motifs")
 	flag.Float64Var(&r.codonBias, "codon-bias", 0.8,
-		"of genes: standard deviation of the logarithm of a codon's weight")
+		"standard deviation of the logarithm of a codon's weight, with --genes")
 	flag.Uint64Var(&r.seed, "seed", 1, "`seed` of all random numbers")
 	flag.Parse()
 	if err := r.check(); err != nil {
@@ -90,14 +90,14 @@ func (r *rule) check() error {
 	case r.motifLength <= r.mismatches:
 		return fmt.Errorf("--length: expected more than the %d mismatches, found %d", r.mismatches, r.motifLength)
 	case !(r.present >= 0 && r.present <= 1):
-		return fmt.Errorf("--present: expected a share from 0 to 1, found %v", r.present)
+		return fmt.Errorf("--present: expected a fraction from 0 to 1, found %v", r.present)
 	case r.shortest < r.motifLength || r.longest < r.shortest:
 		return fmt.Errorf("expected %d ≤ --shortest ≤ --longest, found %d and %d", r.motifLength, r.shortest, r.longest)
 	}
 	return nil
 }
 
-// occurrence is the position of a motif.
+// occurrence is a window of a sequence that matches a motif with few differences.
 type occurrence struct{ start, motif, differences int }
 
 // sequence is a line of sequences.jsonl.

@@ -33,7 +33,7 @@ console.log('token lists:', tokens.data.map(({ embedding }) => embedding.length)
 
 // Concurrent requests.
 const concurrent = await Promise.all(Array.from({ length: 64 }, () => client.embeddings.create({ model, input: input[0] })));
-console.log('at once:', concurrent.filter((r) => same(r.data[0].embedding, data[0].embedding)).length);
+console.log('concurrent:', concurrent.filter((r) => same(r.data[0].embedding, data[0].embedding)).length);
 
 for (const request of [{ model: 'other', input }, { model, input: ['1', ''] }]) {
   await client.embeddings.create(request).then(

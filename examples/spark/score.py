@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 
 def scorer(program, model):
-    """The function for mapInArrow."""
+    """Returns the function for mapInArrow, which pipes a partition through the program."""
 
     def score(batches):
         first = next(batches, None)
@@ -57,7 +57,7 @@ def scorer(program, model):
 
 
 def schema(config):
-    """The output columns. Labels without names are numbers. Probability columns have the names of the
+    """Returns the output columns. Labels without names are numbers. Probability columns have the names of the
     labels, or their numbers if names are missing or not unique."""
     names = config.get("label_names")
     label = "string" if names else "bigint"

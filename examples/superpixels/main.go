@@ -37,8 +37,8 @@ type row struct {
 func main() {
 	from := flag.String("from", "cifar-10-batches-bin",
 		"`FOLDER` of data_batch_1.bin to data_batch_5.bin and test_batch.bin")
-	pieces := flag.Int("pieces", 40, "cut an image into about `N`")
-	rows := flag.Int("rows", 10000, "the first `N` images of each split")
+	pieces := flag.Int("pieces", 40, "cut an image into about `N` superpixels")
+	rows := flag.Int("rows", 10000, "write at most the first `N` images of each split")
 	flag.Parse()
 	if err := convert(*from, *pieces, *rows, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "superpixels:", err)

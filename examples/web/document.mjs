@@ -23,7 +23,7 @@ function pieces(bytes, { start, end, positions, weights }) {
   return out.map((p) => [decoder.decode(bytes.subarray(p.start, p.end)), p.weight]);
 }
 
-// RetryError is an error after which a server may answer again, in retryAfter seconds.
+// RetryError is the error of a busy or unreachable server. The caller may retry after retryAfter seconds.
 export class RetryError extends Error {
   constructor(message, retryAfter) {
     super(message);
@@ -31,9 +31,9 @@ export class RetryError extends Error {
   }
 }
 
-/** Returns {label, probability, seconds, chunks: [{offset, weight, pieces: [[text, weight], …]}, …]} for a text, with the
- * largest count chunks by weight. offset is the number of UTF-16 code units before the chunk. Throws a RetryError if the
- * server is busy or does not answer. */
+/** Returns {label, probability, seconds, chunks: [{offset, weight, pieces: [[text, weight], …]}, …]} for a text. chunks
+ * has the count chunks with the largest weights; offset is the number of UTF-16 code units before the chunk. Throws a
+ * RetryError if the server is busy or does not respond. */
 export async function classify(server, text, { count = 5, signal } = {}) {
   const began = performance.now();
   let response;
@@ -46,7 +46,7 @@ export async function classify(server, text, { count = 5, signal } = {}) {
   } catch (e) {
     if (e.name === "AbortError") throw e;
     const origin = globalThis.location?.origin ?? "ORIGIN";
-    throw new RetryError(`no answer from ${server} (${e.message}): expected sftseq serve --http … --cors-origin ${origin}`, 2);
+    throw new RetryError(`no response from ${server} (${e.message}): expected sftseq serve --http … --cors-origin ${origin}`, 2);
   }
   if (!response.ok) {
     const body = await response.json().catch(() => ({})); // a proxy may send HTML

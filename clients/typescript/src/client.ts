@@ -20,7 +20,7 @@ export interface RetryOptions {
   patience?: number;
 }
 
-/** A signal that cancels a request, which then fails with -32800, or succeeds if its result was ready. */
+/** A signal that cancels a request, which then throws the signal's reason, or succeeds if its result was ready. */
 export interface Abortable {
   signal?: AbortSignal;
 }
