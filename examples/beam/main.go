@@ -106,7 +106,7 @@ func main() {
 	flag.StringVar(&fn.Program, "sftseq", "sftseq", "the program")
 	flag.StringVar(&fn.Model, "model", "", "a model directory")
 	flag.StringVar(&fn.Column, "text", "text", "the column with the texts")
-	flag.StringVar(&fn.ID, "id", "", "the column with the ids; by default an id is the file name and the row's position")
+	flag.StringVar(&fn.ID, "id", "", "the column with the ids; default: the file name and the row's position")
 	input := flag.String("input", "", "files, such as 'data/*.jsonl'")
 	output := flag.String("output", "answers.csv", "the CSV file to write, with ids and predicted labels")
 	flag.Parse()

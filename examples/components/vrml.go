@@ -13,7 +13,7 @@ type surface struct {
 	points    []vec
 	triangles []triangle
 	named     bool // at least one material has a name
-	ownColors bool // faces or corners have colours besides those of the materials; readVRML skips them
+	ownColors bool // faces or corners have their own colours, which readVRML skips
 }
 
 type triangle struct {
