@@ -190,7 +190,7 @@ func (b *Block) finishRow(into *batch, length int, e Example) {
 func (b *batch) full() bool { return len(b.labels) >= batchRows || b.size >= batchBytes }
 
 // append adds a list. It reports whether all ids are valid tokens. If not, the caller must remove
-// the list with cut.
+// the list with truncate.
 func (l *tokenList) append(tokens []int32, spec *Spec, to layout) (ok bool) {
 	switch out := l.grow(len(tokens), to.width()); to.width() {
 	case 1:

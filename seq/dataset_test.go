@@ -140,7 +140,7 @@ func TestBadManifest(t *testing.T) {
 			`splits.test.labels: "a": expected a count from 0 to 5 (the split has 5 rows), found 6`},
 		{`"checksum"`, `"rows":5,"labels":{"a":3,"b":3},"checksum"`,
 			"splits.test.labels: expected counts with a sum of at most 5"},
-		{`"checksum"`, `"rows":-5,"checksum"`, "splits.test: negative rows -5"},
+		{`"checksum"`, `"rows":-5,"checksum"`, "splits.test: expected rows and bytes ≥ 0, found -5"},
 		{`"checksum"`, `"lengths":{"p25":2,"p50":1,"max":3},"checksum"`,
 			"splits.test.lengths: expected ascending quantiles"},
 		{`"checksum"`, `"lengths":{"max":3,"mean":1e300},"checksum"`,

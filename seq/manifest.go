@@ -159,7 +159,7 @@ func (m *Manifest) validate() error {
 			return fmt.Errorf("splits.%s.%w", name, err)
 		}
 		if split.Rows < 0 || split.Bytes < 0 {
-			return fmt.Errorf("splits.%s: negative rows %d or bytes %d", name, split.Rows, split.Bytes)
+			return fmt.Errorf("splits.%s: expected rows and bytes ≥ 0, found %d and %d", name, split.Rows, split.Bytes)
 		}
 		if err := m.checkLabels(split); err != nil {
 			return fmt.Errorf("splits.%s.labels: %w", name, err)

@@ -47,7 +47,7 @@ func TestWindow(t *testing.T) {
 	}
 	if !(Window{1024, 256}).Holds(Window{512, 256}) || (Window{1024, 0}).Holds(Window{512, 256}) ||
 		(Window{4, 4}).Holds(Window{}) {
-		t.Error("Holds: want true for 1024:tail=256 and 512:tail=256, false for 1024 and 512:tail=256 and for 4:tail=4 and 0")
+		t.Error("want 1024:tail=256 to hold 512:tail=256, 1024 not to hold 512:tail=256, and 4:tail=4 not to hold 0")
 	}
 }
 

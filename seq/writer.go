@@ -148,7 +148,7 @@ func (w *Writer) finish() error {
 	return w.err
 }
 
-// withoutArrow removes what the Arrow library adds to an error of the file, which names the file.
+// withoutArrow removes the prefix of the Arrow library from an error of the file, which names the file.
 func withoutArrow(err error) error {
 	for err != nil && strings.HasPrefix(err.Error(), "arrow/ipc: ") && errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)

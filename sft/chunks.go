@@ -2,10 +2,10 @@ package sft
 
 import "github.com/sftseq/sftseq/seq"
 
-// CacheDocuments makes a scorer keep what it has computed of recent sequences, up to limit bytes: of
-// chunked models the exported rows of chunks, and of linear models the n-grams. Later calls with an
-// edited sequence then compute little else than the edit, and results have the same bits. It
-// reports whether a model is chunked. No call may be running.
+// CacheDocuments caches results for recent sequences, up to limit bytes: the exported rows of chunks,
+// and the n-grams of linear models. A later call with an edited sequence then computes little more
+// than the edit, and its results have the same bits as without a cache. CacheDocuments reports whether
+// a model is chunked. No call may be running.
 func (s *Scorer) CacheDocuments(limit int64) (chunked bool) {
 	members := s.members()
 	each := limit / int64(len(members))
@@ -33,9 +33,9 @@ func (s *Scorer) ChunkCounts() (computed, reused int64) {
 	return computed, reused
 }
 
-// ComputedTokens returns approximately the number of tokens that the scorer computes for an example, or
-// for its explanation. With [Scorer.CacheDocuments], an edited version of a recent example has fewer than
-// its length. The result for several models is the largest of their numbers.
+// ComputedTokens estimates the number of tokens that the scorer computes for an example, or for its
+// explanation. With [Scorer.CacheDocuments], the number for an edited version of a recent example is less
+// than its length. For several models ComputedTokens returns the largest of their numbers.
 func (s *Scorer) ComputedTokens(e *seq.Example, explained bool) (tokens int) {
 	for _, member := range s.members() {
 		n := PlannedTokens(e.Length(), len(e.Edges))

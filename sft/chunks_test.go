@@ -48,7 +48,7 @@ func TestChunkLogits(t *testing.T) {
 }
 
 // TestChunkExplanations compares the weights of tokens with the float64 reference. It checks that
-// each chunk's weights equal them, and that an explanation changes no bit of the output.
+// explanations are cached, and that an explanation changes no bit of the output.
 func TestChunkExplanations(t *testing.T) {
 	configs := configtest.ChunkConfigs()
 	names := slices.Sorted(maps.Keys(configs))
@@ -85,8 +85,8 @@ func TestChunkExplanations(t *testing.T) {
 	})
 }
 
-// checkChunks checks that the chunks of an explanation cover the sequence, and that their tokens have
-// the largest pooling weights.
+// checkChunks checks that the chunks of an explanation cover the sequence, that the weight of a chunk
+// is the sum of its pooling weights, and that its tokens have the largest of these.
 func checkChunks(t *testing.T, e sft.Explanation) {
 	t.Helper()
 	end := int32(0)
@@ -463,7 +463,7 @@ func TestFusedComputedTokens(t *testing.T) {
 		s.CacheDocuments(1 << 26)
 		must.Get(s.Classify(t.Context(), document))(t)
 		if got, rows := s.ComputedTokens(&seq.Example{A: edited}, false), (n/16+1)*4; got < rows || got > rows+100 {
-			t.Errorf("a fusion computes %d tokens after an edit, want %d and those of a few chunks", got, rows)
+			t.Errorf("a fusion computes %d tokens after an edit, want %d plus a few chunks", got, rows)
 		}
 		slices.Reverse(models)
 		slices.Reverse(fusion.Weights)

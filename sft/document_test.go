@@ -34,8 +34,8 @@ func parts(random *rand.Rand, tokens []int32, last error) func() ([]int32, error
 	}
 }
 
-// TestDocuments checks that documents in parts have the bits of whole rows, for lengths around the ends of chunks and
-// beyond the limit of the configuration.
+// TestDocuments checks that documents in parts have the same outputs as whole documents, bit for bit. The lengths are
+// near the ends of chunks and beyond the limit of the configuration.
 func TestDocuments(t *testing.T) { configtest.OnEveryKind(t, testDocuments) }
 
 func testDocuments(t *testing.T, devices ...tensor.Device) {
@@ -62,14 +62,15 @@ func testDocuments(t *testing.T, devices ...tensor.Device) {
 				got := must.Get(s.ScoreDocument(t.Context(), 0, parts(random, e.A, io.EOF)))(t)
 				if !slices.Equal(got.Logits, want.Logits) || !slices.Equal(got.Numbers, want.Numbers) ||
 					!slices.Equal(got.Embeddings[0], want.Embeddings[0]) {
-					t.Fatalf("%s, %s, %d tokens: output %v, of the row %v", name, d.Name(), len(e.A), got, want)
+					t.Fatalf("%s, %s, %d tokens: output %v in parts, %v as a whole", name, d.Name(), len(e.A),
+						got, want)
 				}
 			}
 		}
 	}
 }
 
-// fusionOf returns the models of a fusion of a chunked and a linear model, with weights.
+// fusionOf returns a chunked and a linear model, and a fusion of the two.
 func fusionOf(t *testing.T, limit int) ([]*sft.Model, *sft.Fusion) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	linear := must.Get(sft.Load(dir))(t)
@@ -80,8 +81,8 @@ func fusionOf(t *testing.T, limit int) ([]*sft.Model, *sft.Fusion) {
 		&sft.Fusion{Weights: []float64{0.75, 1.5}, Temperature: 0.9}
 }
 
-// TestDocumentFusion checks that a fusion of a chunked model with embeddings of n-grams and of a linear model, an
-// ensemble of chunked models, and a linear model have the bits of whole rows.
+// TestDocumentFusion is like TestDocuments for a fusion of a linear model and a chunked model with embeddings of
+// n-grams, for an ensemble of chunked models, and for a linear model.
 func TestDocumentFusion(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 5))
 	scorers := func(limit int) []*sft.Scorer {
@@ -102,13 +103,13 @@ func TestDocumentFusion(t *testing.T) {
 			want := must.Get(whole[i].Classify(t.Context(), tokens))(t)
 			got := must.Get(s.ScoreDocument(t.Context(), 0, parts(random, tokens, io.EOF)))(t)
 			if !slices.Equal(got.Logits, want.Logits) {
-				t.Errorf("scorer %d, %d tokens: logits %v, of the row %v", i, n, got.Logits, want.Logits)
+				t.Errorf("scorer %d, %d tokens: logits %v in parts, %v as a whole", i, n, got.Logits, want.Logits)
 			}
 		}
 	}
 }
 
-// TestDocumentRefusals checks the errors for models without documents in parts, without a call of next.
+// TestDocumentRefusals checks the errors for models that cannot score a document in parts, before next is called.
 func TestDocumentRefusals(t *testing.T) {
 	unread := func() ([]int32, error) {
 		t.Error("tokens were read")

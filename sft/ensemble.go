@@ -21,13 +21,13 @@ var ErrEnsemble = errors.New("an ensemble only predicts: expected a single model
 //	p = 1/M Σ_m p_m
 //
 // and the logits are log p for classes and log p − log(1 − p) for labels. Numbers are the mean of
-// the models' numbers. Models of the same data with different seeds err on different examples, so
-// that their mean usually errs on fewer. Time and memory are the sums over the models.
+// the models' numbers. Models trained on the same data with different seeds err on different
+// examples, so that their mean usually errs on fewer. Time and memory are the sums over the models.
 //
 // A label is predicted if its mean probability reaches [MeanThresholds]. The models must have the
 // same inputs and outputs ([config.Config.SameInputsAndOutputs]) but may differ in size, and flat
-// and chunked models may predict together: sequences are limited to what every model accepts. The
-// rest of [Scorer.Config] is the first model's. An ensemble of one model is that model.
+// and chunked models may predict together. The smallest maximum length applies; the rest of
+// [Scorer.Config] is the first model's. An ensemble of one model has the outputs of that model.
 //
 // Source: Lakshminarayanan, Pritzel, Blundell, "Simple and Scalable Predictive Uncertainty
 // Estimation using Deep Ensembles", NeurIPS 2017.
@@ -48,8 +48,8 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 	return newMembers(models, &first, device)
 }
 
-// newMembers copies several models to a device. The configuration first replaces the first model's
-// and is the scorer's.
+// newMembers copies several models to a device. first replaces the configuration of the first model,
+// which is the scorer's.
 func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) {
 	var s *Scorer
 	for i, m := range models {
@@ -144,8 +144,8 @@ func (s *Scorer) Combine(all [][]Output) []Output {
 	return out
 }
 
-// meanOfClasses returns the logarithm of the mean of the probabilities softmax(logits). A softmax
-// covers a run of classes logits.
+// meanOfClasses returns the logarithm of the mean of the probabilities softmax(logits). The
+// parameter classes is the number of consecutive logits of each softmax.
 func meanOfClasses(classes int, logits [][]float32) []float32 {
 	out := make([]float32, len(logits[0]))
 	for at := 0; at < len(out); at += classes {

@@ -53,7 +53,8 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields(e))
 }
 
-// ChunkExplanation reports which tokens of a chunk the document encoder read in rows of their own.
+// ChunkExplanation reports the weight of a chunk, and the tokens of the chunk with the largest
+// weights.
 type ChunkExplanation struct {
 	Start  int32   `json:"start"`  // first token
 	End    int32   `json:"end"`    // token after the last
@@ -184,8 +185,8 @@ func (e *Explanation) widen(w seq.Window, n int) {
 	e.Pooling = pooling
 }
 
-// CanExplain returns an error if the scorer cannot explain: an ensemble of models whose logits are
-// not summed.
+// CanExplain returns an error if the scorer cannot explain: for an ensemble that averages
+// probabilities, and for a chunked model of tags.
 func (s *Scorer) CanExplain() error {
 	if s.others != nil && s.fusion == nil {
 		return ErrEnsemble
@@ -225,7 +226,7 @@ func (s *Scorer) ExplanationNumbers(tokens int) (n int) {
 	return n
 }
 
-// explanationOf sorts the tokens that each layer sampled by their positions.
+// explanationOf returns the explanation of a sequence, with tokens in the order of their positions.
 func explanationOf(x model.ExplainedSequence) Explanation {
 	e := Explanation{Pooling: x.Pooling}
 	for _, sampled := range x.Layers {

@@ -38,8 +38,8 @@ func loadLinear(dir string, c *Config) (*Model, error) {
 	return &Model{Config: c, Parameters: p, linear: l}, nil
 }
 
-// WriteWeights writes the bytes that determine a model's outputs, together with its configuration,
-// in a fixed order.
+// WriteWeights writes all weights in a fixed order. Configuration and weights determine a model's
+// outputs.
 func (m *Model) WriteWeights(w io.Writer) error {
 	if m.linear != nil {
 		return m.linear.WriteWeights(w)
@@ -194,7 +194,7 @@ func (s *linearScorer) sharedTokens(e *seq.Example) int {
 
 // keeps reports whether the n-grams of an example are worth keeping.
 func (s *linearScorer) keeps(e *seq.Example) bool {
-	return len(e.A) >= max(recent.MinTokens, s.model.Features()/8) // a count per feature costs more
+	return len(e.A) >= max(recent.MinTokens, s.model.Features()/8) // for shorter ones, a count per feature costs more
 }
 
 // outputOf returns the output with these logits.

@@ -95,7 +95,7 @@ func (s *Scorer) Preemptive() bool {
 	return l != nil && l.Preemptive()
 }
 
-// withLayers returns the runner of the first model with layers, or nil if all models are linear.
+// layeredRunner returns the runner of the first model with layers, or nil if all models are linear.
 func (s *Scorer) layeredRunner() *model.Runner {
 	for _, member := range append([]*Scorer{s}, s.others...) {
 		if member.runner != nil {

@@ -49,7 +49,7 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 	}
 	identity, failed := s.runner.Identity()
 	if failed == nil {
-		identity["how many models there are"] = strconv.Itoa(s.Members())
+		identity["the number of models"] = strconv.Itoa(s.Members())
 	}
 	for i, o := range s.others {
 		if failed != nil {

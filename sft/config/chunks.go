@@ -32,8 +32,8 @@ func (c *Config) validateChunks() error {
 	if err := cuts.Validate(); err != nil {
 		return fmt.Errorf("chunks.%w", err)
 	}
-	// Every chunk but the last then exports the same number of rows, so that differences of row
-	// indices are distances in the document.
+	// Within this limit, every chunk but the last exports the same number of rows, so that
+	// differences of row indices are proportional to distances in the document.
 	shortest := cuts.MinLength()
 	switch {
 	case c.NumLayers < 2:

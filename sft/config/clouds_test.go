@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestCloudConfig checks that errors for invalid configurations name the key, and that a data set
-// of clouds sets its configuration.
+// TestCloudConfig checks that errors for invalid configurations name the key, and that DescribeData
+// configures a model for a data set of clouds.
 func TestCloudConfig(t *testing.T) {
 	for _, s := range []struct {
 		change func(c *config.Config)

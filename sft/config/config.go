@@ -284,10 +284,10 @@ func (c *Config) validateRates() error {
 	return nil
 }
 
-// validateShapes returns an error for sizes that do not fit together, and for other types of
-// models.
+// validateShapes returns an error for sizes that do not fit together, and for an unknown type of
+// model.
 func (c *Config) validateShapes() error {
-	const maxLayers = 4096 // memory limits the layers, not the random numbers
+	const maxLayers = 4096 // limits memory; random numbers would allow more layers
 	switch {
 	case c.NumLayers > maxLayers:
 		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", maxLayers))

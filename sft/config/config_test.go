@@ -159,8 +159,8 @@ func TestNoAttention(t *testing.T) {
 	}
 }
 
-// TestInputWindowTail checks the bounds of input_window_tail and its refusal by models of tokens,
-// and that the key survives a write.
+// TestInputWindowTail checks the bounds of input_window_tail, that models with predictions per token
+// refuse it, and that a written configuration keeps the key.
 func TestInputWindowTail(t *testing.T) {
 	for _, x := range []struct {
 		window config.InputWindow

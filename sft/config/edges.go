@@ -68,7 +68,7 @@ func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 	return nil
 }
 
-// badEdge returns an error if the model does not accept an edge.
+// badEdge returns the error for an edge that [Config.CheckEdges] refuses.
 func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
 	for _, t := range []int32{e.Source, e.Target} {
 		if t < 0 || int(t) >= tokens {

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestGraphConfig checks that errors for invalid configurations name the key, and that a data set
-// of graphs sets its configuration.
+// TestGraphConfig checks that errors for invalid configurations name the key, and that DescribeData
+// configures a model for a data set of graphs.
 func TestGraphConfig(t *testing.T) {
 	for _, s := range []struct {
 		change func(c *config.Config)

@@ -116,8 +116,8 @@ func (n Number) Divisor() float64 {
 	return n.Deviation
 }
 
-// Predictions converts the logits of a regression to numbers in the units of the data. A number
-// beyond float32 becomes its largest number.
+// Predictions converts the logits of a regression to numbers in the units of the data, limited to
+// ±[math.MaxFloat32].
 func (c *Config) Predictions(logits []float32) []float32 {
 	out := make([]float32, len(logits))
 	for i, v := range logits {
@@ -143,8 +143,8 @@ func (c *Config) HuberDelta() float64 {
 	return 1
 }
 
-// DescribeDataset is [Config.DescribeData] for a data set. It also computes mean and deviation of
-// each number, of a regression and of the steps of a series, from the training split.
+// DescribeDataset is [Config.DescribeData] for a data set. It also sets mean and deviation, in the
+// training split, of each number of a regression and of each feature of a series.
 func (c *Config) DescribeDataset(set *seq.Dataset) error {
 	if err := c.DescribeData(set.Spec()); err != nil {
 		return err

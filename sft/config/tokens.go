@@ -36,11 +36,12 @@ func (c *Config) firstRefused(tokens []int32) int {
 	return -1
 }
 
-// checkedTogether is the number of tokens between two branches of a check.
+// checkedTogether is the number of tokens that firstRefused passes to areInside.
 const checkedTogether = 1024
 
-// areInside reports whether all tokens are inside the vocabulary without its padding id, if this id
-// is the first, the last or none. It returns false for any other. Eight tokens share a branch.
+// areInside reports whether all tokens are inside the vocabulary and differ from the padding id. It
+// requires that this id is the first, the last or -1, and returns false for any other id. Eight
+// tokens share a branch.
 func (c *Config) areInside(tokens []int32, padding int32) bool {
 	first, last := uint32(0), int64(c.VocabSize)-1
 	switch int64(padding) {

@@ -21,7 +21,7 @@ var averageFolders = map[string]func(c *config.Config){
 }
 
 // writeAverages writes a golden folder with results of the float64 reference. Its last sequence is
-// longer than most averages.
+// longer than the time constant of most averages.
 func writeAverages(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.Classification)
 	change(c)

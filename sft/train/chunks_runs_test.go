@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestChunkGradientsOfRuns compares the gradients of documents of several runs of chunks with differences of their loss
-// along the gradients.
+// TestChunkGradientsOfRuns compares gradients with the slope of the loss along them, for documents that take several
+// runs of chunks. It checks that a document has the same loss alone and in a batch.
 func TestChunkGradientsOfRuns(t *testing.T) {
 	for _, task := range []string{config.Tagging, config.FillMask, config.Classification} {
 		c := configtest.WithTask(configtest.TrainingConfig(), task)

@@ -149,8 +149,8 @@ func TestChunkNonFinite(t *testing.T) {
 	}
 }
 
-// TestChunkNGramGradient compares the gradient of a chunked model with n-grams, whose chunks export
-// all tokens, with differences of its own loss: a sample could change.
+// TestChunkNGramGradient compares the gradient of a chunked model with n-grams with finite
+// differences of its loss. The chunks export all tokens, because a step could change a sample.
 func TestChunkNGramGradient(t *testing.T) {
 	c := configtest.ChunkConfigs()["no attention"]
 	c.NGrams, c.Chunks = configtest.TokenNGrams(), &config.Chunks{Rule: "fixed", Average: 16, Exports: 16, Layers: 1}

@@ -32,12 +32,11 @@ type Member struct {
 
 // FitFusion fits the weights and the temperature of a fusion on validation rows. It skips rows
 // without a label. The weights are not negative, and equal for members of a kind. They minimise the
-// mean loss (cross-entropy, binary
-// cross-entropy of labels, squared error of standardised numbers) plus a ridge penalty towards 0.6
-// for a linear model and 0.3 shared by the other models. With fewer than 100 rows the weights are
-// these priors. If the sum is not better than the best model, this model gets the weight 1 and the
-// others 0. To limit memory, FitFusion samples very large splits. done receives the number of rows
-// scored; nil disables it.
+// mean loss (cross-entropy, binary cross-entropy of labels, squared error of standardised numbers)
+// plus a ridge penalty towards 0.6 for a linear model and 0.3 shared by the other models. With fewer
+// than 100 rows the weights are these priors. If the sum is not better than the best model, this
+// model gets the weight 1 and the others 0. To limit memory, FitFusion samples very large splits.
+// done receives the number of rows scored; nil disables it.
 func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft.Device,
 	done func(int64)) (*sft.Fusion, error) {
 	f := &sft.Fusion{ModelType: config.FusionType, Temperature: 1, Weights: priorWeights(members)}

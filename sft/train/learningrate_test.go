@@ -163,9 +163,9 @@ func TestMovedEnd(t *testing.T) {
 		want         string
 		steps, first int // end of the run, and first step after the resume
 	}{
-		{"later, on the way", linear, 4, func(s *Settings) { s.Epochs = 4 },
+		{"a later end, before the old end", linear, 4, func(s *Settings) { s.Epochs = 4 },
 			"the run now ends at step 16 instead of 8, which changes the learning-rate schedule: after step 4 the learning rate is 0.0075 instead of 0.005", 16, 4},
-		{"later, from the end", linear, 8, func(s *Settings) { s.Steps = 10 },
+		{"a later end, at the old end", linear, 8, func(s *Settings) { s.Steps = 10 },
 			"after step 8 the learning rate is 0.002 instead of 0", 10, 8},
 		{"sooner", cosine, 3, func(s *Settings) { s.Steps = 4 },
 			"after step 3 the learning rate is 0.001464 instead of 0.006913", 4, 3},

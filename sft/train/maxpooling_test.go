@@ -27,7 +27,7 @@ func TestMaxPooling(t *testing.T) {
 			c := configtest.WithTask(configtest.TinyConfig(), task)
 			c.NormPosition, c.Pooling, c.PoolingSamples = []string{"pre", "post"}[n%2], config.MaxPooling, n
 			name := task + " " + c.NormPosition + " " + map[int]string{0: "all", 1: "one", 3: "three", 11: "eleven",
-				1000: "more than there are"}[n]
+				1000: "more than all"}[n]
 			names = append(names, name)
 			models[name] = modeltest.RandomModel(c, uint64(n+4))
 		}

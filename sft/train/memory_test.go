@@ -130,7 +130,7 @@ type batchedCard struct{ configtest.Card }
 
 func (batchedCard) ConcurrentRuns() int { return 4 }
 
-// limitedCard is a card that refuses programs with more than Most words of activations.
+// limitedCard is a card that refuses programs with more than MaxWords words of activations.
 type limitedCard struct {
 	configtest.Card
 	MaxWords int

@@ -182,7 +182,7 @@ func TestMixedOverflow(t *testing.T) {
 		must.Get(st.Step(t.Context(), examples))(t)
 		must.Succeed(t, st.engine.Weights.Read(0, tensor.Bits(weights)))
 		if slices.Equal(weights, m.Weights) != (st.updates == 0) {
-			t.Fatalf("%d updates, weights unchanged should be %v", st.updates, st.updates == 0)
+			t.Fatalf("after %d updates: weights unchanged %t, want %t", st.updates, st.updates > 0, st.updates == 0)
 		}
 	}
 	if st.scale.Factor > 1<<25 || st.scale.Factor < 1<<10 {

@@ -135,9 +135,9 @@ func newOptimizer(e *model.Engine, weightDecay float64) (*optimizer, error) {
 	return o, nil
 }
 
-// apply updates the weights with a gradient summed over this number of examples, as update t from
-// 1. It returns the norm of the mean gradient before clipping. If the norm is not finite, no weight
-// changes.
+// apply updates the weights with a gradient summed over this number of examples; t counts updates
+// from 1. It returns the norm of the mean gradient before clipping. If the norm is not finite, no
+// weight changes.
 func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples, t int, learningRate,
 	maxNorm float64) (float64, error) {
 	s := tensor.AdamWStep{

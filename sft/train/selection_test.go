@@ -192,8 +192,8 @@ func TestScaledLoss(t *testing.T) {
 		[]float32{0.5, 0})
 	late := evaluate([]float32{9, 0}, []float32{0, 9}, []float32{9, 0}, []float32{0, 9}, []float32{0, 9}, []float32{0, 9})
 	if !(late.Loss > 2*early.Loss) || !(*late.ScaledLoss < *early.ScaledLoss) {
-		t.Fatalf("losses %g, %g and scaled %g, %g: expected more and less", early.Loss, late.Loss, *early.ScaledLoss,
-			*late.ScaledLoss)
+		t.Fatalf("losses %g, %g and scaled %g, %g: expected a higher loss and a lower scaled loss",
+			early.Loss, late.Loss, *early.ScaledLoss, *late.ScaledLoss)
 	}
 	var s State
 	s.keep(early)

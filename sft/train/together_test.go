@@ -138,9 +138,9 @@ func TestGroupSize(t *testing.T) {
 		for first := range leaves {
 			for n := 1; first+n <= leaves; n++ {
 				if got, want := isSubtree(first, n, leaves), formsSubtree(first, n, leaves); got && !want {
-					t.Errorf("wholeSum is true for leaves %d … %d of %d", first, first+n-1, leaves)
+					t.Errorf("isSubtree is true for leaves %d … %d of %d", first, first+n-1, leaves)
 				} else if want && !got && n > 1 && first%8 == 0 {
-					t.Errorf("wholeSum is false for leaves %d … %d of %d", first, first+n-1, leaves)
+					t.Errorf("isSubtree is false for leaves %d … %d of %d", first, first+n-1, leaves)
 				}
 			}
 		}

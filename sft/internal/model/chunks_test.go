@@ -35,8 +35,8 @@ func TestChunkKeys(t *testing.T) {
 	}
 }
 
-// TestExportCache checks that the cache is filled up to its limit and drops the chunks that were not
-// used for the longest time.
+// TestExportCache checks that the cache is filled up to its limit and evicts the least recently used
+// chunks.
 func TestExportCache(t *testing.T) {
 	rows := func(i int) exported { return exported{rows: []float32{float32(i), 0, 0}} }
 	size := int64(entryBytes + 3*WordBytes)

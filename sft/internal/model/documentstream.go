@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// DocumentStream computes one document of a chunked model whose tokens arrive in parts. It computes chunks as they
-// are complete, and keeps only their exported rows. Results have the same bits as those of the whole document. It is
+// DocumentStream computes one document of a chunked model whose tokens arrive in parts. It computes complete
+// chunks and keeps only their exported rows. Results have the same bits as those of the whole document. It is
 // not safe for concurrent use.
 type DocumentStream struct {
 	runner  *Runner

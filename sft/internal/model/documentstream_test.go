@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestDocumentStreamMemory checks that a document of a million tokens holds the tokens of one pass and the exported
-// rows, for short and for long chunks, and one part of many tokens.
+// TestDocumentStreamMemory checks that a stream of a million tokens, in parts of 2¹⁷, keeps only the tokens of one pass
+// and the exported rows, for short and for long chunks.
 func TestDocumentStreamMemory(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 9))
 	for _, average := range []int{64, 16_384} {

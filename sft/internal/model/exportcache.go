@@ -29,9 +29,9 @@ func concatRows(chunks []exported) []float32 {
 	return out
 }
 
-// exportCache keeps the exported rows of chunks by the hash of their tokens. It drops the chunks that
-// were not used for the longest time. The hash is cryptographic, because different clients of a
-// server share the cache. It is safe for concurrent use.
+// exportCache keeps the exported rows of chunks by the hash of their tokens, and evicts the least
+// recently used chunks. The hash is cryptographic, because different clients of a server share the
+// cache. It is safe for concurrent use.
 type exportCache struct {
 	versions *recent.List[[]keyedChunk]
 

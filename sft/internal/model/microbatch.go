@@ -22,7 +22,7 @@ func ForwardTokens(d tensor.Device) int {
 	return MicroBatchTokens
 }
 
-// MinTokens is the minimum number of tokens that a sequence counts when examples are split into
+// MinTokens is the number of tokens for which a shorter sequence counts when examples are split into
 // forward passes, because each sequence also takes memory.
 const MinTokens = 32
 

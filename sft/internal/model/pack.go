@@ -126,7 +126,7 @@ func (p *packed) addLabels(c *config.Config, e seq.Example, d Drawing) (tokens [
 	return e.A
 }
 
-// addTargets adds the tokens with a label of the next sequence as targets.
+// addTargets adds the labelled tokens of the next sequence as targets.
 func (p *packed) addTargets(labels []int32) {
 	from := int32(len(p.position))
 	for t, label := range labels {

@@ -15,7 +15,7 @@ type keyedChunk struct {
 	key    *chunkKey // nil until it is computed
 }
 
-// version is a document that was cut lately. An edited document keeps the chunks of its last version
+// version is a document that was cut recently. An edited document keeps the chunks of its last version
 // outside the edit, so that only tokens near the edit are cut and hashed again.
 type version = recent.Sequence[[]keyedChunk]
 
@@ -108,10 +108,10 @@ func recut(v *version, cutter *chunk.Cutter, tokens []int32, prefix, suffix int)
 	v.Value = chunks
 }
 
-// ComputedTokens returns approximately the number of tokens that a chunked model computes for an
-// example. With a cache it does not count the chunks of the nearest recent document that an edit leaves,
-// if their exports are in the cache (for an explanation with their sources), but counts the exported
-// rows. A model that predicts tokens computes all of them again.
+// ComputedTokens estimates the number of tokens that a chunked model computes for an example. With a
+// cache it leaves out the chunks that the example shares with the nearest recent document, if their
+// exports are in the cache (for an explanation, also their sources), and adds the exported rows. A
+// model that predicts tokens computes all tokens.
 func (r *Runner) ComputedTokens(e *seq.Example, explained bool) (tokens int) {
 	c := r.engine.Config
 	if r.cache == nil || hasContexts(c) {
@@ -133,8 +133,8 @@ func (r *Runner) ComputedTokens(e *seq.Example, explained bool) (tokens int) {
 	return tokens
 }
 
-// heldTokens returns the number of tokens in the chunks of a version whose exports are in the cache, if
-// the chunks are within its first prefix or last suffix tokens.
+// heldTokens returns the number of tokens in the chunks of a version that are within its first prefix
+// or last suffix tokens and have exports in the cache, with source also their sources.
 func (c *exportCache) heldTokens(v *version, prefix, suffix int, source bool) (tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

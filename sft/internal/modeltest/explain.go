@@ -17,8 +17,8 @@ func Explain(t *testing.T, s *sft.Scorer, examples []seq.Example) []sft.Output {
 	return must.Get(s.Explain(context.Background(), examples))(t)
 }
 
-// CompareExplanation compares got with the reference and returns the largest absolute error. Other
-// sizes or positions end the test.
+// CompareExplanation compares got with the reference and returns the largest absolute error. It ends
+// the test if sizes or positions differ.
 func CompareExplanation(t *testing.T, got sft.Explanation, want ReferenceExplanation) (worst float64) {
 	t.Helper()
 	compare := func(x float32, y float64) { worst = max(worst, math.Abs(float64(x)-y)) }
