@@ -181,8 +181,8 @@ func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 }
 
 // load fills the scratch with the data of the tile's queries, and returns their contribution to the
-// gradient of the leak. With delta = Σ dO·O, softmax needs dP − delta, ReLU weights (dP − delta)/Z.
-// Queries that overlap the previous tile contribute nothing.
+// gradient of the leak. With delta = Σ dO·O, softmax needs dP − delta, and ReLU weights
+// need (dP − delta)/Z. Queries that overlap the previous tile contribute nothing.
 func (g *attentionGradient) load(x *backwardScratch, t queries, softmax bool) (dleak float32) {
 	clear(x.dq)
 	g.loadQueries(t, x.qt)

@@ -258,7 +258,7 @@ func (r *run) parallel(n int, f func(w *worker, piece int)) {
 	}
 	var helpers sync.WaitGroup
 	defer func() {
-		next.Store(int64(n)) // a cancelled run: helpers take no further pieces
+		next.Store(int64(n)) // if the run is cancelled, helpers take no further pieces
 		helpers.Wait()
 	}()
 	for range n - 1 {

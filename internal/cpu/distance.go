@@ -84,8 +84,8 @@ func (d *distanceBias) computeToken(t queries, w *distanceScratch, x *pairRows, 
 	}
 }
 
-// computeKey computes Rmul and Radd for key j and each query. If the key has no partner, w.other is not
-// set.
+// computeKey computes Rmul and Radd for key j and each query. If the key has no partner, w.partner
+// is not set.
 func (d *distanceBias) computeKey(t queries, w *distanceScratch, j int, mul, add []float32,
 	backward bool) (paired bool) {
 	d.computeToken(t, w, &w.top, d.top[j], d.p[j], mul, backward)

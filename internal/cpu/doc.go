@@ -1,5 +1,5 @@
 // Package cpu implements the device that runs programs on the CPU. Each kernel has a file with its
-// forward and backward pass, named after the kernel's wrapper in package tensor.
+// forward and backward pass, which has the same name as the kernel's file in package tensor.
 //
 // Every sum has a fixed order of additions, which depends only on shapes and lengths. Work is split
 // into fixed pieces, each done by one worker, so that the number of threads never changes a bit of

@@ -25,7 +25,7 @@ func newEdgeBias(a *attentionRun, rel tensor.EdgeBias, grad tensor.RelativeBiasG
 type edgeScratch struct {
 	memory [5 * queryTile]float32
 	edges  []edge
-	terms  pairTerms // terms of pairs without an edge, then corrected by the key's hits
+	terms  pairTerms // terms of pairs without an edge, then corrected by the key's edges
 	ones   []float32
 	edgeHead
 }
@@ -77,7 +77,7 @@ func (e *edgeBias) findEdges(t queries, w *edgeScratch, j int) []edge {
 	return w.edges
 }
 
-// appendEdges appends the edges to one of a key's tokens to the hits.
+// appendEdges appends the edges to one of a key's tokens to w.edges.
 func (e *edgeBias) appendEdges(t queries, w *edgeScratch, position int32, weight, sign float32) []edge {
 	row := e.offset[t.b] + position
 	index, end := int(e.first[row]), int(e.first[row+1])

@@ -25,8 +25,8 @@ func (r *run) mul(wk *worker, x, y []float32, w simd.Packed, lo, hi int, accumul
 	r.device.simd.Mul(result, left, w, init, hi-lo)
 }
 
-// leftSize returns the number of floats that leftFactor needs: 0 unless rows of k floats must be
-// separated.
+// leftSize returns the number of floats that leftFactor needs: 0 unless rows of k floats need
+// padding.
 func leftSize(k int) int {
 	if k%1024 > 0 {
 		return 0
@@ -46,13 +46,12 @@ func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
 	return simd.Rows(memory, k+cachePad)
 }
 
-// maxUnpackedColumns is the maximum row length in floats for which the rows of a panel fit into the first-level
-// cache without copying.
+// maxUnpackedColumns is the maximum row length in floats for which the rows of a panel fit into the
+// first-level cache without copying.
 const maxUnpackedColumns = 128
 
-// transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y:
-// y [rows, out], x [rows, in], dw [out, in], db [out]. Rows are summed in pieces
-// of sumRows, the pieces in order.
+// transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y: y [rows, out], x [rows, in],
+// dw [out, in], db [out]. Pieces of sumRows rows are summed, and their sums are added in order.
 func (r *run) transposedMul(w *worker, dw, db, y, x []float32, lo, hi, rows, in, out int) {
 	p := &r.device.simd.Products
 	clear(dw[lo*in : hi*in])

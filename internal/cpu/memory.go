@@ -44,7 +44,7 @@ func (m *memory) Free()      {}
 
 func (m *memory) Write(offset int, words []uint32) error {
 	if offset < 0 || offset > len(m.words)-len(words) {
-		return fmt.Errorf("cpu: write of %d words at %d into %d", len(words), offset, len(m.words))
+		return fmt.Errorf("cpu: write of %d words at %d: the memory has %d words", len(words), offset, len(m.words))
 	}
 	copy(m.words[offset:], words)
 	m.invalidatePacks()
@@ -53,7 +53,7 @@ func (m *memory) Write(offset int, words []uint32) error {
 
 func (m *memory) Read(offset int, words []uint32) error {
 	if offset < 0 || offset > len(m.words)-len(words) {
-		return fmt.Errorf("cpu: read of %d words at %d out of %d", len(words), offset, len(m.words))
+		return fmt.Errorf("cpu: read of %d words at %d: the memory has %d words", len(words), offset, len(m.words))
 	}
 	copy(words, m.words[offset:])
 	return nil

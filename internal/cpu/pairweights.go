@@ -18,7 +18,7 @@ func pairWeights(r *run, k tensor.PairWeights) {
 // pairBias holds the operands that all relative biases with pair features share.
 type pairBias struct {
 	w, p         []float32
-	d            []float32 // one number per row of the gradient
+	d            []float32 // the gradient, see [tensor.PairGradient]
 	top, partner []int32
 	heads        int
 	featureCount int // number of pair features
@@ -28,11 +28,11 @@ type pairBias struct {
 
 // newPairBias returns the operands of a relative bias; grad holds the operands of its gradient, or
 // is nil.
-func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, pair int,
+func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, featureCount int,
 	grad tensor.RelativeBiasGradient) pairBias {
 	r := a.run
 	b := pairBias{w: r.floats(w), p: r.floats(p), top: r.ints(top), partner: r.ints(partner),
-		heads: a.Heads, featureCount: pair, scale: a.scale, offset: a.offset}
+		heads: a.Heads, featureCount: featureCount, scale: a.scale, offset: a.offset}
 	if grad != nil {
 		b.d = r.floats(grad.(tensor.PairGradient).D)
 	}

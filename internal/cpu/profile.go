@@ -11,8 +11,8 @@ import (
 // still fused; the time of a launch is the sum over its blocks.
 func (d *Device) StartProfile() { d.profile.Store(new(tensor.KernelTimes)) }
 
-// StopProfile returns the times by kernel. The time of several threads counts as their mean, so a
-// kernel whose threads wait for one of them takes less than the elapsed time.
+// StopProfile returns the times by kernel. A time is the mean of the computing times of all threads,
+// so it is less than the elapsed time if some threads wait for others.
 func (d *Device) StopProfile() []tensor.KernelTime {
 	p := d.profile.Swap(nil)
 	if p == nil {

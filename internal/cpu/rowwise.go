@@ -2,7 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// rowwise is a launch whose row of results needs only the same row of its operands, weights, or
+// rowwise is a launch whose row of results needs only the same row of its operands, weights, and
 // rows that exist before the launch begins. Consecutive rowwise launches can be fused: all of them
 // run on one block of rows, then all on the next block. A block stays in the second-level cache from
 // the first launch to the last.

@@ -124,8 +124,8 @@ func TestFusedLaunches(t *testing.T) {
 			counted[k.Name] = k.Launches
 		}
 		if total > maxSeconds || !maps.Equal(counted, launches) {
-			t.Errorf("%d threads: got %v s of at most %v s and launches %v, want %v",
-				threads, total, maxSeconds, counted, launches)
+			t.Errorf("%d threads: got %v s and launches %v, want at most %v s and launches %v",
+				threads, total, counted, maxSeconds, launches)
 		}
 		if result(dev, nil); dev.StopProfile() != nil {
 			t.Errorf("%d threads: got a profile after StopProfile", threads)

@@ -11,8 +11,8 @@ import (
 
 func init() { register(whole(sample)) }
 
-// sampler is one launch. Random numbers are drawn row by row, so that threads can share a long
-// sequence. Tokens are chosen sequence by sequence, in linear time.
+// sampler holds the data of one launch. Random numbers are drawn row by row, so that threads can
+// share a long sequence. Tokens are chosen sequence by sequence, in linear time.
 type sampler struct {
 	tensor.Sample
 	sequences

@@ -96,7 +96,7 @@ func (t *tables) mirror(row []float32, t0 int, y []float32) {
 }
 
 // adjointParts is the number of partial sums in the adjoint, each over whole tiles, so that threads
-// share the work. It does not depend on the number of threads, and so neither do the results.
+// share the work. It does not depend on the number of threads, so the results do not either.
 const adjointParts = 32
 
 func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {

@@ -59,10 +59,9 @@ type Elementwise struct {
 	// row, for len(x)/d rows and len(weight)/d taps. gᵢₜ is dy[i·d + (taps − 1 − t)·step …].
 	ConvolutionBackward func(dx, dweight, dy, x, weight []float32, d, step int)
 
-	// Average computes h_s = decay_s∘h_s + xᵢ and zᵢ += gain_s∘h_s for the states s = 0,
-	// 1 … of decay and for rows i of n elements: the first begins at index
-	// first, and the others follow at distances of step, which may be negative. Vectors of states
-	// begin at multiples of d.
+	// Average computes h_s = decay_s∘h_s + xᵢ and zᵢ += gain_s∘h_s for the states s = 0, 1 … of
+	// decay and for rows i of n elements. Row i begins at index first + i·step; step may be negative.
+	// Vectors of states begin at multiples of d.
 	Average func(z, state, x, decay, gain []float32, n, d, first, step, rows int)
 	// AverageBackward computes, for the same rows and states, w_s = decay_s∘w_s + r_s, r_s =
 	// decay_s∘r_s + dzᵢ and dxᵢ += gain_s∘r_s, and adds Σ xᵢ∘r_s and Σ xᵢ∘w_s to sums. In state
@@ -74,8 +73,8 @@ type Elementwise struct {
 	Mix         func(y, a, b []float32, weight float32)
 	MixBackward func(da, db, dy, a, b []float32, weight float32) float32
 
-	// Dropout computes, for len(y) elements, y = scale·x if bits 9 … 31 of a random word are at
-	// least least, and y = 0 otherwise. Element i uses word i&3 of Philox4x32-10 for the key and
+	// Dropout computes, for len(y) elements, y = scale·x if the number in bits 9 … 31 of a random
+	// word is ≥ least, and y = 0 otherwise. Element i uses word i&3 of Philox4x32-10 for the key and
 	// the counter with its first word increased by i>>2.
 	Dropout func(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
 

@@ -362,7 +362,7 @@ func TestDraw(t *testing.T) {
 				}
 			}
 			if written > n {
-				t.Fatalf("%s, n %d: wrote %d words", k.Name, n, written)
+				t.Fatalf("%s, n %d: wrote %d words, want at most n", k.Name, n, written)
 			}
 		}
 	}

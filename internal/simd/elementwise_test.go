@@ -362,7 +362,7 @@ func TestPositionIndependence(t *testing.T) {
 				for to := from; to <= len(x); to++ {
 					f(y[:to-from], x[from:to])
 					if !slices.Equal(y[:to-from], want[from:to]) {
-						t.Fatalf("%s: %s the result differs on the part [%d:%d]", k.Name, c.name, from, to)
+						t.Fatalf("%s: %s: the result of the part [%d:%d] differs", k.Name, c.name, from, to)
 					}
 				}
 			}

@@ -1,6 +1,6 @@
 package tensor
 
-// Add computes Y = A + B, element by element. Its backward is the identity for both operands.
+// Add computes Y = A + B, element by element. The gradient of both operands is that of Y.
 type Add struct {
 	Y    *Tensor `op:"write" shape:"R,n"`
 	A, B *Tensor `shape:"R,n"`

@@ -102,7 +102,7 @@ func (k Attention) check() {
 	}
 }
 
-// AttentionBackward is the backward of [Attention]. It recomputes each tile of scores.
+// AttentionBackward computes the gradients of [Attention]. It recomputes each tile of scores.
 //
 // With D_i = DO_i·O_i:
 //

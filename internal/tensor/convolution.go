@@ -9,15 +9,15 @@ package tensor
 type Convolution struct {
 	Y        *Tensor `op:"write" shape:"T,d"`
 	A, X     *Tensor `shape:"T,d"`
-	Z        *Tensor `op:"write" shape:"T,d"` // saved for the backward; nil without a backward
+	Z        *Tensor `op:"write" shape:"T,d"` // saved for the backward pass; nil without one
 	Weight   *Tensor `shape:"w,d"`
 	Bias     *Tensor `shape:"d"`
 	Batch    *Batch
 	Dilation int
 }
 
-// ConvolutionBackward is the backward of the sum over taps in [Convolution]. The gradient of Z is
-// DZ = DY·GELU'(Z); the gradient of A is DY.
+// ConvolutionBackward computes the gradients of the sum over taps in [Convolution]. The gradient of
+// Z is DZ = DY·GELU'(Z); the gradient of A is DY.
 //
 //	DX_j = Σ_t Weight_t ∘ DZ_{j − (t − (w−1)/2)·Dilation}
 //	DWeight_t = Σ_j DZ_{j − (t − (w−1)/2)·Dilation} ∘ X_j,  DBias = Σ DZ

@@ -2,7 +2,7 @@
 //
 // A model does not compute. It records a [Program], a list of kernel launches over tensors, once
 // per batch shape. A [Device] prepares the program and runs it for every batch of this shape. Each
-// kernel has a file for its forward and its backward. A kernel is a struct that names its operands,
+// kernel has a file for its forward and backward pass. A kernel is a struct that names its operands,
 // documents the equation and the shapes, and checks the shapes.
 //
 // Gradient rule: a launch assigns a gradient (=) unless its Accumulate field says +=. Most kernels

@@ -17,7 +17,7 @@ type Duplet struct {
 	Batch        *Batch
 }
 
-// DupletBackward is the backward of [Duplet]. With dp = DP + DY·(X[top] − X[partner]),
+// DupletBackward computes the gradients of [Duplet]. With dp = DP + DY·(X[top] − X[partner]),
 //
 //	DScore[top] = dp·P(1−P)·ρ(s_top), DScore[partner] = −dp·P(1−P)·ρ(s_partner)
 //	DX[top] += P·DY, DX[partner] += (1−P)·DY

@@ -7,7 +7,7 @@ type Embed struct {
 	Weight *Tensor `shape:"V,d"`
 }
 
-// EmbedBackward is the backward of [Embed]: DWeight[v] = Σ_{t: Token[t] = v} DY[t].
+// EmbedBackward computes the gradient of [Embed]: DWeight[v] = Σ_{t: Token[t] = v} DY[t].
 type EmbedBackward struct {
 	DWeight *Tensor `op:"write" shape:"V,d"`
 	DY      *Tensor `shape:"T,d"`

@@ -13,7 +13,7 @@ type EmbedBag struct {
 	Scale *Tensor `shape:"T"`
 }
 
-// EmbedBagBackward is the backward of [EmbedBag]:
+// EmbedBagBackward computes the gradients of [EmbedBag]:
 //
 //	DX[t] = Scale[t]·DY[t],  DTable[u] = Σ_i DX[Token[i]] for i from Offset[u] to Offset[u+1]−1
 //

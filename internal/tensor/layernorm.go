@@ -5,7 +5,7 @@ package tensor
 type LayerNorm struct {
 	Y          *Tensor `op:"write" shape:"R,d"`
 	X          *Tensor `shape:"R,d"`
-	Mean, RStd *Tensor `op:"write" shape:"R"` // saved for the backward
+	Mean, RStd *Tensor `op:"write" shape:"R"` // saved for the backward pass
 	Gain, Bias *Tensor `shape:"d"`
 	Eps        float32
 }

@@ -17,7 +17,7 @@ type MovingAverage struct {
 	Batch       *Batch
 }
 
-// MovingAverageBackward is the backward of [MovingAverage]. The sums run against the direction of
+// MovingAverageBackward computes the gradients of [MovingAverage]. Sums run against the direction of
 // the state: backward for s < S/2 and forward for the others.
 //
 //	r_{s,i} = DZ_i + a_s∘r_{s,i±1},  w_{s,i} = r_{s,i±1} + a_s∘w_{s,i±1}

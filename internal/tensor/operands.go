@@ -111,7 +111,7 @@ func operandsOf(t reflect.Type) []operand {
 			}
 		}
 		if wrong {
-			panic(fmt.Sprintf("tensor: %v.%s %v: op:%q: no operand is declared so", t, f.Name, f.Type, tag))
+			panic(fmt.Sprintf("tensor: %v.%s %v: op:%q: expected a valid operand declaration", t, f.Name, f.Type, tag))
 		}
 		out = append(out, o)
 	}

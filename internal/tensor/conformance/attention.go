@@ -149,8 +149,8 @@ func (a *attention64) forward() (o, norm []float64, deadRows int, nearKink []int
 	return o, norm, deadRows, nearKink
 }
 
-// backward computes the gradients. The quotient rule gives dA from dP: with S the sum in the
-// denominator, ∂P_j/∂A_l = [A_l > 0]·(δ_jl − P_j)/S.
+// backward computes the gradients. For ReLU weights the quotient rule gives dA from dP: with S the
+// sum in the denominator, ∂P_j/∂A_l = [A_l > 0]·(δ_jl − P_j)/S.
 func (a *attention64) backward(do []float64) {
 	a.dq, a.dk, a.dv, a.dleak = zeros(len(a.q)), zeros(len(a.k)), zeros(len(a.v)), zeros(len(a.leak))
 	for b := range a.fixture.shape.lengths {

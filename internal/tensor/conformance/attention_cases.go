@@ -78,7 +78,7 @@ func attentionCases(add func(...Case)) {
 	}
 }
 
-// operands declares the operands that both the forward and the backward read.
+// operands declares the operands that both passes read.
 func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 	sel := r.selection()
 	d := s.heads * s.dh

@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSelect checks the selection of a kernel with its backward, of a backward alone, and of
+// TestSelect checks the selection of a kernel with its gradient, of a gradient alone, and of
 // launches that only occur in cases of other kernels.
 func TestSelect(t *testing.T) {
 	for only, want := range map[string][]string{

@@ -32,7 +32,7 @@ type shape struct {
 // rows returns the shape of a case whose operands only have rows.
 func rows(n int) shape { return shape{lengths: []int{n}, k: n} }
 
-// kernelCases holds the cases of a kernel and of its backward.
+// kernelCases holds the cases of a kernel and of its gradient.
 type kernelCases struct {
 	name  string // name of the kernel's file
 	cases func() []Case
@@ -41,7 +41,7 @@ type kernelCases struct {
 // table holds the cases of all kernels. Each kernel's file registers its cases.
 var table []kernelCases
 
-// register adds the cases of a kernel, and of its backward, to the suite.
+// register adds the cases of a kernel, and of its gradient, to the suite.
 func register(name string, addCases func(add func(...Case))) {
 	table = append(table, kernelCases{name, func() (cases []Case) {
 		addCases(func(c ...Case) { cases = append(cases, c...) })

@@ -76,13 +76,13 @@ func (c *Choices) replay(p *tensor.Program, k tensor.Sample, mem tensor.Binding)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.list) == 0 {
-		return errors.New("no choices to give")
+		return errors.New("no choices to replay")
 	}
 	recorded := c.list[c.next%len(c.list)]
 	c.next++
 	for i, t := range resultTensors(k) {
 		if len(recorded.words[i]) != t.Words() {
-			return fmt.Errorf("%v cannot hold the %d words it is given", t, len(recorded.words[i]))
+			return fmt.Errorf("%v cannot hold the %d recorded words", t, len(recorded.words[i]))
 		}
 		if err := tensor.Upload(mem[t.Region], t, recorded.words[i]); err != nil {
 			return err
