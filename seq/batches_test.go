@@ -124,7 +124,7 @@ func TestBatchesRefuse(t *testing.T) {
 
 func TestSequential(t *testing.T) {
 	if got := fmt.Sprint(Sequential(5, 2), Sequential(0, 2)); got != "[[0 1] [2 3] [4]] []" {
-		t.Errorf("Sequential returned %s", got)
+		t.Errorf("Sequential returned wrong batches: %s", got)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestBlockRefuses(t *testing.T) {
 	good := Example{A: []int32{1, 2}, Label: 3}
 	for _, e := range []Example{good, {}, {A: []int32{1, 17}}, {A: []int32{0}}, {A: []int32{1}, Label: -2}, good} {
 		if err := block.Append(e); (err == nil) != reflect.DeepEqual(e, good) {
-			t.Errorf("appending %v returned %v", e, err)
+			t.Errorf("appending %v: error %v, want an error only for invalid rows", e, err)
 		}
 	}
 	if block.Rows() != 2 {

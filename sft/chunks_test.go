@@ -76,7 +76,7 @@ func TestChunkExplanations(t *testing.T) {
 			_, want := r.Example(examples[i])
 			for at, e := range out.Explanations {
 				if worst := modeltest.CompareExplanation(t, e, want[at]); !(worst <= 1e-5) {
-					t.Errorf("example %d: off by %.1e", i, worst)
+					t.Errorf("example %d: error %.1e, want at most 1e-5", i, worst)
 				}
 				modeltest.CheckSums(t, c, e)
 				checkChunks(t, e)
@@ -300,10 +300,10 @@ func TestNoChunkedExamples(t *testing.T) {
 	s := modeltest.NewTestScorer(t, modeltest.RandomModel(configtest.ChunkConfigs()["pairs"], 3))
 	s.CacheDocuments(1 << 20)
 	if out := modeltest.Score(t, s, nil); len(out) != 0 {
-		t.Errorf("found %d outputs", len(out))
+		t.Errorf("got %d outputs, want none", len(out))
 	}
 	if out := must.Get(s.Embeddings(t.Context(), nil))(t); len(out) != 0 {
-		t.Errorf("found %d embeddings", len(out))
+		t.Errorf("got %d embeddings, want none", len(out))
 	}
 }
 

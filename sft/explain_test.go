@@ -169,7 +169,7 @@ func TestExplainTags(t *testing.T) {
 	plain := must.Get(tagger.Examples(t.Context(), examples))(t)
 	for i, o := range got {
 		if !slices.Equal(o.Logits, plain[i].Logits) || len(o.Explanations) != 1 || o.Explanations[0].Pooling != nil {
-			t.Errorf("example %d: %+v", i, o)
+			t.Errorf("example %d: got %+v, want the plain logits and one explanation without pooling", i, o)
 		}
 		if e := o.Explanations[0].Layers; !reflect.DeepEqual(e, want[i].Explanations[0].Layers) || len(e) != 2 ||
 			len(e[0].Positions) == 0 {

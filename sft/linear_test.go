@@ -52,7 +52,8 @@ func TestLinear(t *testing.T) {
 	}
 	must.Succeed(t, s.Probe(context.Background()))
 	if s.Kernels() != config.LinearType || s.Slots() < 1 || s.PassTokens() < 1 || s.Preemptive() {
-		t.Errorf("kernels %s, %d slots of %d tokens", s.Kernels(), s.Slots(), s.PassTokens())
+		t.Errorf("kernels %s, %d slots of %d tokens, want kernels %s and at least 1 slot of 1 token", s.Kernels(),
+			s.Slots(), s.PassTokens(), config.LinearType)
 	}
 	must.Fail(t, "example 1: token 20 at index 0 is outside the vocabulary of 20")(s.Examples(context.Background(),
 		[]seq.Example{rows[0], {A: []int32{20}}}))
@@ -86,7 +87,7 @@ func TestLinearRefuses(t *testing.T) {
 	must.FailWith(t, sft.ErrEnsemble)(ensemble.Explain(context.Background(), []seq.Example{{A: []int32{1}}}))
 	out := must.Get(ensemble.Examples(context.Background(), modeltest.NewInMemory(3, 20, 3)))(t)
 	if len(out) != 20 || ensemble.Members() != 2 || len(out[0].Logits) != 3 {
-		t.Errorf("%d outputs of %d models", len(out), ensemble.Members())
+		t.Errorf("%d outputs of %d models, want 20 outputs of 2", len(out), ensemble.Members())
 	}
 	must.Fail(t, "the first")(sft.NewEnsemble([]*sft.Model{models[0], must.Get(sft.Load("testdata/golden/pre"))(t)},
 		tensor.Device(nil)))
@@ -152,6 +153,6 @@ func TestWriteWeights(t *testing.T) {
 	must.Succeed(t, m.WriteWeights(&out))
 	if got := math.Float32frombits(binary.LittleEndian.Uint32(out.Bytes()[4:])); out.Len() != 4*len(m.Weights) ||
 		got != m.Weights[1] {
-		t.Errorf("%d bytes for %d weights", out.Len(), len(m.Weights))
+		t.Errorf("%d bytes for %d weights, or other weights than the model's", out.Len(), len(m.Weights))
 	}
 }

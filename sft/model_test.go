@@ -175,7 +175,7 @@ func TestFourierEmbeddings(t *testing.T) {
 		for _, p := range m.Parameters.List {
 			if same := slices.Equal(m.Parameters.Slice(m.Weights, p),
 				m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
-				t.Errorf("%d levels: %s unchanged: %v", levels, p.Name, same)
+				t.Errorf("%d levels: %s is unchanged: %t, want %t", levels, p.Name, same, !same)
 			}
 		}
 		p, _ := m.Parameters.Lookup("embed.weight")
@@ -219,7 +219,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 	for _, p := range m.Parameters.List {
 		if same := slices.Equal(m.Parameters.Slice(m.Weights, p),
 			m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
-			t.Errorf("%s unchanged: %v", p.Name, same)
+			t.Errorf("%s is unchanged: %t, want %t", p.Name, same, !same)
 		}
 	}
 	p, _ := m.Parameters.Lookup("embed.weight")

@@ -211,7 +211,7 @@ func TestScoreTags(t *testing.T) {
 		names = append(names, f.Name)
 	}
 	if !reflect.DeepEqual(names, []string{"tags", "scores", "length"}) {
-		t.Fatalf("columns %q", names)
+		t.Fatalf("columns %q, want tags, scores and length", names)
 	}
 	tags, scores := record.Column(0).(*array.List), record.Column(1).(*array.List)
 	for i, o := range want {

@@ -6,7 +6,7 @@
 //
 //	lin(i,j) = Σ_c W[c]·S[i,c]·S[j,c] + bias.
 //
-// By sin a·sin b = ½(cos(a−b) − cos(a+b)) and cos a·cos b = ½(cos(a−b) + cos(a+b)) lin(i,j) is
+// By sin a·sin b = ½(cos(a−b) − cos(a+b)) and cos a·cos b = ½(cos(a−b) + cos(a+b)), lin(i,j) is
 // exactly f(i−j) + g(i+j). Two one-dimensional tables therefore replace a matrix:
 //
 //	f(t) = ½ Σ_c (W[2c+1] + W[2c])·cos(ω_c·t) + bias

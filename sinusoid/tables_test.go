@@ -101,7 +101,7 @@ func TestUnfoldInnerProduct(t *testing.T) {
 		inner(&right, weight, dWeight)
 		inner(&right, bias, dBias)
 		if math.Abs(left-right) > 1e-7*size {
-			t.Errorf("dim %d: ⟨Ax, y⟩ = %v, ⟨x, Aᵀy⟩ = %v", dim, left, right)
+			t.Errorf("dim %d: ⟨Ax, y⟩ = %v, ⟨x, Aᵀy⟩ = %v, want equal products", dim, left, right)
 		}
 	}
 }

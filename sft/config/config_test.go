@@ -49,7 +49,7 @@ func TestConfigKeys(t *testing.T) {
 		}
 	}
 	if got := config.TopKeys(text); !slices.Equal(got, names) {
-		t.Errorf("keys %v, written %v", names, got)
+		t.Errorf("written keys %v, want %v", got, names)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestKeyOrder(t *testing.T) {
 	}
 	got := must.Get(config.Parse([]byte("{" + strings.Join(lines, ",\n") + "}")))(t)
 	if a, b := normalised(t, got), normalised(t, full); !reflect.DeepEqual(a, b) {
-		t.Errorf("read %v, written %v", a, b)
+		t.Errorf("read %v, want %v as written", a, b)
 	}
 }
 
@@ -281,7 +281,7 @@ func TestConfigRoundTrip(t *testing.T) {
 		got := must.Get(config.Read(path))(t)
 		a, b := normalised(t, got), normalised(t, want)
 		if !reflect.DeepEqual(a, b) {
-			t.Errorf("read %v, written %v", a, b)
+			t.Errorf("read %v, want %v as written", a, b)
 		}
 	}
 }
@@ -332,7 +332,7 @@ func TestCheckManyTokens(t *testing.T) {
 				}
 			}
 			if err := c.CheckTokens(tokens); err != nil {
-				t.Fatalf("padding %v: %v", padding, err)
+				t.Fatalf("padding %v: valid tokens are refused: %v", padding, err)
 			}
 			for i := 0; i < length; i += 1 + length/100 {
 				for _, bad := range refused {
@@ -379,7 +379,7 @@ func TestFormatConvolutions(t *testing.T) {
 	for _, text := range []string{"none", "7", "5,5:32", "15,1,3:8"} {
 		list, err := config.ParseConvolutions(text)
 		if got := config.FormatConvolutions(list); err != nil || got != text {
-			t.Errorf("%s: %s, %v", text, got, err)
+			t.Errorf("%s: formatted as %s, error %v, want the same text", text, got, err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	again := must.Get(config.Parse(text))(t)
 	if !again.SameOutputs(c) ||
 		!slices.Equal(configtest.TargetsOf(again, sounds[0]), configtest.TargetsOf(c, sounds[0])) {
-		t.Errorf("read %+v, wrote %+v", again.MaskTargets, c.MaskTargets)
+		t.Errorf("read %+v, want %+v as written", again.MaskTargets, c.MaskTargets)
 	}
 	again.MaskTargets.Book().Values[0]++
 	if again.SameOutputs(c) {

@@ -53,7 +53,7 @@ func TestParseNGrams(t *testing.T) {
 			t.Errorf("%s: %+v, expected %+v", text, n, want)
 		}
 		if again := must.Get(config.ParseNGrams(n.String()))(t); *again != want {
-			t.Errorf("%s is parsed back as %+v", n, again)
+			t.Errorf("%s is parsed as %+v, expected %+v", n, again, want)
 		}
 	}
 	for _, text := range []string{"", "tokens", "tokens:1-2", "tokens:1-x:2^18", "tokens:1-2:2^", "bytes:3-6+:2^18",

@@ -17,7 +17,7 @@ func TestUnknownTask(t *testing.T) {
 	must.Fail(t, `task: "translation", expected `+strings.Join(config.Tasks(), ", "), "validated")(c.Validate())
 	defer func() {
 		if text, _ := recover().(string); !strings.Contains(text, `no objective for the task "translation"`) {
-			t.Errorf("panic %q", text)
+			t.Errorf("panic %q, want one that names the task", text)
 		}
 	}()
 	c.Sequences()

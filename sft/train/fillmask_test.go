@@ -132,7 +132,7 @@ func TestFillMaskMemory(t *testing.T) {
 		s, err := NewStepper(sft.NewModel(c, 1), runSettings(), cpu.New(1), 4000, mib<<20)
 		var memory *config.MemoryError
 		if errors.As(err, &memory) != (mib == 400) || mib == 1000 && err != nil {
-			t.Errorf("%d MiB: %v", mib, err)
+			t.Errorf("%d MiB: error %v, want a memory error only for 400 MiB", mib, err)
 		}
 		if err == nil {
 			s.Close()

@@ -56,7 +56,7 @@ func compareGradients(t *testing.T, p *config.Parameters, got []float32, path st
 		diff, norm := norms(p.Slice(got, q), w.Data)
 		worst = max(worst, diff/(1e-3*norm+1e-6))
 		if !(diff <= 1e-3*norm+1e-6) {
-			t.Errorf("%s: off by %.2e of norm %.2e", w.Name, diff, norm)
+			t.Errorf("%s: error %.2e for the norm %.2e", w.Name, diff, norm)
 		}
 	}
 	t.Logf("largest error %.1e of the tolerance", worst)

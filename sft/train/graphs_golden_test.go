@@ -219,6 +219,6 @@ func TestGraphRefusals(t *testing.T) {
 		return c.WindowGraph(rows, []seq.Edge{{Features: rows[0]}, {Target: 1, Features: rows[0]}})
 	}()
 	if err != nil || len(read) != 1 || len(edges) != 1 {
-		t.Errorf("a window reads %v, %v, %v", read, edges, err)
+		t.Errorf("a window reads %v with edges %v, error %v; want one node with one edge", read, edges, err)
 	}
 }

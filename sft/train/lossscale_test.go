@@ -71,7 +71,7 @@ func TestLossScale(t *testing.T) {
 	}
 	s = s.after(false).after(true)
 	if s != (lossScale{Factor: 1 << 15}) {
-		t.Errorf("halved: %+v", s)
+		t.Errorf("after a bad step %+v, want the factor halved", s)
 	}
 	for range 15 {
 		if !s.mayHalve() {
@@ -205,7 +205,7 @@ func TestLossScaleEnds(t *testing.T) {
 	for step := 0; ; step++ {
 		if loss, err := st.Step(t.Context(), examples); err != nil {
 			if step != 15 || !errors.As(err, &e) {
-				t.Errorf("stepper: step %d: %v", step, err)
+				t.Errorf("stepper: step %d has error %v, want the error at step 15", step, err)
 			}
 			break
 		} else if step == 15 || !(loss > 0) || st.updates != 0 || st.steps != step+1 {

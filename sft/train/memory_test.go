@@ -116,7 +116,7 @@ func TestForwardFits(t *testing.T) {
 				t.Fatalf("error %v, want a memory error with the length that fits", err)
 			}
 			if _, err := s.Classify(t.Context(), long[:full.Fits]); err != nil {
-				t.Errorf("%d tokens: %v", full.Fits, err)
+				t.Errorf("%d tokens, the length that fits: error %v", full.Fits, err)
 			}
 			if _, err := s.Classify(t.Context(), long[:full.Fits+1]); !errors.As(err, &full) {
 				t.Errorf("%d tokens: error %v, want a memory error", full.Fits+1, err)

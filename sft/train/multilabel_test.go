@@ -47,7 +47,7 @@ func TestTrainMultiLabel(t *testing.T) {
 				better = *r.MAP > *b.MAP || *r.MAP == *b.MAP && r.Loss < b.Loss
 			}
 			if better = better || i == 0; r.Best != better || r.Accuracy != nil || len(r.Thresholds) != 3 {
-				t.Errorf("%d: %+v", i, r)
+				t.Errorf("evaluation %d: got %+v, want best %t and three thresholds", i, r, better)
 			}
 			if better {
 				best = i
@@ -103,7 +103,7 @@ func TestLabelWeights(t *testing.T) {
 			off, size = off+d*d, size+want[p.Name][i]*want[p.Name][i]
 		}
 		if !(math.Sqrt(off) <= 1e-3*math.Sqrt(size)+1e-6) {
-			t.Errorf("%s: off by %g of %g", p.Name, math.Sqrt(off), math.Sqrt(size))
+			t.Errorf("%s: error %g for the norm %g", p.Name, math.Sqrt(off), math.Sqrt(size))
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestDivisor(t *testing.T) {
 	t.Cleanup(func() { model.Objectives[config.Classes] = original })
 	many := linesOf()
 	if len(one) < 2 || len(many) != len(one) {
-		t.Fatalf("%d and %d lines", len(one), len(many))
+		t.Fatalf("got %d lines, then %d, want the same number, at least 2", len(one), len(many))
 	}
 	for i, r := range many {
 		if *r.Accuracy != *one[i].Accuracy || r.Loss != one[i].Loss/termsPerExample ||
@@ -69,7 +69,8 @@ func TestOldInterval(t *testing.T) {
 		must.Succeed(t, c.save(dir, m.Parameters))
 		got, err := LoadCheckpoint(dir)
 		if err != nil || got.State.Interval.Divisor != want {
-			t.Errorf("stored %d: %+v, %v, expected %d", divisor, got.State.Interval, err, want)
+			t.Errorf("stored divisor %d: got %+v, error %v, expected the divisor %d", divisor,
+				got.State.Interval, err, want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestTrainRegression(t *testing.T) {
 			better := i == 0 || by == "" && r.Loss < reports[best].Loss || by == byR2 && *r.R2 > *reports[best].R2
 			if r.Best != better || r.Accuracy != nil || len(r.Numbers) != 2 ||
 				math.Abs(*r.R2-(*r.Numbers[0].R2+*r.Numbers[1].R2)/2) > 1e-12 {
-				t.Errorf("%d: %+v", i, r)
+				t.Errorf("evaluation %d: got %+v, want best %t, two numbers and their mean R²", i, r, better)
 			}
 			if better {
 				best = i
@@ -57,7 +57,7 @@ func TestTrainRegression(t *testing.T) {
 		for _, v := range [][2]float64{{r.MAE, absolute / n}, {r.RMSE, math.Sqrt(squares / n)},
 			{*r.R2, 1 - squares/total}, {reports[best].Loss, loss / (2 * n)}} {
 			if math.Abs(v[0]-v[1]) > 1e-6 {
-				t.Errorf("selected by %q: %+v, want %v", by, reports[best], v[1])
+				t.Errorf("selected by %q: got %v, want %v, in %+v", by, v[0], v[1], reports[best])
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func TestSelection(t *testing.T) {
 				best = i
 			}
 			if r.Best != better || (r.AUC != nil) != (by == "auc") || r.SelectedBy != by {
-				t.Errorf("%q, evaluation %d: %+v", by, i, r)
+				t.Errorf("%q, evaluation %d: got %+v, want best %t", by, i, r, better)
 			}
 		}
 		c := must.Get(LoadCheckpoint(dir))(t)

@@ -83,6 +83,6 @@ func TestDecodedSpans(t *testing.T) {
 	}
 	if got := c.SpanDecoding.String() +
 		(config.SpanDecoding{}).String(); got != "span penalty 0, gaps of up to 1 tokens joined, spans of less than 2 tokens removedeach token independently" {
-		t.Errorf("String returns %q", got)
+		t.Errorf("String returns a wrong text: %q", got)
 	}
 }

@@ -37,7 +37,8 @@ func TestTemperatureOfSavedModel(t *testing.T) {
 		plain, scaled := models[0], models[1]
 		if !slices.Equal(plain.Weights, scaled.Weights) || plain.Config.Temperature != 0 ||
 			scaled.Config.Temperature == 0 {
-			t.Fatalf("%s: temperatures %g and %g", task, plain.Config.Temperature, scaled.Config.Temperature)
+			t.Fatalf("%s: weights differ, or temperatures %g and %g, want 0 and another", task,
+				plain.Config.Temperature, scaled.Config.Temperature)
 		}
 		var loss [2]float64
 		var calibrated metrics.LogitSample
@@ -135,7 +136,8 @@ func TestTemperatureOfLabels(t *testing.T) {
 	}
 	plain, scaled := models[0], models[1]
 	if !slices.Equal(plain.Weights, scaled.Weights) || plain.Config.Temperature != 0 || scaled.Config.Temperature == 0 {
-		t.Fatalf("temperatures %g and %g", plain.Config.Temperature, scaled.Config.Temperature)
+		t.Fatalf("weights differ, or temperatures %g and %g, want 0 and another", plain.Config.Temperature,
+			scaled.Config.Temperature)
 	}
 	var labels [2][][]int32
 	for i, m := range models {

@@ -104,7 +104,7 @@ func TestTimeLeft(t *testing.T) {
 	}
 	must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
 	if checked != len(want) {
-		t.Errorf("checked %d of %d steps", checked, len(want))
+		t.Errorf("checked %d steps, want %d", checked, len(want))
 	}
 }
 

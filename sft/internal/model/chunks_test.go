@@ -60,7 +60,7 @@ func TestExportCache(t *testing.T) {
 		t.Error("expected chunk 2")
 	}
 	if _, ok := c.get(key(0), false); ok {
-		t.Error("found chunk 0")
+		t.Error("chunk 0 is still cached")
 	}
 	c.add(key(5), rows(5))
 	c.add(key(5), rows(6)) // computed by two calls
@@ -84,7 +84,7 @@ func TestExportCache(t *testing.T) {
 	explained.source = &chunkSource{pooled: make([]float32, 10)} // too large beside two others
 	c.add(key(8), explained)
 	if c.bytes != size+size+10*WordBytes || len(c.entries) != 2 {
-		t.Errorf("%d entries of %d bytes", len(c.entries), c.bytes)
+		t.Errorf("%d entries of %d bytes, want 2 of %d", len(c.entries), c.bytes, size+size+10*WordBytes)
 	}
 }
 

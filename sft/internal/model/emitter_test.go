@@ -202,7 +202,7 @@ func TestTermOfAnotherLaunch(t *testing.T) {
 	defer func() {
 		if text, _ := recover().(string); !strings.Contains(text,
 			"embed.bias.grad.term[7], which nothing has written") {
-			t.Errorf("panic %q", text)
+			t.Errorf("panic %q, want one that names the missing term", text)
 		}
 	}()
 	e.Launch(tensor.Zero{Y: e.tokens("x", 1)})

@@ -26,7 +26,7 @@ func TestFillMemory(t *testing.T) {
 		b := packOne(c, []seq.Example{{A: tokens}}, Drawing{Mode: FillMode})
 		s := b.shape(c)
 		if s.Masks != want || s.Tokens != 1024 || int(b.counts.Targets) != masks {
-			t.Errorf("%d masks: %+v", masks, s)
+			t.Errorf("%d masks: shape %+v with %d targets, want %d mask rows", masks, s, b.counts.Targets, want)
 		}
 		p := must.Get(newPass(c, NewParameters(c), s, FillMode))(t)
 		planned, err := PassWords(c, NewParameters(c), cpu.New(1), FillMode, 1000, 1, 0)

@@ -33,7 +33,7 @@ func TestMaskTargets(t *testing.T) {
 		}
 		targets := configtest.TargetsOf(c, e)
 		if len(targets) != len(e.A) {
-			t.Fatalf("%d targets of %d tokens", len(targets), len(e.A))
+			t.Fatalf("got %d targets, want %d, one per token", len(targets), len(e.A))
 		}
 		for i, got := range targets {
 			seen[got] = true

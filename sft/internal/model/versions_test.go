@@ -79,7 +79,7 @@ func TestRecut(t *testing.T) {
 			}
 		}
 		if config.Rule == chunk.Content && kept < all/2 {
-			t.Errorf("%d of %d chunks kept", kept, all)
+			t.Errorf("%d of %d chunks kept, want at least half", kept, all)
 		}
 	}
 }
