@@ -118,7 +118,7 @@ func Open(o Options) (Device, error) {
 // device, it adds a hint to use the CPU.
 func (o Options) openError(err error) error {
 	if o.isAuto() {
-		return fmt.Errorf("%w; --device cpu does without it", err)
+		return fmt.Errorf("%w (use --device cpu to compute on the CPU)", err)
 	}
 	return err
 }

@@ -59,7 +59,8 @@ func TestRefusal(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
 		name, want string
-	}{{"", "broken; --device cpu does without it"}, {"auto", "broken; --device cpu does without it"},
+	}{{"", "broken (use --device cpu to compute on the CPU)"},
+		{"auto", "broken (use --device cpu to compute on the CPU)"},
 		{"vulkan", "broken"}, {"vulkan:0", "broken"}} {
 		if err := (Options{Name: c.name}).openError(broken); err.Error() != c.want || !errors.Is(err, broken) {
 			t.Errorf("%q: error %v, want %s", c.name, err, c.want)
@@ -160,7 +161,7 @@ func TestList(t *testing.T) {
 			continue
 		}
 		if !strings.HasPrefix(d.Name(), i.Device) {
-			t.Errorf("%s opened %s", i.Device, d.Name())
+			t.Errorf("Open(%s) opened %s", i.Device, d.Name())
 		}
 		must.Check(t, d.Close())
 		d, err = Open(Options{Name: i.Device, Precision: Mixed})

@@ -66,7 +66,7 @@ const (
 
 // userPreset returns customPreset's preset with safeguards for users' data. The learning rate decays
 // over the length of the run, and training stops early. Among models of about the best accuracy,
-// the model with the least loss is saved. Its probabilities are calibrated.
+// the model with the lowest loss is saved. Its probabilities are calibrated.
 func userPreset(m *seq.Manifest, f RunFlags) *Preset {
 	p := customPreset(m, f)
 	s := &p.Settings

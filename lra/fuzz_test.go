@@ -21,7 +21,6 @@ func FuzzEvaluate(f *testing.F) {
 		if value < 0 || value > 9 {
 			t.Fatalf("value %d, want 0 to 9", value)
 		}
-		// Evaluating the tokens of an expression must give the same value as its text.
 		tokens, _ := tokenizers.ListOps{}.Encode(text)
 		if again, err := new(listOpsMachine).evaluate(tokens); err == nil && again != value {
 			t.Errorf("the text has the value %d, its tokens %d", value, again)

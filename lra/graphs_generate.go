@@ -16,8 +16,8 @@ type GraphsOptions struct {
 	Nodes            int // nodes of the largest graphs; the smallest graphs have half of them
 	Degree           int // average number of undirected edges per node
 	Seed             uint64
-	Replace          bool                  // true allows replacing a complete data set
-	Progress         func(generator int64) // called with the number of added rows; may be nil
+	Replace          bool             // true allows replacing a complete data set
+	Progress         func(rows int64) // called with the number of added rows; may be nil
 }
 
 // UsualGraphs are the default options.

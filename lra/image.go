@@ -23,10 +23,10 @@ var Image = &Task{
 		Usage: "convert CIFAR-10's binary batches, or gray records",
 		Description: `Reads the official binary batches (data_batch_1.bin … data_batch_5.bin and
 test_batch.bin: a label and 1,024 red, green and blue bytes each) and makes them gray
-as the Long Range Arena does, or gray records (cifar10_gray_train.bin and
-cifar10_gray_test.bin: a label and 1,024 bytes), plain or gzip-compressed. The last
-tenth of the training images is for validation. A single file becomes one split, the
-test split unless --split says otherwise.`,
+as the Long Range Arena does. Also reads gray records (cifar10_gray_train.bin and
+cifar10_gray_test.bin: a label and 1,024 bytes). The files may be compressed by gzip.
+The last tenth of the training images is for validation. A single file becomes one
+split, the test split unless --split names another.`,
 		Example: "sftseq data convert image --from cifar-10-batches-bin --to data/image",
 		convert: convertImage,
 	},

@@ -153,10 +153,11 @@ func TestBadImages(t *testing.T) {
 			"cifar10_gray_test.bin.gz": compress(gray)[:20]}, "cifar10_gray_test.bin.gz: the file is incomplete: the gzip data end too early"},
 		"no archive": {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin.gz": "\x1f\x8b"},
 			"cifar10_gray_test.bin.gz"},
-		"a split of many": {map[string]string{}, "found a directory with the split \"val\", expected a single file"},
+		"a directory with a split name": {map[string]string{},
+			"found a directory with the split \"val\", expected a single file"},
 	} {
 		o := ConvertOptions{}
-		if name == "a split of many" {
+		if name == "a directory with a split name" {
 			o.Split = "val"
 		}
 		must.Fail(t, c.want, name)(Image.Convert(context.Background(), writeDir(t, c.files), t.TempDir(), o))

@@ -32,8 +32,8 @@ of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
 	Import: &Importer{
 		Usage: "convert basic_train.tsv, basic_val.tsv, basic_test.tsv",
 		Description: `Reads the official files, plain or gzip-compressed. From a directory all three are
-converted. A single file becomes one split, the test split unless --split says
-otherwise, which is added to an existing data set. Each row's value is
+converted. A single file becomes one split, the test split unless --split names
+another, which is added to an existing data set. Each row's value is
 computed and compared with the stated one.`,
 		Example:  "sftseq data convert listops --from lra_release/listops-1000 --to data/listops",
 		Verifies: true,

@@ -1,6 +1,6 @@
-// Package lra defines the tasks of the Long Range Arena, the paper's tasks on point clouds and
-// graphs, and generated tasks that replace the clouds. A [Task] has the specification of its
-// sequences and labels, its presets, and a generator or an importer.
+// Package lra defines the tasks of the Long Range Arena, the tasks on point clouds and graphs of the
+// paper on the model (see package sft), and generated tasks that replace the clouds. A [Task] has
+// the specification of its sequences and labels, its presets, and a generator or an importer.
 package lra
 
 import (

@@ -18,9 +18,10 @@ var PascalVOC = &Task{
 	Import: &Importer{
 		Usage: "convert PyTorch Geometric's PascalVOC-SP, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
-compressed: a graph a line, as docs/published-clouds-graphs.md exports them, with the fourteen numbers of
-a superpixel, the two of a border, and tags, a list of the class of each superpixel, by
-number or name. --random-walk 24 adds the return probabilities that the paper calls RWPE.`,
+compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
+fourteen numbers of a superpixel, the two of a border, and tags, a list of the class of
+each superpixel, by number or name. --random-walk 24 adds the return probabilities that
+the paper calls RWPE.`,
 		Example: "sftseq data convert pascalvoc-sp --from pascalvoc-sp --to data/pascalvoc-sp",
 		Walks:   true,
 		convert: convertVOC,

@@ -20,16 +20,16 @@ var Pathfinder = &Task{
 	Presets:     []*Preset{pathfinderQuick, pathfinderHour, pathfinderPaper},
 	Import: &Importer{
 		Usage: "convert the official folders of images and metadata",
-		Description: `Reads the images and labels of one of the official folders, such as
-curv_contour_length_14: metadata/*.npy, in the order of their numbers, name them. Files
-of zero bytes, which exist in the release, are left out. The first 80% are for training,
-the next 10% for validation, the last for testing.`,
+		Description: `Reads one of the official folders, such as curv_contour_length_14. Its files
+metadata/*.npy, in the order of their numbers, list the images and labels. Leaves out
+files of zero bytes, which exist in the release. The first 80% are for training, the next
+10% for validation, the last for testing.`,
 		Example: "sftseq data convert pathfinder --from lra_release/pathfinder32/curv_contour_length_14 --to data/pathfinder",
 		convert: convertPathfinder,
 	},
 	Generator: &Generator{
 		Usage: "generate Pathfinder with the rules of the Long Range Arena",
-		Description: `Draws images of 32×32 pixels with two long dashed contours, short ones that distract,
+		Description: `Draws images of 32×32 pixels with two long dashed contours, short distractors,
 and two marks, which are at the two ends of one contour (joined) or at ends of both
 (apart). The same seed and rule give the same files. Contours of 14 dashes are the split
 that is commonly reported; 9 and 6 are the easier ones.`,

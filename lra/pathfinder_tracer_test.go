@@ -148,8 +148,8 @@ func (t *tracer) startChains(mark int, used uint64) (all []chain) {
 }
 
 // extendChains extends chains dash by dash while they cost less than the limit, and keeps the
-// cheapest.
-// It returns the cheapest chains that end at the other mark, and the cheapest that end elsewhere.
+// cheapest. It returns the cheapest chains that end at the other mark, and the cheapest that end
+// elsewhere.
 func (t *tracer) extendChains(from []chain, direction int, limit float64) (joined, apart []chain) {
 	for len(from) > 0 {
 		var next []chain

@@ -20,10 +20,10 @@ var PeptidesFunc = &Task{
 	Import: &Importer{
 		Usage: "convert PyTorch Geometric's Peptides-func, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
-compressed: a graph a line, as docs/published-clouds-graphs.md exports them, with the nine numbers of an
-atom, the three of a bond, and label, a list of the functions that hold, by number or
-name. An atom becomes an indicator for each value that each of its numbers may have, and
-a bond alike, so that a linear layer of them is a sum of embeddings.
+compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
+nine numbers of an atom, the three of a bond, and label, a list of the peptide's
+functions, by number or name. The numbers of atoms and bonds become one-hot features, so
+that a linear layer of them is a sum of embeddings.
 --random-walk 24 adds the return probabilities that the paper calls RWPE.`,
 		Example: "sftseq data convert peptides-func --from peptides-func --to data/peptides-func",
 		Walks:   true,
@@ -45,10 +45,10 @@ var PeptidesStruct = &Task{
 	Import: &Importer{
 		Usage: "convert PyTorch Geometric's Peptides-struct, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
-compressed: a graph a line, as docs/published-clouds-graphs.md exports them, with the nine numbers of an
-atom, the three of a bond, and a field for each number to predict. An atom becomes an
-indicator for each value that each of its numbers may have, and a bond alike, so that a
-linear layer of them is a sum of embeddings.
+compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
+nine numbers of an atom, the three of a bond, and a field for each number to predict. The
+numbers of atoms and bonds become one-hot features, so that a linear layer of them is a
+sum of embeddings.
 --random-walk 24 adds the return probabilities that the paper calls RWPE.`,
 		Example: "sftseq data convert peptides-struct --from peptides-struct --to data/peptides-struct",
 		Walks:   true,

@@ -15,8 +15,8 @@ type PublishedRows struct {
 	Rows   int64
 }
 
-// Differences returns a text for each split of a data set whose number of rows differs from the
-// published number. Results on such splits are not comparable.
+// Differences returns a text for each entry of t.Rows whose splits have another number of rows in
+// the data set. Results on such splits are not comparable.
 func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	for _, p := range t.Rows {
 		rows, exists := int64(0), false

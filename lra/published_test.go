@@ -130,8 +130,8 @@ func TestDifferences(t *testing.T) {
 		return m
 	}
 	for _, c := range []struct {
-		of   map[string]int64
-		want string
+		counts map[string]int64
+		want   string
 	}{
 		{map[string]int64{"train": 8843, "val": 1000, "test": 2468}, ""},
 		{map[string]int64{"test": 2468}, ""},
@@ -139,8 +139,8 @@ func TestDifferences(t *testing.T) {
 		{map[string]int64{"train": 8843, "val": 999, "test": 2467},
 			"train and val: expected the 9843 rows of the published task, found 9842: results are not comparable with published results\ntest: expected the 2468 rows of the published task, found 2467: results are not comparable with published results"},
 	} {
-		if got := strings.Join(ModelNet40.Differences(rows(c.of)), "\n"); got != c.want {
-			t.Errorf("%v: differences %q, want %q", c.of, got, c.want)
+		if got := strings.Join(ModelNet40.Differences(rows(c.counts)), "\n"); got != c.want {
+			t.Errorf("%v: differences %q, want %q", c.counts, got, c.want)
 		}
 	}
 }

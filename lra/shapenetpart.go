@@ -21,9 +21,9 @@ var ShapeNetPart = &Task{
 		Usage: "convert shapenetcore_partanno_segmentation_benchmark_v0_normal, a directory",
 		Description: `Reads folders with files of lines x y z nx ny nz part, synsetoffset2category.txt, which names
 the category of each folder, and the lists train_test_split/shuffled_train_file_list.json,
-and those of val and test. Of each file points are drawn at random, with replacement,
-centred and divided by their radius. Files that cannot be used
-are left out and listed by reason.`,
+and those of val and test. Draws points of each file at random, with replacement, centres
+them and divides them by their radius. Leaves out files that cannot be used, and lists
+them by reason.`,
 		Example: "sftseq data convert shapenetpart --from shapenetcore_partanno_segmentation_benchmark_v0_normal --to data/shapenetpart",
 		Points:  2500,
 		Unit:    "files",

@@ -53,7 +53,7 @@ func shapePresets(dataName string, rule ShapesRule, measured string) []*Preset {
 	const rows = 2000
 	rule.Points, rule.Noise = UsualShapes.Points, UsualShapes.Noise
 	p := tunedPreset(cloudsManifest(rows, int64(UsualShapes.Points)), "quick",
-		"a small model, on 2,000 clouds of 256 points that training turns at random; there is no larger preset",
+		"a small model, on 2,000 clouds of 256 points that training rotates at random; there is no larger preset",
 		func(_ *sft.Config, s *train.Settings) {
 			s.Epochs, s.PointRotation = 12, "any"
 		})

@@ -60,8 +60,8 @@ func (t *HF) Decode(tokens []int32) string { return t.tokenizer.Decode(tokens) }
 
 // newHF returns an error that names the file, as the JSON alone does not contain the tokenizer.
 func newHF(json.RawMessage) (Tokenizer, error) {
-	return nil, fmt.Errorf("tokenizer hf: the JSON does not contain the tokenizer, only the file %s of a data set or model does "+
-		"(for tables use hf:PATH)", FileName)
+	return nil, fmt.Errorf("tokenizer hf: expected the file %s of the data set or model, because the JSON does not "+
+		"contain the tokenizer (for tables use hf:PATH)", FileName)
 }
 
 // Open returns the tokenizer of a data set or a model in dir. It is like [New], but also reads the

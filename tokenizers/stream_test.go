@@ -53,7 +53,7 @@ func TestStreams(t *testing.T) {
 			check := func(parts ...string) {
 				t.Helper()
 				if ids, failure := encoded(t, tokenizer, parts...); !slices.Equal(ids, want) || failure != failed {
-					t.Fatalf("%s, %q: ids %v and error %q, of the whole text %v and %q", tokenizer.Type(), parts, ids,
+					t.Fatalf("%s, %q: ids %v and error %q in parts, %v and %q as a whole", tokenizer.Type(), parts, ids,
 						failure, want, failed)
 				}
 			}

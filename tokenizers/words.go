@@ -106,7 +106,7 @@ func EachWord(text string, visit func(word string)) {
 }
 
 // eachWordRange calls visit with the byte range of each word, as EachWord defines words.
-func eachWordRange(text string, visit func(start, endWord int)) {
+func eachWordRange(text string, visit func(start, end int)) {
 	start := -1
 	endWord := func(at int) {
 		if start >= 0 {

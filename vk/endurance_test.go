@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// residentBytes returns the residentBytes memory of the process in bytes.
+// residentBytes returns the resident memory of the process in bytes.
 func residentBytes(t *testing.T) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -181,7 +181,7 @@ func TestEndurance(t *testing.T) {
 			d.instance = must.Get(openInstance())(t)
 			list := must.Get(d.instance.physicals())(t)
 			if d.physical = list[0]; d.create() != nil {
-				t.Fatal("no device")
+				t.Fatal("creating the device failed")
 			}
 			must.Succeed(t, d.Close())
 		})

@@ -71,8 +71,7 @@ func (m *mirror) steps(arena *memory, out []mirroredRange) []C.shim_step {
 	return steps
 }
 
-// setValid sets the valid ranges of the mirror. A run sets none at its begin, and its outputs at its
-// end.
+// setValid sets the valid ranges of the mirror: none when a run starts, its outputs when it ends.
 func (m *mirror) setValid(out []mirroredRange) {
 	if m == nil {
 		return

@@ -119,7 +119,7 @@ func (t *transfers) fill(m *memory, word uint32) error {
 }
 
 // availableStage returns the stage that gathers uploads. If the stage is full, availableStage submits
-// it and returns the other stage, after the copies that this one submitted before.
+// it and returns the other stage. It waits until earlier copies of the returned stage are complete.
 func (t *transfers) availableStage() (*stage, error) {
 	s := &t.stages[t.current]
 	if stagingBytes-s.used < 4 || len(s.steps) == stagingSteps {

@@ -97,7 +97,8 @@ func (m *maker) compile(s source.Shader) ([]byte, error) {
 	if s.Cooperative {
 		tools = m.coopmat
 		if tools.compiler == "" {
-			return nil, errors.New("it is new or has changed, and needs a compiler that knows GL_KHR_cooperative_matrix: -glslang-coopmat, which make shaders names")
+			return nil, errors.New("the shader is new or has changed: expected a compiler that knows " +
+				"GL_KHR_cooperative_matrix as -glslang-coopmat (see make shaders)")
 		}
 	}
 	temporary, err := os.CreateTemp("", s.Name+".*.spv")
