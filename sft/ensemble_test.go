@@ -283,7 +283,7 @@ func TestRanksOfEnsembles(t *testing.T) {
 	for _, pair := range [][2]*sft.Scorer{{two, three}, {three, two}, {two, other}} {
 		want := "rank 1 differs from rank 0 in "
 		if pair[1] != other {
-			want += "the number of models"
+			want += "its number of models"
 		}
 		var group sync.WaitGroup
 		for rank, world := range distributed.NewLocal(2) {

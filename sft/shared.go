@@ -49,7 +49,7 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 	}
 	identity, failed := s.runner.Identity()
 	if failed == nil {
-		identity["the number of models"] = strconv.Itoa(s.Members())
+		identity["its number of models"] = strconv.Itoa(s.Members()) // precedes the keys of each model
 	}
 	for i, o := range s.others {
 		if failed != nil {
