@@ -34,18 +34,18 @@ type Options struct {
 	Delimiter byte // delimiter of CSV; 0 means a comma
 
 	Name     string // name of the data set
-	Text     string // column with text, or
-	Tokens   string // column with lists of token ids, or
-	Features string // column with lists of numbers for each token, or
-	// columns of a series: a column with a list of numbers, or a column for each step. They set
-	// Features and FeatureNames
+	Text     string // column with text; exactly one of Text, Tokens, Features, Series and Pair is set
+	Tokens   string // column with lists of token ids
+	Features string // column with lists of numbers for each token
+	// Series are the columns of a series: a column with a list of numbers, or a column for each
+	// step. They set Features and FeatureNames.
 	Series        []string
 	Pair          []string // the two columns of a pair
 	Label         string   // column of the class or labels; "" without labels
 	Numbers       []string // columns of a regression, instead of Label
-	Tags          string   // column with a tag for each token or word, instead of Label, or
-	Spans         string   // column with spans of the text and their labels, or
-	Intervals     string   // file with intervals of sequences (BED, GFF, GTF)
+	Tags          string   // column with a tag for each token or word, instead of Label
+	Spans         string   // column with spans of the text and their labels, instead of Label
+	Intervals     string   // file with intervals of sequences (BED, GFF, GTF), instead of Label
 	IntervalTypes []string // types of intervals; nil means all
 	Strands       bool     // intervals on different strands have different labels
 	FeatureNames  []string // names of the numbers of a token
@@ -57,8 +57,8 @@ type Options struct {
 
 	LabelPattern *regexp.Regexp // extracts the class from the label; nil takes the whole label
 
-	// JSON of the tokenizer for text. A learned tokenizer reads the files twice. nil chooses a
-	// tokenizer that suits the texts
+	// Tokenizer is the JSON of the tokenizer for text. A learned tokenizer reads the files twice.
+	// nil chooses a tokenizer that suits the texts.
 	Tokenizer       []byte
 	TokenizerFile   string                  // tokenizer.json to use instead, stored with the data
 	TokenizerChosen func(tokenizers.Choice) // receives the chosen tokenizer; may be nil
@@ -150,11 +150,10 @@ type converter struct {
 	marksDecided   bool
 	skipped        *source.Skipped
 	assignedSplits map[uint64]string // splits by the hash of a text; nil if the hash and the fractions decide
-	// reason why the first unreadable row for learning a tokenizer cannot be read; nil if all rows
-	// are readable
+	// firstUnreadable is the error of the first unreadable row for learning a tokenizer, or nil.
 	firstUnreadable error
-	// reason why the first unsuitable text for learning a tokenizer was skipped; nil if no text was
-	// skipped
+	// firstUnsuitable is the reason why the first text was skipped when learning a tokenizer, or
+	// nil.
 	firstUnsuitable error
 }
 

@@ -15,7 +15,7 @@ type edgeSigns struct {
 	pairs    map[[2]int32]bool
 }
 
-// count counts the signs in the edges of one graph, which has the given number of nodes.
+// count adds the edges of one graph, which has the given number of nodes.
 func (s *edgeSigns) count(edges []seq.Edge, nodes int) {
 	if len(edges) == 0 {
 		return

@@ -255,9 +255,9 @@ func (r *conllReader) checkColumns(fields []string, long bool) error {
 	return nil
 }
 
-// isComment reports whether a line before a sentence is not a token: a document mark, or a comment
-// that begins with #. A comment lacks the columns of a token, or has # alone in the first column
-// and a tag of no other line. An ambiguous line is an error.
+// isComment reports whether a line before a sentence is not a token: a document mark, or a comment that
+// begins with #. A comment lacks the columns of a token, or has # alone in the first column and a
+// tag that no other line has. An ambiguous line is an error.
 func (r *conllReader) isComment(line string, fields []string) (bool, error) {
 	if len(fields) == 0 || fields[0] == "-DOCSTART-" {
 		return len(fields) > 0, nil

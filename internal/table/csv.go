@@ -11,9 +11,9 @@ import (
 )
 
 // csvReader reads rows of fields separated by commas or another delimiter of [Options]. The first
-// row names the columns. Quoted fields may contain any character (RFC 4180). Rows and errors equal
-// those of encoding/csv, which is not used because its strings per row cost more than the rest of a
-// conversion.
+// row names the columns. Quoted fields may contain any character (RFC 4180). Rows and errors equal those of
+// encoding/csv, which is not used because allocating its strings for each row takes longer than the
+// rest of a conversion.
 type csvReader struct {
 	delimited
 	comma    byte     // delimiter

@@ -161,7 +161,8 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 		}
 	}
 	if len(desktop) > 0 && o.Note != nil {
-		o.Note(fmt.Sprintf("%s: %s of the desktop left out (first: %s)", dir, countFiles(len(desktop)), desktop[0]))
+		o.Note(fmt.Sprintf("%s: left out %s of the desktop environment (first: %s)", dir, countFiles(len(desktop)),
+			desktop[0]))
 	}
 	return r, err
 }
@@ -211,8 +212,8 @@ func countFiles(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// spread reorders n files so that every prefix is evenly distributed among them: it takes steps of
-// about n divided by the golden ratio, modulo n.
+// spread reorders files so that every prefix is evenly distributed among them. It steps through the
+// n files by about n divided by the golden ratio, modulo n.
 func spread(files []string) []string {
 	const golden = 0.6180339887498949
 	n := len(files)

@@ -27,7 +27,7 @@ var (
 	unsupportedCompressions = []string{".bz2", ".xz", ".lz4", ".br", ".lzma", ".z"}
 )
 
-// UnsupportedAdvice returns what to do about a file whose extension is not supported, or "".
+// UnsupportedAdvice returns advice on a file whose extension is not supported, or "".
 func UnsupportedAdvice(path string) string {
 	if slices.Contains(unsupportedCompressions, extension(path)) {
 		return "unsupported compression: expected gzip or Zstandard"

@@ -89,7 +89,8 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 		}
 	}
 	must.Succeed(t, r.Close())
-	if len(notes) != 1 || !strings.Contains(notes[0], "3 files of the desktop left out (first: a/Thumbs.db)") {
+	if len(notes) != 1 ||
+		!strings.Contains(notes[0], "left out 3 files of the desktop environment (first: a/Thumbs.db)") {
 		t.Errorf("got notes %q, want one on 3 files", notes)
 	}
 	write("b/4.xz", []byte("\xfd7zXZ"))

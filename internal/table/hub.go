@@ -143,7 +143,7 @@ func MissingShard(shards []string) string {
 type hfClasses struct {
 	labels map[string][]string // by column
 	items  map[string][]string // class names of list items, by column
-	origin string              // text about where the names are, for errors
+	origin string              // location of the names, for errors
 }
 
 // newHFClasses returns the class names in the features of Hugging Face's datasets library.

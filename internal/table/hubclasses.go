@@ -153,7 +153,7 @@ func withCardClasses(r Reader, file string, o Options) Reader {
 	return &namedClasses{r, c, o.Columns}
 }
 
-// Next returns the next row. Values that are class names already stay as they are.
+// Next returns the next row. Values that already are class names stay unchanged.
 func (r *namedClasses) Next(row *Row) error {
 	if err := r.Reader.Next(row); err != nil || len(row.Values) != len(r.columns) {
 		return err

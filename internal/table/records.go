@@ -317,7 +317,7 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 	return v, nil
 }
 
-// shift converts stored ids into token ids by adding first.
+// shift converts stored ids into token ids by adding firstID.
 func (v *Value) shift(firstID int32) error {
 	for i := range v.Tokens {
 		if v.Tokens[i] > math.MaxInt32-firstID {

@@ -52,8 +52,8 @@ func uuidText(id string) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// scalarText returns value i of a column of numbers, dates or times as text. Decimals have as many
-// digits as their scale.
+// scalarText returns value i of a column of numbers, dates or times as text. A decimal keeps the
+// trailing zeros of its scale.
 func scalarText(a arrow.Array, i int) string {
 	switch a := a.(type) {
 	case *array.Float16:

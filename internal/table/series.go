@@ -123,7 +123,7 @@ func describeMatch(file, name string, found, excluded []string) string {
 	return text + describeOrder(name, found)
 }
 
-// describeOrder returns a note if the numbers in the place of * do not increase by one, or "".
+// describeOrder returns a note if the numbers that * matches do not increase by one, or "".
 func describeOrder(name string, columns []string) string {
 	prefix, suffix, _ := strings.Cut(name, "*")
 	missing, last := "", 0

@@ -65,8 +65,8 @@ var storedColumns = []struct {
 		ValueType: arrow.PrimitiveTypes.Int32}}, []string{"-7", "8"}, nil},
 }
 
-// inParquet has the Parquet types that replace missing ones: Parquet has a single date type, and no
-// seconds.
+// inParquet maps Arrow types that Parquet lacks to the types that replace them: Parquet has a
+// single date type, and no seconds.
 var inParquet = map[string]arrow.DataType{
 	"date64":       arrow.FixedWidthTypes.Date32,
 	"time32[s]":    arrow.FixedWidthTypes.Time32ms,

@@ -136,7 +136,7 @@ func (t *thrift) elements() (n uint64, kind byte, err error) {
 	return n, head & 0x0f, err
 }
 
-// skip skips a value of a type code.
+// skip skips a value of the type with code kind.
 func (t *thrift) skip(kind byte, depth int) error {
 	switch kind {
 	case thriftTrue, thriftFalse:
