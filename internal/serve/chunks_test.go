@@ -99,7 +99,7 @@ type documentEditor struct {
 	chunks          int // chunks of all documents when they were opened
 }
 
-// characters take one, two, three and four bytes; the last are two UTF-16 code units.
+// characters take one, two, three and four bytes; the last character takes two UTF-16 code units.
 var characters = []rune("abcdefgh é 漢😀")
 
 func (e *documentEditor) text(n int) []rune {
@@ -183,7 +183,7 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 // benchmarkEdits measures insertions into a document of this length. insertion returns the place and
-// the text of the next one.
+// the text of the next insertion.
 func benchmarkEdits(b *testing.B, length, average int, insertion func(r *rand.Rand, length int) (int, string)) {
 	random := rand.New(rand.NewPCG(3, 3))
 	x := dial(b, startServer(b, chunkOptions(b, 64, average))).initialize(struct{}{})

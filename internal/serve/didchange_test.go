@@ -45,7 +45,7 @@ func TestLostChanges(t *testing.T) {
 		{"a uri mistaken", change(`{"Uri":"u","version":2,"changes":[{"text":"7"}]}`), "uri: expected a string, found none"},
 		{"changes twice", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"changes":[]}`),
 			"the field changes occurs twice"},
-		{"what another method has", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"text":"7"}`),
+		{"a field of another method", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"text":"7"}`),
 			"text: unexpected field"},
 		{"no parameters", change(`[]`), "expected a JSON object, found a list"},
 		{"an opening of nothing", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"version":1,"text":"7"}}`,

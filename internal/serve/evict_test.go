@@ -13,7 +13,7 @@ import (
 )
 
 // expectDismissed reads to the end of a session that the server evicted. The last message must be a
-// retryable error that contains why.
+// retryable error that contains reason.
 func (c *client) expectDismissed(reason string) {
 	c.t.Helper()
 	rest, err := c.end()
@@ -116,7 +116,7 @@ func TestSlowReaderReads(t *testing.T) {
 		time.Sleep(60 * time.Millisecond)
 		if u, _ := x.evictionRank(time.Now(), allowances{time.Hour, 120 * time.Millisecond,
 			time.Hour}); u != keptClient {
-			t.Fatalf("got use %v after %d of 8 pieces, want useful", u, n)
+			t.Fatalf("got rank %v after %d of 8 pieces, want keptClient", u, n)
 		}
 		must.Get(io.ReadFull(a, piece))(t)
 	}

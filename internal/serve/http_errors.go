@@ -54,8 +54,8 @@ const statusClientClosed = 499
 // codeNoModel occurs only over HTTP, since requests of JSON-RPC do not name a model.
 const codeNoModel = -32001
 
-// pathNames replaces the names of methods in a message by paths, as in http_endpoints.go, and advice that needs
-// documents, which HTTP does not have.
+// pathNames rewrites a message for HTTP: it replaces names of methods by paths, and advice to use
+// documents, which only JSON-RPC has.
 var pathNames = sync.OnceValue(func() *strings.Replacer {
 	pairs := []string{openAdvice, "documents exist only in JSON-RPC: pass text, tokens or bytes"}
 	for _, suffix := range []string{"", "_a", "_b"} {

@@ -30,7 +30,7 @@ func loadRequests(t *testing.T) int {
 	return n
 }
 
-// TestLoad (Show 3a) sends requests from 16 clients, with log-uniform lengths from 10 to 4,000; 5%
+// TestLoad sends requests from 16 clients, with log-uniform lengths from 10 to 4,000; 5%
 // are cancelled and 5% invalid. Every request must get exactly one response, and the heap must not
 // grow.
 func TestLoad(t *testing.T) {
@@ -127,7 +127,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestLoneRequests (Show 3c) measures the server's overhead per request of 100 tokens without
+// TestLoneRequests measures the server's overhead per request of 100 tokens without
 // concurrent requests.
 func TestLoneRequests(t *testing.T) {
 	n := 100
