@@ -40,7 +40,8 @@ func checkGolden(c *cli.Context, root string) error {
 			notes = append(notes, fmt.Sprintf("%s: %v", g.Golden, err))
 		}
 		if g.Flips > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d tokens were sampled as the CPU samples them", g.Golden, g.Flips))
+			notes = append(notes, fmt.Sprintf(
+				"%s: sampled other tokens than the CPU %d times, and used the CPU's tokens", g.Golden, g.Flips))
 		}
 		if g.Failed {
 			failed++

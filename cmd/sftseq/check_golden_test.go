@@ -57,7 +57,7 @@ func TestCheckGolden(t *testing.T) {
 
 func TestCheckGoldenVulkan(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
-	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the layer also checks the calls of the program
+	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the validation layer also checks the calls of the program
 	// TestGoldenTraining trains the same folders on Vulkan.
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--only", "train_c")
 	folders, err := filepath.Glob(filepath.Join(goldenDir, "train_c*"))

@@ -54,8 +54,9 @@ func completion(c *cli.Context) error {
 	return err
 }
 
-// The scripts call the program with --generate-bash-completion, so it prints the possible next
-// words, for zsh with their descriptions. If it prints none, the shell offers file names.
+// The scripts call the program with --generate-bash-completion. The program then prints the
+// possible next words, for zsh with their descriptions. If it prints none, the shell offers file
+// names.
 const (
 	bashCompletion = `_sftseq() {
   local cur words

@@ -59,7 +59,7 @@ func dataBaselines(c *cli.Context) error {
 	return printBaselines(c, results)
 }
 
-// noBaselinesFlag returns a flag of the commands that make a data set.
+// noBaselinesFlag returns the flag --no-baselines, which commands that write a data set have.
 func noBaselinesFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "no-baselines", Usage: "skip the baselines, which take seconds"}
 }

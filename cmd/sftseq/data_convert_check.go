@@ -174,8 +174,8 @@ func missingShards(paths []string, format string) (out []string) {
 	return out
 }
 
-// emptyWarning returns a warning, with a remedy, about splits that are empty despite their shares,
-// or "".
+// emptyWarning returns a warning, with a remedy, about empty splits whose fraction is positive, or
+// "".
 func emptyWarning(m *seq.Manifest, shares []convert.SplitFraction, remedy string) string {
 	var empty []string
 	for _, share := range shares {
@@ -186,6 +186,6 @@ func emptyWarning(m *seq.Manifest, shares []convert.SplitFraction, remedy string
 	if empty == nil {
 		return ""
 	}
-	return fmt.Sprintf("no row was assigned to %s, because the assignment is random by content and --seed: %s",
+	return fmt.Sprintf("no row was assigned to %s, because a hash of each row and --seed selects its split: %s",
 		strings.Join(empty, " or "), remedy)
 }

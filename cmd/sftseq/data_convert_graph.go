@@ -19,7 +19,7 @@ func convertGraphCommand() *cli.Command {
 	return &cli.Command{
 		Name: "graph", Usage: "convert JSON lines, Arrow or Parquet of graphs",
 		UsageText: "sftseq data convert graph --from FILE --to DIR [flags]\n\nExample: sftseq data convert graph --from graphs.jsonl --to data/graphs",
-		Description: `Reads a graph a line, plain or compressed by gzip or Zstandard:
+		Description: `Reads one graph per line, plain or compressed by gzip or Zstandard:
 
    {"features": [[0.5, 1], [2, 0]], "edges": [[0, 1, 1.5], [1, 0, 1.5]], "label": "ring"}
 

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// shownTokens and shownPoints are the maximum numbers of tokens that are shown of the first row, of
-// tokens with ids and of tokens with features.
+// shownTokens is the maximum number of tokens with ids that data info shows of the first row.
+// shownPoints is the maximum for tokens with features.
 const (
 	shownTokens = 200
 	shownPoints = 3
@@ -160,7 +160,7 @@ func show(c *cli.Context, value any, text func(io.Writer) error) error {
 	return encoder.Encode(value)
 }
 
-// inspect describes the file of r, and closes it.
+// inspect describes the file of r and closes r.
 func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 	defer r.Close()
 	found, err := seq.Inspect(r)

@@ -29,7 +29,7 @@ func formatLabels(names []string) string {
 	return "labels " + shortList(names, 20)
 }
 
-// formatLabelCount formats the number of labels of rows.
+// formatLabelCount formats a number of labels.
 func formatLabelCount(labels int) string {
 	if labels == 1 {
 		return "1 label"

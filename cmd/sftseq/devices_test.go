@@ -98,7 +98,7 @@ func TestCheck(t *testing.T) {
 
 func TestCheckVulkan(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
-	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the layer also checks the calls of the program
+	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the validation layer also checks the calls of the program
 	out := succeed(t, "", "check", "--device", "vulkan", "--only", "gelu")
 	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 2 {
 		t.Errorf("unexpected output:\n%s", out)

@@ -143,7 +143,7 @@ func TestDocumentPage(t *testing.T) {
 	}
 }
 
-// whole removes the parts of characters that a cut has divided.
+// whole removes incomplete characters, which remain where a text was cut within a character.
 func whole(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\uFFFD", "")
 }

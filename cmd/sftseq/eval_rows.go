@@ -73,7 +73,7 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	return r, nil
 }
 
-// warnTrainedOn warns if a model was trained on the evaluated split, which is not train.
+// warnTrainedOn warns if a model was trained on the evaluated split, unless the split is train.
 func warnTrainedOn(c *cli.Context, m models) {
 	set, err := seq.OpenDataset(c.String("data"))
 	if err != nil {

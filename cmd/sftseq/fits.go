@@ -46,7 +46,7 @@ func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 	return task.Of(c).RequireLabels(s, path)
 }
 
-// checkTokens returns an error if a file's token ids differ from the model's.
+// checkTokens returns an error if a file's vocabulary size or tokenizer differs from the model's.
 func checkTokens(c *sft.Config, s *seq.Spec) error {
 	if s.VocabSize != 0 && s.VocabSize != c.DataVocabSize() {
 		err := fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.DataVocabSize())

@@ -59,7 +59,7 @@ func describeFusion(f *sft.Fusion, dir string) string {
 	kept := f.Kept().Members
 	text := fmt.Sprintf("members on the validation split (%s):\n%s", countRows(f.Rows), memberTable(scores, classes))
 	if len(kept) == 1 {
-		return text + fmt.Sprintf("the sum is not better than %s, which alone is kept, model in %s\n", kept[0], dir)
+		return text + fmt.Sprintf("kept: only %s, because the sum is not better (model in %s)\n", kept[0], dir)
 	}
 	return text + fmt.Sprintf("kept: the sum of %s (model in %s)\n", strings.Join(kept, ", "), dir)
 }

@@ -45,7 +45,7 @@ func grads(c *cli.Context) error {
 	if err := requireFlags(c, "input", "output"); err != nil {
 		return err
 	}
-	if err := refuseUnlabelled(c); err != nil {
+	if err := checkInputName(c); err != nil {
 		return err
 	}
 	m, err := loadModel(c)
@@ -91,9 +91,9 @@ func grads(c *cli.Context) error {
 	return err
 }
 
-// refuseUnlabelled returns an error if the name of --input is that of another format than JSON lines, or of
-// a directory.
-func refuseUnlabelled(c *cli.Context) error {
+// checkInputName returns an error if the file name of --input has the extension of a format other
+// than JSON lines.
+func checkInputName(c *cli.Context) error {
 	path := c.String("input")
 	if info, err := os.Stat(path); path == "-" || err != nil || info.IsDir() {
 		return nil // opening the path reports the error

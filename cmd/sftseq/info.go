@@ -120,15 +120,15 @@ func receptiveFieldOf(c *sft.Config) *receptiveField {
 	return &receptiveField{Layer: 1 + 2*reach, Model: 1 + 2*reach*layers}
 }
 
-// cost is the cost of a sequence of a length. For pairs, memory is for two sequences of that
-// length.
+// cost is the cost of a sequence of Length tokens. For models of pairs, the memory is for two such
+// sequences.
 type cost struct {
 	Length     int    `json:"length"`
 	Operations []part `json:"operations_per_token"` // multiply-adds, rounded
 	Infer      int64  `json:"infer_bytes"`          // without the weights
 	Train      int64  `json:"train_bytes"`
-	// Edit is the part of the multiply-adds that an edit of a document with cached chunks needs, for
-	// models whose chunks depend on the content.
+	// Edit is the fraction of the multiply-adds that an edit of a document with cached chunks
+	// needs, for models whose chunks depend on the content.
 	Edit float64 `json:"edit,omitempty"`
 }
 
@@ -218,8 +218,8 @@ func tokenOperations(c *sft.Config, length int) []operationCount {
 // package chunk).
 const editedChunks = 2
 
-// editCost returns the part of the multiply-adds of a document that an edit needs: of the local
-// encoder two chunks, and the whole document encoder and token stage. It returns 0 for models in which
+// editCost returns the fraction of a document's multiply-adds that an edit needs: two chunks of the
+// local encoder, and the whole document encoder and token stage. It returns 0 for models in which
 // an edit may move all later chunks.
 func editCost(c *sft.Config, length int) float64 {
 	if c.Chunks == nil || c.Chunks.Rule != string(chunk.Content) {
@@ -249,8 +249,8 @@ type operationCount struct {
 // optionalParts are the parts that not every model has.
 var optionalParts = []string{"convolutions", "moving averages"}
 
-// layerOperations returns the multiply-adds of a number of layers per token of sequences of this
-// length.
+// layerOperations returns the multiply-adds of layerCount layers per token of a sequence of length
+// tokens.
 func layerOperations(c *sft.Config, length, layerCount int) []operationCount {
 	n, k := float64(length), float64(min(c.NumSampledTokens, length))
 	d, h, layers := float64(c.HiddenSize), float64(c.NumHeads), float64(layerCount)
@@ -302,7 +302,7 @@ func (i *modelInfo) write(w io.Writer) error {
 	if len(i.Costs) > 0 {
 		edits := ""
 		if i.Costs[0].Edit > 0 {
-			edits = ",\nand the part of the multiply-adds that serve needs after an edit"
+			edits = ",\nand the fraction of the multiply-adds that serve needs after an edit"
 		}
 		t.add("\nmultiply-adds per token of a sequence, and its memory beside the weights%s", edits)
 		head := "length\t"

@@ -197,7 +197,7 @@ func (i *clusterInfo) write(w io.Writer) error {
 	t.add("batch %d of %d tokens, %d micro-batches; each rank sends %s/s, a message takes %s", i.Batch,
 		i.Length, i.MicroBatches,
 		decimalBytes(i.Bandwidth), bench.FormatSeconds(i.Latency))
-	t.add("measured: %s a micro-batch token alone, %s beside others, %s an update\n",
+	t.add("measured: %s per token of a single micro-batch, %s with a micro-batch in every slot, %s per update\n",
 		bench.FormatSeconds(i.Measured.Alone), bench.FormatSeconds(i.Measured.Together),
 		bench.FormatSeconds(i.Measured.Update))
 	if t.err != nil {

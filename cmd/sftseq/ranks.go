@@ -172,7 +172,7 @@ type printedError struct{ error }
 
 func (e printedError) Unwrap() error { return e.error }
 
-// printedBy marks an error of all ranks as printed by rank 0, on the other ranks.
+// printedBy marks an error that all ranks return as printed by rank 0, unless rank is 0.
 func printedBy(err error, rank int) error {
 	if err == nil || rank == 0 {
 		return err

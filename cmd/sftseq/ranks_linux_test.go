@@ -348,9 +348,9 @@ func newNetwork(t *testing.T, hosts int) *network {
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d addr add 10.77.0.%d/24 dev sfteth%d", i, i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set sfteth%d up", i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set lo up", i))
-		// TCP sends no keepalive probes while mpirun's request to end is in flight, and mpirun waits for
-		// the daemon until TCP stops retransmitting: with this setting for seconds instead of 15
-		// minutes.
+		// TCP sends no keepalive probes while mpirun's request to end is in flight, and mpirun
+		// waits for the daemon until TCP stops retransmitting. The setting shortens this wait from
+		// 15 minutes to seconds.
 		setRetries := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", i), "sh", "-c",
 			"echo 4 > /proc/sys/net/ipv4/tcp_retries2")
 		if out, err := setRetries.CombinedOutput(); err != nil {

@@ -74,7 +74,7 @@ func TestRegression(t *testing.T) {
 	train, test := set.Manifest.Splits["train"].Numbers[1], set.Manifest.Splits["test"].Numbers[1]
 	if want := math.Hypot(test.Deviation,
 		test.Mean-train.Mean); math.Abs(result.Numbers[1].Mean.RMSE-want) > 1e-5*want {
-		t.Errorf("the mean of training: RMSE %v, want %v", result.Numbers[1].Mean.RMSE, want)
+		t.Errorf("the baseline of the training mean: got RMSE %v, want %v", result.Numbers[1].Mean.RMSE, want)
 	}
 	if n := result.Numbers[1]; *n.R2 <= *n.Mean.R2 || n.RMSE >= n.Mean.RMSE {
 		t.Errorf("the model is not better than the mean: %+v", n)

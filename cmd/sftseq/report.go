@@ -75,7 +75,7 @@ func reportRuns(c *cli.Context) error {
 			return err
 		}
 	}
-	// Files are checked before the rows are scored, which takes long.
+	// Files are checked first, because scoring the rows takes long.
 	page, err := createFile(c.String("out"))
 	if err != nil {
 		return err

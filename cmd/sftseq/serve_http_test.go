@@ -125,7 +125,7 @@ func TestServeHTTPFlags(t *testing.T) {
 		return path
 	}
 	serve := []string{"serve", "--model", model}
-	refuseAll(t, exitError, serve, []refusal{ // two ports
+	refuseAll(t, exitError, serve, []refusal{ // port 0 twice is two different ports
 		{"none", []string{"--http", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--model", filepath.Join(dir, "none")}},
 	})
 	refuseAll(t, exitUsage, serve, []refusal{

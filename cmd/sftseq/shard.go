@@ -326,7 +326,7 @@ func verifyShards(c *cli.Context) error {
 // checkVerify returns an error for flags that --verify ignores but users would expect to be
 // compared. input is the flag of the data.
 func checkVerify(c *cli.Context, input string) error {
-	// the environment may set device
+	// SFTSEQ_DEVICE may set --device.
 	allowed := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
 	for _, name := range c.LocalFlagNames() {
 		if !slices.Contains(allowed, name) {

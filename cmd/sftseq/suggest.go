@@ -10,17 +10,18 @@ import (
 	"github.com/xrash/smetrics"
 )
 
-// minLikeness is the minimum similarity of a suggested name: "model" and "modle" have 0.95, "train"
-// and "nothing" 0.68. The command-line library has no such limit and would suggest "train" for
-// "nothing".
-const minLikeness = 0.85
+// minSimilarity is the minimum similarity of a suggested name: "model" and "modle" have 0.95,
+// "train" and "nothing" 0.68. The command-line library has no such limit and would suggest "train"
+// for "nothing".
+const minSimilarity = 0.85
 
-// nearest returns the name that the user probably meant, or "".
+// nearest returns the name that the user probably meant, or "". It measures similarity like the
+// command-line library, with the same parameters.
 func nearest(names []string, typed string) (name string) {
-	best := minLikeness
+	best := minSimilarity
 	for _, n := range names {
-		if likeness := smetrics.JaroWinkler(n, typed, 0.7, 4); likeness >= best { // same parameters as in the library
-			name, best = n, likeness
+		if similarity := smetrics.JaroWinkler(n, typed, 0.7, 4); similarity >= best {
+			name, best = n, similarity
 		}
 	}
 	return name

@@ -386,7 +386,8 @@ func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) e
 	return nil
 }
 
-// keepError adds to the error of a column that is only copied the advice to leave it out of --keep.
+// keepError adds advice to leave a column out of --keep to an error about a column that is only
+// copied.
 func (in *tableInput) keepError(err error) error {
 	var column *table.ColumnError
 	if errors.As(err, &column) && slices.Contains(in.Options.Copied, column.Column) {

@@ -75,8 +75,8 @@ func escapeControls(text []byte) string {
 	return out.String()
 }
 
-// shellQuote quotes s as one word for bash, zsh and POSIX shells of 2024. Control characters and bytes that are not
-// UTF-8 become octal escapes.
+// shellQuote quotes s as one word for bash, zsh and shells that conform to POSIX.1-2024. Control
+// characters and bytes that are not UTF-8 become octal escapes.
 func shellQuote(s string) string {
 	special := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||

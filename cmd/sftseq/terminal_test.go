@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-func TestWriter(t *testing.T) {
+func TestTerminalWriter(t *testing.T) {
 	plain := "größer 日本 👩‍🔬\tone\ntwo"
 	text := "\x1b]0;owned\x07\x1b[2Jgood\rbad\u009b31m\x7f\u202eabc\u2066\xff\xe6\x97" + plain + "\xf0\x9f"
 	want := `\u001b]0;owned\u0007\u001b[2Jgood\u000dbad\u009b31m\u007f\u202eabc\u2066\xff\xe6\x97` + plain + `\xf0\x9f`
@@ -25,7 +25,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-func TestBriefly(t *testing.T) {
+func TestShortenError(t *testing.T) {
 	for n := maxErrorBytes - 5; n < maxErrorBytes+3; n++ {
 		text := "file: row 7: " + strings.Repeat("é", n/2) + ": the cause"
 		got := shortenError(text)
@@ -40,9 +40,9 @@ func TestBriefly(t *testing.T) {
 	}
 }
 
-// TestQuote checks that a shell parses a quoted name back to the original, and that the quoted name
-// is printable.
-func TestQuote(t *testing.T) {
+// TestShellQuote checks that a shell parses a quoted name back to the original, and that the quoted
+// name is printable.
+func TestShellQuote(t *testing.T) {
 	for _, name := range []string{"\xff\xfe", "a\x1b[2Jb", "it's\xe9", "two\nlines\t", `back\slash'` + "\x80",
 		"größe \u202e", "", "plain", "it's", "$HOME `x` \"y\"", "\x01" + "7"} {
 		quoted := shellQuote(name)

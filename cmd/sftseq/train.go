@@ -129,7 +129,7 @@ type trainRun struct {
 	events    *trainEvents // nil without --tensorboard
 	out       io.Writer
 	resume    string // command that continues the run
-	under     string // role of the launcher, if any
+	anyRanks  string // addition to the advice on resuming for a run on several ranks, or ""
 	reproduce string // command that repeats the run
 	set       *seq.Dataset
 	baseline  *baseline.Result // baselines on the validation split; nil if unknown
@@ -141,8 +141,8 @@ type trainRun struct {
 	watch     func(event any)  // also receives the trainer's events; may be nil
 }
 
-// newTrainRun prepares a run. A new run must have the settings of begun, another seed's run, or nil.
-// fusion is nil unless the model is a member of a fusion.
+// newTrainRun prepares a run. begun is the checkpoint of another seed's run, whose settings a new
+// run must have, or nil. fusion is nil unless the model is a member of a fusion.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	begun *train.Checkpoint, fusion *fusedRun) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
@@ -152,7 +152,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	r := &trainRun{dir: dir, out: c.App.Writer, progress: newTrainProgress(c.App.ErrWriter),
 		resume: resumeCommand(c, task, "", dir), fusion: fusion}
 	if ranksOf(c) != nil {
-		r.under = " (on any number of ranks)"
+		r.anyRanks = " (on any number of ranks)"
 	}
 	var started *provenance.Provenance
 	if from == nil {
@@ -477,7 +477,7 @@ func (r *trainRun) run(c *cli.Context) error {
 
 // resumeAdvice returns the command that resumes the run, with an introduction.
 func (r *trainRun) resumeAdvice() string {
-	return fmt.Sprintf("continue with%s:\n  %s", r.under, r.resume)
+	return fmt.Sprintf("continue with%s:\n  %s", r.anyRanks, r.resume)
 }
 
 // describeKernels names the kernels on which the exact bits of a run depend, besides its command.

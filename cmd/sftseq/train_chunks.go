@@ -52,7 +52,7 @@ func chunkFlags(task *lra.Task) []cli.Flag {
 // chunkFlagNames lists the flags of chunkFlags in the order in which they are applied.
 var chunkFlagNames = []string{"chunks", "chunk-exports", "local-layers"}
 
-// lengthAdvice returns what to do about a row that is longer than the model accepts.
+// lengthAdvice returns advice on a row that is longer than the model accepts.
 func lengthAdvice(c *cli.Context, m *sft.Config, e *train.LengthError) string {
 	if m.Chunks != nil && !c.IsSet("max-length") {
 		return "divide the row"

@@ -33,7 +33,7 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	dir := c.String("data")
 	if dir == "" && task.Generator == nil {
 		return nil, usage(c,
-			"--data is missing: expected a data set directory: create one, such as with\n  %s\nand pass "+
+			"--data is missing: expected a data set directory: create one, for example with\n  %s\nand pass "+
 				"that directory", task.Import.Example)
 	}
 	if dir == "" {
@@ -47,7 +47,7 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	}
 	if err := refuseTable(dir); err != nil {
 		if task.Import != nil {
-			err = fmt.Errorf("%s: expected a data set of the task %s: create one, such as with\n  %s\nand pass "+
+			err = fmt.Errorf("%s: expected a data set of the task %s: create one, for example with\n  %s\nand pass "+
 				"that directory", dir, task.Name, task.Import.Example)
 		}
 		return nil, fmt.Errorf("--data %w", err)
@@ -132,7 +132,7 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 	return err
 }
 
-// checkTask returns an error if data do not belong to a published task. The presets would train on
+// checkTask returns an error if the data do not fit a published task. The presets would train on
 // any labelled data, but results would not be comparable. Data with a different name and equal
 // properties cause a warning.
 func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {

@@ -196,7 +196,7 @@ func parseKinds(c *cli.Context, text string) ([]*memberKind, error) {
 	return kinds, nil
 }
 
-// findKind returns the kind with a name of memberKinds.
+// findKind returns the kind with the given name. It panics if memberKinds has no such kind.
 func findKind(name string) *memberKind {
 	return memberKinds[slices.IndexFunc(memberKinds, func(k *memberKind) bool { return k.name == name })]
 }

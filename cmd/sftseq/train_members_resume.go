@@ -52,8 +52,9 @@ var excludedFlags = map[string][]string{"seed": {"seeds"}, "seeds": {"seed"}, "t
 	"steps": {"epochs", "time"}, "epochs": {"steps", "time"}}
 
 // restoreFlags sets the flags with which a resumed run was started, unless they are set. Members that
-// have not started therefore get the same settings, and the printed command has all flags. The length
-// is the length of the first started model with layers, because an earlier --resume may have changed it.
+// have not started therefore get the same settings, and the printed command has all flags. The
+// length is taken from the first started model with layers, because an earlier --resume may have
+// changed it.
 func (f *fusedRun) restoreFlags() error {
 	if !f.Bool("resume") {
 		return nil

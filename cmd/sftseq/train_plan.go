@@ -96,7 +96,7 @@ func checkTime(c *cli.Context) error {
 }
 
 // planSteps sets --steps if a full run does not fit into the available time, and --epochs if it
-// does. The command that repeats the run therefore has the same length.
+// does. The command that repeats the run therefore trains for the same number of steps.
 func planSteps(c *cli.Context, m *seq.Manifest, seed uint64, name string, within time.Duration) (err error) {
 	remaining, err := ranksOf(c).broadcast(uint64(within)) // ranks must agree, and their clocks differ
 	if err != nil {

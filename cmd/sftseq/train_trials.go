@@ -22,8 +22,8 @@ const (
 	chunkedMedian  = 4096   // median tokens of a row above which the choice is measured
 	measuredChunks = "1024" // value of --chunks that is compared with a flat model
 	trialFraction  = 0.05   // fraction of the time of a run for the trial of one model
-	// lossAdvantage is the fraction by which the validation loss of the model that is not preferred must be lower.
-	// Chunked models are preferred, because edits take little time and the length has no limit; but see betterChunks.
+	// lossAdvantage is the fraction by which the validation loss of the other model must be lower, to
+	// be chosen in place of the preferred model (see betterChunks).
 	lossAdvantage = 0.02
 )
 
@@ -150,8 +150,9 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 	return max(0, within-time.Since(start)), c.Set("chunks", chosen)
 }
 
-// needsChunks returns the part of an error of preparing a run that says that rows are too long for a model without
-// chunks or for the memory, or nil. The first rank decides, because only one rank has the types of the error.
+// needsChunks returns why a model without chunks cannot be trained, if preparing its run failed
+// because rows are too long for the model or for the memory. Otherwise reason is nil. The first
+// rank decides, because only one rank has the types of the error.
 func needsChunks(c *cli.Context, prepared error) (reason, err error) {
 	var length *train.LengthError
 	var memory *config.MemoryError
@@ -188,8 +189,10 @@ func prepareChoice(c *cli.Context, m *seq.Manifest, seed uint64) error {
 	return prepare(c, lra.CustomRun(m, runFlagsOf(c)), seed)
 }
 
-// betterChunks returns the value of --chunks for the validation losses of a flat and a chunked model. Chunked models
-// are preferred, except for tags: there an edit costs half of a document, and the model has no explanations.
+// betterChunks returns the value of --chunks for the validation losses of a flat and a chunked
+// model. Chunked models are preferred, because edits take little time and the length has no limit.
+// Flat models are preferred for tags, because an edit of a chunked model then costs half of a
+// document, and the model has no explanations.
 func betterChunks(flat, chunked float64, task string) string {
 	flatWins := flat < (1-lossAdvantage)*chunked
 	if task == seq.Tagging {
