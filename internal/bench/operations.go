@@ -11,7 +11,7 @@ import (
 // bytes of its operands instead.
 type work struct {
 	products    float64 // multiply-adds, counted as two operations
-	comparisons float64 // maximum and add, in the backward select and add; counted as two operations
+	comparisons float64 // a maximum, or backward a selection, with its addition; counted as two operations
 }
 
 func (w work) operations() float64 { return w.products + w.comparisons }
@@ -60,8 +60,8 @@ func convolution(x, weight *tensor.Tensor) work {
 }
 
 // Operations holds the number of operations of a run of a workload: of its matrix products, scores,
-// weighted sums and convolutions. A multiply or a maximum plus its addition counts as two. All
-// other operations are negligible.
+// weighted sums and convolutions. A multiply-add counts as two operations, and so does a maximum
+// with its addition. All other operations are negligible.
 type Operations struct {
 	total  work
 	byName map[string]work // keys are the kernel names of a [tensor.Profiler]

@@ -99,9 +99,9 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	}
 	var normals, normals7to9 normals
 	var columns7to9 []Vec
-	count, last := -1, 0 // number of points that the file states, and the line of this number
+	count, before := -1, 0 // stated number of points of the current scan, and number of points before it
 	check := func() error {
-		if found := len(s.Points) - last; count >= 0 && found != count {
+		if found := len(s.Points) - before; count >= 0 && found != count {
 			return fmt.Errorf("expected %d points as stated on the line before them, found %d", count, found)
 		}
 		return nil
@@ -110,7 +110,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 		if n, err := strconv.Atoi(words[0]); counted && len(words) == 1 && err == nil && n >= 0 &&
 			(count >= 0 || len(s.Points) == 0) {
 			err := check() // checks the previous scan
-			count, last = n, len(s.Points)
+			count, before = n, len(s.Points)
 			return err
 		}
 		p, err := parseVec(words)

@@ -47,9 +47,9 @@ func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 	return s, x
 }
 
-// embedded returns the embeddings of token ids, [length, hidden]. It maps ids that the model does not accept to an
-// index out of bounds, so that the runtime reports an error: the padding id, and negative ids, which ONNX would count
-// from the end.
+// embedded returns the embeddings of token ids, [length, hidden]. It maps the padding id and negative
+// ids, which ONNX would count from the end, to an index out of bounds, so that the runtime reports an
+// error.
 func (s *sequence) embedded(input, dim string) onnx.Tensor {
 	c := s.config
 	tokens := s.read(s.Input(input, onnx.Int64, fmt.Sprintf("Ids of tokens, 0 to %d.", c.VocabSize-1), onnx.Named(dim)))

@@ -51,8 +51,8 @@ const autoMap = `{"AutoConfig":"modeling_sft.SFTConfig","AutoModel":"modeling_sf
 // PyTorch writes a folder for PyTorch: config.json, model.safetensors, a tokenizer.json unless
 // tokenizer is nil, and modeling_sft.py, whose module has the parameters under their names. The
 // folder is also a model directory. PyTorch creates the folder, or replaces an earlier export. It
-// refuses a folder with other files, or with weights that PyTorch has written. If the disk is full,
-// no file is left and an earlier export stays unchanged.
+// refuses a folder with other files, or with weights that the library PyTorch has written. If the
+// disk is full, no file is left and an earlier export stays unchanged.
 func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	if err := checkCovered(m.Config); err != nil {
 		return err
@@ -177,8 +177,8 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// FromPyTorch reads the model of a folder that [PyTorch] has written. PyTorch may have changed the
-// float32 weights, which are read bit for bit.
+// FromPyTorch reads the model of a folder that [PyTorch] has written. Training with the library
+// may have changed the float32 weights, which are read bit for bit.
 func FromPyTorch(dir string) (*sft.Model, error) {
 	m, err := sft.Load(dir)
 	if err != nil {

@@ -227,7 +227,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestLongS checks that a long s (ſ) matches s in case-insensitive expressions, like in the library.
+// TestLongS checks that a long s (ſ) matches s in case-insensitive expressions, as in the library.
 func TestLongS(t *testing.T) {
 	words, err := parsed(t, "llama3").split.split([]string{"x'\u017fo"}, true)
 	if want := []string{"x", "'\u00c5\u00bf", "o"}; err != nil || !slices.Equal(words, want) {

@@ -33,15 +33,15 @@ func newPrefixes(words []string, ids []int32) prefixes {
 	return p
 }
 
-// each calls with for every word with which text begins, shortest first.
-func (p *prefixes) each(text string, with func(length int, id int32)) {
+// each calls visit for every word with which text begins, shortest first.
+func (p *prefixes) each(text string, visit func(length int, id int32)) {
 	if text == "" {
 		return
 	}
 	lo, hi := int(p.first[text[0]]), int(p.first[int(text[0])+1])
 	for n := 1; lo < hi; n++ {
 		if len(p.words[lo]) == n {
-			with(n, p.ids[lo])
+			visit(n, p.ids[lo])
 			lo++
 		}
 		if n == len(text) {

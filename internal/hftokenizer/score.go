@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// score is a number that is rounded like the library does it: the digits as an integer, multiplied or
+// score is a number that is rounded as in the library: the digits as an integer, multiplied or
 // divided by a power of ten. The result is not always the nearest float64. Its last bit may decide
 // between splits whose sums of scores are otherwise equal.
 type score float64

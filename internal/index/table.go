@@ -10,12 +10,12 @@ import (
 // table stores the current items in blocks. A search reads a snapshot of the blocks. A change first
 // copies its block if a snapshot may share the block.
 type table struct {
-	size    int            // numbers per vector
-	at      map[string]int // index of each item by id
-	count   int
-	blocks  []*block
-	changes int // number of snapshots so far
-	words   statistics
+	size      int            // numbers per vector
+	at        map[string]int // index of each item by id
+	count     int
+	blocks    []*block
+	snapshots int // number of snapshots so far
+	words     statistics
 }
 
 // block has blockItems items; the last block may have fewer.
@@ -49,8 +49,8 @@ func (b *block) vector(i, size int) []float32 { return b.vectors[i*size : (i+1)*
 // share it.
 func (t *table) own(n int) (*block, int) {
 	b, i := t.place(n)
-	if b.made < t.changes {
-		b = &block{t.changes, slices.Clone(b.ids), slices.Clone(b.tokens),
+	if b.made < t.snapshots {
+		b = &block{t.snapshots, slices.Clone(b.ids), slices.Clone(b.tokens),
 			slices.Clone(b.terms), slices.Clone(b.norms), slices.Clone(b.vectors)}
 		t.blocks[n/blockItems] = b
 	}
@@ -64,7 +64,7 @@ func (t *table) put(i Item) {
 		t.count++
 		t.at[i.ID] = n
 		if n%blockItems == 0 {
-			t.blocks = append(t.blocks, &block{made: t.changes})
+			t.blocks = append(t.blocks, &block{made: t.snapshots})
 		}
 		b, _ := t.own(n)
 		b.ids, b.tokens, b.terms = append(b.ids, i.ID), append(b.tokens, nil), append(b.terms, terms{})
@@ -108,7 +108,7 @@ func (t *table) remove(id string) {
 
 // snapshot returns the current blocks, which later changes do not modify.
 func (t *table) snapshot() []*block {
-	t.changes++
+	t.snapshots++
 	return slices.Clone(t.blocks)
 }
 

@@ -89,15 +89,15 @@ func (d *data) labelled(e *seq.Example) bool {
 	return e.Label >= 0
 }
 
-// forEachRow calls the function with for the labelled rows of a block.
-func (d *data) forEachRow(b int, with func(e *seq.Example)) error {
+// forEachRow calls visit for each labelled row of a block.
+func (d *data) forEachRow(b int, visit func(e *seq.Example)) error {
 	for i := d.blocks[b].from; i < d.blocks[b].to; i++ {
 		e, err := d.rows.Example(i)
 		if err != nil {
 			return err
 		}
 		if d.labelled(&e) {
-			with(&e)
+			visit(&e)
 		}
 	}
 	return nil
@@ -129,9 +129,9 @@ func (d *data) load(b int, x *ngram.Extractor) ([]row, error) {
 // index builds the vocabulary of the rows.
 func (d *data) index(ctx context.Context) (err error) {
 	d.vocabulary, err = ngram.Collect(ctx, d.config.NGrams, len(d.blocks), d.workers,
-		func(b int, with func(a, b []int32)) error {
+		func(b int, visit func(a, b []int32)) error {
 			defer d.report(b)
-			return d.forEachRow(b, func(e *seq.Example) { with(e.A, e.B) })
+			return d.forEachRow(b, func(e *seq.Example) { visit(e.A, e.B) })
 		})
 	return err
 }
@@ -156,8 +156,8 @@ func (d *data) groups(order []int) (out [][]int) {
 }
 
 // forEachGroup divides the blocks into groups, in the given order. It loads the blocks of a group
-// together and calls the function with for the rows of the group.
-func (d *data) forEachGroup(ctx context.Context, order []int, with func(rows []row) error) error {
+// together and calls visit for the rows of the group.
+func (d *data) forEachGroup(ctx context.Context, order []int, visit func(rows []row) error) error {
 	extractors := make([]*ngram.Extractor, d.workers)
 	for _, group := range d.groups(order) {
 		loaded := make([][]row, len(group))
@@ -175,29 +175,29 @@ func (d *data) forEachGroup(ctx context.Context, order []int, with func(rows []r
 		for _, r := range loaded {
 			rows = append(rows, r...)
 		}
-		if err := with(rows); err != nil {
+		if err := visit(rows); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inOrder calls the function with for all rows in the order of the file, a group at a time.
-func (d *data) inOrder(ctx context.Context, with func(rows []row) error) error {
+// inOrder calls visit for all rows in the order of the file, a group at a time.
+func (d *data) inOrder(ctx context.Context, visit func(rows []row) error) error {
 	order := make([]int, len(d.blocks))
 	for b := range order {
 		order[b] = b
 	}
-	return d.forEachGroup(ctx, order, with)
+	return d.forEachGroup(ctx, order, visit)
 }
 
 // errEnough ends forEachGroup early.
 var errEnough = errors.New("enough rows were read")
 
-// shuffled calls the function with for n rows in a random order that depends on the seed, the epoch
+// shuffled calls visit for n rows in a random order that depends on the seed, the epoch
 // and the rows' lengths. It forms groups of random blocks and shuffles the rows of each group. If all
 // data fit into one group, this is a full shuffle.
-func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, with func(r *row)) error {
+func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, visit func(r *row)) error {
 	random := rand.New(rand.NewPCG(seed, uint64(epoch)))
 	err := d.forEachGroup(ctx, random.Perm(len(d.blocks)), func(rows []row) error {
 		if n == 0 {
@@ -213,7 +213,7 @@ func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, with fun
 				}
 				d.progress(min(1024, len(rows)-i))
 			}
-			with(&rows[i])
+			visit(&rows[i])
 		}
 		return nil
 	})

@@ -18,8 +18,8 @@ const sumBytes = 16
 // DocumentBytes returns the memory of a document.
 func (m *Model) DocumentBytes() int64 { return 4*int64(m.Features()) + sumBytes*int64(len(m.bias)) }
 
-// Edit changes the tokens of a document from old to tokens, which share this many at the start and
-// at the end, and returns the logits like [Predictor.Logits].
+// Edit changes the tokens of a document from old to tokens and returns the logits like
+// [Predictor.Logits]. old and tokens have the same first prefix and last suffix tokens.
 func (p *Predictor) Edit(d *Document, old, tokens []int32, prefix, suffix int) []float64 {
 	before, after := p.model.Config.NGrams.Margins(tokens[:prefix], tokens[len(tokens)-suffix:])
 	for _, h := range p.extractor.Hashes(tokens[prefix-before:len(tokens)-suffix+after], nil) {

@@ -266,16 +266,16 @@ func (f *fitting) ratios(ctx context.Context) error {
 	return nil
 }
 
-// classes calls the function with for each column whose class or label the row has.
-func (c *Config) classes(r *row, with func(column int)) {
+// classes calls visit for each column whose class or label the row has.
+func (c *Config) classes(r *row, visit func(column int)) {
 	switch {
 	case c.Task == seq.MultiLabel:
 		for _, l := range r.labels {
-			with(int(l))
+			visit(int(l))
 		}
 	case c.columns() > 1:
-		with(int(r.label))
+		visit(int(r.label))
 	case r.label == 1:
-		with(0)
+		visit(0)
 	}
 }

@@ -27,7 +27,7 @@ type Curve struct {
 	Class                 int          // Macro for the mean of several classes
 	ROC, PR               []CurvePoint // PR is a step function
 	AUC, AveragePrecision float64
-	Part                  float64 // fraction of the rows that are of the class, which is the precision of chance
+	Part                  float64 // fraction of the rows that are of the class: the precision of random predictions
 }
 
 // CurvePoint is a false positive rate and a true positive rate (ROC), or a recall and a precision

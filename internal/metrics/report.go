@@ -26,8 +26,8 @@ type Report struct {
 	// Calibration of Modern Neural Networks", 2017).
 	CalibrationError float64          `json:"calibration_error"`
 	Calibration      []CalibrationBin `json:"calibration"` // intervals with rows
-	// Confusion is [label][prediction], for up to MaxConfusion classes. Counts has the nonzero
-	// cells for more classes, sorted by label and prediction.
+	// Confusion is [label][prediction], for up to MaxConfusion classes. With more classes,
+	// Counts has the nonzero cells instead, sorted by label and prediction.
 	Confusion [][]int64   `json:"confusion,omitempty"`
 	Counts    []Confused  `json:"confusion_counts,omitempty"`
 	ByLength  []LengthBin `json:"by_length"`
@@ -44,8 +44,8 @@ type Confused struct {
 	Rows   int64 `json:"rows"`
 }
 
-// confusions returns the nonzero cells of the confusion matrix and the dense matrix, or nil for the
-// latter with more than MaxConfusion classes.
+// confusions returns the nonzero cells of the confusion matrix and the dense matrix, which is nil
+// with more than MaxConfusion classes.
 func (t *Tally) confusions() (cells []Confused, dense [][]int64) {
 	for c, rows := range t.confusion {
 		cells = append(cells, Confused{c.label, c.answer, rows})

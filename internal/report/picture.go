@@ -36,8 +36,8 @@ var (
 
 func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture, error) {
 	p := &picture{Side: side}
-	// add draws a panel. part has the opacity of the colour at each pixel; nil draws the unmodified
-	// image.
+	// add draws a panel. opacity has the opacity of the overlay at each pixel; nil draws the
+	// unmodified image.
 	add := func(name string, overlay color.RGBA, opacity []float64) error {
 		img := image.NewRGBA(image.Rect(0, 0, side, side))
 		for i, level := range tokens {
@@ -77,7 +77,7 @@ func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture
 	return p, add("pooling weights", poolingColor, opacity)
 }
 
-// blend returns a grey level with a colour over it. part is the opacity of the colour.
+// blend returns a grey level with a colour over it.
 func blend(gray float64, overlay color.RGBA, opacity float64) color.RGBA {
 	mix := func(c uint8) uint8 { return uint8(math.Round(gray + opacity*(float64(c)-gray))) }
 	return color.RGBA{mix(overlay.R), mix(overlay.G), mix(overlay.B), 0xff}

@@ -70,8 +70,9 @@ type Example struct {
 	Output   sft.Output
 }
 
-// Evidence has fractions of rows: with the same class from only the tenth of the tokens with the largest weights, and
-// with another class without this tenth; and the same for a random tenth of the tokens.
+// Evidence has the fraction of rows that keep their class if the model reads only the tenth of the
+// tokens with the largest weights, and the fraction that change it if the model reads all other
+// tokens. RandomKept and RandomChanged are the fractions for a random tenth of the tokens.
 type Evidence struct {
 	Rows                   int
 	Kept, RandomKept       float64

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// tag returns the output of a model that predicts the given tags with certainty.
+// outputOf returns the output of a model that predicts the given tags with certainty.
 func outputOf(tags ...int) (o sft.Output) {
 	for _, tag := range tags {
 		row := []float32{-99, -99, -99}

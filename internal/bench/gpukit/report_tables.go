@@ -94,7 +94,7 @@ func (r *results) devicesTable() *mdTable {
 
 // checkTable returns a table with a row for all kernels and a row for each failed kernel.
 func (r *results) checkTable() *mdTable {
-	t := newMDTable("Every kernel beside double precision", "kernel", "cases", "of the tolerance", "result")
+	t := newMDTable("Every kernel compared with double precision", "kernel", "cases", "of the tolerance", "result")
 	all := conformance.Summary{Kernel: fmt.Sprintf("all %d", len(r.checks))}
 	for _, k := range r.checks {
 		all.Cases += k.Cases
@@ -112,7 +112,7 @@ func (r *results) checkTable() *mdTable {
 }
 
 func (r *results) goldenTable() *mdTable {
-	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradient",
+	t := newMDTable("Models compared with double precision", "precision", "model", "lines", "logits", "gradient",
 		"its worst tensor", "losses", "of the tolerance", "result")
 	flips := 0
 	for _, g := range r.golden {
@@ -123,9 +123,8 @@ func (r *results) goldenTable() *mdTable {
 		flips += g.Flips
 	}
 	if flips > 0 {
-		t.notes = append(t.notes,
-			fmt.Sprintf("In mixed precision the tokens that the CPU samples were given; %d would have been others.",
-				flips))
+		t.notes = append(t.notes, fmt.Sprintf(
+			"Mixed precision sampled other tokens than the CPU %d times, and used the CPU's tokens.", flips))
 	}
 	return t
 }
