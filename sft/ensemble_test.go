@@ -144,11 +144,29 @@ func TestEnsemble(t *testing.T) {
 		group.Wait()
 		for i := range got {
 			for rank := range ranked {
-				if !slices.Equal(ranked[rank][i].Logits, got[i].Logits) {
-					t.Errorf("%s, example %d: the logits of rank %d differ", folder, i, rank)
+				if !slices.Equal(ranked[rank][i].Logits, got[i].Logits) ||
+					!slices.Equal(ranked[rank][i].Numbers, got[i].Numbers) {
+					t.Errorf("%s, example %d: the outputs of rank %d differ", folder, i, rank)
 				}
 			}
 		}
+	}
+}
+
+// TestRanksRefuseLinear checks that several ranks refuse linear models, also as the last of several.
+func TestRanksRefuseLinear(t *testing.T) {
+	models, fusion := fusionOf(t, 100)
+	for name, s := range map[string]*sft.Scorer{"linear": modeltest.NewTestScorer(t, models[1]),
+		"fusion": must.Get(sft.NewFusion(models, fusion, cpu.New(1)))(t)} {
+		var group sync.WaitGroup
+		for _, world := range distributed.NewLocal(2) {
+			group.Go(func() {
+				if err := s.CompareRanks(world, nil, nil); err == nil || !strings.Contains(err.Error(), "single process") {
+					t.Errorf("%s: error %v, want that it predicts in a single process", name, err)
+				}
+			})
+		}
+		group.Wait()
 	}
 }
 

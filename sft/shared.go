@@ -36,6 +36,7 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 	for i, row := range rows {
 		n := config.LogitCount(examples[i])
 		out[i].Logits = row[:n:n]
+		out[i].Numbers = outputKindOf(config).numbers(config, out[i].Logits)
 		out[i].Embeddings = slices.Collect(slices.Chunk(row[n:], config.HiddenSize))
 	}
 	return out, nil
@@ -44,7 +45,8 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 // CompareRanks returns an error if ranks would compute different outputs or have different data.
 // data names properties of the data; err is an error from reading them, or nil.
 func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error) error {
-	if s.linear != nil {
+	isLinear := func(member *Scorer) bool { return member.linear != nil }
+	if isLinear(s) || slices.ContainsFunc(s.others, isLinear) {
 		return distributed.Compare(c, nil, cmp.Or(err, errLinearRanks))
 	}
 	identity, failed := s.runner.Identity()
