@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,5 +132,56 @@ func TestDatesAsIDs(t *testing.T) {
 		exits(t, exitError, "", "predict", "--model", goldenPath("post"), "--text", "text", "--id", "day", "--input", in,
 			"--output", out)
 		contains(t, readText(t, out), "1970-01-02")
+	}
+}
+
+// TestArrowInJavaScript checks that npm's apache-arrow reads ids, kept columns, labels, probabilities,
+// embeddings and errors of Arrow files, with the values of JSON lines.
+func TestArrowInJavaScript(t *testing.T) {
+	testenv.NeedPrograms(t, "node")
+	testenv.NeedFile(t, "npm's apache-arrow", filepath.Join(npmTests, "node_modules/apache-arrow"))
+	dir := t.TempDir()
+	in := writeText(t, filepath.Join(dir, "in.arrows"), typedStream(t))
+	flags := []string{"--model", goldenPath("post"), "--text", "text", "--id", "key", "--input", in}
+	type row struct {
+		ID            any `json:"id"`
+		Label         *int
+		Probabilities []float64
+		Probability0  *float64 `json:"probability_0"`
+		Embedding     []float64
+		Error         any
+		Day           any
+	}
+	rows := func(name string, command ...string) (out []row) {
+		path := filepath.Join(dir, name)
+		// The last row has no text.
+		exits(t, exitError, "", slices.Concat(command, flags, []string{"--output", path})...)
+		text := readText(t, path)
+		if !strings.HasSuffix(name, ".jsonl") {
+			text = client(t, "", []string{"node", filepath.Join(npmTests, "arrow.mjs")}, path)
+		}
+		for line := range strings.Lines(text) {
+			out = append(out, decode[row](t, line))
+		}
+		return out
+	}
+	const day = 24 * 60 * 60 * 1000 // JavaScript's dates are in milliseconds
+	want, got := rows("out.jsonl", "predict", "--keep", "day"), rows("out.arrow", "predict", "--keep", "day")
+	for i, w := range want[:3] {
+		g := got[i]
+		if g.ID != w.ID || *g.Label != *w.Label || g.Day != float64(i*day) ||
+			float32(*g.Probability0) != float32(w.Probabilities[0]) {
+			t.Errorf("row %d: got %+v, want %+v", i, g, w)
+		}
+	}
+	if g := got[3]; len(got) != 4 || g.ID != nil || g.Label != nil || !strings.Contains(fmt.Sprint(g.Error), "empty") {
+		t.Errorf("got %d rows, the last %+v, want 4 and an error", len(got), g)
+	}
+	want, got = rows("embeddings.jsonl", "embed"), rows("embeddings.arrow", "embed")
+	for i, w := range want[:3] {
+		same := func(a, b float64) bool { return float32(a) == float32(b) }
+		if !slices.EqualFunc(w.Embedding, got[i].Embedding, same) || len(w.Embedding) == 0 {
+			t.Errorf("row %d: got the embedding %v, want %v", i, got[i].Embedding, w.Embedding)
+		}
 	}
 }
