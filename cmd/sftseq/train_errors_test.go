@@ -76,7 +76,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--device", "tpu"), 2, "tpu"},
 		{append(tiny, fresh, "--memory", "lots"), 2, "--memory"},
 		{append(tiny, fresh, "--memory", "1MiB"), 1, "needs"},
-		{append(tiny, fresh, "--heads", "3"), 2, "multiple of the 3 heads"},
+		{append(tiny, fresh, "--heads", "3"), 2, "--heads 3: expected a divisor of --hidden, 8"},
 		{append(tiny, fresh, "--max-length", "12"), 1,
 			"the model accepts at most 12 (max_position_embeddings): accept it with --max-length "},
 		{append(tiny, fresh, "--stages", "5:4"), 1, "at most 4 tokens"},

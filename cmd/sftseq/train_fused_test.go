@@ -29,7 +29,7 @@ func TestTrainFused(t *testing.T) {
 	notContains(t, output, "of the sum of their logits")
 	output = printed(t, "", "train", "custom", "--members", "linear,sft", "--out", out, "--resume")
 	contains(t, output, "members on the validation split (120 rows):\n  linear  accuracy 100.00%  loss 0.0",
-		"\n  sft     accuracy ", "\n  sum     accuracy 100.00%  loss 0.", ", model in "+out+"\n",
+		"\n  sft     accuracy ", "\n  sum     accuracy 100.00%  loss 0.", " (model in "+out+")\n",
 		"evaluate with: sftseq eval --model "+out)
 	f := must.Get(sft.ReadFusion(out))(t)
 	if f == nil || f.Loss > math.Min(f.Losses[0], f.Losses[1]) {

@@ -296,7 +296,7 @@ func (c *Config) validateShapes() error {
 	case !c.HasAttention() && c.Relative != NoRelation:
 		return bad("relative", fmt.Sprintf("%q", c.Relative), NoRelation+", because num_sampled_tokens is 0")
 	case c.HiddenSize%c.NumHeads != 0:
-		return bad("hidden_size", c.HiddenSize, fmt.Sprintf("a multiple of the %d heads", c.NumHeads))
+		return bad("num_attention_heads", c.NumHeads, fmt.Sprintf("a divisor of hidden_size, %d", c.HiddenSize))
 	case c.SinusoidDim%2 != 0 || c.SinusoidDim > sinusoid.MaxDim:
 		return bad("sinusoid_dim", c.SinusoidDim, fmt.Sprintf("an even number up to %d", sinusoid.MaxDim))
 	case !(c.SinusoidBase > 1 && c.SinusoidBase < 1e12):
