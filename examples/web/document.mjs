@@ -49,10 +49,10 @@ export async function classify(server, text, { count = 5, signal } = {}) {
     throw new RetryError(`no response from ${server} (${e.message}): expected sftseq serve --http … --cors-origin ${origin}`, 2);
   }
   if (!response.ok) {
-    const body = await response.json().catch(() => ({})); // a proxy may send HTML
-    const message = body.error?.message ?? `${server}: ${response.status} ${response.statusText}`;
+    const body = await response.json().catch(() => null); // a proxy may send HTML
+    const message = body?.error?.message ?? `${server}: ${response.status} ${response.statusText}`;
     if (![429, 502, 503, 504].includes(response.status)) throw new Error(message);
-    throw new RetryError(message, Number(response.headers.get("Retry-After")) || 2);
+    throw new RetryError(message, Math.min(Math.max(1, Number(response.headers.get("Retry-After")) || 2), 600));
   }
   const body = await response.json();
   const bytes = encoder.encode(text);

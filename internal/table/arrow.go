@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // newArrow returns a reader of an Arrow IPC file or stream. Both are read sequentially.
@@ -32,7 +33,7 @@ func newArrow(in *source.Source, o Options) (*records, error) {
 	}
 	var classes hfClasses
 	requestedLists := o.Lists
-	if !o.classesNamed {
+	if own := stream.Schema().Metadata(); !o.classesNamed && own.FindKey(seq.KeyLabelNames) < 0 {
 		classes = cardClasses(in.Name)
 		classes.keepIntegers(stream.Schema())
 		classes.addLists(&o)

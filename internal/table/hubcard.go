@@ -191,7 +191,20 @@ func checkConfigs(dir string, shards []string) error {
 	return fmt.Errorf("expected tables of one configuration, found tables of %s (%s:%d): "+
 		"give the files of one configuration, "+
 		"or a folder that contains no others, such as %s for %s", names, filepath.Join(root, hubCard), found[0].line,
-		filepath.Join(dir, filepath.FromSlash(examples[0])), found[0].name)
+		filepath.Join(dir, filepath.FromSlash(found[0].folder(examples[0], prefix, shards))), found[0].name)
+}
+
+// folder returns the folder of a configuration's table if it has all tables of the configuration and
+// no other, or the table.
+func (c *hubConfig) folder(table, prefix string, shards []string) string {
+	folder := path.Dir(table)
+	for _, shard := range shards {
+		_, own := c.contains(path.Join(prefix, shard))
+		if own != strings.HasPrefix(shard, folder+"/") {
+			return table
+		}
+	}
+	return folder
 }
 
 // CheckConfigs returns an error if files below a folder belong to several configurations of its

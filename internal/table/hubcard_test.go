@@ -56,6 +56,21 @@ func TestHubConfigs(t *testing.T) {
 	}
 }
 
+// TestHubConfigAdvice checks that the error for several configurations names the folder of one, if it has
+// a folder of its own.
+func TestHubConfigAdvice(t *testing.T) {
+	for name, files := range map[string][]string{"en": {"en/train-0.csv", "en/test-0.csv", "fr/train.csv"},
+		"en/train-0.csv": {"en/train-0.csv", "en/other.csv", "fr/train.csv"}} {
+		all := map[string]string{"README.md": hubConfigs}
+		for _, file := range files {
+			all[file] = "text\na\n"
+		}
+		dir := writeFolder(t, all)
+		must.Fail(t, "such as "+filepath.Join(dir, name)+" for en")(readText(dir, Options{Columns: []string{"text"},
+			Format: "csv"}))
+	}
+}
+
 // TestHubConfigFolder checks that the folder of one configuration has splits, although the card is
 // in the parent folder.
 func TestHubConfigFolder(t *testing.T) {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,26 +29,33 @@ func (t *hubType) UnmarshalYAML(node *yaml.Node) error {
 			Names yaml.Node `yaml:"names"`
 		} `yaml:"class_label"`
 	}
-	if node.Decode(&typed) != nil {
-		return nil // another type
-	}
-	names := &typed.ClassLabel.Names
-	if names.Decode(&t.classes) == nil {
-		return nil
-	}
-	var numbered map[string]string
-	if names.Decode(&numbered) != nil {
-		return nil
-	}
-	for i := range len(numbered) {
-		name, ok := numbered[strconv.Itoa(i)]
-		if !ok {
-			t.classes = nil
-			return nil
-		}
-		t.classes = append(t.classes, name)
+	if node.Decode(&typed) == nil {
+		t.classes = cardNames(&typed.ClassLabel.Names)
 	}
 	return nil
+}
+
+// cardNames returns the texts of a list, or of an object with the keys 0, 1, …. It returns nil for
+// other values, for example if a name is missing.
+func cardNames(node *yaml.Node) (names []string) {
+	list := node.Content
+	if node.Kind == yaml.MappingNode {
+		numbered := map[string]*yaml.Node{}
+		for i := 1; i < len(node.Content); i += 2 {
+			numbered[node.Content[i-1].Value] = node.Content[i]
+		}
+		list = make([]*yaml.Node, len(node.Content)/2)
+		for i := range list {
+			list[i] = numbered[strconv.Itoa(i)]
+		}
+	}
+	for _, name := range list {
+		if name == nil || name.Kind != yaml.ScalarNode || name.Tag == "!!null" {
+			return nil
+		}
+		names = append(names, name.Value)
+	}
+	return names
 }
 
 // hubInfo has the columns of a configuration.
@@ -116,7 +124,10 @@ func cardClasses(file string) hfClasses {
 			}
 		}
 		for _, f := range info.Features {
-			items := append(f.Sequence.classes, f.List.classes...)
+			items := f.Sequence.classes
+			if items == nil {
+				items = f.List.classes
+			}
 			for _, named := range []struct {
 				columns map[string][]string
 				names   []string
@@ -141,40 +152,82 @@ type namedClasses struct {
 	Reader
 	classes hfClasses
 	columns []string
+	isJSON  bool // the table's texts differ from its numbers
 }
 
 // withCardClasses returns the reader with the class names of a card, if it reads a column of classes.
-func withCardClasses(r Reader, file string, o Options) Reader {
+func withCardClasses(r Reader, file string, isJSON bool, o Options) Reader {
 	c := cardClasses(file)
 	hasClasses := func(name string) bool { return c.labels[name] != nil || c.items[name] != nil }
 	if !slices.ContainsFunc(o.Columns, hasClasses) {
 		return r
 	}
-	return &namedClasses{r, c, o.Columns}
+	return &namedClasses{r, c, o.Columns, isJSON}
 }
 
-// Next returns the next row. Values that already are class names stay unchanged.
+// isMissing reports whether no row of JSON had a column so far.
+func (r *namedClasses) isMissing(column string) bool {
+	rows, ok := r.Reader.(interface{ isMissing(column string) bool })
+	return ok && rows.isMissing(column)
+}
+
+// Next returns the next row. Values that are class names already stay as they are.
 func (r *namedClasses) Next(row *Row) error {
 	if err := r.Reader.Next(row); err != nil || len(row.Values) != len(r.columns) {
 		return err
 	}
-	for i, name := range r.columns {
+	for i, column := range r.columns {
 		v := &row.Values[i]
-		if names := r.classes.items[name]; names != nil && v.Items != nil {
-			isNumber := func(item string) bool { return !slices.Contains(names, item) }
-			if slices.ContainsFunc(v.Items, isNumber) {
-				*v = itemNames(names, *v)
+		var err error
+		if names := r.classes.items[column]; names != nil && !v.Null {
+			err = r.nameItems(names, v)
+		} else if names := r.classes.labels[column]; names != nil && !v.Null && v.Text != "" && !r.isName(names, *v) {
+			if err = r.classes.check(column, *v); err == nil {
+				*v = className(names, *v)
 			}
 		}
-		names := r.classes.labels[name]
-		if names == nil || v.Null || v.Text == "" || slices.Contains(names, v.Text) {
-			continue
+		if err != nil {
+			row.setNull(v, fmt.Errorf("column %s: %w", column, err))
 		}
-		if err := r.classes.check(name, *v); err != nil {
-			row.setNull(v, fmt.Errorf("column %s: %w", name, err))
-			continue
-		}
-		*v = className(names, *v)
 	}
+	return nil
+}
+
+// isName reports whether a value is the name of a class. A number in CSV, which has no types, is the
+// number of a class, like in Hugging Face's library.
+func (r *namedClasses) isName(names []string, v Value) bool {
+	_, err := strconv.Atoi(v.Text)
+	return slices.Contains(names, v.Text) && !v.JSON && (r.isJSON || err != nil)
+}
+
+// nameItems replaces the class numbers in a list, or in the JSON text of a copied list.
+func (r *namedClasses) nameItems(names []string, v *Value) error {
+	if v.Items == nil {
+		var numbers []*int
+		if !v.JSON || json.Unmarshal([]byte(v.Text), &numbers) != nil {
+			return nil // names
+		}
+		for _, n := range numbers {
+			item := "" // null
+			if n != nil {
+				item = strconv.Itoa(*n)
+			}
+			v.Items = append(v.Items, item)
+		}
+		named, err := copiedNames(names, *v)
+		*v = named
+		return err
+	}
+	isName := func(item string) bool { return r.isName(names, Value{Text: item, JSON: v.JSON}) }
+	if other := slices.IndexFunc(v.Items, func(item string) bool { return !isName(item) }); other < 0 {
+		return nil
+	}
+	for _, item := range v.Items {
+		if n, err := strconv.Atoi(item); err != nil || n < -1 || n >= len(names) {
+			return fmt.Errorf("expected classes from 0 to %d, indices of the names in %s, found %.40q", len(names)-1,
+				r.classes.origin, item)
+		}
+	}
+	*v = itemNames(names, *v)
 	return nil
 }

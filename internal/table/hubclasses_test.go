@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
 )
 
 const classCard = "---\ndataset_info:\n  features:\n  - name: text\n    dtype: string\n  - name: label\n    dtype:\n" +
@@ -38,21 +39,20 @@ func TestClassesOfCard(t *testing.T) {
 	const wrong = `! column label: expected a class from 0 to 1, an index of the names in CARD, found "2"`
 	const types = `{"info":{"features":{"label":{"names":["a","b","c"],"_type":"ClassLabel"}}}}`
 	dir := writeFolder(t, map[string]string{
-		"README.md":            classCard,
-		"a/train.csv":          "text,label\nx,1\ny,\nz,neg\nw,-1\nv,2\nu,1.0\n",
-		"b/train.jsonl":        `{"label":0,"tags":[1,0]}` + "\n" + `{"label":"pos","tags":["O","B-PER"]}` + "\n",
-		"c/one/train.parquet":  hubFile(t, "not JSON", 1, 2),
-		"d/train.parquet":      hubFile(t, types, 2),
-		"e/train.arrow":        arrowLabels(t, 1, 2),
-		"f/one/two/train.csv":  "label\n1\n",
-		"g/README.md":          "---\nlicense: mit\n---\n",
-		"g/train.csv":          "label\n1\n",
-		"h/README.md":          "about the tables\n",
-		"h/train.csv":          "label\n1\n",
-		"i/train.tsv":          "label\n0\n",
-		"j/train.json":         `[{"label": 1}]`,
-		"k/lines/train.txt":    "0\n",
-		"l/train/labels.conll": "a 0\n",
+		"README.md":           classCard,
+		"a/train.csv":         "text,label\nx,1\ny,\nz,neg\nw,-1\nv,2\nu,1.0\n",
+		"b/train.jsonl":       `{"label":0,"tags":[1,0]}` + "\n" + `{"label":"pos","tags":["O","B-PER"]}` + "\n",
+		"c/one/train.parquet": hubFile(t, "not JSON", 1, 2),
+		"d/train.parquet":     hubFile(t, types, 2),
+		"e/train.arrow":       arrowLabels(t, 1, 2),
+		"f/one/two/train.csv": "label\n1\n",
+		"g/README.md":         "---\nlicense: mit\n---\n",
+		"g/train.csv":         "label\n1\n",
+		"h/README.md":         "about the tables\n",
+		"h/train.csv":         "label\n1\n",
+		"i/train.tsv":         "label\n0\n",
+		"j/train.json":        `[{"label": 1}]`,
+		"k/train.jsonl":       `{"tags":[0,-1],"label":1}` + "\n" + `{"tags":["O","X"],"label":true}` + "\n",
 	})
 	for file, want := range map[string]string{
 		"a/train.csv": "2: pos\n3: \n4: neg\n5: ∅\n6" + wrong + "\n7" +
@@ -82,12 +82,73 @@ func TestClassesOfCard(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", file, strings.Join(got, "\n"), want)
 		}
 	}
+	odd := filepath.Join(dir, "k", "train.jsonl")
+	got := must.Get(readText(odd, Options{Columns: []string{"tags"}, Lists: []string{"tags"}}))(t)
+	if got[0] != "1: ∅" || !strings.HasPrefix(got[1], "2! column tags: expected classes from 0 to 1, indices of ") {
+		t.Errorf("got %q, want a missing list and an error", got)
+	}
+	got = must.Get(readText(odd, Options{Columns: []string{"tags"}, Copied: []string{"tags"}}))(t)
+	if strings.Join(got, "\n") != `1: ["O",null]`+"\n"+`2: ["O","X"]` {
+		t.Errorf("got the copied lists %q", got)
+	}
+	t.Chdir(filepath.Join(dir, "i"))
+	if got := must.Get(readText("train.tsv", Options{Columns: []string{"label"}}))(t); got[0] != "2: neg" {
+		t.Errorf("got %q for a relative path, want neg", got)
+	}
 	part := must.Get(OpenPart(t.Context(), Part{filepath.Join(dir, "b", "train.jsonl"), "jsonl", 1, math.MaxInt64},
 		Options{Columns: []string{"label"}}))(t)
 	defer part.Close()
 	var row Row
 	if must.Succeed(t, part.Next(&row)); row.Values[0].Text != "pos" {
 		t.Errorf("got label %q in a part, want pos", row.Values[0].Text)
+	}
+}
+
+// TestNumericClassNames checks that a number is the number of a class although a class has that name,
+// and that a text in JSON is the name.
+func TestNumericClassNames(t *testing.T) {
+	dir := writeFolder(t, map[string]string{"README.md": "---\ndataset_info:\n  features:\n  - name: stars\n" +
+		"    dtype:\n      class_label:\n        names: ['1', '2', '3']\n  - name: tags\n    list:\n" +
+		"      class_label:\n        names: ['1', '2']\n---\n",
+		"x.csv":   "stars\n0\n1\n2\n-1\n",
+		"x.jsonl": `{"stars":0,"tags":[0,1]}` + "\n" + `{"stars":"1","tags":["1"]}` + "\n"})
+	for name, want := range map[string]string{"x.csv": "2: 1 3: 2 4: 3 5: ∅", "x.jsonl": "1: 1 2: 1"} {
+		got := must.Get(readText(filepath.Join(dir, name), Options{Columns: []string{"stars"}}))(t)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %s", name, got, want)
+		}
+	}
+	lists := Options{Columns: []string{"tags"}, Lists: []string{"tags"}}
+	got := must.Get(readText(filepath.Join(dir, "x.jsonl"), lists))(t)
+	if strings.Join(got, " ") != "1: [1 2] 2: [1]" {
+		t.Errorf("got the lists %q", got)
+	}
+}
+
+// TestOwnClassNames checks that label names in a file's own metadata exclude those of a card.
+func TestOwnClassNames(t *testing.T) {
+	metadata := arrow.NewMetadata([]string{seq.KeyLabelNames}, []string{`["a","b"]`})
+	schema := arrow.NewSchema([]arrow.Field{{Name: "label", Type: arrow.PrimitiveTypes.Int32}}, &metadata)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	b.Field(0).(*array.Int32Builder).Append(1)
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+	must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close()))
+	dir := writeFolder(t, map[string]string{"README.md": classCard, "x.arrow": out.String()})
+	got := must.Get(readText(filepath.Join(dir, "x.arrow"), Options{Columns: []string{"label"}}))(t)
+	if got[0] != "1: 1" {
+		t.Errorf("got %q, want the number of the class", got)
+	}
+}
+
+// TestClassesOfSplitColumn checks that a folder of JSON may have classes in a column named split.
+func TestClassesOfSplitColumn(t *testing.T) {
+	card := strings.ReplaceAll(classCard, "name: label", "name: split")
+	dir := writeFolder(t, map[string]string{"README.md": card, "a.jsonl": `{"split":1}` + "\n",
+		"b.jsonl": `{"split":0}` + "\n"})
+	got := must.Get(readText(dir, Options{Columns: []string{"split"}}))(t)
+	if strings.Join(got, " ") != "1: pos 1: neg" {
+		t.Errorf("got %q, want the classes pos and neg", got)
 	}
 }
 
@@ -106,6 +167,11 @@ func TestClassesOfConfigs(t *testing.T) {
 		{"- config_name: en\n  data_files: en*\n", info("en", "[a, b]"), "b 1"},
 		{"", info("en", "{0: a, 2: b}"), "1 1"},
 		{"", info("en", "{0: {}}"), "1 1"},
+		{"", info("en", "{0: a, 1: ~}"), "1 1"},
+		{"", info("en", "[a, ~, b]"), "1 1"},
+		{"", info("en", "[a, [b], c]"), "1 1"},
+		{"", info("en", "[]"), "1 1"},
+		{"", info("en", "[0, 1]"), "1 1"},
 		{"", "en\n", "1 1"},
 	} {
 		dir := writeFolder(t, map[string]string{"README.md": "---\nconfigs:\n" + test.configs + "dataset_info:\n" +

@@ -70,7 +70,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 					"found %s (Parquet): convert the column to text", name, found)}
 		}
 	}
-	if g.classes.labels == nil && !o.classesNamed {
+	if g.classes.labels == nil && g.kept.FindKey(seq.KeyLabelNames) < 0 {
 		g.classes = cardClasses(path)
 	}
 	g.classes.keepIntegers(schema)

@@ -232,8 +232,8 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 		in.Close()
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
-	if slices.Contains([]string{"csv", "tsv", "jsonl", "json"}, format) {
-		r = withCardClasses(r, path, o)
+	if isJSON := strings.HasPrefix(format, "json"); isJSON || format == "csv" || format == "tsv" {
+		r = withCardClasses(r, path, isJSON, o)
 	}
 	return r, nil
 }
