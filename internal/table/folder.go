@@ -174,7 +174,7 @@ func tablesHint(dir string) string {
 	first, other := "", ""
 	for _, e := range entries {
 		switch format := formatOfName(e.Name()); {
-		case strings.HasPrefix(e.Name(), ".") || isDesktopFile(e.Name()):
+		case strings.HasPrefix(e.Name(), ".") || isDesktopFile(e.Name()) || IsDocumentation(e.Name()):
 		case e.Type().IsRegular() && format != "" && format != "text" && first == "":
 			first = e.Name()
 		case other == "" && (first == "" || e.IsDir() || format != formatOfName(first)):

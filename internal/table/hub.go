@@ -32,17 +32,14 @@ func IsDocumentation(name string) bool {
 	return lower == "readme.md" || stem == "license" || stem == "licence" || lower == "dataset_infos.json"
 }
 
-// hasCard reports whether a folder has a data set card, or its parent folder has a card with YAML.
-// Without YAML the parent's README.md belongs to some other project.
+// hasCard reports whether a folder has a data set card, or a folder above has a card with YAML.
+// Without YAML such a README.md belongs to some other project.
 func hasCard(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
 		return info.Mode().IsRegular()
 	}
-	full, err := filepath.Abs(dir)
-	if err != nil {
-		return false
-	}
-	_, ok := readCard(filepath.Dir(full))
+	root, _ := nearestCard(dir)
+	_, ok := readCard(root)
 	return ok
 }
 

@@ -139,18 +139,35 @@ func cardSplits(dir string, shards []string) (splits map[string]string) {
 	return splits
 }
 
-// cardOf returns the configurations of a folder's card and the card's folder. If the folder has no
-// card, it may be the folder data beside its parent's card. The patterns are then relative to the
-// parent, and prefix is the folder's name.
-func cardOf(dir string) (configs []hubConfig, root, prefix string) {
+// maxCardDepth is the maximum number of folders between a table and its card: data/en/0.parquet.
+const maxCardDepth = 2
+
+// nearestCard returns a folder if it has a README.md, and otherwise the nearest folder above that has
+// a card with YAML. prefix is the path from there to the folder.
+func nearestCard(dir string) (root, prefix string) {
 	if _, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
-		return readHubConfigs(dir), dir, ""
+		return dir, ""
 	}
 	full, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, dir, ""
+		return dir, ""
 	}
-	return readHubConfigs(filepath.Dir(full)), filepath.Join(dir, ".."), filepath.Base(full)
+	root = dir
+	for range maxCardDepth {
+		root, prefix = filepath.Join(root, ".."), path.Join(filepath.Base(full), prefix)
+		full = filepath.Dir(full)
+		if _, ok := readCard(full); ok {
+			return root, prefix
+		}
+	}
+	return dir, ""
+}
+
+// cardOf returns the configurations of a folder's nearest card and the card's folder, to which the
+// patterns are relative. prefix is the path from there to the folder.
+func cardOf(dir string) (configs []hubConfig, root, prefix string) {
+	root, prefix = nearestCard(dir)
+	return readHubConfigs(root), root, prefix
 }
 
 // checkConfigs returns an error for tables of several configurations, or for tables among which only

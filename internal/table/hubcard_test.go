@@ -82,6 +82,18 @@ func TestHubConfigFolder(t *testing.T) {
 	}
 }
 
+// TestHubConfigTwoFoldersBelow checks that a folder of one configuration has splits two levels below
+// the card.
+func TestHubConfigTwoFoldersBelow(t *testing.T) {
+	card := strings.NewReplacer("en/", "data/en/", "fr/", "data/fr/").Replace(hubConfigs)
+	dir := writeFolder(t, map[string]string{"README.md": card, "data/en/train-0.csv": "text\na\n",
+		"data/en/test-0.csv": "text\nb\n", "data/fr/train.csv": "text\nc\n"})
+	got := must.Get(readText(filepath.Join(dir, "data", "en"), Options{Columns: []string{"text", "split"}}))(t)
+	if strings.Join(got, "\n") != "2: b|test\n2: a|train" {
+		t.Errorf("got %q, want a row of test and a row of train", got)
+	}
+}
+
 // TestHubConfigsBesideData checks that the tables in the folder data beside a card are refused if
 // they belong to several configurations.
 func TestHubConfigsBesideData(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -86,9 +87,6 @@ func readHubInfos(dir string) (infos []hubInfo) {
 	return infos
 }
 
-// maxCardDepth is the maximum number of folders between a table and its card: en/train/0.parquet.
-const maxCardDepth = 2
-
 // cardClasses returns the class names that the nearest card above a file gives to the file's columns.
 // A column with different names in several configurations of the file has none.
 //
@@ -98,28 +96,18 @@ func cardClasses(file string) hfClasses {
 	if err != nil || !info.Mode().IsRegular() {
 		return hfClasses{}
 	}
-	if file, err = filepath.Abs(file); err != nil {
-		return hfClasses{}
-	}
-	root := filepath.Dir(file)
-	for range maxCardDepth {
-		if _, ok := readCard(root); ok {
-			break
-		}
-		root = filepath.Dir(root)
-	}
+	configs, root, prefix := cardOf(filepath.Dir(file))
 	infos := readHubInfos(root)
-	relative, err := filepath.Rel(root, file)
-	if err != nil || infos == nil {
+	if infos == nil {
 		return hfClasses{}
 	}
-	configs := readHubConfigs(root)
+	relative := path.Join(prefix, filepath.Base(file))
 	c := hfClasses{labels: map[string][]string{}, items: map[string][]string{}, origin: filepath.Join(root, hubCard)}
 	differ := map[string]bool{}
 	for _, info := range infos {
 		at := slices.IndexFunc(configs, func(c hubConfig) bool { return c.name == info.Config })
 		if at >= 0 {
-			if _, ok := configs[at].contains(filepath.ToSlash(relative)); !ok {
+			if _, ok := configs[at].contains(relative); !ok {
 				continue
 			}
 		}

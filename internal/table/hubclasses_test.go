@@ -63,7 +63,7 @@ func TestClassesOfCard(t *testing.T) {
 		"e/train.arrow":       "1: pos\n2" + wrong,
 		"f/one/two/train.csv": "2: 1",
 		"g/train.csv":         "2: 1",
-		"h/train.csv":         "2: pos",
+		"h/train.csv":         "2: 1",
 		"i/train.tsv":         "2: neg",
 		"j/train.json":        "1: pos",
 	} {
