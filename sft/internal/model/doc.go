@@ -11,7 +11,9 @@
 //	P_ij = ReLU(A_ij)/(Σ_r ReLU(A_ir) + Σ_r softplus(C_r))
 //	O    = P V, heads joined, times W_o
 //
-// and a feed-forward block with GELU. Rmul and Radd are the relative position bias (package
+// and a feed-forward block with GELU. Branches with depthwise convolutions, and then with exponential
+// moving averages of each channel in both directions, may precede the attention
+// ([tensor.Convolution], [tensor.MovingAverage]). Rmul and Radd are the relative position bias (package
 // sinusoid). A head pools the tokens of a sequence with learned weights, or takes the maximum of
 // each channel. It then classifies the sequence, predicts several labels or numbers, or compares
 // two sequences (retrieval). Other heads read the row of each token, to tag it (tagging) or to
