@@ -107,6 +107,9 @@ func modelUsage(c *cli.Context, err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
+	if bad.Key == "num_attention_heads" && c.IsSet("hidden") && !c.IsSet("heads") {
+		return usage(c, "--hidden %d: expected a multiple of the %s heads", c.Int("hidden"), bad.Found)
+	}
 	flag := ""
 	switch bad.Key {
 	case "input_window.length":
