@@ -48,8 +48,8 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 	return newMembers(models, &first, device)
 }
 
-// newMembers copies several models to a device. first replaces the configuration of the first model,
-// which is the scorer's.
+// newMembers copies several models to a device. The scorer has the configuration of the first model,
+// which first replaces.
 func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) {
 	var s *Scorer
 	for i, m := range models {

@@ -366,9 +366,9 @@ func TestCSVSafe(t *testing.T) {
 
 // TestKeepQuoted checks that --keep reads quoted names.
 func TestKeepQuoted(t *testing.T) {
-	in := writeText(t, filepath.Join(t.TempDir(), "in.csv"), "text,\"a,1\",\"\"\"b\"\"\"\n[MAX 2 9 ],x,y\n")
+	in := writeText(t, filepath.Join(t.TempDir(), "in.csv"), "text,\"a,1\",\"\"\"b\"\"\",\"5\"\" x\"\n[MAX 2 9 ],x,y,z\n")
 	for keep, want := range map[string]string{`"a,1"`: `"a,1":"x"`, `text,"a,1"`: `"a,1":"x"`,
-		`"""b"""`: `"\"b\"":"y"`} {
+		`"""b"""`: `"\"b\"":"y"`, `5" x`: `"5\" x":"z"`} {
 		contains(t, succeed(t, "", "predict", "--model", goldenPath("pre"), "--input", in, "--text", "text",
 			"--keep", keep), want)
 	}

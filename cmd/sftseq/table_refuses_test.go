@@ -33,6 +33,7 @@ func TestTableFlags(t *testing.T) {
 		{"reads one sequence: expected --text COLUMN, found a pair, t,u", []string{"--input", from, "--pair", "t,u"}},
 		{"--keep all: the columns of", []string{"--input", lines, "--text", "t", "--keep", "all"}},
 		{`--keep "u,u": u is given twice`, []string{"--input", from, "--text", "t", "--keep", "u,u"}},
+		{`--keep "u,,t": expected columns`, []string{"--input", from, "--text", "t", "--keep", "u,,t"}},
 		{`--keep "u\nt": expected columns`, []string{"--input", from, "--text", "t", "--keep", "u\nt"}},
 	})
 	refuseAll(t, exitUsage, []string{"predict", "--model", goldenPath("retrieval")}, []refusal{

@@ -66,8 +66,8 @@ func movingAverageBackward(r *run, k tensor.MovingAverageBackward) {
 		for t := lo; t < hi; t++ {
 			clear(dx[t*d+c:][:n])
 		}
-		// The sums of sumRows rows are added to sums. The pairs (r, w) of the forward states precede
-		// those of the backward states.
+		// The sums of sumRows rows are added to sums. The first half of the pairs (r, w) belongs to
+		// forward states, the second half to backward states.
 		total := sums[2*b*all:][:2*all]
 		for from := 0; from < hi-lo; from += sumRows {
 			rows := min(sumRows, hi-lo-from)

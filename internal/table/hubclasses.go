@@ -145,6 +145,9 @@ type namedClasses struct {
 
 // withCardClasses returns the reader with the class names of a card, if it reads a column of classes.
 func withCardClasses(r Reader, file string, isJSON bool, o Options) Reader {
+	if len(o.Columns) == 0 {
+		return r
+	}
 	c := cardClasses(file)
 	hasClasses := func(name string) bool { return c.labels[name] != nil || c.items[name] != nil }
 	if !slices.ContainsFunc(o.Columns, hasClasses) {

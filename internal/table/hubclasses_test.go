@@ -82,6 +82,10 @@ func TestClassesOfCard(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", file, strings.Join(got, "\n"), want)
 		}
 	}
+	onlyTags := Options{Columns: []string{"tags"}, Lists: []string{"tags"}}
+	if got := must.Get(readText(filepath.Join(dir, "b", "train.jsonl"), onlyTags))(t); got[0] != "1: [B-PER O]" {
+		t.Errorf("got %q for a table read only for its lists", got)
+	}
 	odd := filepath.Join(dir, "k", "train.jsonl")
 	got := must.Get(readText(odd, Options{Columns: []string{"tags"}, Lists: []string{"tags"}}))(t)
 	if got[0] != "1: ∅" || !strings.HasPrefix(got[1], "2! column tags: expected classes from 0 to 1, indices of ") {
@@ -138,6 +142,18 @@ func TestOwnClassNames(t *testing.T) {
 	got := must.Get(readText(filepath.Join(dir, "x.arrow"), Options{Columns: []string{"label"}}))(t)
 	if got[0] != "1: 1" {
 		t.Errorf("got %q, want the number of the class", got)
+	}
+}
+
+// TestClassesOfSavedDataset checks that a card above a data set saved by Hugging Face's library does not
+// replace its class names.
+func TestClassesOfSavedDataset(t *testing.T) {
+	dir := writeFolder(t, map[string]string{"README.md": classCard, "saved/a.arrow": arrowLabels(t, 1),
+		"saved/state.json":        `{"_data_files":[{"filename":"a.arrow"}]}`,
+		"saved/dataset_info.json": `{"features":{"label":{"names":["a","b"],"_type":"ClassLabel"}}}`})
+	got := must.Get(readText(filepath.Join(dir, "saved"), Options{Columns: []string{"label"}}))(t)
+	if strings.Join(got, " ") != "1: b" {
+		t.Errorf("got %q, want the data set's own name", got)
 	}
 }
 
