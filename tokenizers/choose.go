@@ -122,7 +122,7 @@ func bases(text string) (n int, alone bool) {
 			return n, false
 		case v != noBase:
 			n++
-			if v < openBase || text[i]|0x20 == 'n' {
+			if v < ambiguousBase || text[i]|0x20 == 'n' {
 				plain++
 			}
 		}

@@ -77,7 +77,7 @@ func TestChoose(t *testing.T) {
 		})},
 		{"proteins", "byte", many(func(int) string { return randomText(r, "ACDEFGHIKLMNPQRSTVWY", 80) })},
 		{"DNA", "dna", many(func(int) string { return randomText(r, "ACGT", 60) })},
-		{"DNA in lower case with open bases and gaps", "dna",
+		{"lower-case DNA with ambiguous bases and gaps", "dna",
 			many(func(int) string { return randomText(r, "acgtacgtacgtacgtn-", 60) })},
 		{"RNA with a bad row", "dna",
 			append(many(func(int) string { return randomText(r, "ACGU", 60) }), "not a sequence")},

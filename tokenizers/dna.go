@@ -49,9 +49,9 @@ func (DNA) PadID() *int32 { return nil }
 
 // Values of characters other than the four bases.
 const (
-	openBase  = 4
-	noBase    = 5 // gap or white space, which is skipped
-	otherByte = 6 // invalid character
+	ambiguousBase = 4
+	noBase        = 5 // gap or white space, which is skipped
+	otherByte     = 6 // invalid character
 )
 
 const baseLetters = "ACGTN"
@@ -70,7 +70,7 @@ var baseValues = func() (v [256]byte) {
 	set("C", 1)
 	set("G", 2)
 	set("TU", 3)
-	set("NRYSWKMBDHVX", openBase)
+	set("NRYSWKMBDHVX", ambiguousBase)
 	set(" \t\r\n\v\f-.", noBase)
 	return v
 }()
@@ -84,7 +84,8 @@ func Letters(sequence string) string {
 	return strings.Join(strings.Fields(sequence), "")
 }
 
-// Encode returns an id for each base from the K-th on. A byte that is not a base is an error.
+// Encode returns an id for each base from the K-th on. It skips gaps and white space; any other byte that
+// is not a base is an error.
 func (t DNA) Encode(text string) ([]int32, error) {
 	s := dnaStream{t: t}
 	return appendBases(&s, make([]int32, 0, len(text)), text)
@@ -118,7 +119,7 @@ func appendBases[T string | []byte](s *dnaStream, tokens []int32, text T) ([]int
 		case otherByte:
 			return nil, fmt.Errorf("byte %d: expected a base (A, C, G, T, U or an ambiguity code such as N), found %q",
 				s.at+i, text[i])
-		case openBase:
+		case ambiguousBase:
 			known = 0
 		default:
 			id = (id<<2 | int32(v)) & mask
@@ -138,8 +139,8 @@ func appendBases[T string | []byte](s *dnaStream, tokens []int32, text T) ([]int
 	return tokens, nil
 }
 
-// Decode returns the bases of the tokens, and N for ambiguous bases. It writes bases of overlapping
-// tokens once.
+// Decode returns the bases of the tokens. A token with an ambiguous base becomes N for each of its
+// bases. Decode writes bases of overlapping tokens once.
 func (t DNA) Decode(tokens []int32) string {
 	out := make([]byte, 0, len(tokens)+t.K)
 	for i, id := range tokens {
@@ -148,7 +149,7 @@ func (t DNA) Decode(tokens []int32) string {
 			first = 0
 		}
 		for k := first; k < t.K; k++ {
-			base := int32(openBase)
+			base := int32(ambiguousBase)
 			if id >= 0 && int(id) < t.VocabSize()-1 {
 				base = id >> (2 * (t.K - 1 - k)) & 3
 			}

@@ -22,9 +22,9 @@ type taps struct {
 	begin    int // first row of the window
 }
 
-// eachTapRange splits a convolution over the rows of x into blocks of rows. If a device cannot bind
-// all rows that the taps of a block read, it also splits the taps, into ranges of at most maxTaps.
-// The direction of the taps is 1, or −1 for the rows that read a given row.
+// eachTapRange splits a convolution into blocks of rows of x, and its taps into ranges of at most maxTaps. The
+// ranges are shorter if a device cannot bind all rows that the taps of a block read. The direction of
+// the taps is 1, or −1 for the rows that read a given row.
 func eachTapRange(x *tensor.Tensor, tapCount, maxTaps, dilation, direction int, f func(e extent, t taps)) {
 	rows, width := x.Shape[0], x.Width()
 	size := blockRows(width, 2*float64(tapCount*width))

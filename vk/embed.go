@@ -12,10 +12,9 @@ func embed(r *recorder, k tensor.Embed) {
 	})
 }
 
-// embedBackward dispatches a workgroup for each id and each piece of the tokens. It uses many pieces
-// for a small vocabulary, where an id has many tokens, and one piece for a large vocabulary. The
-// number of pieces depends only on the vocabulary size, except that a piece has at least minTokens
-// of the capacity.
+// embedBackward dispatches a workgroup for each id, piece of the tokens and block of columns. It uses
+// many pieces for a small vocabulary, where an id has many tokens, and one piece for a large one. The
+// number of pieces depends on the vocabulary size, and is at most one per minTokens of the capacity.
 func embedBackward(r *recorder, k tensor.EmbedBackward) {
 	const enoughGroups, minTokens = 512, 256
 	ids := k.DWeight.Shape[0]

@@ -33,8 +33,8 @@ func (e extent) elements(shader string, operands ...operand) dispatch {
 	return dispatch{shader: shader, push: e.push(), groups: blocks(e.n*e.width, elements), operands: operands}
 }
 
-// rows returns a dispatch of a shader that includes rows.glsl and sums over each row. An
-// invocation sums about four elements, so that few invocations share a row and each has enough work.
+// rows returns a dispatch of a shader that includes rows.glsl and sums over each row. A row
+// gets 8 to 256 invocations: the fewest that sum at most four elements each, for rows of up to 1,024 elements.
 func (e extent) rows(shader string, operands ...operand) dispatch {
 	lanes := 8
 	for lanes < 256 && 4*lanes < e.width {

@@ -91,9 +91,9 @@ func TestLost(t *testing.T) {
 			t.Errorf("reading from a lost device returned %v, want a LostError", err)
 		}
 	}
-	from, err := train.LoadCheckpoint(dir)
-	if err != nil || from.State.Step != 3 {
-		t.Fatalf("checkpoint of step %d, want 3; error %v", from.State.Step, err)
+	from := must.Get(train.LoadCheckpoint(dir))(t)
+	if from.State.Step != 3 {
+		t.Fatalf("checkpoint of step %d, want 3", from.State.Step)
 	}
 	options.Observe = nil
 	tr = must.Get(train.NewTrainer(nil, s, cpu.New(1), rows, val, from, options))(t)

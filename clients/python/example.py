@@ -22,7 +22,7 @@ def main(client):
         sys.exit("this example needs a classifier")
 
     result = client.classify("[MAX 2 9 ]")
-    print(f"classify: {result['label']} of {result['length']} tokens")
+    print(f"classify: label {result['label']}, {result['length']} tokens")
 
     # A stream of sequences. A failed sequence yields its error.
     many = ["[MIN 4 7 ]", [], "[SM 5 [MED 1 2 3 ] 8 ]"]

@@ -70,7 +70,7 @@ func (d *runDevice) open(r *report) (tensor.Device, error) {
 	return opened.(tensor.Device), nil
 }
 
-// count defines a flag for a whole number from low to high.
+// intFlag defines a flag for a whole number from low to high.
 func (f *flags) intFlag(p *int, name string, value, low, high int, usage string) {
 	*p = value
 	f.Func(name, fmt.Sprintf("%s (default %d)", usage, value), func(word string) error {
@@ -83,7 +83,7 @@ func (f *flags) intFlag(p *int, name string, value, low, high int, usage string)
 	})
 }
 
-// list defines a flag for distinct whole numbers from low to high, separated by commas.
+// intListFlag defines a flag for distinct whole numbers from low to high, separated by commas.
 func (f *flags) intListFlag(p *[]int, name string, value []int, low, high int, usage string) {
 	*p = value
 	words := strings.Trim(strings.ReplaceAll(fmt.Sprint(value), " ", ","), "[]")
@@ -102,7 +102,7 @@ func (f *flags) intListFlag(p *[]int, name string, value []int, low, high int, u
 	})
 }
 
-// sampledTokens defines the flag --k.
+// sampledTokensFlag defines the flag --k, the numbers of sampled tokens.
 func (f *flags) sampledTokensFlag(p *[]int, value ...int) {
 	f.intListFlag(p, "k", value, 1, math.MaxInt32, "numbers of sampled tokens")
 }

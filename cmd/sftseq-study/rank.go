@@ -134,8 +134,8 @@ func (r *rankMeasurement) run(ctx context.Context, progress func(n int)) (out []
 		for l, s := range spectra {
 			var single, tenth, entropy []float64
 			for _, s := range s {
-				single, tenth = append(single, float64(s.rank(singlePrecision))),
-					append(tenth, float64(s.rank(singlePrecision/10)))
+				single, tenth = append(single, float64(s.rank(epsilon32))),
+					append(tenth, float64(s.rank(epsilon32/10)))
 				entropy = append(entropy, s.effectiveRank())
 			}
 			out = append(out, rankPoint{probability, l + 1, newSpread(single), newSpread(tenth), newSpread(entropy),

@@ -29,10 +29,10 @@ func TestSpectrum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.rank(singlePrecision) != c.rank || s.rank(singlePrecision/10) != c.tenth ||
+		if s.rank(epsilon32) != c.rank || s.rank(epsilon32/10) != c.tenth ||
 			math.Abs(s.effectiveRank()-c.entropy) > 1e-8 {
-			t.Errorf("%s: ranks %d and %d, effective rank %v; want %d, %d, %v", c.name, s.rank(singlePrecision),
-				s.rank(singlePrecision/10), s.effectiveRank(), c.rank, c.tenth, c.entropy)
+			t.Errorf("%s: ranks %d and %d, effective rank %v; want %d, %d, %v", c.name, s.rank(epsilon32),
+				s.rank(epsilon32/10), s.effectiveRank(), c.rank, c.tenth, c.entropy)
 		}
 	}
 }
@@ -54,8 +54,8 @@ func TestSpectrumOfEqualRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.rank(singlePrecision) != 1 || s.effectiveRank() != 1 {
-			t.Errorf("draw %d: rank %d, effective rank %v", example, s.rank(singlePrecision), s.effectiveRank())
+		if s.rank(epsilon32) != 1 || s.effectiveRank() != 1 {
+			t.Errorf("draw %d: rank %d, effective rank %v", example, s.rank(epsilon32), s.effectiveRank())
 		}
 	}
 }

@@ -127,6 +127,6 @@ func tokenSimilarity(rows []float32, width int) (out [3]float64, err error) {
 		return out, err
 	}
 	pairs := float64(n) * float64(n-1)
-	return [3]float64{(dot(sum, sum) - float64(nonzero)) / pairs, float64(s.rank(singlePrecision)),
+	return [3]float64{(dot(sum, sum) - float64(nonzero)) / pairs, float64(s.rank(epsilon32)),
 		s.effectiveRank()}, nil
 }

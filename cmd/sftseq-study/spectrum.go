@@ -8,10 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// singlePrecision is the precision of float32. Like PyTorch and NumPy, rank counts a singular value
-// if it exceeds the product of the precision, the larger side of the matrix and the largest
-// singular value.
-const singlePrecision = 0x1p-23 // 1.19e-7
+// epsilon32 is the machine epsilon of float32. Like PyTorch and NumPy, rank counts a singular value if
+// it exceeds the product of epsilon, the larger side of the matrix and the largest singular value.
+const epsilon32 = 0x1p-23 // 1.19e-7
 
 // spectrum contains the singular values of a matrix in descending order.
 type spectrum struct {
@@ -20,8 +19,8 @@ type spectrum struct {
 }
 
 // newSpectrum computes the singular values of a matrix as the square roots of the eigenvalues of its
-// Gram matrix. The eigenvalues are exact to about 1e-16 of the largest. Singular values below
-// spectrumFloor are set to 0. Gonum's singular value decomposition is more precise, but
+// Gram matrix. The eigenvalues are exact to about 1e-16 of the largest. Singular values up
+// to spectrumFloor times the largest are set to 0. Gonum's singular value decomposition is more precise, but
 // occasionally wrong for nearly equal rows. For a matrix whose rows differ by 1e-14, its second
 // singular value was 7e-4 of the first.
 func newSpectrum(m *mat.Dense) (spectrum, error) {
@@ -50,10 +49,10 @@ func newSpectrum(m *mat.Dense) (spectrum, error) {
 // spectrumFloor is a fraction of the largest singular value. Smaller values are rounding errors.
 const spectrumFloor = 2e-7
 
-// rank returns the numerical rank at a precision.
-func (s spectrum) rank(precision float64) (n int) {
+// rank returns the number of singular values above epsilon · side · largest singular value.
+func (s spectrum) rank(epsilon float64) (n int) {
 	for _, v := range s.values {
-		if v > float64(s.side)*precision*s.values[0] {
+		if v > float64(s.side)*epsilon*s.values[0] {
 			n++
 		}
 	}

@@ -211,7 +211,7 @@ func checkSession(t *testing.T, got, want string) {
 
 const pythonSession = `
 model: $model, labels [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-classify: $0 of 4 tokens
+classify: label $0, 4 tokens
 many: 0 $1
 many: 1 tokens: expected at least 1 token, found an empty sequence
 many: 2 $2

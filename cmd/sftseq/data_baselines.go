@@ -14,9 +14,10 @@ func dataBaselinesCommand() *cli.Command {
 		Name:      "baselines",
 		Usage:     "measure the baselines of a data set",
 		UsageText: "sftseq data baselines --data DIR\n\nExample: sftseq data baselines --data data/reviews",
-		Description: `Trains baselines on the training split and stores their scores on the others, as data convert and
-data generate do unless --no-baselines is given. Training, eval and reports show them beside the
-model's. Baselines of numbers are printed, not stored. More: docs/own-data.md`,
+		Description: `Trains baselines on the training split and stores their scores on the other splits, as data convert
+and data generate do unless --no-baselines is given. Training, eval and reports show these scores
+beside the model's scores. Scores of regression baselines are printed, not stored.
+More: docs/own-data.md`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Usage: "measure on the data set in `DIR` (required)", TakesFile: true},
 		},
@@ -50,7 +51,7 @@ func dataBaselines(c *cli.Context) error {
 		if set.Manifest.LabelNames == nil {
 			return fmt.Errorf("%s: expected labels, which baselines predict, found none (data convert --label)", dir)
 		}
-		return fmt.Errorf("%s: expected rows in train and in another split, found none (data convert --split)", dir)
+		return fmt.Errorf("%s: expected rows in train and in another split (data convert --split)", dir)
 	}
 	results, err := storeBaselines(c, set, "")
 	if err != nil {

@@ -119,7 +119,7 @@ func TestTaskBaselines(t *testing.T) {
 	alone := filepath.Join(dir, "alone") // there is no training split
 	notContains(t, mustRunData(t, "convert", "listops", "--from", filepath.Join(from, "basic_test.tsv"),
 		"--to", alone), "baselines")
-	refuse(t, exitError, "expected rows in train and in another split, found none", "", "data",
+	refuse(t, exitError, "expected rows in train and in another split (data convert --split)", "", "data",
 		"baselines", "--data", alone)
 }
 

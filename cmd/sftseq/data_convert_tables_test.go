@@ -67,8 +67,8 @@ func TestConvertFlatFolder(t *testing.T) {
 	equal(t, errs[max(0, len(errs)-len(want)):], want)
 }
 
-// TestConvertKinds checks that JSON lists and paths, other delimiters, lines of text and a folder
-// of shards give the same data set as CSV.
+// TestConvertKinds checks that JSON lists and paths, other delimiters and a folder of shards give the
+// same data set as CSV, that lines of text are rows, and that JSON with a delimiter is an error.
 func TestConvertKinds(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name, text string) string {
@@ -100,7 +100,7 @@ func TestConvertKinds(t *testing.T) {
 		filepath.Join(dir, "to"), "--text", "text", "--delimiter", ";")
 }
 
-// TestConvertRareClasses checks that convert names classes of a few rows among thousands of rows.
+// TestConvertRareClasses checks that convert warns of a class with two of 1200 rows.
 func TestConvertRareClasses(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -154,7 +154,7 @@ func TestConvertManyClasses(t *testing.T) {
 		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) },
 			[]string{"--label-pattern", `class=(\w+)`}, ""},
 		{func(i int) string { return fmt.Sprint(i % 30) }, nil, ""},
-		{func(i int) string { return fmt.Sprint(min(i/2, 2)) }, nil, ""}, // few rows may have rare classes
+		{func(i int) string { return fmt.Sprint(min(i/2, 2)) }, nil, ""}, // rare classes are normal in a small table
 		{func(i int) string { return fmt.Sprint(float64(i%10) / 2) }, nil, ""},
 		{func(i int) string { return fmt.Sprint(i) },
 			[]string{"--labels", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22"}, ""},
@@ -173,8 +173,8 @@ func TestConvertLabelNames(t *testing.T) {
 	equal(t, joinLabels(d.Manifest.LabelNames), `jazz,"rock, pop"`)
 }
 
-// TestConvertSplitColumn checks that convert warns before it splits a table at random that has a
-// column of splits.
+// TestConvertSplitColumn checks that convert warns before it randomly splits a table that has a split
+// column.
 func TestConvertSplitColumn(t *testing.T) {
 	dir := t.TempDir()
 	rows := "text,label,split\na,x,train\nb,y,test\nc,x,train\nd,y,dev\n"

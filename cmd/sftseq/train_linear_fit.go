@@ -97,7 +97,7 @@ func (f *linearFit) refit(choice linear.Choice) (*linear.Model, error) {
 		return nil, err
 	}
 	defer val.Close()
-	m, _, err := f.runFit(" with those of the validation split",
+	m, _, err := f.runFit(" including the validation split",
 		func(o linear.Options) (*linear.Model, *linear.Report, error) {
 			return linear.Refit(f.Context.Context, f.config, rows, val, choice, o)
 		})

@@ -9,8 +9,9 @@ import (
 )
 
 // TestTrainRefit checks that a saved linear model is trained on the validation split, too, if there
-// is a test split, and that eval warns of results on the validation split. In a fusion the weights
-// are fitted before. A resumed finished run keeps the model.
+// is a test split, and that eval warns of results on the validation split. A fusion fits its
+// weights with the linear model of the training split alone. A resumed interrupted run writes the same fusion and
+// linear model again.
 func TestTrainRefit(t *testing.T) {
 	const warning = "a linear model was also trained on the split val"
 	table := readText(t, proseTable(t, 200))
@@ -22,7 +23,7 @@ func TestTrainRefit(t *testing.T) {
 	}
 	alone := filepath.Join(t.TempDir(), "alone")
 	_, errs := exits(t, exitOK, "", "train", "custom", "--members", "linear", "--data", data, "--out", alone)
-	contains(t, errs, "linear model of 120 rows: ", "linear model of 160 rows with those of the validation split: ")
+	contains(t, errs, "linear model of 120 rows: ", "linear model of 160 rows including the validation split: ")
 	contains(t, evaluated("--model", alone, "--data", data, "--split", "val"), warning)
 	notContains(t, evaluated("--model", alone, "--data", data), warning)
 	plain, _ := linearModel(t, untested)

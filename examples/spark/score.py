@@ -1,6 +1,6 @@
 """Scores a data frame with sftseq in Spark (3.3 or later), by mapInArrow.
 
-    spark-submit score.py ./sftseq runs/listops texts.parquet answers.parquet
+    spark-submit score.py ./sftseq runs/listops texts.parquet predictions.parquet
 
 Each task pipes its partition through one sftseq process, as an Arrow stream. Workers need the
 program and the model at the same paths (or --files, --archives). The input has the string columns
@@ -42,8 +42,10 @@ def scorer(program, model):
         feeding = threading.Thread(target=feed)
         feeding.start()
         try:
-            with pa.ipc.open_stream(process.stdout) as answers:
-                yield from answers
+            with pa.ipc.open_stream(process.stdout) as predictions:
+                yield from predictions
+        except pa.ArrowException as error:  # the process may have ended before its output did
+            failed.append(error)
         finally:
             process.stdout.close()
             feeding.join()
@@ -57,8 +59,8 @@ def scorer(program, model):
 
 
 def schema(config):
-    """Returns the output columns. Labels without names are numbers. Probability columns have the names of the
-    labels, or their numbers if names are missing or not unique."""
+    """Returns the output columns. Labels without names are integers. A probability column is named
+    probability_ plus the label's name, or its index if names are missing or not unique."""
     names = config.get("label_names")
     label = "string" if names else "bigint"
     if not names or len(set(names)) < len(names):
@@ -77,5 +79,5 @@ def main(program, model, texts, to):
 
 if __name__ == "__main__":
     if len(sys.argv) != 5:
-        sys.exit("usage: spark-submit score.py SFTSEQ MODEL TEXTS ANSWERS")
+        sys.exit("usage: spark-submit score.py SFTSEQ MODEL TEXTS PREDICTIONS")
     main(*sys.argv[1:])

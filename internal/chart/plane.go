@@ -13,7 +13,7 @@ type Plane struct {
 	Name   string
 	Points []Point   // in any unit
 	Edges  [][2]int  // pairs of point indices
-	Marks  []float64 // darkness of each point, from 0 to 1; points ≤ 0 are pale
+	Marks  []float64 // darkness of each point, at most 1; marks ≤ 0 are pale
 	Ink    Ink
 	Inks   []Ink // ink of each point; nil means Ink for all
 }

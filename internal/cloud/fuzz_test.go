@@ -111,7 +111,7 @@ func FuzzShapeNet(f *testing.F) {
 	})
 }
 
-// FuzzModelNet checks that no name in a list of ModelNet40's point release leads out of the folder.
+// FuzzModelNet checks that no name in a list of the point-cloud release of ModelNet40 leads out of the folder.
 func FuzzModelNet(f *testing.F) {
 	f.Add([]byte("bed\nflower_pot\n"), []byte("flower_pot_0001\nbed_2\r\n"))
 	f.Add([]byte("..\n"), []byte("../_1\n"))

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// ModelNetClasses is the file with the class names, one per line, in ModelNet40's point release.
+// ModelNetClasses is the file with the class names, one per line, in the point-cloud release of ModelNet40.
 const ModelNetClasses = "modelnet40_shape_names.txt"
 
 // modelNetLists is the name of a split's list of clouds, one per line, such as chair_0001.
 const modelNetLists = "modelnet40_%s.txt"
 
-// modelNet sets the splits of files in the layout of ModelNet40's point release; in other layouts
-// it changes nothing. Cloud chair_0001 is in the folder chair. Training and test have a list each.
+// modelNet sets the splits of files in the layout of the point-cloud release of ModelNet40; in other
+// layouts it changes nothing. Cloud chair_0001 is in the folder chair. Training and test have a list each.
 //
 // Source: Wu et al., "3D ShapeNets: A Deep Representation for Volumetric Shapes", CVPR 2015; the
 // release "modelnet40_normal_resampled" of PointNet++.
@@ -56,7 +56,7 @@ func parseClasses(text []byte) (map[string]string, error) {
 		name := words[0]
 		switch {
 		case len(words) != 1 || !folderName(name):
-			return fmt.Errorf("%.60q, expected the name of a class, which is a folder", strings.Join(words, " "))
+			return fmt.Errorf("%.60q, expected the name of a class folder", strings.Join(words, " "))
 		case classes[name] != "":
 			return fmt.Errorf("duplicate class %.60q", name)
 		}
@@ -86,8 +86,8 @@ func parseModels(text []byte, split string, classes, splits map[string]string) e
 	})
 }
 
-// folderName reports whether a word of a list is a valid name of a class folder or of a file in it,
-// without path elements. It must be UTF-8, like label names and row ids.
+// folderName reports whether a word of a list is a valid name of a class folder or of a file in it: valid
+// UTF-8, like label names and row ids, without separators or NUL, and not empty, "." or "..".
 func folderName(word string) bool {
 	return !slices.Contains([]string{"", ".", ".."}, word) &&
 		!strings.ContainsAny(word, "/\\\x00") && utf8.ValidString(word)

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// modelNet writes a folder in the layout of ModelNet40's point release: for training a flower pot
+// modelNet writes a folder in the layout of the point-cloud release of ModelNet40: for training a flower pot
 // of two points, for test a flower pot and a bed.
 func modelNet(t *testing.T) string {
 	from := t.TempDir()

@@ -13,8 +13,8 @@ import (
 )
 
 // Tags of spans are read in the scheme BIO. Other schemes also mark the last token of a span and
-// spans of a single token. Without conversion, two adjacent spans could become one. They are
-// converted:
+// spans of a single token. Without conversion, two adjacent spans could become one. Tags in
+// these schemes are converted to BIO:
 //
 //	BIOES  B-X I-X E-X, S-X
 //	BILOU  B-X I-X L-X, U-X
@@ -38,8 +38,8 @@ func markOf(tag string) (mark, kind string, ok bool) {
 }
 
 // MarkEnds reports whether tags are in a scheme that marks the ends of spans. This is the case if a
-// type occurs both in B-X or I-X and with another mark, or if all tags except O mark single-token
-// spans.
+// type occurs both in B-X or I-X and with another mark, or if O occurs and all other tags mark
+// single-token spans.
 func MarkEnds(tags []string) bool {
 	found := map[string]string{} // marks of each type
 	others, singles := 0, 0
@@ -140,9 +140,9 @@ func (c *converter) decideMarksFrom(tags []string) {
 	}
 }
 
-// checkMarks returns an error in two cases. Later rows may mark the ends of spans although the
-// first rows were read as BIO. Tags in BIO may also be mixed with unmarked tags, in which
-// evaluations would find no span.
+// checkMarks returns an error if later rows mark the ends of spans although the first rows were read as
+// BIO, or if BIO tags are mixed with unmarked tags, because evaluations find no span in those. It adds a
+// note if all tags only resemble BIO.
 func (c *converter) checkMarks(names []string) error {
 	switch {
 	case c.options.Tags == "":

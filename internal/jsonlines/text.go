@@ -32,7 +32,7 @@ func Text(value json.RawMessage) (string, error) {
 // Lone returns the error for a lone surrogate at an offset in a text that is preceded by the given
 // number of bytes.
 func Lone(text []byte, at, before int) error {
-	return fmt.Errorf(`expected text, found \u%04x at byte %d, half of a surrogate pair without the other`,
+	return fmt.Errorf(`expected text, found lone surrogate \u%04x at byte %d`,
 		rope.Surrogate(text[at:]), before+at)
 }
 

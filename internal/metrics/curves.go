@@ -11,13 +11,13 @@ import (
 //	ROC  true positive rate over false positive rate
 //	PR   precision over recall
 //
-// Rows of equal probability are on the same side of every threshold, so a curve has one point per
-// distinct probability.
+// Rows of equal probability are on the same side of every threshold, so there is one threshold
+// per distinct probability.
 //
 // AUC is the area under ROC: the probability that a row of the class has a larger probability than
-// a row of another class, where ties count half. It is computed as the rank sum of Mann and Whitney
-// (Hanley and McNeil, "The Meaning and Use of the Area under a Receiver Operating Characteristic
-// (ROC) Curve", 1982; Fawcett, "An Introduction to ROC Analysis", 2006).
+// a row of another class, where ties count half. It is computed as the Mann–Whitney U statistic
+// divided by the number of pairs (Hanley and McNeil, "The Meaning and Use of the Area under a Receiver
+// Operating Characteristic (ROC) Curve", 1982; Fawcett, "An Introduction to ROC Analysis", 2006).
 //
 // AveragePrecision is the area under PR: Σ (recall − previous recall) · precision over the points
 // of the curve (Manning, Raghavan, Schütze, "Introduction to Information Retrieval", chapter 8).
@@ -27,7 +27,7 @@ type Curve struct {
 	Class                 int          // Macro for the mean of several classes
 	ROC, PR               []CurvePoint // PR is a step function
 	AUC, AveragePrecision float64
-	Part                  float64 // fraction of the rows that are of the class: the precision of random predictions
+	Prevalence            float64 // fraction of rows of the class: the precision of random predictions
 }
 
 // CurvePoint is a false positive rate and a true positive rate (ROC), or a recall and a precision
@@ -101,8 +101,8 @@ func sortByOdds(rows []rankedRow) {
 	slices.SortFunc(rows, func(a, b rankedRow) int { return cmp.Compare(b.odds, a.odds) })
 }
 
-// maxPoints bounds the points of curves with many rows. A point nearer than 1/maxPoints to the
-// previous point is omitted, because it would be invisible in a chart and take memory.
+// maxPoints is the resolution of curves of more than maxPoints rows. A point nearer than 1/maxPoints to
+// the previous point in both axes is omitted: it would be invisible in a chart and take memory.
 const maxPoints = 4000
 
 func newCurve(class int, rows []rankedRow, positives int) *Curve {
@@ -116,26 +116,26 @@ func curveAreas(class int, rows []rankedRow, positives int) *Curve {
 
 func measureCurve(class int, rows []rankedRow, positives int, points bool) *Curve {
 	negatives := len(rows) - positives
-	c := &Curve{Class: class, Part: float64(positives) / float64(len(rows)), ROC: []CurvePoint{{0, 0}}}
-	hits, others := 0, 0 // rows above the threshold
-	won := 0.0           // pairs in which the row of the class has larger odds than the other row
+	c := &Curve{Class: class, Prevalence: float64(positives) / float64(len(rows)), ROC: []CurvePoint{{0, 0}}}
+	truePositives, falsePositives := 0, 0
+	won := 0.0 // pairs in which the row of the class has larger odds than the other row
 	for i := 0; i < len(rows); {
-		hitsBefore, othersBefore := hits, others
+		trueBefore, falseBefore := truePositives, falsePositives
 		for odds := rows[i].odds; i < len(rows) && cmp.Compare(rows[i].odds, odds) == 0; i++ {
 			if rows[i].positive {
-				hits++
+				truePositives++
 			} else {
-				others++
+				falsePositives++
 			}
 		}
-		won += float64(others-othersBefore) * (float64(hitsBefore) + float64(hits-hitsBefore)/2)
-		recall, before := float64(hits)/float64(positives), float64(hitsBefore)/float64(positives)
-		precision := float64(hits) / float64(hits+others)
+		won += float64(falsePositives-falseBefore) * (float64(trueBefore) + float64(truePositives-trueBefore)/2)
+		recall, before := float64(truePositives)/float64(positives), float64(trueBefore)/float64(positives)
+		precision := float64(truePositives) / float64(truePositives+falsePositives)
 		c.AveragePrecision += (recall - before) * precision
 		if !points {
 			continue
 		}
-		rate, last := float64(others)/float64(negatives), c.ROC[len(c.ROC)-1]
+		rate, last := float64(falsePositives)/float64(negatives), c.ROC[len(c.ROC)-1]
 		if len(rows) > maxPoints && i < len(rows) && rate-last.X < 1./maxPoints && recall-last.Y < 1./maxPoints {
 			continue
 		}
@@ -158,7 +158,7 @@ func MeanCurve(curves []Curve) Curve {
 	for _, c := range curves {
 		m.AUC += c.AUC / n
 		m.AveragePrecision += c.AveragePrecision / n
-		m.Part += c.Part / n
+		m.Prevalence += c.Prevalence / n
 	}
 	for i := range macroPoints {
 		x := float64(i) / (macroPoints - 1)

@@ -156,7 +156,7 @@ func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *
 	roc := chart.Chart{X: percent("false positive rate"), Y: percent("true positive rate"), Width: 420, Height: 340,
 		Series: []chart.Series{{Style: reference, Points: []chart.Datum{{X: 0, Y: 0}, {X: 100, Y: 100}}}}}
 	pr := chart.Chart{X: percent("recall"), Y: percent("precision"), Width: 420, Height: 340}
-	if part := 100 * shown[0].Part; classes == 2 { // with more classes, each has its own chance line
+	if part := 100 * shown[0].Prevalence; classes == 2 { // with more classes, each has its own chance line
 		pr.Series = append(pr.Series,
 			chart.Series{Style: reference, Points: []chart.Datum{{X: 0, Y: part}, {X: 100, Y: part}}})
 	}

@@ -439,7 +439,7 @@ func TestTypedByHalves(t *testing.T) {
 	for n, step := range []struct {
 		start, end int
 		text       string // JSON escapes
-		want       string // "" if half of a surrogate pair stands alone
+		want       string // "" if a surrogate is alone
 		lone       int
 	}{
 		{1, 1, `\ud83d`, "", 1},
@@ -457,11 +457,11 @@ func TestTypedByHalves(t *testing.T) {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":%d,"changes":[{"range":{"start":%d,"end":%d},"text":"%s"}]}}`, n+1, step.start, step.end, step.text))
 		var p published
 		if decode(t, c.message().Params, &p); step.want == "" {
-			if want := fmt.Sprintf("text: the UTF-16 code unit at offset %d is half of a surrogate pair without the other",
+			if want := fmt.Sprintf("text: the UTF-16 code unit at offset %d is a lone surrogate",
 				step.lone); p.Error == nil || p.Error.Message != want {
 				t.Fatalf("step %d: got error %+v, want %s", n, p.Error, want)
 			}
-			c.expectError(n, "sequence/classify", map[string]any{"uri": "u"}, -32602, "half of a surrogate pair")
+			c.expectError(n, "sequence/classify", map[string]any{"uri": "u"}, -32602, "lone surrogate")
 		} else if got := documentText(s, "u"); got != step.want || p.Error != nil || p.Length != len(step.want) {
 			t.Fatalf("step %d: got text %q, pushed %+v; want text %q", n, got, p, step.want)
 		}

@@ -33,8 +33,8 @@ func endTokens(tokens []int32) []int32 {
 	return slices.Concat(tokens[:6], tokens[len(tokens)-4:])
 }
 
-// TestTail checks that a long sequence has the logits of the short sequence of the tokens at both its
-// ends, and that explanations count the tokens of the whole sequence.
+// TestTail checks that a long sequence has the same logits as a sequence of only its first and last
+// tokens, and that positions and pooling weights in explanations refer to the whole sequence.
 func TestTail(t *testing.T) {
 	s := startServer(t, tailOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -90,7 +90,7 @@ func TestTailOfPairs(t *testing.T) {
 	}
 }
 
-// TestTailOfDocument checks the class of a document after edits at its head, in its middle, which
+// TestTailOfDocument checks the logits of a document after edits at its head, in its middle, which
 // the model does not read, and at its tail.
 func TestTailOfDocument(t *testing.T) {
 	s := startServer(t, tailOptions(t, "pre"))

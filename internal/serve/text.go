@@ -50,12 +50,12 @@ func (d *document) dropText() {
 	d.updateReservation()
 }
 
-// read returns a copy of the text, or an error if the text has half of a surrogate pair. The caller
+// read returns a copy of the text, or an error if the text has a lone surrogate. The caller
 // holds d.mu.
 func (d *document) read(c *call, field string) (text string, err error) {
 	if offset := d.text.FirstLoneSurrogate(); offset >= 0 {
 		return "", badParam(field,
-			"the UTF-16 code unit at offset %d is half of a surrogate pair without the other", offset)
+			"the UTF-16 code unit at offset %d is a lone surrogate", offset)
 	}
 	if err := c.reserve(int64(d.text.Len())); err != nil {
 		return "", err

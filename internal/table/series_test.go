@@ -43,8 +43,8 @@ func seriesRows(t *testing.T, path string, o Options) (rows []string) {
 	}
 }
 
-// TestSeries checks that a series is read in every format from a list in one column, a list per
-// channel, or a number per column. Other values are errors with the column.
+// TestSeries checks that a series is read in JSON, CSV and TSV from a list in one column, a list per
+// channel, or a number per column. Errors for other values name the column.
 func TestSeries(t *testing.T) {
 	for _, c := range []struct{ name, text, series, want string }{
 		{"a.jsonl", `{"v":[0.1,-2,3e1],"id":"a"}` + "\n" + `{"id":"b"}` + "\n" + `{"v":[],"id":"c"}` + "\n" +
@@ -87,8 +87,7 @@ func TestSeriesNames(t *testing.T) {
 	}
 }
 
-// TestSeriesLimit checks that the memory of the numbers, not the length of the text, limits a
-// series.
+// TestSeriesLimit checks that MaxField limits the memory of a series, not the length of its text.
 func TestSeriesLimit(t *testing.T) {
 	path := writeFile(t, "a.csv", "v,id\n"+strings.Repeat("1 ", 100)+",a\n1 2,b\n")
 	if got := seriesRows(t, path, Options{Series: []string{"v"}, MaxField: 1000}); len(got) != 2 ||

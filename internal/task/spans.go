@@ -20,8 +20,8 @@ func (t spans) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	return err
 }
 
-// parseTags parses a list with a label per token, as [requests.ParseLabel] does. null and -1 mean
-// no label.
+// parseTags parses a list of one label per token, each with [requests.ParseLabel]. null and -1 mean no
+// label.
 func parseTags(c *sft.Config, value json.RawMessage, tokens int) ([]int32, error) {
 	if value == nil {
 		return nil, fmt.Errorf("labels are missing, expected one for each of the %d tokens", tokens)
@@ -51,8 +51,8 @@ func (t spans) Answer(r *requests.Request, o sft.Output) (any, error) {
 
 func (t spans) ResponseNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
 
-// tagNumbers returns the memory of a prediction in numbers: four per span and the logits, which
-// count twice if the decoding compares paths.
+// tagNumbers returns the memory of a prediction in numbers of 16 bytes: four per token, and the
+// logits, which count twice for Viterbi decoding.
 func tagNumbers(c *sft.Config, tokens int) int {
 	const logitBytes, numberBytes = 4, 16
 	logits := logitBytes * c.NumLabels
@@ -62,8 +62,8 @@ func tagNumbers(c *sft.Config, tokens int) int {
 	return tokens * (4 + (logits+numberBytes-1)/numberBytes)
 }
 
-// Columns returns the columns of the spans, as a JSON list, and of their unit. BED has a single
-// column.
+// Columns returns the columns of the spans, as a JSON list, and of their unit. For BED one column holds
+// the prediction.
 func (t spans) Columns(format string) requests.Columns {
 	switch format {
 	case table.BED:

@@ -65,11 +65,20 @@ export class Client {
   #documents = new Map<string, Document>();
   #lost = false;
   #patience: number;
+  #output: Writable;
+  #refusal?: ServerError; // why the server ends the session
 
   private constructor(input: Readable, output: Writable, private readonly ended: Promise<number | undefined>, patience = 60_000) {
     this.#patience = patience;
+    this.#output = output;
     output.on('error', () => {}); // the failing write reports the error
-    this.connection = createMessageConnection(new StreamMessageReader(input), new StreamMessageWriter(output), NullLogger);
+    const reader = new StreamMessageReader(input), listen = reader.listen.bind(reader);
+    reader.listen = (receive) => listen((message) => {
+      const { id, error } = message as { id?: unknown; error?: { code: number; message: string; data?: unknown } };
+      if (id === null && error) this.#refusal = new ServerError(error.code, error.message, error.data); // vscode-jsonrpc ignores it
+      receive(message);
+    });
+    this.connection = createMessageConnection(reader, new StreamMessageWriter(output), NullLogger);
     this.connection.onError(() => {});
     this.connection.onClose(() => {
       this.#lost = true;
@@ -112,6 +121,8 @@ export class Client {
     } catch (error) {
       const status = error instanceof ConnectionLost ? await this.ended : undefined;
       this.connection.dispose();
+      this.#output.destroy(); // ends the session, which would keep Node.js running
+      if (this.#refusal) throw this.#refusal;
       if (status !== undefined) throw new ConnectionLost(`the server exited with status ${status}`);
       throw error instanceof ConnectionLost
         ? new ConnectionLost('the connection ended before the response to initialize: the server must run with --framing lsp') : error;
@@ -142,7 +153,7 @@ export class Client {
     return this.request('sequence/classify', predictParams(sequence, options), options);
   }
 
-  /** Returns the numbers of a sequence, or of a window of it. */
+  /** Returns the numbers predicted for a sequence, or for a window of it. */
   predict(sequence: Sequence, options: WindowOptions & Abortable = {}): Promise<Numbers> {
     return this.request('sequence/predict', predictParams(sequence, options), options);
   }
@@ -175,7 +186,7 @@ export class Client {
     return this.#each('sequence/classify', sequences, (s) => predictParams(s, options), options);
   }
 
-  /** Yields the numbers of each sequence. */
+  /** Yields the numbers predicted for each sequence. */
   predictEach(sequences: Items<Sequence>, options: WindowOptions & StreamOptions = {}): AsyncGenerator<Numbers | ServerError, void> {
     return this.#each('sequence/predict', sequences, (s) => predictParams(s, options), options);
   }
@@ -207,7 +218,7 @@ export class Client {
     return this.request('retrieval/add', { id, ...sequenceParams(sequence) }, options);
   }
 
-  /** Adds pairs of an id and a sequence to the index. Ids must be distinct, because the order may change. */
+  /** Adds pairs of an id and a sequence to the index. Ids must be distinct, because the requests run concurrently. */
   addEach(items: Items<readonly [string | number, Sequence]>, options: StreamOptions = {}): AsyncGenerator<AddResult | ServerError, void> {
     return this.#each('retrieval/add', items, ([id, sequence]) => ({ id, ...sequenceParams(sequence) }), options);
   }
@@ -233,7 +244,7 @@ export class Client {
     return this.#each('retrieval/search', sequences, (s) => ({ k, ...sequenceParams(s) }), options);
   }
 
-  /** Opens a document. */
+  /** Opens a document. The server publishes its class, spans, numbers or labels; a window does not apply to spans. */
   async open(uri: string, text: string, window?: Window): Promise<Document> {
     if (this.#documents.has(uri)) throw new Error(`${uri}: the document is already open`);
     const document = new Document({
@@ -274,7 +285,7 @@ export class Client {
         if (error instanceof ServerError) signal?.throwIfAborted();
         const after = error instanceof ServerError ? error.retryAfter : undefined;
         if (after === undefined || performance.now() + after > deadline) throw error;
-        await sleep(after);
+        await sleep(after, undefined, { signal }).catch(() => signal?.throwIfAborted());
       }
     }
   }

@@ -51,9 +51,9 @@ function programOutput(command, model, ...sequences) {
 }
 
 // startServer runs a server, and returns its process and its addresses.
-async function startServer(model, framing = 'lsp') {
+async function startServer(model, framing = 'lsp', ...flags) {
   const unix = `unix:${join(mkdtempSync(join(folder, 's')), 's')}`;
-  const server = spawn(program, ['serve', '--model', join(golden, model), '--framing', framing, '--listen', unix, '--listen', 'tcp:127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const server = spawn(program, ['serve', '--model', join(golden, model), '--framing', framing, '--listen', unix, '--listen', 'tcp:127.0.0.1:0', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
   const lines = createInterface({ input: server.stderr });
   const tcp = await new Promise((found) => lines.on('line', (line) => {
     const address = /address=(tcp:\S+)/.exec(line);
@@ -295,6 +295,14 @@ test('invalid requests and addresses are rejected', async () => {
   for (const address of ['', 'unix:', 'tcp:host', 'tcp:host:port', 'http://host']) {
     await assert.rejects(Client.connect(address), /expected unix:PATH or tcp:HOST:PORT/);
   }
+});
+
+test('a refused session throws the error of the server', async () => {
+  const { server, unix } = await startServer('pre', 'lsp', '--max-clients', '1');
+  const client = await Client.connect(unix);
+  await assert.rejects(Client.connect(unix), (e) => e instanceof ServerError && e.retryAfter > 0 && /--max-clients/.test(e.message));
+  await client.close();
+  server.kill();
 });
 
 test('clients connect by Unix and TCP sockets, and report that the server died', async () => {

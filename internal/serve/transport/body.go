@@ -7,12 +7,12 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// ReadBody reads the body of an HTTP request, at most limit bytes. length is its Content-Length, or
-// -1 if unknown; the buffer is not larger than length. The buffer of a long body grows with the
-// bytes received, because the length may be false, and ReadBody borrows its memory from the lender.
-// If m.Err is set, the body has been discarded. whole reports whether the body was read to its end,
-// so that the connection can be reused; it is false for bodies that exceed limit by more than
-// maxDiscard bytes.
+// ReadBody reads the body of an HTTP request and keeps at most limit bytes. length is its
+// Content-Length, or -1 if unknown. The buffer grows with the received bytes, but not beyond length,
+// because a client may declare more than it sends. ReadBody borrows memory beyond jsonlines.Free bytes
+// from the lender. If the body is too long or memory is missing, it sets m.Err and discards up to
+// maxDiscard further bytes. whole reports whether the body was read to its end, so that the connection
+// can be reused.
 func ReadBody(r io.Reader, length int64, limit, maxDiscard int, lender Lender) (m Message, whole bool, err error) {
 	l := loan{lender: lender}
 	longest := limit + 1

@@ -186,8 +186,11 @@ func (f *lspFrames) header() (int64, error) {
 			return 0, BadHeader{fmt.Errorf("expected Content-Length among the headers, found %.80q", names)}
 		}
 		names = append(names, name)
-		if !ok || n == maxHeaders {
-			return 0, BadHeader{fmt.Errorf("expected a header with Content-Length, found %.40q", line)}
+		if !ok {
+			return 0, BadHeader{fmt.Errorf("expected a header (NAME: VALUE), found %.40q", line)}
+		}
+		if n == maxHeaders {
+			return 0, BadHeader{fmt.Errorf("expected at most %d headers, found more", maxHeaders)}
 		}
 		value = strings.TrimSpace(value)
 		switch name = strings.TrimSpace(name); {
@@ -195,10 +198,10 @@ func (f *lspFrames) header() (int64, error) {
 			v, err := strconv.ParseUint(value, 10, 40)
 			switch {
 			case length >= 0:
-				return 0, BadHeader{errors.New("Content-Length: expected one in a header, found two")}
+				return 0, BadHeader{errors.New("Content-Length: expected one per message, found two")}
 			case errors.Is(err, strconv.ErrRange):
-				return 0, BadHeader{fmt.Errorf("Content-Length: expected at most the bytes of --max-line, found %.40s",
-					value)}
+				return 0, BadHeader{fmt.Errorf("Content-Length: expected at most %d bytes (--max-line), found %.40s",
+					f.limit, value)}
 			case err != nil:
 				return 0, BadHeader{fmt.Errorf("Content-Length: expected a decimal number, found %.40q", value)}
 			}

@@ -32,8 +32,9 @@ func (e *Engine) SetLimits(mode PassMode, size, longest int) {
 	}
 }
 
-// limits returns the limits of passes, which the first call determines: the number of tokens that
-// keeps the device busy, if the device can compute them and has memory for them in every slot.
+// limits returns the limits of passes, which the first call determines. Size starts at ForwardTokens
+// for inference and at MicroBatchTokens otherwise. It is halved, down to MinTokens, until the device
+// can compute such passes and has memory for one in every slot.
 func (r *Runner) limits(kind PassKind) *PassLimits {
 	e := r.engine
 	e.planning.Lock()

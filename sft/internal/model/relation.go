@@ -8,11 +8,11 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// relation is the input of attention about a query and a sampled token: the factor Rmul and the
-// term Radd of each score. Each layer has its own, which holds the tensors of the forward pass that
+// relation is the relative encoding of a query and a sampled token: the factor Rmul and the term Radd
+// of each attention score. Each layer has its own, which holds the tensors of the forward pass that
 // the backward pass reads.
 type relation interface {
-	// forward records the relative position bias that attention reads.
+	// forward records the relative bias that attention reads.
 	forward(l *layer) tensor.RelativeBias
 	// gradient declares the tensors that the backward pass of attention writes.
 	gradient(l *layer) tensor.RelativeBiasGradient
@@ -47,7 +47,7 @@ func pairFeatures(c *config.Config) int {
 	return 0
 }
 
-// relationParameters returns the weights of a pair's features for Rmul and Radd.
+// relationParameters returns the weights and biases that map a pair's features to Rmul and Radd.
 func relationParameters(c *config.Config, name string) (out []parameter) {
 	n := pairFeatures(c)
 	if n == 0 {
