@@ -21,8 +21,8 @@ Example: sftseq data convert --from reviews.csv --to data/reviews --text review 
          sftseq data info data/reviews`,
 		Description: `A data set is a directory of Arrow files (train.arrow, val.arrow, test.arrow) and dataset.json, which
 is written last: without it the data set is incomplete. More: docs/own-data.md`,
-		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataInfoCommand(), dataHeadCommand(),
-			dataStatsCommand(), dataBaselinesCommand()},
+		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataFilesCommand(),
+			dataInfoCommand(), dataHeadCommand(), dataStatsCommand(), dataBaselinesCommand()},
 	}
 }
 

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/files"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// dpkgFolder is the folder of the database of Debian's package manager.
+const dpkgFolder = "/var/lib/dpkg"
+
+func dataFilesCommand() *cli.Command {
+	o := files.Usual
+	return &cli.Command{
+		Name:  "files",
+		Usage: "collect installed files, with their kinds as classes",
+		UsageText: `sftseq data files --to DIR [flags]
+
+Example: sftseq data files --from /usr --from ~/go/pkg/mod --to data/files`,
+		Description: `Samples files of about a hundred kinds, such as python or png, by their extensions, including
+files in gzip, zip, jar and whl archives. A row has the first 1,024 bytes of a file, 512 in the middle
+and the last 512. All files of a software package are in the same split. Files of equal content count
+once. Files whose content contradicts the extension are omitted; those of test packages are in the
+split mislabelled. Another machine has other files, and so another data set. More: docs/files.md`,
+		Flags: append(group(dataGroup,
+			&cli.StringSliceFlag{Name: "from", Usage: "read the files below `DIR`; repeat it for more folders " +
+				"(default: /usr and the module caches of Go and Python)", TakesFile: true},
+			&cli.IntFlag{Name: "per-kind", Value: o.PerKind, Usage: "take at most `N` files of a kind"},
+			&cli.IntFlag{Name: "per-package", Value: o.PerPackage,
+				Usage: "take at most `N` files of a kind from a package"},
+			&cli.IntFlag{Name: "min-files", Value: o.MinFiles, Usage: "omit kinds with fewer than `N` files"},
+			&cli.IntFlag{Name: "min-packages", Value: o.MinPackages,
+				Usage: "omit kinds with files from fewer than `N` packages"},
+			&cli.IntFlag{Name: "fragment", Usage: "take `N` adjacent bytes from a random place of each file instead"},
+			&cli.Uint64Flag{Name: "seed", Usage: "choose files and splits by seed `N`"}),
+			group(outputGroup,
+				&cli.StringFlag{Name: "to", Usage: "write the data set to `DIR` (required)", TakesFile: true},
+				forceFlag(), noBaselinesFlag())...),
+		Action: dataFiles,
+	}
+}
+
+func dataFiles(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	if err := requireFlags(c, "to"); err != nil {
+		return err
+	}
+	o := files.Options{PerKind: c.Int("per-kind"), PerPackage: c.Int("per-package"), MinFiles: c.Int("min-files"),
+		MinPackages: c.Int("min-packages"), Fragment: c.Int("fragment"), Seed: c.Uint64("seed"),
+		Replace: c.Bool("force")}
+	for _, name := range []string{"per-kind", "per-package", "min-files", "min-packages", "fragment"} {
+		if least := map[bool]int{false: 1}[name == "fragment"]; c.Int(name) < least {
+			return badFlag(c, name, "%d or more", least)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(c.String("to"), seq.ManifestName)); err == nil && !o.Replace {
+		return reportDataset(c, nil, fmt.Errorf("%s: %w", c.String("to"), seq.ErrExists)) // before reading files
+	}
+	packages, err := files.OpenPackages(dpkgFolder)
+	if err != nil {
+		return err
+	}
+	roots := c.StringSlice("from")
+	if roots == nil {
+		roots = installedRoots()
+	}
+	bar := newProgress(0, "finding files", "files")
+	before := 0
+	found, err := files.Walk(c.Context, roots, packages, func(n int) { bar.Add(int64(n - before)); before = n })
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	chosen := o.Choose(found)
+	bar = newProgress(int64(len(chosen)), "reading files", "files")
+	o.Progress = bar.Add
+	d, summary, err := files.Write(c.Context, c.String("to"), chosen, o)
+	bar.Finish()
+	if err := reportDataset(c, d, err); err != nil {
+		return err
+	}
+	if err := printFileKinds(c, summary); err != nil {
+		return err
+	}
+	return addBaselines(c, d)
+}
+
+// installedRoots returns the default folders that exist.
+func installedRoots() (out []string) {
+	home, _ := os.UserHomeDir()
+	for _, root := range []string{"/usr", "/opt", filepath.Join(home, "go/pkg/mod"),
+		filepath.Join(home, ".pyenv/versions")} {
+		if info, err := os.Stat(root); err == nil && info.IsDir() {
+			out = append(out, root)
+		}
+	}
+	return out
+}
+
+// printFileKinds prints the numbers of files of each kind.
+func printFileKinds(c *cli.Context, s *files.Summary) error {
+	var out strings.Builder
+	mislabelled := 0
+	for _, k := range s.Kinds {
+		mislabelled += k.Mislabelled
+		fmt.Fprintf(&out, "%-12s %5d files of %d packages\n", k.Name, k.Files, k.Packages)
+	}
+	fmt.Fprintf(&out, "%d kinds; omitted: %d files with contradicting content, %d duplicates, %d unreadable\n",
+		len(s.Kinds), mislabelled, s.Duplicates, s.Unreadable)
+	for i, k := range s.Omitted {
+		separator := ", "
+		if i == 0 {
+			separator = "omitted kinds, with files and packages: "
+		}
+		fmt.Fprintf(&out, "%s%s %d/%d", separator, k.Name, k.Files, k.Packages)
+	}
+	if s.Omitted != nil {
+		out.WriteString("\n")
+	}
+	_, err := fmt.Fprint(c.App.Writer, out.String())
+	return err
+}

@@ -1,0 +1,9 @@
+// Package files collects a data set of files whose class is their kind, such as python or png, from
+// installed software.
+//
+// [Kinds] lists the kinds with their file names and signatures. [Walk] finds the files below folders,
+// including those within gzip, zip, jar and whl archives, and assigns each to its software package
+// ([Packages]). [Options.Choose] samples them so that no package dominates a kind, and assigns whole packages
+// to splits: similar files of one package are never in two splits. [Write] reads the sample,
+// removes files of equal content and writes the bytes that [Sample] selects.
+package files

@@ -1,0 +1,331 @@
+package files
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// TestKinds checks that names and extensions belong to one kind each, and that kinds are sorted.
+func TestKinds(t *testing.T) {
+	seen := map[string]bool{}
+	for i, k := range Kinds {
+		if i > 0 && Kinds[i-1].Name >= k.Name {
+			t.Errorf("%s follows %s", k.Name, Kinds[i-1].Name)
+		}
+		if !k.text && k.signatures == nil && !strings.HasPrefix(k.Name, "elf-") {
+			t.Errorf("%s: binary files without a signature", k.Name)
+		}
+		for _, e := range k.Extensions {
+			if seen[e] {
+				t.Errorf("%s: %s is an extension of two kinds", k.Name, e)
+			}
+			seen[e] = true
+		}
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	for file, want := range map[string]string{
+		"/a/b.PY": "python", "Makefile": "make", "x/makefile": "", "/usr/lib/libm.so.6": "",
+		"/usr/share/man/man3/x.3": "manpage", "/usr/lib/libx.3": "", "go.mod": "gomod", "a.mod": "",
+		"a.tar.gz": "gzip", "a": "", ".py": "python", "a.d.ts": "typescript",
+	} {
+		got := ""
+		if k := KindOf(file); k >= 0 {
+			got = Kinds[k].Name
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", file, got, want)
+		}
+	}
+}
+
+// TestAgrees checks contents against the kinds of extensions.
+func TestAgrees(t *testing.T) {
+	for _, c := range []struct {
+		name, content string
+		want          bool
+	}{
+		{"a.py", "import os\n", true},
+		{"a.py", "import os\x00", false},
+		{"a.js", "%PDF-1.4\n", false},
+		{"a.txt", "BM is not a bitmap", true}, // two bytes prove nothing
+		{"a.png", "\x89PNG\r\n\x1a\n....", true},
+		{"a.png", "GIF89a", false},
+		{"a.wav", "RIFF\x00\x00\x00\x00WAVE", true},
+		{"a.wav", "RIFF", false},
+		{"a.docx", "PK\x03\x04 word/document.xml", true},
+		{"a.docx", "PK\x03\x04 xl/workbook.xml", false},
+	} {
+		if got := Kinds[KindOf(c.name)].Agrees([]byte(c.content)); got != c.want {
+			t.Errorf("%s with %q: got %v, want %v", c.name, c.content, got, c.want)
+		}
+	}
+}
+
+// TestELF checks the kinds of ELF files by their headers.
+func TestELF(t *testing.T) {
+	header := func(class, order byte, words ...byte) []byte {
+		return slices.Concat([]byte("\x7fELF"), []byte{class, order}, make([]byte, 10), words, make([]byte, 8))
+	}
+	for _, c := range []struct {
+		header []byte
+		want   string
+	}{
+		{header(2, 1, 3, 0, 62, 0), "elf-amd64"},
+		{header(2, 2, 0, 2, 0, 22), "elf-s390x"},
+		{header(2, 1, 1, 0, 62, 0), "elf-object"},
+		{header(2, 1, 2, 0, 9, 9), ""},
+		{[]byte("\x7fELF"), ""},
+		{[]byte("MZ"), ""},
+	} {
+		got := ""
+		if k := elfKind(c.header); k >= 0 {
+			got = Kinds[k].Name
+		}
+		if got != c.want {
+			t.Errorf("% x: got %q, want %q", c.header, got, c.want)
+		}
+	}
+}
+
+func TestPackages(t *testing.T) {
+	dir := t.TempDir()
+	must.Check(t, os.Mkdir(filepath.Join(dir, "info"), 0o777))
+	for name, text := range map[string]string{
+		"status":                      "Package: libpng16-16\nSource: libpng1.6 (1.6.39)\n\nPackage: sed\n",
+		"info/libpng16-16:amd64.list": "/.\n/usr/lib/libpng16.so\n/lib/a.h\n",
+		"info/sed.list":               "/bin/sed\n",
+	} {
+		must.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	p := must.Get(OpenPackages(dir))(t)
+	for file, want := range map[string]string{
+		"/usr/lib/libpng16.so": "debian/libpng",
+		"/usr/lib/a.h":         "debian/libpng",
+		"/usr/bin/sed":         "debian/sed",
+		"/root/go/pkg/mod/gonum.org/v1/gonum@v0.1/a/b.go":   "go/gonum.org/v1/gonum",
+		"/root/go/pkg/mod/github.com/x/y/v15@v15.0.2/z.go":  "go/github.com/x/y",
+		"/root/go/pkg/mod/cache/download/a.b/c/@v/v1.0.zip": "go/a.b/c",
+		"/x/node_modules/a/node_modules/@b/c/d/e.js":        "npm/@b/c",
+		"/x/node_modules/a/e.js":                            "npm/a",
+		"/usr/lib/python3/dist-packages/My-Pack/x.py":       "python/my",
+		"/v/lib/python3.11/site-packages/six.py":            "python/six",
+		"/v/lib/python3.11/site-packages/six-1.0.dist-info": "python/six",
+		"/v/lib/python3.11/json/x.py":                       "python/core",
+		"/srv/a-1.2/b3.1/c/d.py":                            "folder/a/b",
+		"/srv/d.py":                                         "folder/.",
+	} {
+		if got := p.Of(file, "/srv"); got != want {
+			t.Errorf("%s: got %q, want %q", file, got, want)
+		}
+	}
+	if p := must.Get(OpenPackages(filepath.Join(dir, "absent")))(t); p.Of("/srv/a/b/c.py", "/srv") != "folder/a/b" {
+		t.Error("without Debian's database, a file is not in the package of its folder")
+	}
+}
+
+// TestSample checks the sampled bytes of files of lengths around the limit, and of fragments.
+func TestSample(t *testing.T) {
+	all := make([]byte, 10_000)
+	for i := range all {
+		all[i] = byte(i * i >> 3)
+	}
+	for _, size := range []int{0, 16, SampleBytes, SampleBytes + 1, len(all)} {
+		got := must.Get(Sample(bytes.NewReader(all[:size]), int64(size)))(t)
+		want := all[:size]
+		if size > SampleBytes {
+			middle := (size - MiddleBytes) / 2
+			want = slices.Concat(all[:HeadBytes], all[middle:middle+MiddleBytes], all[size-TailBytes:size])
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("sample of %d bytes differs", size)
+		}
+	}
+	for place, at := range map[float64]int{0: 0, 0.5: 4750, 0.99999: len(all) - 500} {
+		got := must.Get(Fragment(bytes.NewReader(all), int64(len(all)), 500, place))(t)
+		if !bytes.Equal(got, all[at:at+500]) {
+			t.Errorf("fragment at %g differs", place)
+		}
+	}
+	if got := must.Get(Fragment(bytes.NewReader(all[:99]), 99, 500, 0.5))(t); len(got) != 99 {
+		t.Errorf("fragment of a short file has %d bytes", len(got))
+	}
+	if _, err := Sample(bytes.NewReader(all[:100]), 200); err == nil {
+		t.Error("a file that has become shorter is no error")
+	}
+}
+
+// software writes folders of 30 packages below dir. Each has two Python files, a JSON file in a zip
+// archive, and a gzip file with a page of the manual.
+func software(t *testing.T, dir string) {
+	for n := range 30 {
+		folder := filepath.Join(dir, fmt.Sprintf("p%c%c", 'a'+n/26, 'a'+n%26), "x", "man1")
+		must.Check(t, os.MkdirAll(folder, 0o777))
+		write := func(name string, content []byte) {
+			must.Check(t, os.WriteFile(filepath.Join(folder, name), content, 0o666))
+		}
+		write("a.py", fmt.Appendf(nil, "import number%d\nprint(number)\n", n))
+		write("b.py", fmt.Appendf(nil, "from other import number%d\n", n))
+		write("copy.py", []byte("# every package has this file\n"))
+		write("c.pyc", fmt.Appendf(nil, "this is not byte code %d", n))
+		write("short.py", []byte("#"))
+		must.Check(t, os.Symlink("a.py", filepath.Join(folder, "link.py")))
+		var packed bytes.Buffer
+		z := zip.NewWriter(&packed)
+		must.Get(must.Get(z.Create("in/d.json"))(t).Write(fmt.Appendf(nil, `{"a package": [%d]}`, n)))(t)
+		must.Check(t, z.Close())
+		write("e.zip", packed.Bytes())
+		packed.Reset()
+		g := gzip.NewWriter(&packed)
+		must.Get(fmt.Fprintf(g, ".TH page %d\n.SH NAME\n", n))(t)
+		must.Check(t, g.Close())
+		write("f.1.gz", packed.Bytes())
+	}
+}
+
+// collect returns the data set of the files below dir.
+func collect(t *testing.T, dir string, o Options) (*seq.Dataset, *Summary) {
+	found := must.Get(Walk(context.Background(), []string{dir}, &Packages{}, func(int) {}))(t)
+	d, summary, err := Write(context.Background(), filepath.Join(t.TempDir(), "data"), o.Choose(found), o)
+	must.Check(t, err)
+	return d, summary
+}
+
+// texts returns the rows of a split: kinds and contents by id.
+func texts(t *testing.T, d *seq.Dataset, split string) map[string]string {
+	out := map[string]string{}
+	r := must.Get(d.Reader(split))(t)
+	defer r.Close()
+	for rows, err := range r.All() {
+		must.Check(t, err)
+		for i := range rows.Len() {
+			e := rows.Example(i)
+			out[e.ID] = d.Manifest.LabelNames[e.Label] + " " + tokenizers.Byte{}.Decode(e.A)
+		}
+	}
+	return out
+}
+
+// TestWrite checks the rows of a collected data set: files in archives, the omission of duplicates, of
+// contradicting content and of rare kinds, and that packages are in one split only.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	software(t, dir)
+	o := Usual
+	o.MinFiles = 20
+	d, summary := collect(t, dir, o)
+	if got := strings.Join(d.Manifest.LabelNames, " "); got != "gzip json manpage python zip" {
+		t.Fatalf("got the kinds %s", got)
+	}
+	if python := summary.Kinds[3]; python.Files != 61 || python.Packages != 30 || summary.Duplicates != 29 {
+		t.Errorf("got %+v and %d duplicates, want 61 Python files of 30 packages and 29 duplicates", python,
+			summary.Duplicates)
+	}
+	if got := summary.Omitted; len(got) != 1 || got[0] != (KindSummary{Name: "pyc", Mislabelled: 30}) {
+		t.Errorf("got the omitted kinds %+v", got)
+	}
+	rows := 0
+	splits := map[string]string{}
+	for _, split := range []string{"train", "val", "test"} {
+		all := texts(t, d, split)
+		rows += len(all)
+		for id, text := range all {
+			pack := strings.Split(strings.TrimPrefix(id, dir), "/")[1]
+			if splits[pack] != "" && splits[pack] != split {
+				t.Errorf("package %s is in %s and %s", pack, splits[pack], split)
+			}
+			splits[pack] = split
+			switch filepath.Base(id) {
+			case "d.json":
+				if !strings.Contains(id, "e.zip!/in/d.json") || !strings.HasPrefix(text, `json {"a package"`) {
+					t.Errorf("%s: got %q", id, text)
+				}
+			case "f.1":
+				if !strings.Contains(id, "f.1.gz!/f.1") || !strings.HasPrefix(text, "manpage .TH page") {
+					t.Errorf("%s: got %q", id, text)
+				}
+			}
+		}
+	}
+	if rows != 61+4*30 || len(splits) != 30 {
+		t.Errorf("got %d rows of %d packages, want %d of 30", rows, len(splits), 61+4*30)
+	}
+	again, _ := collect(t, dir, o)
+	if !maps.Equal(texts(t, d, "test"), texts(t, again, "test")) {
+		t.Error("a repetition has another test split")
+	}
+}
+
+// TestMislabelled checks that files of test packages with contradicting content are in their own split.
+func TestMislabelled(t *testing.T) {
+	dir := t.TempDir()
+	software(t, dir)
+	var files []string
+	for _, name := range must.Get(filepath.Glob(filepath.Join(dir, "*/x/man1/a.py")))(t) {
+		wrong := filepath.Join(filepath.Dir(name), "wrong.py")
+		must.Check(t, os.WriteFile(wrong, []byte("GIF89a of "+name), 0o666))
+		files = append(files, wrong)
+	}
+	o := Usual
+	o.MinFiles, o.Seed = 20, 1
+	d, summary := collect(t, dir, o)
+	if got := summary.Kinds[3].Mislabelled; got != len(files) {
+		t.Errorf("got %d mislabelled files, want %d", got, len(files))
+	}
+	test := texts(t, d, "test")
+	for id, text := range texts(t, d, Mislabelled) {
+		if filepath.Base(id) != "wrong.py" || !strings.HasPrefix(text, "python GIF89a") ||
+			test[filepath.Join(filepath.Dir(id), "a.py")] == "" {
+			t.Errorf("%s: got %q in the split %s", id, text, Mislabelled)
+		}
+	}
+}
+
+// TestChoose checks that every package of a kind gives a file before one gives a second, and the limits.
+func TestChoose(t *testing.T) {
+	var all []File
+	for _, size := range []struct {
+		pack string
+		n    int
+	}{{"large", 100}, {"small", 1}, {"medium", 5}} {
+		for i := range size.n {
+			file := File{Path: fmt.Sprintf("%s/%d.py", size.pack, i), Kind: KindOf("a.py"), Package: size.pack}
+			all = append(all, file)
+		}
+	}
+	for _, c := range []struct {
+		perKind, perPackage int
+		want                map[string]int
+	}{
+		{3, 50, map[string]int{"large": 1, "small": 1, "medium": 1}},
+		{6, 50, map[string]int{"large": 3, "small": 1, "medium": 2}},
+		{1000, 4, map[string]int{"large": 4, "small": 1, "medium": 4}},
+		{1000, 200, map[string]int{"large": 100, "small": 1, "medium": 5}},
+	} {
+		o := Options{PerKind: c.perKind, PerPackage: c.perPackage}
+		got := map[string]int{}
+		for _, f := range o.Choose(all) {
+			got[f.Package]++
+		}
+		if c.perKind == 6 && got["large"]+got["medium"] == 5 {
+			got = c.want // the sixth file is of either
+		}
+		if !maps.Equal(got, c.want) {
+			t.Errorf("at most %d, %d of a package: got %v, want %v", c.perKind, c.perPackage, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package files
+
+import (
+	"bufio"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Packages assigns files to software packages. Versions of a package, and its parts in several Debian
+// packages, are one package.
+type Packages struct {
+	owners map[string]string // Debian source package of each path
+}
+
+// OpenPackages reads the owners of files from the database of Debian's package manager, if there is one
+// in the folder, such as /var/lib/dpkg.
+func OpenPackages(folder string) (*Packages, error) {
+	p := &Packages{owners: map[string]string{}}
+	sources, err := sourcePackages(filepath.Join(folder, "status"))
+	if err != nil {
+		return nil, err
+	}
+	lists, err := filepath.Glob(filepath.Join(folder, "info", "*.list"))
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range lists {
+		name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(list), ".list"), ":")
+		if sources[name] != "" {
+			name = sources[name]
+		}
+		name = "debian/" + withoutVersion(name)
+		if err := eachLine(list, func(line string) { p.owners[line] = name }); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// sourcePackages returns the source package of each binary package with a different name. It returns
+// nil if the file is missing.
+func sourcePackages(status string) (map[string]string, error) {
+	out := map[string]string{}
+	name := ""
+	err := eachLine(status, func(line string) {
+		if value, ok := strings.CutPrefix(line, "Package: "); ok {
+			name = value
+		}
+		if value, ok := strings.CutPrefix(line, "Source: "); ok {
+			out[name], _, _ = strings.Cut(value, " ")
+		}
+	})
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	return out, err
+}
+
+// eachLine calls f for each line of a file.
+func eachLine(name string, f func(line string)) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		f(lines.Text())
+	}
+	return lines.Err()
+}
+
+var (
+	goModule   = regexp.MustCompile(`/pkg/mod/(?:cache/download/)?(.+?)(?:/v\d+)?(?:@|/@v/)`)
+	npmPackage = regexp.MustCompile(`.*/node_modules/(@[^/]+/[^/]+|[^/]+)/`)
+	pythonName = regexp.MustCompile(`/(?:site|dist)-packages/([^/]+)`)
+	pythonCore = regexp.MustCompile(`/lib/(?:python|pypy)[\d.]+/`)
+	version    = regexp.MustCompile(`[-_.]?\d[\w.+~]*$`)
+)
+
+// Of returns the package of a file below root: of the package managers of Go, Node.js, Python and
+// Debian, otherwise the first two folders below root.
+func (p *Packages) Of(file, root string) string {
+	file = filepath.ToSlash(file)
+	if m := goModule.FindStringSubmatch(file); m != nil {
+		return "go/" + m[1]
+	}
+	if m := npmPackage.FindStringSubmatch(file); m != nil {
+		return "npm/" + m[1]
+	}
+	if m := pythonName.FindStringSubmatch(file); m != nil {
+		name, _, _ := strings.Cut(strings.TrimSuffix(m[1], path.Ext(m[1])), "-")
+		return "python/" + strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	}
+	if pythonCore.MatchString(file) {
+		return "python/core"
+	}
+	if owner := p.owner(file); owner != "" {
+		return owner
+	}
+	below := strings.TrimPrefix(strings.TrimPrefix(file, filepath.ToSlash(root)), "/")
+	folders := strings.Split(path.Dir(below), "/")
+	for i, f := range folders {
+		folders[i] = withoutVersion(f)
+	}
+	return "folder/" + strings.Join(folders[:min(2, len(folders))], "/")
+}
+
+// owner returns the Debian package of a file. The database may name /usr/lib as /lib.
+func (p *Packages) owner(file string) string {
+	for _, name := range []string{file, strings.TrimPrefix(file, "/usr")} {
+		if owner := p.owners[name]; owner != "" {
+			return owner
+		}
+	}
+	return ""
+}
+
+// withoutVersion returns a name such as python3.11 without the version at its end.
+func withoutVersion(name string) string {
+	if short := version.ReplaceAllString(name, ""); short != "" && !slices.Contains([]string{".", "-"}, short) {
+		return short
+	}
+	return name
+}

@@ -1,0 +1,48 @@
+package files
+
+import "io"
+
+// Bytes that [Sample] keeps of a longer file.
+const (
+	HeadBytes   = 1024
+	MiddleBytes = 512
+	TailBytes   = 512
+	SampleBytes = HeadBytes + MiddleBytes + TailBytes
+)
+
+// Sample returns the bytes of a file from which its kind is predicted: the whole file up to
+// SampleBytes, otherwise its first HeadBytes, the MiddleBytes around its centre and its last TailBytes.
+func Sample(r io.ReaderAt, size int64) ([]byte, error) {
+	if size <= SampleBytes {
+		return readAt(r, nil, 0, int(size))
+	}
+	out, err := readAt(r, nil, 0, HeadBytes)
+	if err == nil {
+		out, err = readAt(r, out, (size-MiddleBytes)/2, MiddleBytes)
+	}
+	if err == nil {
+		out, err = readAt(r, out, size-TailBytes, TailBytes)
+	}
+	return out, err
+}
+
+// Fragment returns n adjacent bytes of a file, or the whole file if it is shorter. place, in [0, 1), is
+// the fragment's position among all positions.
+func Fragment(r io.ReaderAt, size int64, n int, place float64) ([]byte, error) {
+	if size <= int64(n) {
+		return readAt(r, nil, 0, int(size))
+	}
+	return readAt(r, nil, int64(place*float64(size-int64(n)+1)), n)
+}
+
+// readAt appends n bytes of r at an offset to out. A file that has become shorter is an error.
+func readAt(r io.ReaderAt, out []byte, offset int64, n int) ([]byte, error) {
+	to := append(out, make([]byte, n)...)
+	if read, err := r.ReadAt(to[len(out):], offset); read < n {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return to, nil
+}
