@@ -109,6 +109,7 @@ func isHelp(f cli.Flag) bool { return f.Names()[0] == "help" || f.Names()[0] == 
 func TestFlagsOfTasks(t *testing.T) {
 	for name, want := range map[string]func(*lra.Task) bool{
 		"point-rotation":  func(task *lra.Task) bool { return slices.Contains(task.Features, "z") },
+		"image-flip":      func(task *lra.Task) bool { return task == lra.Image || task == lra.Pathfinder },
 		"point-shift":     func(task *lra.Task) bool { return slices.Contains(task.Features, "z") },
 		"input":           func(task *lra.Task) bool { return task.Features != nil },
 		"embedding-init":  func(task *lra.Task) bool { return task.Tokenizer != nil },

@@ -28,6 +28,7 @@ type kind string
 const (
 	tokensKind   kind = "tokens"   // tokens with ids
 	featuresKind kind = "features" // tokens with features instead of ids
+	imagesKind   kind = "images"   // square images, pixel by pixel
 	pointsKind   kind = "points"   // tokens with positions in space
 	labelsKind   kind = "labels"   // labels, or numbers to predict
 	classesKind  kind = "classes"
@@ -50,6 +51,8 @@ func hasKind(task *lra.Task, k kind) bool {
 		return custom || task.Features != nil
 	case pointsKind:
 		return custom || seq.Points(task.Features) != nil
+	case imagesKind:
+		return custom || string(task.Tokenizer) == `{"type":"pixel"}`
 	case numbersKind:
 		return custom || task.Numbers != nil
 	case classesKind:
@@ -180,6 +183,10 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 			word("point-stretch", "scale each axis of clouds at random by `MIN:MAX`, such as 0.8:1.25, or none"),
 			word("point-rotation", "rotate clouds at random: none, z (about that axis) or any"),
 			real("point-shift", "shift clouds at random along each axis, by this distance at most"))),
+		flagsIf(hasKind(task, imagesKind), advancedGroup(trainingGroup,
+			&cli.BoolFlag{Name: "image-flip", Usage: "mirror square images from left to right at random in training",
+				DefaultText: presetDefault},
+			whole("image-shift", "shift square images at random along each axis, by `N` pixels at most"))),
 		group(modelGroup,
 			word("input-window",
 				"read the first `N` tokens of a row, or by N:tail=M the first N-M and the last M; 0 reads all")),
@@ -255,7 +262,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 	field := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
 		"span-decoding": &s.SpanDecoding, "temperature-scaling": &s.TemperatureScaling, "log-every": &s.LogEvery,
-		"patience": &s.Patience, "warmup": &s.Warmup,
+		"patience": &s.Patience, "warmup": &s.Warmup, "image-flip": &s.ImageFlip, "image-shift": &s.ImageShift,
 		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate,
 		"max-grad-norm":  &s.MaxGradNorm,
 		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement, "point-shift": &s.PointShift,

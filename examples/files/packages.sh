@@ -86,11 +86,11 @@ for pattern in 'librust-.*-dev' 'ruby-.*' 'lua-.*' 'elpa-.*' 'lib.*-ocaml-dev' '
     'fonts-.*' 'golang-.*-dev' 'r-cran-.*' 'octave-.*' 'erlang-.*' 'tcl.*' 'vim-.*' 'lib.*-cil' '.*-theme' 'python3-.*'; do
     binary 1024 50 "$pattern"
 done
-binary 4096 100 '.*-doc'
-binary 8192 150 '.*-(data|sounds?|music)'
+binary 4096 250 '.*-doc'
+binary 8192 250 '.*-(data|sounds?|music)'
 binary 2048 150 'lib.*-dev'
-sources 2048 300
+sources 2048 600
 for architecture in arm64 armhf i386 mips64el ppc64el s390x; do
     configure "$architecture"
-    binary 300 60 '[a-z][^-]*'
+    binary 300 250 '[a-z][^-]*'
 done

@@ -27,9 +27,8 @@ func (s signature) match(content []byte) bool {
 		(s.member == "" || bytes.Contains(content, []byte(s.member)))
 }
 
-// Agrees reports whether the content of a file is possible for its kind: it has one of the signatures
-// of the kind. Text has no byte 0 and does not begin with a signature of four bytes or more of another
-// kind.
+// Agrees reports whether the content of a file is possible for its kind: it has one of the kind's
+// signatures. Text has no byte 0 and does not begin with another kind's signature of four bytes or more.
 func (k *Kind) Agrees(content []byte) bool {
 	if k.text {
 		return bytes.IndexByte(content, 0) < 0 && !slices.ContainsFunc(Kinds, func(other Kind) bool {

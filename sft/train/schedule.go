@@ -56,6 +56,11 @@ type Settings struct {
 	PointRotation string    `json:"point_rotation,omitempty"`
 	PointShift    float64   `json:"point_shift,omitempty"`
 
+	// ImageFlip mirrors images from left to right with probability 1/2 in training. ImageShift is the
+	// maximum random shift along each axis in pixels. A row is a square image, row by row.
+	ImageFlip  bool `json:"image_flip,omitempty"`
+	ImageShift int  `json:"image_shift,omitempty"`
+
 	// EmbeddingInit is the initialisation of new embeddings, one of [config.EmbeddingInits]; "" is
 	// normal.
 	EmbeddingInit string `json:"embedding_init,omitempty"`
@@ -134,6 +139,8 @@ func (s *Settings) Validate() error {
 			fmt.Sprintf("two factors from %g to %g in ascending order", 1/maxPoint, maxPoint))
 	case !(s.PointShift >= 0) || s.PointShift > maxPoint:
 		return badSetting("point-shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", maxPoint))
+	case s.ImageShift < 0 || s.ImageShift > maxImageShift:
+		return badSetting("image-shift", s.ImageShift, fmt.Sprintf("0 to %d pixels", maxImageShift))
 	case s.EvalEvery < 0:
 		return badSetting("eval-every", s.EvalEvery, "a number of steps that is not negative")
 	case s.LogEvery < 1:

@@ -13,7 +13,7 @@ import (
 // probability TokenDeletion and replaces each remaining token with a random token of the vocabulary
 // with probability TokenReplacement. A row that would lose all tokens does not change. Different
 // steps train on different parts of a row, which reduces overfitting on small data sets. Point
-// clouds are augmented instead: rotated, scaled and shifted.
+// clouds are augmented instead: rotated, scaled and shifted. Images are mirrored and shifted before.
 //
 // The noise of a token depends only on (seed, row, step, position), not on the batch or a resume.
 // The examples passed in do not change.
@@ -22,7 +22,7 @@ import (
 // Methods for Text Classification", ACL 2015 (word dropout); Xie et al., "Data Noising as Smoothing
 // in Neural Network Language Models", ICLR 2017 (replacement).
 func (s *Settings) addNoise(c *config.Config, examples []seq.Example, step, threads int) []seq.Example {
-	if s.TokenDeletion == 0 && s.TokenReplacement == 0 && !s.augmentsPoints() {
+	if s.TokenDeletion == 0 && s.TokenReplacement == 0 && !s.augmentsPoints() && !s.augmentsImages() {
 		return examples
 	}
 	out := slices.Clone(examples)
@@ -31,6 +31,9 @@ func (s *Settings) addNoise(c *config.Config, examples []seq.Example, step, thre
 		if c.HasFeatures() {
 			e.Features = s.augmentPoints(c, *e, step)
 			return
+		}
+		if s.augmentsImages() {
+			e.A = s.augmentImage(e.A, e.Index, step)
 		}
 		counter := philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step))
 		if c.PerToken() { // for other tasks, Labels belong to the row

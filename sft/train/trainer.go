@@ -109,7 +109,8 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 			return nil, err
 		}
 	}
-	if err := cmp.Or(trainingOf(m.Config).settings(m.Config, &s), checkSelection(&s, val)); err != nil {
+	if err := cmp.Or(trainingOf(m.Config).settings(m.Config, &s), checkSelection(&s, val),
+		s.checkImages(m.Config, train)); err != nil {
 		return nil, err
 	}
 	e, err := model.OpenEngine(m.Config, m.Weights, m.NGrams, device)

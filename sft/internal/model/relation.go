@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// relation is the relative encoding of a query and a sampled token: the factor Rmul and the term Radd
-// of each attention score. Each layer has its own, which holds the tensors of the forward pass that
+// relation is the relative encoding of a query and a sampled token: each attention score has a factor
+// Rmul and a term Radd. Each layer has its own, which holds the tensors of the forward pass that
 // the backward pass reads.
 type relation interface {
 	// forward records the relative bias that attention reads.
