@@ -1,13 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/files"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestDataFiles collects the files of 30 packages, trains a linear model of their kinds and evaluates it
@@ -38,6 +41,8 @@ func TestDataFiles(t *testing.T) {
 	exits(t, exitOK, "", "train", "custom", "--members", "linear", "--data", data, "--out", model)
 	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "accuracy  100.00%")
 
+	checkFilesCommand(t, model, software)
+
 	for n := range 30 { // four wrong files of 30 packages are omitted, or in the split mislabelled
 		folder := filepath.Join(software, fmt.Sprintf("p%c%c", 'a'+n/26, 'a'+n%26), "src")
 		for i := range 4 {
@@ -63,5 +68,85 @@ func TestDataFiles(t *testing.T) {
 	}
 	if left := must.Get(filepath.Glob(filepath.Join(data, "*.tmp*")))(t); left != nil {
 		t.Errorf("temporary files: %s", strings.Join(left, ", "))
+	}
+}
+
+// checkFilesCommand checks the output of the command files with a model of Go and Python files.
+func checkFilesCommand(t *testing.T, model, software string) {
+	dir := t.TempDir()
+	wrong := writeText(t, filepath.Join(dir, "wrong.py"), "package p1\n\nvar x = 0\n")
+	writeText(t, filepath.Join(dir, "empty.go"), "")
+	writeText(t, filepath.Join(dir, "short.go"), "package p")
+	must.Check(t, os.Symlink(wrong, filepath.Join(dir, "link.py")))
+	must.Check(t, os.Symlink(dir, filepath.Join(dir, "folder")))
+	out := succeed(t, "", "files", "--model", model, filepath.Join(software, "paa", "src", "0.py"),
+		filepath.Join(dir, "folder"))
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for i, want := range []string{"/paa/src/0.py: python ", "/folder/empty.go: empty",
+		"/folder/short.go: too short (9 bytes)", "/folder/wrong.py: go "} {
+		if i >= len(lines) || !strings.Contains(lines[i], want) {
+			t.Fatalf("line %d: want %q in\n%s", i, want, out)
+		}
+	}
+	if !strings.HasSuffix(out, "% (named python)\n") || len(lines) != 4 {
+		t.Errorf("a wrong name is not marked, or a link was followed:\n%s", out)
+	}
+	contains(t, succeed(t, "", "files", "--model", model, "--threshold", "1", wrong), "/wrong.py: unknown (go ")
+
+	out = succeed(t, "", "files", "--model", model, "--json", "--evidence", wrong)
+	var r fileResult
+	must.Check(t, json.Unmarshal([]byte(out), &r))
+	if r.Path != wrong || r.Size != 22 || r.Kind != "go" || r.Named != "python" || r.Probability < 0.5 ||
+		r.Evidence == nil {
+		t.Errorf("got %s", out)
+	}
+	text := readText(t, wrong)
+	for i, e := range r.Evidence {
+		ordered := i == 0 || e.Weight <= r.Evidence[i-1].Weight
+		if e.Start < 0 || e.End <= e.Start || e.End > r.Size || e.Weight <= 0 || !ordered {
+			t.Errorf("evidence %+v", e)
+		}
+	}
+	shown := succeed(t, "", "files", "--model", model, "--evidence", wrong)
+	first := r.Evidence[0]
+	contains(t, shown, fmt.Sprintf("bytes %d to %d  %.3g  %q\n", first.Start, first.End-1, first.Weight,
+		text[first.Start:first.End]))
+
+	absent := filepath.Join(dir, "absent")
+	out, errs := exits(t, exitError, "", "files", "--model", model, absent, wrong)
+	contains(t, out, "/wrong.py: go ")
+	contains(t, errs, absent+": no such file or directory", "1 of 2 files could not be read")
+	refuse(t, exitUsage, "expected the paths of files or folders", "", "files", "--model", model)
+	refuse(t, exitUsage, "--threshold 2: expected a probability from 0 to 1", "", "files", "--model", model,
+		"--threshold", "2", wrong)
+	refuse(t, exitError, "expected a model of the data of sftseq data files", "", "files", "--model",
+		goldenPath("pre"), wrong)
+}
+
+// TestEvidence checks that the evidence of a long file has offsets of the file, and that an n-gram ends
+// with its part of the sample.
+func TestEvidence(t *testing.T) {
+	f := &sampledFile{size: 10_000, bytes: []byte(strings.Repeat("x", files.SampleBytes))}
+	got := evidenceOf(f, &sft.Explanation{Linear: &sft.LinearExplanation{NGrams: []sft.NGramExplanation{
+		{Places: [][2]int32{{files.HeadBytes - 2, files.HeadBytes + 3}}, Contribution: 1},
+		{Places: [][2]int32{{files.SampleBytes - 4, files.SampleBytes}}, Contribution: 3},
+		{Places: [][2]int32{{files.HeadBytes, files.HeadBytes + 1}}, Contribution: 2},
+		{Places: [][2]int32{{0, 4}}, Contribution: -5}}}})
+	middle := int64(10_000-files.MiddleBytes) / 2
+	want := [][2]int64{{9996, 10_000}, {middle, middle + 1}, {files.HeadBytes - 2, files.HeadBytes}}
+	if len(got) != len(want) {
+		t.Fatalf("got %+v", got)
+	}
+	for i, e := range got {
+		if [2]int64{e.Start, e.End} != want[i] || len(e.bytes) != int(e.End-e.Start) {
+			t.Errorf("got %+v, want %v", e, want[i])
+		}
+	}
+	pooling := make([]float32, 4000)
+	pooling[2], pooling[7] = 0.25, 0.75
+	got = evidenceOf(&sampledFile{size: 4000, bytes: make([]byte, 4000)},
+		&sft.Explanation{Pooling: pooling[:files.SampleBytes]})
+	if len(got) != 2 || got[0].Start != 7 || got[1].Start != 2 {
+		t.Errorf("got %+v, want bytes 7 and 2", got)
 	}
 }

@@ -89,7 +89,7 @@ Example: sftseq train listops --out runs/listops
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"},
 			Usage: "show the version"}, helpAllFlag()},
 		Commands: []*cli.Command{dataCommand(), trainCommand(), pretrainCommand(), evalCommand(), predictCommand(),
-			embedCommand(), serveCommand(), healthCommand(),
+			embedCommand(), filesCommand(), serveCommand(), healthCommand(),
 			gradsCommand(), exportCommand(), importCommand(), infoCommand(), devicesCommand(),
 			checkCommand(), benchCommand(),
 			plotCommand(), reportCommand(), versionCommand(), completionCommand(), manCommand()},

@@ -142,7 +142,7 @@ func TestPackages(t *testing.T) {
 func TestSample(t *testing.T) {
 	all := make([]byte, 10_000)
 	for i := range all {
-		all[i] = byte(i * i >> 3)
+		all[i] = byte(uint32(i) * 2654435761 >> 24) // neighbours differ
 	}
 	for _, size := range []int{0, 16, SampleBytes, SampleBytes + 1, len(all)} {
 		got := must.Get(Sample(bytes.NewReader(all[:size]), int64(size)))(t)
@@ -153,6 +153,11 @@ func TestSample(t *testing.T) {
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("sample of %d bytes differs", size)
+		}
+		for i, b := range got {
+			if all[Offset(i, int64(size))] != b {
+				t.Fatalf("byte %d of the sample of %d bytes is not at offset %d", i, size, Offset(i, int64(size)))
+			}
 		}
 	}
 	for place, at := range map[float64]int{0: 0, 0.5: 4750, 0.99999: len(all) - 500} {

@@ -26,6 +26,17 @@ func Sample(r io.ReaderAt, size int64) ([]byte, error) {
 	return out, err
 }
 
+// Offset returns the offset in a file of this size of the byte with index i of its [Sample].
+func Offset(i int, size int64) int64 {
+	switch {
+	case size <= SampleBytes || i < HeadBytes:
+		return int64(i)
+	case i < HeadBytes+MiddleBytes:
+		return (size-MiddleBytes)/2 + int64(i-HeadBytes)
+	}
+	return size - SampleBytes + int64(i)
+}
+
 // Fragment returns n adjacent bytes of a file, or the whole file if it is shorter. place, in [0, 1), is
 // the fragment's position among all positions.
 func Fragment(r io.ReaderAt, size int64, n int, place float64) ([]byte, error) {

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/files"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+func filesCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "files",
+		Usage:     "predict the kind of each file from its bytes",
+		ArgsUsage: "PATH…",
+		UsageText: `sftseq files --model DIR [flags] PATH…
+
+Example: sftseq files --model runs/files ~/Downloads`,
+		Description: `Prints the kind and its probability for each file, and for all files below each folder, and
+whether the name says another kind. Links below folders are not followed. A file that cannot be read is
+an error on standard error, and the exit status is then 1. sftseq data files collects data to train a
+model. More: docs/files.md`,
+		Flags: append(modelFlags(modelsFlag()), group(outputGroup,
+			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "print unknown for a lower probability than `P`"},
+			&cli.BoolFlag{Name: "evidence", Usage: "print the bytes with the largest weights"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"})...),
+		Action: predictFiles,
+	}
+}
+
+func predictFiles(c *cli.Context) error {
+	if c.NArg() == 0 {
+		return usage(c, "expected the paths of files or folders")
+	}
+	if p := c.Float64("threshold"); !(p >= 0 && p <= 1) {
+		return badFlag(c, "threshold", "a probability from 0 to 1")
+	}
+	m, err := loadModels(c, explainFlag)
+	if err != nil {
+		return err
+	}
+	if !predictsBytes(m.Config) {
+		return fmt.Errorf("%s: expected a model of the data of sftseq data files, which reads bytes and predicts "+
+			"named classes", c.String("model"))
+	}
+	scorer, release, err := openScorer(c, m)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if c.Bool("evidence") {
+		if err := scorer.CanExplain(); err != nil {
+			return fmt.Errorf("--evidence: %w", err)
+		}
+	}
+	p := &filePredictor{context: c, scorer: scorer, labels: m.Config.LabelNames}
+	for _, root := range c.Args().Slice() {
+		if err := p.walk(root); err != nil {
+			return err
+		}
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if p.failed > 0 {
+		return fmt.Errorf("%d of %d files could not be read", p.failed, p.failed+p.read)
+	}
+	return nil
+}
+
+// predictsBytes reports whether a model reads bytes and predicts one of several named classes.
+func predictsBytes(c *sft.Config) bool {
+	tokenizer, err := tokenizers.New(c.Tokenizer)
+	return err == nil && tokenizer.Type() == (tokenizers.Byte{}).Type() && c.LabelNames != nil &&
+		!c.PerToken() && !c.IsMultiLabel() && c.Sequences() == 1
+}
+
+// fileBatch is the number of files that are predicted together.
+const fileBatch = 256
+
+// filePredictor prints the kinds of files, in batches and in order.
+type filePredictor struct {
+	context      *cli.Context
+	scorer       *sft.Scorer
+	labels       []string
+	batch        []sampledFile
+	read, failed int
+}
+
+// sampledFile is a file with its sample.
+type sampledFile struct {
+	path  string
+	size  int64
+	bytes []byte
+}
+
+// walk adds a file, or all files below a folder.
+func (p *filePredictor) walk(root string) error {
+	info, err := os.Stat(root)
+	if err != nil || !info.IsDir() {
+		return p.add(root, err)
+	}
+	return fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.Type().IsRegular() {
+			return nil // a folder, link, socket, pipe or device
+		}
+		return p.add(filepath.Join(root, filepath.FromSlash(name)), err)
+	})
+}
+
+// add adds a file to the batch, or prints the error of reading it.
+func (p *filePredictor) add(path string, err error) error {
+	if ctx := p.context.Context; ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	f := sampledFile{path: path}
+	if err == nil {
+		err = f.sample()
+	}
+	if err != nil {
+		var cause *fs.PathError
+		if errors.As(err, &cause) {
+			err = cause.Err
+		}
+		p.failed++
+		_, err = fmt.Fprintf(p.context.App.ErrWriter, "%s: %v\n", path, err)
+		return err
+	}
+	p.read++
+	if p.batch = append(p.batch, f); len(p.batch) == fileBatch {
+		return p.flush()
+	}
+	return nil
+}
+
+// sample reads the sample of a regular file.
+func (f *sampledFile) sample() error {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait for a writer
+		return errors.New("expected a file or a folder")
+	}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	f.size = info.Size()
+	f.bytes, err = files.Sample(file, f.size)
+	return err
+}
+
+// flush predicts and prints the batch.
+func (p *filePredictor) flush() error {
+	var examples []seq.Example
+	for _, f := range p.batch {
+		if f.size >= files.MinBytes {
+			tokens, err := tokenizers.Byte{}.Encode(string(f.bytes))
+			if err != nil {
+				return err
+			}
+			examples = append(examples, seq.Example{A: tokens, Label: seq.NoLabel})
+		}
+	}
+	compute := p.scorer.Examples
+	if p.context.Bool("evidence") {
+		compute = p.scorer.Explain
+	}
+	outputs, err := compute(p.context.Context, examples)
+	if err != nil {
+		return err
+	}
+	for _, f := range p.batch {
+		r := fileResult{Path: f.path, Size: f.size}
+		if f.size >= files.MinBytes {
+			r.predict(&f, &outputs[0], p.labels, p.context.Float64("threshold"))
+			outputs = outputs[1:]
+		}
+		if err := r.print(p.context); err != nil {
+			return err
+		}
+	}
+	p.batch = p.batch[:0]
+	return nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/files"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// fileResult is the prediction for a file.
+type fileResult struct {
+	Path        string         `json:"path"`
+	Size        int64          `json:"size"`
+	Kind        string         `json:"kind,omitempty"` // "" for a file that is too short, or unknown
+	Nearest     string         `json:"nearest,omitempty"`
+	Probability float64        `json:"probability,omitempty"`
+	Named       string         `json:"named,omitempty"` // the kind of the name, if the prediction is another
+	Evidence    []fileEvidence `json:"evidence,omitempty"`
+}
+
+// fileEvidence is a range of bytes with a weight: a contribution to the logit of the kind for a linear
+// model, otherwise a fraction of the pooled vector.
+type fileEvidence struct {
+	Start  int64   `json:"start"`
+	End    int64   `json:"end"`
+	Weight float32 `json:"weight"`
+	bytes  []byte
+}
+
+// unknownKind is printed for files without a kind of sufficient probability.
+const unknownKind = "unknown"
+
+// predict sets the kind of a file by the outputs of a model.
+func (r *fileResult) predict(f *sampledFile, o *sft.Output, labels []string, threshold float64) {
+	probabilities := sft.Probabilities(o.Logits)
+	best := sft.Argmax(probabilities)
+	r.Nearest, r.Probability = labels[best], float64(probabilities[best])
+	if r.Probability >= threshold {
+		r.Kind = r.Nearest
+	}
+	if named := files.KindOf(filepath.ToSlash(f.path)); named >= 0 && r.Kind != "" {
+		if name := files.Kinds[named].Name; name != r.Kind && slices.Contains(labels, name) {
+			r.Named = name
+		}
+	}
+	for _, e := range o.Explanations {
+		r.Evidence = evidenceOf(f, &e)
+	}
+}
+
+// maxEvidence is the number of ranges of bytes that are shown.
+const maxEvidence = 5
+
+// evidenceOf returns the ranges of bytes with the largest positive weights in an explanation: n-grams of a
+// linear model, otherwise bytes.
+func evidenceOf(f *sampledFile, e *sft.Explanation) (out []fileEvidence) {
+	add := func(first, end int, weight float32) {
+		if !(weight > 0) {
+			return
+		}
+		for files.Offset(end-1, f.size)-files.Offset(first, f.size) > int64(end-1-first) {
+			end-- // the n-gram ends in another part of the file
+		}
+		out = append(out, fileEvidence{files.Offset(first, f.size), files.Offset(end-1, f.size) + 1, weight,
+			f.bytes[first:end]})
+	}
+	if e.Linear != nil {
+		for _, n := range e.Linear.NGrams {
+			add(int(n.Places[0][0]), int(n.Places[0][1]), n.Contribution)
+		}
+	} else {
+		for i, w := range e.Pooling {
+			add(i, i+1, w)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b fileEvidence) int { return cmp.Compare(b.Weight, a.Weight) })
+	return out[:min(maxEvidence, len(out))]
+}
+
+// print prints the result as a line, and a line for each range of bytes.
+func (r *fileResult) print(c *cli.Context) error {
+	if c.Bool("json") {
+		line, err := json.Marshal(r)
+		if err == nil {
+			_, err = fmt.Fprintf(c.App.Writer, "%s\n", line)
+		}
+		return err
+	}
+	var out strings.Builder
+	switch {
+	case r.Size == 0:
+		fmt.Fprintf(&out, "%s: empty\n", r.Path)
+	case r.Size < files.MinBytes:
+		fmt.Fprintf(&out, "%s: too short (%d bytes)\n", r.Path, r.Size)
+	case r.Kind == "":
+		fmt.Fprintf(&out, "%s: %s (%s %.1f%%)\n", r.Path, unknownKind, r.Nearest, 100*r.Probability)
+	case r.Named != "":
+		fmt.Fprintf(&out, "%s: %s %.1f%% (named %s)\n", r.Path, r.Kind, 100*r.Probability, r.Named)
+	default:
+		fmt.Fprintf(&out, "%s: %s %.1f%%\n", r.Path, r.Kind, 100*r.Probability)
+	}
+	for _, e := range r.Evidence {
+		fmt.Fprintf(&out, "  bytes %d to %d  %.3g  %q\n", e.Start, e.End-1, e.Weight, e.bytes[:min(len(e.bytes), 40)])
+	}
+	_, err := fmt.Fprint(c.App.Writer, out.String())
+	return err
+}
