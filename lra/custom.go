@@ -46,9 +46,9 @@ func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 	}
 }
 
-// Constants of the settings for users' data. They were chosen on the validation splits of seven
-// data sets. docs/adr/0017-settings-from-the-data.md lists the experiments, and docs/results.md the
-// accuracy on pairs of texts.
+// Constants of the settings for users' data. They were chosen on validation splits.
+// docs/adr/0017-settings-from-the-data.md lists the experiments, and docs/results.md the accuracy
+// on pairs of texts.
 const (
 	maxSteps              = 15000
 	runTokens             = 200e6 // tokens per run: half an hour on two cores
@@ -57,16 +57,17 @@ const (
 	minRowsWithoutDropout = 20000 // models overfit smaller training splits without dropout
 	minEpochs             = 2
 	maxEpochs             = 60
-	maxNoisyEpochs        = 100  // maximum epochs if noise varies the rows in each epoch
+	maxNoisyEpochs        = 100  // maximum epochs for audio spectra, whose noise differs in each epoch
 	evaluations           = 15   // evaluations per run
 	warmupSteps           = 100  // warmup steps for runs of at least ten times this number
 	finalRate             = 0.1  // final rate of an exponential decay, as a fraction of the peak rate
 	longRow               = 2048 // maximum tokens of a short row
 )
 
-// userPreset returns customPreset's preset with safeguards for users' data. The learning rate decays
-// over the length of the run, and training stops early. Among models of about the best accuracy,
-// the model with the lowest loss is saved. Its probabilities are calibrated.
+// userPreset returns customPreset's preset with safeguards for users' data. By default the learning
+// rate decays over the length of the run. Training stops early, and the saved model's probabilities
+// are calibrated. In classification and retrieval, the saved model has the lowest loss among models
+// of about the best accuracy.
 func userPreset(m *seq.Manifest, f RunFlags) *Preset {
 	p := customPreset(m, f)
 	s := &p.Settings
@@ -87,10 +88,10 @@ func userPreset(m *seq.Manifest, f RunFlags) *Preset {
 	return p
 }
 
-// customPreset returns a preset for the data whose training takes about half an hour on two cores.
-// It uses many small batches, which train better than few large batches. The number of sampled
-// tokens is about the length of a short row. The learning rate decays, usually to a tenth, and
-// small training splits get dropout. Evaluation samples tokens at random, as training does. The
+// customPreset returns a preset whose training usually takes at most half an hour on two cores. It
+// uses many small batches, which train better than few large batches. The number of sampled tokens
+// is usually about the median length, from 16 to 64. The learning rate decays, to a tenth or to
+// zero, and small training splits get dropout. Evaluation samples tokens at random, as training does. The
 // tokens with the highest scores may be almost equal, such as the loudest samples of a sound, and a
 // model that was trained on random samples misclassifies them.
 func customPreset(m *seq.Manifest, f RunFlags) *Preset {
@@ -167,7 +168,7 @@ func stepsOf(s *train.Settings, rows int64) int {
 }
 
 // setTextPairs changes the settings for pairs of texts in words. The words that both texts share
-// matter most, like in the cosine of two bags of words. The model therefore has one wide layer whose
+// matter most, as in the cosine of two bags of words. The model therefore has one wide layer whose
 // branches begin at zero, so that the initial embedding of a text is the mean of its word
 // embeddings.
 func setTextPairs(c *sft.Config, s *train.Settings) {
@@ -220,9 +221,9 @@ func convolutionsFor(tokenizer json.RawMessage, length int) []config.Convolution
 	switch kind := tokenizers.TypeOf(tokenizer); {
 	case kind == new(tokenizers.Words).Type():
 		return nil
-	case kind == new(tokenizers.AudioVQ).Type(): // reaches from a part of a sound to the adjacent parts
+	case kind == new(tokenizers.AudioVQ).Type(): // reach the adjacent parts of a sound
 		return []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 4}}
-	case kind == new(tokenizers.MuLaw).Type(): // reaches from a period of a formant to several of the pitch
+	case kind == new(tokenizers.MuLaw).Type(): // cover one formant period to several pitch periods
 		return []config.Convolution{{KernelSize: 9, Dilation: 1}, {KernelSize: 9, Dilation: 4},
 			{KernelSize: 9, Dilation: 16}, {KernelSize: 9, Dilation: 64}}
 	case length > longRow:

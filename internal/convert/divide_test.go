@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestDivide checks that small data sets are stratified by class and that equal texts are in the
-// same split. Splits must have their fraction of the rows, or the minimum size.
+// TestDivide checks that small data sets are stratified by class. Splits must have their fraction of
+// the rows, or the minimum size.
 func TestDivide(t *testing.T) {
 	for _, c := range []struct {
 		rows   int

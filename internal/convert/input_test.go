@@ -48,7 +48,7 @@ func TestTooManySplits(t *testing.T) {
 }
 
 // TestPixelNumbers checks that gray levels written as numbers are refused for the tokenizer pixel, which
-// would read the digits as levels, and that bytes are accepted.
+// would read the digits as levels. A number above 255 is not a level, so such texts are read as bytes.
 func TestPixelNumbers(t *testing.T) {
 	o := textOptions(t, writeFile(t, "a.csv", "text,label\n\"0,17,255\",1\n\"[3 4]\",2\n"))
 	o.Tokenizer = []byte(`{"type": "pixel"}`)

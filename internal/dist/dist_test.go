@@ -60,7 +60,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// needSwitch skips a test that compiles the program for other systems or builds images.
+// needSwitch skips a slow test, which compiles releases or builds images, without SFTSEQ_DIST.
 func needSwitch(t *testing.T) {
 	t.Helper()
 	if os.Getenv("SFTSEQ_DIST") == "" {

@@ -6,5 +6,5 @@ import "time"
 
 var processStart = time.Now()
 
-// threadTime returns the elapsed time, because this system has no CPU time of threads.
+// threadTime returns the elapsed time. The CPU time of a thread is measured only on Linux.
 func threadTime() time.Duration { return time.Since(processStart) }

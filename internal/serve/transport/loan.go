@@ -2,7 +2,7 @@ package transport
 
 // Lender lends memory for messages while they are read.
 type Lender interface {
-	// Lend reserves bytes for a message, or returns false if memory is missing.
+	// Lend reserves bytes for a message, or returns false if too little memory is free.
 	Lend(bytes int64) bool
 	// TakeBack releases the bytes of a message that is not kept.
 	TakeBack(bytes int64)
