@@ -5,8 +5,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// cloudPresets returns the presets of a task of point clouds. The published configurations differ
-// in the fraction of tokens that sampling drops and in the head. One published configuration is
+// cloudPresets returns the presets of a task of point clouds. The published configurations of the
+// tasks differ in the fraction of tokens that sampling drops and in the head. "paper-invariant" is
 // rotation invariant: it reads only distances between points. The small model is trained for the
 // given number of epochs.
 func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Preset {

@@ -60,7 +60,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// needSwitch skips a slow test, which compiles releases or builds images, without SFTSEQ_DIST.
+// needSwitch skips a test that compiles releases or builds images, unless SFTSEQ_DIST is set.
 func needSwitch(t *testing.T) {
 	t.Helper()
 	if os.Getenv("SFTSEQ_DIST") == "" {

@@ -68,7 +68,7 @@ func (s *sequence) finite(scope string, x, rows onnx.Tensor, columns int) onnx.T
 // the number of these edges; zeros without an edge.
 type edges struct {
 	*sequence
-	source, target onnx.Tensor // int64 [edges], by source
+	source, target onnx.Tensor // int64 [edges], sorted by source
 	features       onnx.Tensor // float64 [edges, names + 1]
 }
 
@@ -125,7 +125,7 @@ func (r edges) among(sample sampled) func(onnx.Tensor) func(string) (top, partne
 		zeros := r.Expand(r.Doubles(0), r.Concat(0, r.Add(count, r.Int(1)), width))
 		pairs := func(place onnx.Tensor) onnx.Tensor {
 			key := r.Gather(place, target)
-			// After all pairs if the target is not a key.
+			// An edge to a token that is not a key is added after all pairs.
 			at := r.Where(r.Less(key, sample.keys), r.Add(row, key), count)
 			sums := r.ScatterSums(zeros, r.Expand(r.Unsqueeze(at, 1), r.Shape(features)), features)
 			sums = r.Min(r.Max(r.Slice(sums, r.Ints(0), count), r.Doubles(-math.MaxFloat32)),

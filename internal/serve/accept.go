@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// accept handles one message. It returns a call for a request that runs concurrently. All other
-// messages are complete, in the order of the stream, before accept returns. A call takes over the
-// message's memory, and m.Room is then 0.
+// accept handles one message. It returns a call for a request that runs concurrently, and queues a
+// bare line. All other messages are complete before accept returns. A call takes over the message's
+// memory, and m.Room is then 0.
 func (s *session) accept(m *message) *call {
 	switch {
 	case m.Err != nil && s.bareStream():
@@ -59,8 +59,8 @@ func (s *session) unparsedError(m *message) *Error {
 		s.server.options.MaxLine)
 }
 
-// refuseUnparsed refuses a message of which at most the envelope e could be parsed. Without an id, the
-// message may have been a change of a document, so it also marks the documents as broken.
+// refuseUnparsed refuses a message of which at most the envelope e could be parsed. If the message
+// may have been a change of a document, refuseUnparsed also marks the documents as broken.
 func (s *session) refuseUnparsed(e envelope, reason *Error) {
 	if e.id == nil && (e.method == "" || strings.HasPrefix(e.method, changePrefix) ||
 		strings.HasPrefix(e.method, editorPrefix)) {
@@ -79,18 +79,17 @@ const (
 // of bare lines.
 func (s *session) bareStream() bool { return s.bare.seen && !s.sawJSONRPC }
 
-// handleNotification handles a notification.
 func (s *session) handleNotification(e envelope) {
 	if e.method == "exit" {
 		s.exit()
 		return
 	}
 	if s.state == uninitialized || s.state == shutDown && e.method != cancelMethod {
-		return // LSP: unknown $/ notifications are ignored
+		return // LSP: notifications before initialize are dropped
 	}
 	f, ok := notifications[e.method]
 	if !ok {
-		if len(e.method) < 2 || e.method[:2] != "$/" {
+		if len(e.method) < 2 || e.method[:2] != "$/" { // LSP: unknown $/ notifications are ignored
 			s.logMessage(logWarning, "unknown notification %q", e.method)
 		}
 		return

@@ -99,19 +99,19 @@ func beginsList(line []byte) bool {
 // Close closes the file.
 func (r *jsonReader) Close() error { return r.in.Close() }
 
-// jsonColumns extracts columns from JSON objects. Values are strings, numbers, booleans, or lists
-// of integers. Numbers and booleans are returned as text.
+// jsonColumns extracts columns from JSON objects. Values are strings, numbers, booleans or lists;
+// copied columns may also have objects. Numbers and booleans are returned as text.
 type jsonColumns struct {
 	file          string
 	columns       []string
-	copied        []string
-	lists         []string
+	copied        []string        // columns whose lists and objects keep their JSON text
+	lists         []string        // columns of lists of texts
 	features      []string        // columns of token features
 	series        []string        // columns of lists of numbers
 	keys          map[string]bool // first keys of the column paths
 	missingColumn func(file, column string, found []string)
 	missing       map[string]bool // columns absent from all rows so far
-	objects       int             // number of rows
+	objects       int             // number of rows read while a column was missing
 	found         []string        // columns of the first rows
 }
 

@@ -1,8 +1,8 @@
 package tensor
 
-// CrossEntropy computes the loss of each example and the gradient of Scale[Label] times the loss:
+// CrossEntropy computes the loss of each row and the gradient of Scale[Label] times the loss:
 // Loss = log Σ exp(Logits) − Logits[Label], DLogits = Scale[Label]·(softmax(Logits) − onehot).
-// DLogits is the gradient of the sum over the examples, not of their mean. Scale does not affect
+// DLogits is the gradient of the sum over the rows, not of their mean. Scale does not affect
 // Loss.
 type CrossEntropy struct {
 	Loss    *Tensor `op:"write" shape:"E"`

@@ -114,7 +114,7 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return x, err
 }
 
-// Run runs segments. It returns a [*Difference] if the devices differ.
+// Run runs segments. It returns a [*Difference] if the devices differ by more than rounding errors.
 func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.Inspect(ctx, mem, from, to, func(tensor.Kernel) error { return nil })
 }

@@ -1,5 +1,5 @@
-// Gen implements make shaders. It compiles the shaders whose SPIR-V is older than the source,
-// validates the SPIR-V and records the checksums of source and SPIR-V.
+// Gen implements make shaders. It compiles the shaders whose source or SPIR-V does not match the
+// recorded checksums, validates the SPIR-V and records the checksums of source and SPIR-V.
 package main
 
 import (
