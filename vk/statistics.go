@@ -16,11 +16,11 @@ import (
 
 const statisticsExtension = "VK_KHR_pipeline_executable_properties"
 
-// compiler is a device that compiles pipelines and reports their statistics. It cannot run them, as
-// drivers that compile for missing hardware have no queues or semaphores.
+// compiler is a device that compiles pipelines and reports their statistics. It cannot run them,
+// because drivers that compile for missing hardware have no queues or semaphores.
 type compiler struct{ *gpu }
 
-// openCompiler opens the first device that the loader lists.
+// openCompiler opens the best device.
 func openCompiler(mixed bool) (*compiler, error) {
 	i, err := openInstance()
 	if err != nil {

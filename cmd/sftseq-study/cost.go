@@ -77,7 +77,8 @@ var costParts = []costPart{
 func tokenProjection(n, _, d, _ float64) float64   { return 4 * n * d * d }
 func sampledProjection(_, k, d, _ float64) float64 { return 4 * k * d * d }
 
-// paper returns the number of operations in the paper, or 0 if the paper does not print the part.
+// paper returns the number of operations in the paper, or 0 if no formula reproduces it and the
+// paper does not print it.
 func (p *costPart) paper(n, k, d, h float64) float64 {
 	if p.matchesPaper {
 		return p.operations(n, k, d, h)

@@ -49,8 +49,8 @@ type inferencePoint struct {
 	Threads      int     `json:"threads"`
 }
 
-// compareInference measures the speed and the accuracy for each number of sampled tokens. Every
-// point starts as a copy of p.
+// compareInference measures the speed and the accuracy for each number of sampled tokens. p has the
+// fields that all points share.
 func (m *trainedModel) compareInference(ctx context.Context, r *report, sampled []int, p inferencePoint) error {
 	if !task.ComparesAccuracy(m.Config) {
 		return fmt.Errorf("%s: expected a model that predicts a class for each row, found the task %s", m.dir,

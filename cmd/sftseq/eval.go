@@ -120,7 +120,8 @@ func eval(c *cli.Context) error {
 	return show(c, r, func(w io.Writer) error { return errors.Join(r.Write(w), in.members.write(w)) })
 }
 
-// openTestData opens the file of --data, and returns its number of rows, or 0 if unknown.
+// openTestData opens a file, or the file of a split of a data set. It returns the number of rows, or
+// 0 if unknown.
 func openTestData(path, split string) (in *seq.Reader, file string, rows int64, err error) {
 	if err := refuseTable(path); err != nil {
 		return nil, "", 0, fmt.Errorf("--data %w", err)

@@ -24,7 +24,7 @@ func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int,
 	r := lines{parser: parser, in: jsonlines.NewReader(in, maxLine), hint: hint}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var readError error // written before requests is closed
+	var readError error // written before batches is closed
 	batches := gather(ctx, func(to chan<- *requests.Request) { readError = r.read(ctx, to) })
 
 	w := bufio.NewWriterSize(out, 1<<16)

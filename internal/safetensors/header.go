@@ -64,8 +64,8 @@ func parseHeader(header []byte, dataSize int64, kinds ...string) ([]entry, map[s
 	return entries, metadata, nil
 }
 
-// checkOffsets sorts the entries by their data. It checks that each entry has as many bytes as its
-// shape requires, and that the entries cover the data without gap or overlap.
+// checkOffsets sorts the entries by the offsets of their data. It checks that each entry has the
+// number of bytes that its shape requires, and that the entries cover the data without gap or overlap.
 func checkOffsets(entries []entry, dataSize int64) error {
 	sort.SliceStable(entries, func(i, j int) bool {
 		a, b := entries[i], entries[j]
