@@ -22,9 +22,9 @@ import (
 // splitColumn is the name of the column that has the splits of a folder or a table.
 const splitColumn = "split"
 
-// splitsWarning returns a warning if the files, the folders or a column of the input name splits,
-// but the rows are split again at random. Otherwise it returns "". Setting --split silences the
-// warnings about files and columns.
+// splitsWarning returns a warning if files, folders or a column name splits, but the rows are split
+// again at random. Otherwise it returns "". Setting --split silences the warnings about files and
+// columns.
 func splitsWarning(c *cli.Context, o *convert.Options) string {
 	if o.SplitColumn != "" {
 		return ""
@@ -94,9 +94,9 @@ func keepSplits(c *cli.Context, o *convert.Options) {
 	fmt.Fprintf(c.App.ErrWriter, "%s; --split splits the rows again\n", note)
 }
 
-// splitFiles returns the files, among from or in folders of from, whose names differ only in the
-// split, such as train.csv and test.csv, or reviews_train.csv and reviews_test.csv. It returns nil
-// unless train is among several splits.
+// splitFiles returns the first file of each split, among from or in folders of from, if the names
+// differ only in the split, such as reviews_train.csv and reviews_test.csv. It returns nil unless train
+// is among several splits.
 func splitFiles(from []string, format string) (names []string) {
 	var files []string
 	for _, path := range from {
@@ -150,8 +150,8 @@ func unreadSplits(from []string, format string) []string {
 	return nil
 }
 
-// splitOfFile returns the first or last word of a file name that names a split, the split, and the
-// remaining words without numbers. If no word names a split, it examines the folder's name.
+// splitOfFile returns the last or first word of a file name if it names a split, the split, and the
+// remaining words without numbers. If neither word names a split, it examines the folder's name.
 func splitOfFile(path string) (word, split, rest string) {
 	base := filepath.Base(path)
 	for _, ending := range []string{".gz", ".zst", ".zstd"} {
@@ -302,8 +302,8 @@ func addTokenizerAdvice(c *cli.Context, err error, o *convert.Options, skipped *
 		err, c.String("tokenizer"), tokenizers.TypeOf(o.Tokenizer))
 }
 
-// cloudsWarning warns if files of points or surfaces in a folder are read as text. Otherwise it
-// returns "".
+// cloudsWarning returns a warning if files of points or surfaces in a folder are read as text.
+// Otherwise it returns "".
 func cloudsWarning(o *convert.Options) string {
 	for _, path := range o.From {
 		if !table.IsFolder(path, o.Format) {

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// modelNet writes a folder in the layout of the point-cloud release of ModelNet40: for training a flower pot
-// of two points, for test a flower pot and a bed.
+// modelNet writes a folder in the layout of the point-cloud release of ModelNet40: a flower pot for
+// training, a flower pot and a bed for test, each of two points.
 func modelNet(t *testing.T) string {
 	from := t.TempDir()
 	write(t, filepath.Join(from, ModelNetClasses), "bed\nflower_pot\nsofa\n")

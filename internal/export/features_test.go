@@ -25,7 +25,7 @@ func TestFeatureBlocks(t *testing.T) {
 	}
 }
 
-// TestFeatureTies checks that equal nodes have exactly equal scores in every layer if nothing
+// TestFeatureTies checks that equal points have exactly equal scores in every layer if nothing
 // distinguishes them.
 func TestFeatureTies(t *testing.T) {
 	needRuntime(t)

@@ -216,8 +216,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestUpdates checks that an epoch with limited updates sees a part of the rows, a different part
-// in each epoch, and that classes are counted over all rows.
+// TestUpdates checks that an epoch with limited updates sees a part of the rows, and that classes are
+// counted over all rows.
 func TestUpdates(t *testing.T) {
 	var seen []int
 	train := moods(1, 1200, 2)
@@ -242,7 +242,7 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// TestDocument checks that the logits of a document have the bits of the whole row after edits.
+// TestDocument checks that the logits of an edited document equal the logits of its text bit for bit.
 func TestDocument(t *testing.T) {
 	for _, classes := range []int{2, 4} {
 		m, _ := fitted(t, classSpec(classes), wordOptions, moods(1, 600, classes), nil, Options{})

@@ -20,7 +20,7 @@ const maxFound = 10000
 
 // searchResult is the result of retrieval/search.
 type searchResult struct {
-	Items  []searchItem `json:"items"` // in descending order of score
+	Items  []searchItem `json:"items"` // best first
 	Length int          `json:"length"`
 }
 

@@ -32,7 +32,7 @@ type results struct {
 	parts     []kitPart
 	failures  []kitFailure
 	lines     int // number of readable lines
-	truncated int // number of truncated lines
+	truncated int // number of unreadable lines
 }
 
 // kitSystem holds the system and time of the run, and the versions of drivers and PyTorch.
@@ -93,7 +93,7 @@ type kitFailure struct {
 	Error   string `json:"error"`
 }
 
-// read reads lines, and counts the truncated lines of interrupted runs.
+// read reads lines, and counts unreadable lines: truncated by an interruption, or with an unknown part.
 func (r *results) read(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
