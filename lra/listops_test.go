@@ -120,7 +120,7 @@ func TestListOpsDistribution(t *testing.T) {
 			t.Errorf("%s: %.4f, want %.4f ± %.4f", name, got, want, deviation)
 		}
 	}
-	// The published fractions are exact up to rounding.
+	// 0.0003 covers the rounding of the published fractions.
 	deviation := func(p float64, n int) float64 { return math.Sqrt(p*(1-p)/float64(n)) + 0.0003 }
 	checkWithin("kept draws", float64(n)/float64(draws), 0.082, deviation(0.082, draws))
 
@@ -143,7 +143,7 @@ func TestListOpsDistribution(t *testing.T) {
 		count, _ := slices.BinarySearch(lengths, limit+1)
 		return float64(count) / float64(n)
 	}
-	// The published quartiles are from a sample of 20,000.
+	// The following published statistics are from a sample of 20,000.
 	quartile := func(p float64) float64 { return deviation(p, n) + deviation(p, 20000) }
 	checkWithin("rows up to 701", fractionUpTo(701), 0.25, quartile(0.25))
 	checkWithin("rows up to 949", fractionUpTo(949), 0.5, quartile(0.5))

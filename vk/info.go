@@ -7,7 +7,7 @@ import (
 
 // Info describes a Vulkan device of the machine.
 type Info struct {
-	Index  int    `json:"-"`                      // argument of [Open]; 0 is the best
+	Index  int    `json:"-"`                      // value of Options.Index; 0 is the best
 	Name   string `json:"name"`                   // name of the hardware as the driver reports it
 	Driver string `json:"driver,omitempty"`       // name and version of the driver
 	Kind   string `json:"kind"`                   // discrete, integrated, virtual, cpu or other
@@ -63,7 +63,7 @@ func (s CooperativeShape) String() string {
 	return fmt.Sprintf("%d×%d×%d %s → %s", s.M, s.N, s.K, in, out)
 }
 
-// Device is a GPU that package sft runs models on. Only [Open] creates devices.
+// Device is a Vulkan device that package sft runs models on. Only [Open] creates devices.
 type Device interface {
 	// Name returns the device's name for messages.
 	Name() string

@@ -10,8 +10,8 @@ var errNoCgo = fmt.Errorf("%w: this program was built without cgo; build it with
 // Built reports whether this program is built with Vulkan support, which needs cgo.
 const Built = false
 
-// Devices returns [ErrUnavailable].
+// Devices returns an error that wraps [ErrUnavailable].
 func Devices() ([]Info, error) { return nil, errNoCgo }
 
-// Open returns [ErrUnavailable].
+// Open returns an error that wraps [ErrUnavailable].
 func Open(Options) (Device, error) { return nil, errNoCgo }

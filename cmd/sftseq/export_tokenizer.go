@@ -11,7 +11,7 @@ import (
 )
 
 // exportedTokenizer returns the tokenizer of a model directory in the format of Hugging Face's
-// tokenizer.json, or nil if the format cannot express the tokenizer, such as bytes.
+// tokenizer.json. It returns nil if the model has no tokenizer, or one that the format cannot express.
 func exportedTokenizer(c *sft.Config, dir string) ([]byte, error) {
 	if c.Tokenizer == nil || c.HasFeatures() {
 		return nil, nil

@@ -64,7 +64,7 @@ func (r *Reader) Schema() *arrow.Schema { return r.arrow }
 func (r *Reader) IsFile() bool { return r.frames.isFile }
 
 // Next returns the next record batch. It returns io.EOF after the last batch if the end of the
-// source is valid. A truncated source is another error. After an error no more batches can be read.
+// source is valid. After any other error, such as a truncated source, no more batches can be read.
 func (r *Reader) Next() (arrow.Record, error) {
 	batch, err := r.frames.next()
 	switch {

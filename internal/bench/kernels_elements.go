@@ -70,7 +70,7 @@ func elementKernels() []Kernel {
 	}
 }
 
-// tokenKernels returns kernels that sample, embed and score tokens.
+// tokenKernels returns the kernels of sampling, of the gradient of the embedding, and of the loss.
 func tokenKernels() []Kernel {
 	const (
 		long       = 65536
@@ -105,7 +105,7 @@ func tokenKernels() []Kernel {
 	}
 }
 
-// updateKernels returns AdamW with the number of weights of the paper's model of ListOps.
+// updateKernels returns the kernels of AdamW with the number of weights of the paper's ListOps model.
 func updateKernels() []Kernel {
 	const weights = 1_200_000
 	size := fmt.Sprintf("%d", weights)

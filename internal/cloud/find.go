@@ -167,8 +167,8 @@ func (f *Files) Surfaces() bool {
 		func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })
 }
 
-// MissingSplits reports which splits must be assigned. unassigned is true if a file has no split
-// folder, and fromTraining is true if validation files must be taken from the training files. It
+// MissingSplits reports which splits must be assigned. unassigned is true if a file has no
+// split, and fromTraining is true if validation files must be taken from the training files. It
 // ignores files that are left out before they are read.
 func (f *Files) MissingSplits() (unassigned, fromTraining bool) {
 	has := map[string]bool{}
@@ -205,8 +205,8 @@ func keyOf(random func() float64) uint64 {
 	return math.MaxUint64 - uint64(random()*(1<<32))<<32 - uint64(random()*(1<<32))
 }
 
-// divide assigns files without a split folder to splits, stratified by class, if the data set is
-// small. For tasks with known splits it does nothing; their file names determine the splits.
+// divide assigns files without a split to splits, stratified by class, if the data set is small.
+// For tasks with known splits it does nothing; their file names determine the splits.
 func (c *converter) divide() {
 	if c.Spec != nil {
 		return
@@ -227,8 +227,8 @@ const NoClass = "no label"
 // noClass is the reason NoClass with details.
 var noClass = source.Skip(NoClass, errors.New("expected a file in the folder of its class"))
 
-// ExcludeSmallClasses removes the classes with fewer than n files and returns their names. A listed
-// file that does not exist does not count. Files without a class remain, to be reported.
+// ExcludeSmallClasses removes the classes with fewer than n files and returns their names.
+// Files that are left out before they are read do not count. Files without a class remain, to be reported.
 func (f *Files) ExcludeSmallClasses(n int) (removed []string) {
 	count := map[string]int{}
 	for i := range f.list {

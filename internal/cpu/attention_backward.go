@@ -85,7 +85,7 @@ type backwardScratch struct {
 	qt, dot, ot    []float32 // [dh, stride] queries, dO/Z and O, transposed
 	q, do          []float32 // [stride, channels | columns] queries and dO/Z as rows
 	dq, part       []float32 // [stride, channels]
-	inverse, delta []float32 // [stride] 1/Z, −D/Z
+	inverse, delta []float32 // [stride] 1/Z, −D/Z; see load
 	total          []float32 // [keyTile]
 	dkPart         []float32 // [keyTile, channels]
 	pack           []float32 // queries or keys as a packed right factor
@@ -123,17 +123,17 @@ func (g *attentionGradient) newScratch(memory []float32) backwardScratch {
 	return b
 }
 
-// headsPerGroup returns the number of heads that a worker processes concurrently. Their channels are
+// headsPerGroup returns the number of heads that a worker processes for each tile. Their channels are
 // adjacent in a row, which is then loaded only once. The result is the largest number that keeps
 // all threads as busy as single heads would and whose memory fits the second-level cache.
 func (g *attentionGradient) headsPerGroup() int {
-	const maxFloats = 1 << 16 // floats
+	const maxFloats = 1 << 16
 	keys := 0
 	for b := range g.n {
 		lo, end := g.keys(b)
 		keys = max(keys, end-lo)
 	}
-	groupsPerWorker := func(group int) int { // groups of heads per worker
+	groupsPerWorker := func(group int) int { // maximum heads per worker
 		pieces := (g.Heads + group - 1) / group
 		return (pieces + g.run.device.threads - 1) / g.run.device.threads * group
 	}
@@ -181,8 +181,8 @@ func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 }
 
 // load fills the scratch with the data of the tile's queries, and returns their contribution to the
-// gradient of the leak. With delta = Σ dO·O, softmax needs dP − delta, and ReLU weights
-// need (dP − delta)/Z. Queries that overlap the previous tile contribute nothing.
+// gradient of the leak. With D = Σ dO·O, softmax needs dP − D (Z = 1 here), and ReLU weights
+// need (dP − D)/Z. Queries that overlap the previous tile contribute nothing.
 func (g *attentionGradient) load(x *backwardScratch, t queries, softmax bool) (dleak float32) {
 	clear(x.dq)
 	g.loadQueries(t, x.qt)

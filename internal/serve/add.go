@@ -33,7 +33,7 @@ func (c *call) add() (any, error) {
 	return c.run("items", addFields, a.planItem)
 }
 
-// addRequest is a running retrieval/add request. Embedded items are queued for the index without
+// addRequest is a running retrieval/add request. Embedded items are passed to the index without
 // waiting for the disk, so that many items share one fsync.
 type addRequest struct {
 	call  *call
@@ -41,7 +41,7 @@ type addRequest struct {
 	done  chan struct{} // closed when the queue has been stored
 }
 
-// maxAdditions is the maximum number of items of a request that are being embedded or stored.
+// maxAdditions is the maximum number of submitted items in the queue of a request.
 const maxAdditions = 1024
 
 // itemToAdd is an item to be added to the index.
@@ -104,8 +104,8 @@ func (x *itemToAdd) begin(c *call) (wait func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// The contexts of cancelled items end at different times. After the first item that is not
-	// added, no later item may be added.
+	// The contexts of cancelled items end at different times. After the first cancelled
+	// item, no later item may be added.
 	for _, ctx := range []context.Context{c.ctx, x.ctx} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -32,7 +32,7 @@ const fastaLetters = 2
 type fastaReader struct {
 	in     *source.Source
 	lines  *bufio.Reader
-	limit  int // maximum bytes of a record
+	limit  int // maximum bytes of a line, and of the letters of a FASTA record
 	fastq  bool
 	wanted []int
 	line   int64 // number of the last line read
@@ -137,7 +137,7 @@ func (r *fastaReader) fastaRecord() (sequence []byte, bad, err error) {
 			bad = fmt.Errorf("the record has more than %d bytes", r.limit)
 			continue // skip to the next record
 		}
-		if len(line) > 0 && line[0] != ';' { // a comment
+		if len(line) > 0 && line[0] != ';' { // ; starts a comment
 			sequence = appendLetters(sequence, line)
 		}
 	}

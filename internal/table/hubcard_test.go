@@ -113,8 +113,8 @@ func TestHubConfigsBesideData(t *testing.T) {
 	}
 }
 
-// TestCardSplits checks that the card's names of splits have priority over those in the names of the
-// tables, and are used only if every table has one.
+// TestCardSplits checks that the card's names of splits have priority over the splits in the names of
+// the tables, and are used only if every table has one and train is among several.
 func TestCardSplits(t *testing.T) {
 	for _, test := range []struct{ configs, want string }{
 		{"- config_name: a\n  data_files:\n  - split: train\n    path: [one.csv, t*o.csv]\n" +

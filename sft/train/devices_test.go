@@ -44,8 +44,8 @@ func smallSettings() Settings {
 	return s
 }
 
-// smallBatch returns the batch of a step. A sequence's label is the most frequent of the first
-// three tokens. Most sequences are short, to save time.
+// smallBatch returns the batch of a step. A sequence's label is the most frequent of the
+// tokens 0, 1 and 2. Most sequences are short, to save time.
 func smallBatch(c *config.Config, step int) []seq.Example {
 	random := rand.New(rand.NewPCG(9, uint64(step)))
 	var lengths []int
