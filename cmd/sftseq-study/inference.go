@@ -56,6 +56,9 @@ func (m *trainedModel) compareInference(ctx context.Context, r *report, sampled 
 		return fmt.Errorf("%s: expected a model that predicts a class for each row, found the task %s", m.dir,
 			m.Config.Task)
 	}
+	if m.Config.IsLinear() {
+		return fmt.Errorf("%s: expected a model with layers, found a linear model, which samples no tokens", m.dir)
+	}
 	p.Rows, p.Batch, p.Device = m.rows.Len(), inferenceBatch, m.device.Name()
 	var times, accuracies []chart.Datum
 	progress := r.progress(len(sampled)*(p.Reps+1)*p.Rows, "rows")
@@ -88,7 +91,9 @@ func (m *trainedModel) measureInference(ctx context.Context, p *inferencePoint, 
 	if err := config.Validate(); err != nil {
 		return err
 	}
-	scorer, err := sft.NewScorer(&sft.Model{Config: &config, Parameters: m.Parameters, Weights: m.Weights}, m.device)
+	model := *m.Model
+	model.Config = &config
+	scorer, err := sft.NewScorer(&model, m.device)
 	if err != nil {
 		return err
 	}

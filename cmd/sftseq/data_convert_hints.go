@@ -184,7 +184,7 @@ func splitByNameAdvice(files []string, format string) string {
 		if !slices.Contains(words, word) {
 			words = append(words, word)
 		}
-		for !strings.HasPrefix(file, dir) && dir != filepath.Dir(dir) {
+		for !strings.HasPrefix(file, dir+string(filepath.Separator)) && dir != filepath.Dir(dir) {
 			dir = filepath.Dir(dir)
 		}
 	}

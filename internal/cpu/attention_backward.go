@@ -133,13 +133,13 @@ func (g *attentionGradient) headsPerGroup() int {
 		lo, end := g.keys(b)
 		keys = max(keys, end-lo)
 	}
-	groupsPerWorker := func(group int) int { // maximum heads per worker
+	headsPerWorker := func(group int) int { // maximum heads per worker
 		pieces := (g.Heads + group - 1) / group
 		return (pieces + g.run.device.threads - 1) / g.run.device.threads * group
 	}
 	group := 1
 	for n := 2; n <= g.Heads && n*g.headFloats(keys) <= maxFloats; n++ {
-		if groupsPerWorker(n) == groupsPerWorker(1) {
+		if headsPerWorker(n) == headsPerWorker(1) {
 			group = n
 		}
 	}
