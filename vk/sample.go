@@ -11,11 +11,11 @@ import (
 func init() { register(kernel(sample)) }
 
 const (
-	// maxSingleDispatch is the maximum number of tokens of a sequence that one workgroup processes in one
-	// dispatch. At this length, one dispatch is about as fast as sampleSteps dispatches for one sequence,
-	// and much faster for several sequences.
+	// maxSingleDispatch is the maximum number of tokens of a pass whose samples are drawn in one dispatch,
+	// with one workgroup per sequence. At this number, one dispatch is about as fast as sampleSteps
+	// dispatches for one sequence, and much faster for several sequences.
 	maxSingleDispatch = 16384
-	// sampleChunk is the number of tokens of a longer sequence that a workgroup processes.
+	// sampleChunk is the number of tokens that a workgroup processes in longer passes.
 	sampleChunk = 4096
 
 	sampleSteps = 17                      // number of steps in sample.comp

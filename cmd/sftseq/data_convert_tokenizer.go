@@ -126,7 +126,7 @@ func parseTokenizer(text string) ([]byte, error) {
 	return out, err
 }
 
-// namedTokenizers returns the values of --tokenizer that are the name of a tokenizer alone.
+// namedTokenizers returns the values of --tokenizer that need no colon.
 func namedTokenizers() []string {
 	return append([]string{chooseTokenizer}, slices.DeleteFunc(tokenizers.Types(), func(name string) bool {
 		return name == "hf" || name == "ids" || name == "words"

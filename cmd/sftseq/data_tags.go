@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// tagFlags returns the flags of data with a label per token.
+// tagFlags returns the flags for rows with a label per token.
 func tagFlags() []cli.Flag {
 	return append(group(labelGroup,
 		&cli.StringFlag{Name: "tags", Usage: "predict tags of tokens or words: lists in `COLUMN`",

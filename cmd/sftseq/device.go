@@ -73,7 +73,7 @@ func openDevice(c *cli.Context) (tensor.Device, error) {
 	return d, addVariableName(o, err)
 }
 
-// openTensorDevice opens a device with all optional interfaces.
+// openTensorDevice opens a device as a [tensor.Device].
 func openTensorDevice(o device.Options) (tensor.Device, error) {
 	d, err := device.Open(o)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// evalErrors writes the wrongly predicted rows to a file.
+// evalErrors writes a model's mistakes to a file.
 type evalErrors struct {
 	task.Mistakes
 	file *atomicfile.File

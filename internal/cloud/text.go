@@ -73,7 +73,7 @@ func readXYZ(text []byte) (*Shape, error) {
 	return s, s.readPoints(text, false)
 }
 
-// readPTS reads lines like readXYZ. The first line may be the number of points.
+// readPTS reads lines like readXYZ. The number of points may precede the points of each scan.
 func readPTS(text []byte) (*Shape, error) {
 	s := &Shape{}
 	return s, s.readPoints(text, true)
@@ -90,8 +90,8 @@ func (s *Shape) readPoints(text []byte, counted bool) error {
 	return nil
 }
 
-// readXYZ reads lines of points with optional normals. If counted is set, lines with a single
-// integer are numbers of points.
+// readXYZ reads lines of points with optional normals. If counted is set, a line with a single
+// integer is the number of points that follow.
 func (s *Shape) readXYZ(text []byte, counted bool) error {
 	text, err := withoutNames(text)
 	if err != nil {
@@ -151,8 +151,8 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	return err
 }
 
-// counting checks whether the first column counts the lines. This is likely if there are more than
-// three columns and the fourth may be a coordinate.
+// counting checks whether the first column counts the lines, from 0 or 1. This is likely only if
+// column 4 has fractions, like a coordinate.
 type counting struct {
 	first, lines int
 	broken       bool // a line's first column is not the next integer
@@ -205,7 +205,7 @@ const maxNames = 1 << 10
 
 // normals checks whether vectors are normals.
 type normals struct {
-	unit int // number of vectors of length 1, up to rounding
+	unit int // number of vectors of length 0.9 to 1.1
 	off  Vec // first vector whose length is neither 1 nor 0
 }
 
@@ -219,7 +219,7 @@ func (n *normals) add(v Vec) {
 	}
 }
 
-// areUnit reports whether all vectors have length 1, except points without a normal.
+// areUnit reports whether all vectors except 0 0 0 have length 1. It returns false if all are 0 0 0.
 func (n *normals) areUnit() bool { return n.unit > 0 && n.off == Vec{} }
 
 // describe returns a description of vectors that are not normals.
@@ -237,7 +237,7 @@ const maxParts = 1 << 16
 // nx ny nz part, or x y z r g b nx ny nz part.
 func readParts(text []byte) (*Shape, error) { return readWithParts(text, false) }
 
-// readPTSParts reads lines like readParts. The first line may be the number of points.
+// readPTSParts reads lines like readParts. The number of points may precede the points of each scan.
 func readPTSParts(text []byte) (*Shape, error) { return readWithParts(text, true) }
 
 // readWithParts reads points and the part in the last column.
@@ -329,8 +329,7 @@ func readOFF(text []byte) (*Shape, error) {
 	return s, err
 }
 
-// indices parses words as integers of at least 0, up to the first word that is not an integer, such
-// as a colour.
+// indices parses words as integers, up to the first word that is not an integer, such as a colour.
 func indices(words []string) (out []int, err error) {
 	for _, w := range words {
 		i, wrong := strconv.Atoi(w)

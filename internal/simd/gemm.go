@@ -27,7 +27,7 @@ func (m Matrix) from(i int) Matrix { return Matrix{m.Data[i*m.Row:], m.Row, m.Co
 // Rows returns a matrix whose rows are contiguous and stride floats apart.
 func Rows(data []float32, stride int) Matrix { return Matrix{data, stride, 1} }
 
-// Packed is the right factor of a product, K×N, stored in panels of Cols columns. Row l of panel p
+// Packed is the right factor of a product, K×N, stored in panels of columns. Row l of panel p
 // begins at Data[p·Panel + l·Row]. The padding of the last panel beyond column N is read and must
 // exist.
 type Packed struct {
@@ -104,8 +104,8 @@ func packPanel(dst []float32, b Matrix, k, w, width int) {
 }
 
 // PackColumns copies rows of cols floats, which are stride floats apart in src, contiguously to
-// dst, and writes the sum of each column to sum. The result is the left factor yᵀ of a product,
-// with Row = 1 and Col = cols.
+// dst, and writes the sum of each column to sum. As the left factor of a product, dst is transposed:
+// Row = 1 and Col = cols.
 func (p *Products) PackColumns(dst, src []float32, stride, rows, cols int, sum []float32) {
 	_, _, _ = dst[rows*cols-1], src[(rows-1)*stride+cols-1], sum[cols-1]
 	if p.packColumns != nil {

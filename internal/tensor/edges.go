@@ -1,8 +1,8 @@
 package tensor
 
 // EdgeBias is the relative bias of the tokens of a graph, with [PairWeights] packed in W. A pair of
-// tokens i and t has the features a_it of the edge from i to t, and a_it = 0 without an edge. The
-// last feature of an edge is 1. A query i and a duplet j have, with z_it = w_mul·a_it + b_mul,
+// tokens i and t has the features a_it of the edge from i to t, and a_it = 0 without an edge. A
+// query i and a duplet j have, with z_it = w_mul·a_it + b_mul,
 //
 //	Rmul_ij = p_j softplus(z_i,top) + (1−p_j) softplus(z_i,partner)
 //	Radd_ij = w_add·(p_j a_i,top + (1−p_j) a_i,partner) + b_add
@@ -16,7 +16,7 @@ type EdgeBias struct {
 	// the indices Index[t] … Index[t+1]−1. The source of edge n is at position Index[T+1+n] of the
 	// sequence. The sources of each target are distinct and ascending.
 	Index        *Tensor
-	Features     *Tensor `shape:"n,r"` // the last is 1, or the number of merged edges
+	Features     *Tensor `shape:"n,r"` // the last is the number of merged edges, usually 1
 	W            *Tensor `shape:"h,w"`
 	P            *Tensor `shape:"S"`
 	Top, Partner *Tensor `shape:"S"` // int32
