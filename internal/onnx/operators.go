@@ -11,7 +11,7 @@ func (g *Graph) Sub(a, b Tensor) Tensor { return g.op("Sub", []Tensor{a, b}) }
 // Mul returns a ∘ b.
 func (g *Graph) Mul(a, b Tensor) Tensor { return g.op("Mul", []Tensor{a, b}) }
 
-// Div returns a / b, of integers rounded towards zero.
+// Div returns a / b. Quotients of integers are rounded towards zero.
 func (g *Graph) Div(a, b Tensor) Tensor { return g.op("Div", []Tensor{a, b}) }
 
 // Max returns the larger of a and b.

@@ -19,7 +19,7 @@ func Name(k Kernel) string {
 	return name
 }
 
-// Segment is a part of a program that runs without interruption.
+// Segment is a part of a program, such as one layer. A run can be cancelled between segments.
 type Segment struct {
 	Name     string
 	From, To int // indices of launches
@@ -29,7 +29,7 @@ type Segment struct {
 type Program struct {
 	Launches []Kernel
 	Segments []Segment
-	// Counts is the input with the number of rows in use: see [Counts].
+	// Counts is the input with the numbers of rows in use: see [Counts].
 	Counts *Tensor
 
 	arena  []*Tensor

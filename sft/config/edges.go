@@ -21,7 +21,7 @@ func (c *Config) describeEdges(s seq.Spec) {
 	}
 }
 
-// validateEdges returns an error for values that are not valid with or without edges.
+// validateEdges returns an error for invalid edge features, and for the edge relation without edges.
 func (c *Config) validateEdges() error {
 	switch {
 	case !c.Edged() && c.Relative == EdgeRelation:
@@ -84,7 +84,7 @@ func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
 }
 
 // WindowGraph is [Config.Window] for tokens with features and the edges between them. It drops
-// edges to tokens outside the window.
+// edges from or to tokens outside the window.
 func (c *Config) WindowGraph(features [][]float32, edges []seq.Edge) ([][]float32, []seq.Edge, error) {
 	window, err := c.WindowFeatures(features)
 	if err == nil {
