@@ -21,7 +21,7 @@ var (
 	wrongToken = webRequest{"/classify", "another-token-000000", `{"text":"x"}`, 401}
 	embeddings = webRequest{"/embed", httpToken, `{"sequences":[` + strings.Repeat(`{"text":"x"},`,
 		100) + `{"text":"x"}]}`, 200}
-	invalidRequests = []webRequest{ // truncated, nested too deeply, wrong types, invalid token ids, unknown path
+	invalidRequests = []webRequest{ // truncated, nested too deeply, invalid token id, not JSON, unknown path
 		{"/classify", httpToken, `{"text":`, 400},
 		{"/v1/embeddings", httpToken, `{"model":` + strings.Repeat("[", 100_000), 400},
 		{"/embed", httpToken, `{"tokens":[-1]}`, 400},

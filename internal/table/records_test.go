@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// kindsRecord returns a record batch with a column of every readable type, and of one unreadable
+// kindsRecord returns a record batch with columns of readable types, and one column of an unreadable
 // type. Row 1 is null in all columns.
 func kindsRecord(t testing.TB) arrow.Record {
 	t.Helper()
@@ -160,8 +160,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestDamagedRecords checks that damage to a file yields an error that names the file, and never a
-// panic.
+// TestDamagedRecords checks that reading a damaged file does not panic, and that errors name the
+// file.
 func TestDamagedRecords(t *testing.T) {
 	columns := []string{"text", "word", "ids"}
 	for name, text := range map[string]string{"x.arrow": arrowText(t, true, 2), "y.arrow": arrowText(t, false, 2),
