@@ -48,7 +48,7 @@ func deviceOptions(c *cli.Context) device.Options {
 
 // addVariableName adds the name of the environment variable to an error if it selected the device.
 func addVariableName(o device.Options, err error) error {
-	if err != nil && o.Name == os.Getenv(deviceVariable) {
+	if err != nil && o.Name != "" && o.Name == os.Getenv(deviceVariable) {
 		return fmt.Errorf("%s=%s: %w", deviceVariable, o.Name, err)
 	}
 	return err

@@ -64,7 +64,7 @@ func (e *evalErrors) commit(c *cli.Context) error {
 		return err
 	}
 	if n := e.Omitted(); n > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "%s: the %d worst rows; %d more misclassified rows were not "+
+		fmt.Fprintf(c.App.ErrWriter, "%s: the %d worst rows; %d more wrong rows were not "+
 			"written\n", e.path, task.MaxWorst, n)
 	}
 	return e.file.Commit()

@@ -243,7 +243,10 @@ func readPTSParts(text []byte) (*Shape, error) { return readWithParts(text, true
 // readWithParts reads points and the part in the last column.
 func readWithParts(text []byte, counted bool) (*Shape, error) {
 	s := &Shape{}
-	err := s.readXYZ(text, counted)
+	text, err := withoutNames(text)
+	if err == nil {
+		err = s.readXYZ(text, counted)
+	}
 	if err == nil && s.ignored != "" && s.Normals == nil {
 		err = fmt.Errorf("columns 4 to 6, expected normals of length 1: %s", s.ignored)
 	}
@@ -258,8 +261,7 @@ func readWithParts(text []byte, counted bool) (*Shape, error) {
 		want = 7
 	}
 	err = lines(text, func(words []string) error {
-		// the number of points, or column names
-		if counted && len(words) == 1 || len(words) > 0 && slices.Contains(words, "x") {
+		if counted && len(words) == 1 { // the number of points
 			return nil
 		}
 		if len(words) != want {
