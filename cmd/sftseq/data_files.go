@@ -16,7 +16,7 @@ import (
 const dpkgFolder = "/var/lib/dpkg"
 
 func dataFilesCommand() *cli.Command {
-	o := files.Usual
+	o := files.DefaultOptions
 	return &cli.Command{
 		Name:  "files",
 		Usage: "collect installed files, with their kinds as classes",
@@ -25,12 +25,13 @@ func dataFilesCommand() *cli.Command {
 Example: sftseq data files --from /usr --from ~/go/pkg/mod --to data/files`,
 		Description: `Samples files of about a hundred kinds, such as python or png, by their extensions, including
 files in gzip, zip, jar and whl archives. A row has the first 1,024 bytes of a file, 512 in the middle
-and the last 512. All files of a software package are in the same split. Files of equal content count
-once. Files whose content contradicts the extension are omitted; those of test packages are in the
-split mislabelled. Another machine has other files, and so another data set. More: docs/files.md`,
+and the last 512. All files of a software package are in the same split. Of files with equal content
+only the first is kept. Files whose content contradicts the extension are omitted; those of test
+packages are in the split mislabelled. The data set depends on the files installed on the machine.
+More: docs/files.md`,
 		Flags: append(group(dataGroup,
 			&cli.StringSliceFlag{Name: "from", Usage: "read the files below `DIR`; repeat it for more folders " +
-				"(default: /usr and the module caches of Go and Python)", TakesFile: true},
+				"(default: /usr, /opt, ~/go/pkg/mod and ~/.pyenv/versions)", TakesFile: true},
 			&cli.IntFlag{Name: "per-kind", Value: o.PerKind, Usage: "take at most `N` files of a kind"},
 			&cli.IntFlag{Name: "per-package", Value: o.PerPackage,
 				Usage: "take at most `N` files of a kind from a package"},
@@ -57,8 +58,12 @@ func dataFiles(c *cli.Context) error {
 		MinPackages: c.Int("min-packages"), Fragment: c.Int("fragment"), Seed: c.Uint64("seed"),
 		Replace: c.Bool("force")}
 	for _, name := range []string{"per-kind", "per-package", "min-files", "min-packages", "fragment"} {
-		if least := map[bool]int{false: 1}[name == "fragment"]; c.Int(name) < least {
-			return badFlag(c, name, "%d or more", least)
+		minimum := 1
+		if name == "fragment" {
+			minimum = 0
+		}
+		if c.Int(name) < minimum {
+			return badFlag(c, name, "%d or more", minimum)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(c.String("to"), seq.ManifestName)); err == nil && !o.Replace {
@@ -84,6 +89,9 @@ func dataFiles(c *cli.Context) error {
 	o.Progress = bar.Add
 	d, summary, err := files.Write(c.Context, c.String("to"), chosen, o)
 	bar.Finish()
+	if summary != nil && len(summary.Kinds) < 2 && c.Context.Err() == nil {
+		err = fmt.Errorf("%w (lower --min-files or --min-packages, or add --from)", err)
+	}
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}
@@ -124,6 +132,9 @@ func printFileKinds(c *cli.Context, s *files.Summary) error {
 	}
 	if s.Omitted != nil {
 		out.WriteString("\n")
+	}
+	if s.FirstError != nil {
+		fmt.Fprintf(&out, "first unreadable file: %v\n", s.FirstError)
 	}
 	_, err := fmt.Fprint(c.App.Writer, out.String())
 	return err

@@ -36,7 +36,7 @@ func TestDataFiles(t *testing.T) {
 		"2 kinds; omitted: 0 files with contradicting content, 0 duplicates, 0 unreadable",
 		"omitted kinds, with files and packages: shell 0/0", "baselines of test: largest class")
 	refuse(t, exitError, "(--force replaces it)", "", append([]string{"data"}, args...)...)
-	contains(t, mustRunData(t, append(args, "--force", "--fragment", "20", "--no-baselines")...), "rows of 20 tokens")
+	contains(t, mustRunData(t, append(args, "--force", "--fragment", "24", "--no-baselines")...), " to 24 tokens")
 	contains(t, mustRunData(t, append(args, "--force", "--no-baselines")...), "240 files")
 	exits(t, exitOK, "", "train", "custom", "--members", "linear", "--data", data, "--out", model)
 	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "accuracy  100.00%")
@@ -61,7 +61,7 @@ func TestDataFiles(t *testing.T) {
 	refuse(t, exitUsage, "--to", "", "data", "files", "--from", software)
 	refuse(t, exitUsage, "--per-kind 0: expected 1 or more", "", "data", "files", "--from", software, "--to", absent,
 		"--per-kind", "0")
-	refuse(t, exitError, "expected two kinds with 1000 files of 20 packages, found 0", "", "data", "files", "--from",
+	refuse(t, exitError, "found 0 kinds with at least 1000 files of 20 packages", "", "data", "files", "--from",
 		software, "--to", absent, "--min-files", "1000")
 	if _, err := os.Stat(absent); err == nil {
 		t.Error("a failed command leaves a folder")
@@ -116,6 +116,8 @@ func checkFilesCommand(t *testing.T, model, software string) {
 	out, errs := exits(t, exitError, "", "files", "--model", model, absent, wrong)
 	contains(t, out, "/wrong.py: go ")
 	contains(t, errs, absent+": no such file or directory", "1 of 2 files could not be read")
+	_, errs = exits(t, exitError, "", "files", "--model", model, os.DevNull)
+	contains(t, errs, os.DevNull+": expected a regular file, found ")
 	refuse(t, exitUsage, "expected the paths of files or folders", "", "files", "--model", model)
 	refuse(t, exitUsage, "--threshold 2: expected a probability from 0 to 1", "", "files", "--model", model,
 		"--threshold", "2", wrong)

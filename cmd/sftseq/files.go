@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/files"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -128,10 +129,10 @@ func (p *filePredictor) add(path string, err error) error {
 	if err != nil {
 		var cause *fs.PathError
 		if errors.As(err, &cause) {
-			err = cause.Err
+			err = fmt.Errorf("%s: %w", path, cause.Err)
 		}
 		p.failed++
-		_, err = fmt.Fprintf(p.context.App.ErrWriter, "%s: %v\n", path, err)
+		_, err = fmt.Fprintln(p.context.App.ErrWriter, err)
 		return err
 	}
 	p.read++
@@ -143,18 +144,15 @@ func (p *filePredictor) add(path string, err error) error {
 
 // sample reads the sample of a regular file.
 func (f *sampledFile) sample() error {
-	info, err := os.Stat(f.path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return errors.New("expected a file or a folder")
-	}
-	file, err := os.Open(f.path)
+	file, err := atomicfile.OpenRegular(f.path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
 	f.size = info.Size()
 	f.bytes, err = files.Sample(file, f.size)
 	return err

@@ -6,77 +6,81 @@
 #   examples/files/packages.sh data/packages
 #   sftseq data files --from data/packages --from /usr --to data/files
 set -euo pipefail
+export LC_ALL=C
 if [ $# != 1 ]; then echo "usage: packages.sh DIR" >&2; exit 1; fi
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
 
-# configure ARCHITECTURE sets the variable apt to options with lists of their own: those of the system,
-# and those of the sources.
+# configure ARCHITECTURE sets the variable apt to the options for separate lists of its packages and of the
+# source packages.
 configure() {
     local state=$dir/apt-$1
     mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/sources"
     touch "$state/status"
-    sed 's/^Types: deb$/Types: deb deb-src/' /etc/apt/sources.list.d/*.sources > "$state/sources/all.sources" 2>/dev/null ||
+    sed 's/^Types: deb$/Types: deb deb-src/' /etc/apt/sources.list.d/*.sources > "$state/sources/all.sources" 2> /dev/null ||
         sed -n 's/^deb \(.*\)/deb \1\ndeb-src \1/p' /etc/apt/sources.list > "$state/sources/all.list"
-    apt=(-qq -o APT::Sandbox::User=root -o Dir::State="$state" -o Dir::State::status="$state/status" -o Dir::Cache="$state/cache"
-        -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$state/sources" -o APT::Architecture="$1" -o APT::Architectures="$1")
+    apt=(-qq -o APT::Sandbox::User=root -o Dir::State="$state" -o Dir::State::status="$state/status"
+        -o Dir::Cache="$state/cache" -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$state/sources"
+        -o APT::Architecture="$1" -o APT::Architectures="$1")
     [ -s "$state/updated" ] || if apt-get "${apt[@]}" update; then date > "$state/updated"; fi
 }
 
-# records LIST KILOBYTES prints the names of the packages or sources in the lists, up to a size.
+# records LIST KILOBYTES prints the packages or sources in the lists up to a size: NAME SOURCE.
 records() {
     for list in "$dir/apt-$architecture"/lists/*_"$1"*; do /usr/lib/apt/apt-helper cat-file "$list"; done |
         awk -v limit=$(($2 * 1024)) -v RS= -F '\n' '{
-            name = ""; size = 0
+            name = source = ""; size = 0
             for (i = 1; i <= NF; i++) {
                 if ($i ~ /^Package: /) name = substr($i, 10)
+                if ($i ~ /^Source: / && split($i, f, " ")) source = f[2]
                 if ($i ~ /^Size: /) size = substr($i, 7) + 0
                 if ($i ~ /^ [0-9a-f]+ [0-9]+ .*\.tar\./ && split($i, f, " ") == 3 && length(f[1]) == 32) size += f[2]
             }
-            if (size > 0 && size <= limit) print name
+            if (size > 0 && size <= limit) print name, source == "" ? name : source
         }' | sort -u
 }
 
-# draw N prints N of the lines, always the same for the same lines.
-draw() { shuf -n "$1" --random-source=<(yes); }
+# draw N PATTERN prints N of the records whose names match, always the same for the same records.
+draw() { { grep -E "^($2) " || true; } | shuf -n "$1" --random-source=<(yes); }
+
+# missing KIND reads records and prints those that are not extracted yet, with their folders.
+missing() {
+    while read -r name source; do
+        [ -e "$dir/packages/$source/$1$name" ] || echo "$name" "$dir/packages/$source/$1$name"
+    done
+}
 
 # binary KILOBYTES N PATTERN downloads and extracts N packages whose names match a pattern.
 binary() {
-    local names wanted=() to
-    names=$(records Packages "$1" | { grep -xE "$3" || true; } | draw "$2")
-    for name in $names; do
-        [ -e "$dir/packages/$architecture-$name" ] || wanted+=("$name")
-    done
-    [ ${#wanted[@]} = 0 ] || (cd "$dir/downloads" && apt-get "${apt[@]}" download "${wanted[@]}") || true
-    for name in "${wanted[@]}"; do
-        to=$dir/packages/$architecture-$name
+    local wanted name to
+    wanted=$(records Packages "$1" | draw "$2" "$3" | missing "$architecture-")
+    # shellcheck disable=SC2046 # one word for each name
+    [ -z "$wanted" ] || (cd "$dir/downloads" && apt-get "${apt[@]}" download $(cut -d ' ' -f 1 <<< "$wanted")) || true
+    while read -r name to; do
         rm -rf "$to.tmp"
+        mkdir -p "${to%/*}"
         if dpkg-deb -x "$dir/downloads/${name}"_*.deb "$to.tmp"; then mv "$to.tmp" "$to"; fi
-    done
+    done <<< "$wanted"
     rm -rf "$dir/downloads/"*
-    echo "$architecture $3: $(wc -w <<< "$names") packages" >&2
+    echo "$architecture $3: done" >&2
 }
 
 # sources KILOBYTES N downloads and unpacks N source packages.
 sources() {
-    local names wanted=() to
-    names=$(records Sources "$1" | draw "$2")
-    for name in $names; do
-        [ -e "$dir/packages/source-$name" ] || wanted+=("$name")
-    done
-    for ((i = 0; i < ${#wanted[@]}; i += 20)); do # an error ends a call of apt-get
-        (cd "$dir/downloads" && apt-get "${apt[@]}" source --download-only "${wanted[@]:i:20}" > /dev/null) || true
-    done
-    for name in "${wanted[@]}"; do
-        to=$dir/packages/source-$name
-        rm -rf "$to.tmp" && mkdir "$to.tmp"
+    local wanted name to archive
+    wanted=$(records Sources "$1" | draw "$2" '.*' | missing source-)
+    cut -d ' ' -f 1 <<< "$wanted" | (cd "$dir/downloads" &&
+        xargs -r -n 20 apt-get "${apt[@]}" source --download-only > /dev/null) || true # an error ends a call of apt-get
+    while read -r name to; do
+        rm -rf "$to.tmp"
+        mkdir -p "$to.tmp"
         for archive in "$dir/downloads/${name}"_*.tar.*; do
             [[ ! -e $archive || $archive == *.asc ]] || tar -C "$to.tmp" --no-same-owner -xf "$archive" || true
         done
         rmdir "$to.tmp" 2> /dev/null || mv "$to.tmp" "$to" # an empty folder: not downloaded
-    done
+    done <<< "$wanted"
     rm -rf "$dir/downloads/"*
-    echo "$(wc -w <<< "$names") source packages" >&2
+    echo "source packages: done" >&2
 }
 
 mkdir -p "$dir/downloads" "$dir/packages"

@@ -187,7 +187,8 @@ func TestShapeNetLeftOut(t *testing.T) {
 
 // TestPartsWithNames checks that column names before points with parts are skipped in every notation.
 func TestPartsWithNames(t *testing.T) {
-	for _, names := range []string{"", "x y z part\n", "X Y Z part\n", `"x","y","z","part"` + "\n", "//X Y Z part\n", "# x y z p\n"} {
+	for _, names := range []string{"", "x y z part\n", "X Y Z part\n", `"x","y","z","part"` + "\n", "//X Y Z part\n",
+		"# x y z p\n"} {
 		s, err := readParts([]byte(names + "0 0 0 1\n1 0 0 2\n0 1 0 1\n"))
 		if err != nil || !slices.Equal(s.Parts, []int{1, 2, 1}) {
 			t.Errorf("%q: got %+v, error %v", names, s, err)

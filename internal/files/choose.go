@@ -13,15 +13,15 @@ type Options struct {
 	PerKind     int // at most this number of files of a kind
 	PerPackage  int // at most this number of files of a kind and package
 	MinFiles    int // kinds with fewer distinct files are omitted
-	MinPackages int // kinds of fewer packages are omitted
-	Fragment    int // bytes of a row at a random place of the file; 0 means those of Sample
+	MinPackages int // kinds with files from fewer packages are omitted
+	Fragment    int // length of a random fragment in bytes; 0 means Sample
 	Seed        uint64
 	Replace     bool              // true allows replacing a complete data set
 	Progress    func(files int64) // called with the number of further files; may be nil
 }
 
-// Usual are the default options.
-var Usual = Options{PerKind: 1000, PerPackage: 50, MinFiles: 200, MinPackages: 20}
+// DefaultOptions are the options of data files without flags.
+var DefaultOptions = Options{PerKind: 1000, PerPackage: 50, MinFiles: 200, MinPackages: 20}
 
 // fraction returns a pseudo-random number in [0, 1) for a word in a role.
 func (o *Options) fraction(role, word string) float64 {
@@ -31,10 +31,10 @@ func (o *Options) fraction(role, word string) float64 {
 
 // split returns the split of a package: of ten packages, eight are in train, one in val and one in test.
 func (o *Options) split(pack string) string {
-	switch place := o.fraction("package", pack); {
-	case place < 0.8:
+	switch part := o.fraction("package", pack); {
+	case part < 0.8:
 		return "train"
-	case place < 0.9:
+	case part < 0.9:
 		return "val"
 	}
 	return "test"
@@ -44,30 +44,25 @@ func (o *Options) split(pack string) string {
 // package, then a second one of each package, and so on, up to the limits of the options.
 func (o *Options) Choose(all []File) []File {
 	type candidate struct {
-		file  File
-		rank  int // position among the files of its kind and package
-		place float64
+		file File
+		rank int     // position among the files of its kind and package
+		key  float64 // random
 	}
 	kinds := map[int][]candidate{}
 	for _, f := range all {
-		kinds[f.Kind] = append(kinds[f.Kind], candidate{file: f, place: o.fraction("file", f.Name())})
+		kinds[f.Kind] = append(kinds[f.Kind], candidate{file: f, key: o.fraction("file", f.below+"!/"+f.Member)})
 	}
 	var out []File
 	for _, files := range kinds {
-		byPlace := func(a, b candidate) int {
-			return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.file.Name(), b.file.Name()))
-		}
-		slices.SortFunc(files, byPlace)
+		slices.SortStableFunc(files, func(a, b candidate) int { return cmp.Compare(a.key, b.key) })
 		ranks := map[string]int{}
 		for i := range files {
 			files[i].rank = ranks[files[i].file.Package]
 			ranks[files[i].file.Package]++
 		}
+		files = slices.DeleteFunc(files, func(f candidate) bool { return f.rank >= o.PerPackage })
 		slices.SortStableFunc(files, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
-		for i, f := range files {
-			if i == o.PerKind || f.rank == o.PerPackage {
-				break
-			}
+		for _, f := range files[:min(len(files), o.PerKind)] {
 			out = append(out, f.file)
 		}
 	}

@@ -69,6 +69,18 @@ func TestAgrees(t *testing.T) {
 		{"a.wav", "RIFF", false},
 		{"a.docx", "PK\x03\x04 word/document.xml", true},
 		{"a.docx", "PK\x03\x04 xl/workbook.xml", false},
+		{"a.json", "true", true}, // also the beginning of a font
+		{"a.css", ".snd-bar {}", true},
+		{"a.ini", "PAR1=foo", true},
+		{"a.ini", "PK\x03\x04", false},
+		{"a.ts", "<?xml version='1.0'?><TS>", false},
+		{"a.service", "# comment\n[Unit]\n", true},
+		{"a.service", "[D-BUS Service]\n", false},
+		{"a.tar", strings.Repeat("x", 257) + "ustar", true},
+		{"a.tar", strings.Repeat("x", 256) + "ustar", false},
+		{"a.mp4", "\x00\x00\x00 ftypisom", true},
+		{"a.webp", "RIFF\x00\x00\x00\x00WEBP", true},
+		{"a.epub", "PK\x03\x04" + strings.Repeat("x", 26) + "mimetypeapplication/epub+zip", true},
 	} {
 		if got := Kinds[KindOf(c.name)].Agrees([]byte(c.content)); got != c.want {
 			t.Errorf("%s with %q: got %v, want %v", c.name, c.content, got, c.want)
@@ -89,6 +101,11 @@ func TestELF(t *testing.T) {
 		{header(2, 2, 0, 2, 0, 22), "elf-s390x"},
 		{header(2, 1, 1, 0, 62, 0), "elf-object"},
 		{header(2, 1, 2, 0, 9, 9), ""},
+		{header(1, 1, 2, 0, 8, 0), "elf-mipsle"},
+		{header(1, 2, 0, 2, 0, 8), "elf-mips"},
+		{header(2, 1, 4, 0, 62, 0), ""}, // a core dump
+		{header(2, 1, 0, 0, 62, 0), ""},
+		{header(2, 3, 2, 0, 62, 0), ""},
 		{[]byte("\x7fELF"), ""},
 		{[]byte("MZ"), ""},
 	} {
@@ -114,9 +131,14 @@ func TestPackages(t *testing.T) {
 	}
 	p := must.Get(OpenPackages(dir))(t)
 	for file, want := range map[string]string{
-		"/usr/lib/libpng16.so": "debian/libpng",
-		"/usr/lib/a.h":         "debian/libpng",
-		"/usr/bin/sed":         "debian/sed",
+		"/usr/lib/libpng16.so": "libpng",
+		"/usr/lib/a.h":         "libpng",
+		"/root/go/pkg/mod/gopkg.in/yaml.v2@v2.4.0/a.go":              "go/gopkg.in/yaml",
+		"/root/go/pkg/mod/a.b/c@v1/vendor/gopkg.in/yaml.v3/x.go":     "go/gopkg.in/yaml",
+		"/root/go/pkg/mod/a.b/c@v1/vendor/github.com/x/y/v2/z/x.go":  "go/github.com/x/y",
+		"/v/lib/python3.11/site-packages/__pycache__/six.c-311.pyc":  "python/six",
+		"/v/lib/python3.11/site-packages/zope.interface-1.dist-info": "python/zope",
+		"/usr/bin/sed": "sed",
 		"/root/go/pkg/mod/gonum.org/v1/gonum@v0.1/a/b.go":   "go/gonum.org/v1/gonum",
 		"/root/go/pkg/mod/github.com/x/y/v15@v15.0.2/z.go":  "go/github.com/x/y",
 		"/root/go/pkg/mod/cache/download/a.b/c/@v/v1.0.zip": "go/a.b/c",
@@ -126,14 +148,16 @@ func TestPackages(t *testing.T) {
 		"/v/lib/python3.11/site-packages/six.py":            "python/six",
 		"/v/lib/python3.11/site-packages/six-1.0.dist-info": "python/six",
 		"/v/lib/python3.11/json/x.py":                       "python/core",
-		"/srv/a-1.2/b3.1/c/d.py":                            "folder/a/b",
-		"/srv/d.py":                                         "folder/.",
+		"/srv/a-1.2-rc1/b3.1/c/d.py":                        "a",
+		"/srv/libpng16-16/d.py":                             "libpng",
+		"/srv/lib2geom/d.py":                                "lib2geom",
+		"/srv/d.py":                                         ".",
 	} {
 		if got := p.Of(file, "/srv"); got != want {
 			t.Errorf("%s: got %q, want %q", file, got, want)
 		}
 	}
-	if p := must.Get(OpenPackages(filepath.Join(dir, "absent")))(t); p.Of("/srv/a/b/c.py", "/srv") != "folder/a/b" {
+	if p := must.Get(OpenPackages(filepath.Join(dir, "absent")))(t); p.Of("/srv/a/b/c.py", "/srv") != "a" {
 		t.Error("without Debian's database, a file is not in the package of its folder")
 	}
 }
@@ -170,7 +194,7 @@ func TestSample(t *testing.T) {
 		t.Errorf("fragment of a short file has %d bytes", len(got))
 	}
 	if _, err := Sample(bytes.NewReader(all[:100]), 200); err == nil {
-		t.Error("a file that has become shorter is no error")
+		t.Error("a file that has become shorter returned no error")
 	}
 }
 
@@ -230,8 +254,8 @@ func texts(t *testing.T, d *seq.Dataset, split string) map[string]string {
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	software(t, dir)
-	o := Usual
-	o.MinFiles = 20
+	o := DefaultOptions
+	o.MinFiles, o.Seed = 20, 1
 	d, summary := collect(t, dir, o)
 	if got := strings.Join(d.Manifest.LabelNames, " "); got != "gzip json manpage python zip" {
 		t.Fatalf("got the kinds %s", got)
@@ -271,7 +295,7 @@ func TestWrite(t *testing.T) {
 	}
 	again, _ := collect(t, dir, o)
 	if !maps.Equal(texts(t, d, "test"), texts(t, again, "test")) {
-		t.Error("a repetition has another test split")
+		t.Error("the test split of a repetition differs")
 	}
 }
 
@@ -285,14 +309,17 @@ func TestMislabelled(t *testing.T) {
 		must.Check(t, os.WriteFile(wrong, []byte("GIF89a of "+name), 0o666))
 		files = append(files, wrong)
 	}
-	o := Usual
+	o := DefaultOptions
 	o.MinFiles, o.Seed = 20, 1
 	d, summary := collect(t, dir, o)
 	if got := summary.Kinds[3].Mislabelled; got != len(files) {
 		t.Errorf("got %d mislabelled files, want %d", got, len(files))
 	}
-	test := texts(t, d, "test")
-	for id, text := range texts(t, d, Mislabelled) {
+	test, wrong := texts(t, d, "test"), texts(t, d, Mislabelled)
+	if len(wrong) == 0 {
+		t.Errorf("the split %s is empty", Mislabelled)
+	}
+	for id, text := range wrong {
 		if filepath.Base(id) != "wrong.py" || !strings.HasPrefix(text, "python GIF89a") ||
 			test[filepath.Join(filepath.Dir(id), "a.py")] == "" {
 			t.Errorf("%s: got %q in the split %s", id, text, Mislabelled)
@@ -332,5 +359,111 @@ func TestChoose(t *testing.T) {
 		if !maps.Equal(got, c.want) {
 			t.Errorf("at most %d, %d of a package: got %v, want %v", c.perKind, c.perPackage, got, c.want)
 		}
+	}
+}
+
+// TestWalk checks the kinds of files by their names, in archives, and below roots that contain or link to
+// each other.
+func TestWalk(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, content []byte) {
+		name = filepath.Join(dir, "p", name)
+		must.Check(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must.Check(t, os.WriteFile(name, content, 0o666))
+	}
+	text := []byte("a text of some length\n")
+	for _, name := range []string{"Makefile", "Dockerfile", "README", "man8/ld.so.8", "x.so.py", "libx.so.8",
+		"name\xff.py"} {
+		write(name, text)
+	}
+	write("libelf.so.1", slices.Concat([]byte("\x7fELF\x02\x01"), make([]byte, 10), []byte{3, 0, 62, 0}, text))
+	write("short.py", []byte("#"))
+	for _, extension := range []string{".zip", ".jar", ".whl"} {
+		var packed bytes.Buffer
+		z := zip.NewWriter(&packed)
+		for name, n := range map[string]int{"a.py": 20, "b.py": 5, "c.py": maxMember + 1, "../d.py": 20,
+			"e\\f.py": 20} {
+			must.Get(must.Get(z.Create(name))(t).Write(make([]byte, n)))(t)
+		}
+		link := &zip.FileHeader{Name: "link.py"}
+		link.SetMode(os.ModeSymlink | 0o777)
+		must.Get(must.Get(z.CreateHeader(link))(t).Write(text))(t)
+		must.Check(t, z.Close())
+		write("archive"+extension, packed.Bytes())
+	}
+	must.Check(t, os.Symlink(filepath.Join(dir, "p"), filepath.Join(dir, "link")))
+	want := []string{"Dockerfile dockerfile", "Makefile make", "archive.jar jar", "archive.jar!/a.py python",
+		"archive.whl zip", "archive.whl!/a.py python", "archive.zip zip", "archive.zip!/a.py python",
+		"libelf.so.1 elf-amd64", "man8/ld.so.8 manpage", "x.so.py python"}
+	for _, roots := range [][]string{{dir}, {dir, dir}, {filepath.Join(dir, "p"), dir}, {filepath.Join(dir, "link")}} {
+		var got []string
+		for _, f := range must.Get(Walk(context.Background(), roots, &Packages{}, func(int) {}))(t) {
+			got = append(got, strings.TrimPrefix(f.Name(), filepath.Join(dir, "p")+"/")+" "+Kinds[f.Kind].Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("roots %q: got %q, want %q", roots, got, want)
+		}
+	}
+	for _, root := range []string{"", filepath.Join(dir, "absent"), filepath.Join(dir, "p/Makefile")} {
+		if _, err := Walk(context.Background(), []string{root}, &Packages{}, func(int) {}); err == nil {
+			t.Errorf("root %q returned no error", root)
+		}
+	}
+}
+
+// TestUnreadable checks that files that are too long or damaged are counted, and the first is reported.
+func TestUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	var packed bytes.Buffer
+	g := gzip.NewWriter(&packed)
+	must.Get(g.Write(make([]byte, maxMember+1)))(t)
+	must.Check(t, g.Close())
+	must.Check(t, os.WriteFile(filepath.Join(dir, "a.py.gz"), packed.Bytes(), 0o666))
+	must.Check(t, os.WriteFile(filepath.Join(dir, "b.py.gz"), packed.Bytes()[:1000], 0o666))
+	found := must.Get(Walk(context.Background(), []string{dir}, &Packages{}, func(int) {}))(t)
+	o := DefaultOptions
+	rows, summary, err := o.read(context.Background(), found)
+	if err != nil || len(rows) != 2 || summary.Unreadable != 2 || summary.FirstError == nil ||
+		!strings.Contains(summary.FirstError.Error(), "a.py.gz!/a.py: the file has more than 16 MiB") {
+		t.Errorf("got %d rows, %+v, error %v", len(rows), summary, err)
+	}
+}
+
+// TestDuplicates checks that rows with equal samples or equal fragments are removed, and that a file with
+// contradicting content never replaces another.
+func TestDuplicates(t *testing.T) {
+	of := func(name, sample, bytes string, agrees bool) row {
+		return row{file: File{Path: name}, sample: []byte(sample), bytes: []byte(bytes), agrees: agrees}
+	}
+	var got []string
+	rows := []row{of("a", "s", "1", false), of("b", "s", "2", true), of("c", "s", "3", true), of("d", "t", "2", true),
+		of("e", "u", "4", false), of("f", "u", "5", false), of("g", "v", "6", true)}
+	for _, r := range withoutDuplicates(rows) {
+		got = append(got, r.file.Path)
+	}
+	if !slices.Equal(got, []string{"b", "e", "g"}) {
+		t.Errorf("got %q, want b, e and g", got)
+	}
+}
+
+// TestSplits checks the fractions of packages in the splits, and that another seed gives other splits.
+func TestSplits(t *testing.T) {
+	counts, moved := map[string]int{}, 0
+	const n = 10_000
+	for i := range n {
+		name := fmt.Sprint("package ", i)
+		split := (&Options{}).split(name)
+		counts[split]++
+		if (&Options{Seed: 1}).split(name) != split {
+			moved++
+		}
+	}
+	for split, want := range map[string]int{"train": 8000, "val": 1000, "test": 1000} {
+		if got := counts[split]; got < want-150 || got > want+150 {
+			t.Errorf("%d of %d packages are in %s, want about %d", got, n, split, want)
+		}
+	}
+	if moved < 3000 || moved > 3800 { // 1 − 0.8² − 2·0.1²
+		t.Errorf("another seed moves %d of %d packages, want about 3400", moved, n)
 	}
 }

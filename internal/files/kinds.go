@@ -14,7 +14,7 @@ type Kind struct {
 	text       bool // the files contain no byte 0, and none of the signatures of Kinds
 }
 
-// Kinds are the known kinds in alphabetical order. The list precedes any training.
+// Kinds are the known kinds in alphabetical order.
 var Kinds = sortKinds(slices.Concat(sources, documents, images, sounds, archives, programs, records))
 
 // sources are the kinds of source code and of build files.
@@ -78,7 +78,7 @@ gomod go.mod
 gosum go.sum
 html .htm .html
 ini .cfg .ini
-json .json .map
+json .json
 jsonl .jsonl .ndjson
 manpage .1 .2 .3 .4 .5 .6 .7 .8
 markdown .markdown .md .mdx
@@ -122,7 +122,7 @@ var images = binaryKinds(
 	kind("woff2 .woff2", at(0, "wOF2")),
 )
 
-// sounds are the kinds of sounds and films.
+// sounds are the kinds of audio and video.
 var sounds = binaryKinds(
 	kind("aiff .aif .aiff", at(8, "AIFF")),
 	kind("au .au", at(0, ".snd")),
@@ -175,7 +175,7 @@ var records = binaryKinds(
 )
 
 // KindOf returns the index in [Kinds] of the kind of a file with this path, separated by slashes, or −1
-// if its name does not determine a kind. A page of the manual is in a folder such as man3, because
+// if its name does not determine a kind. A manual page is in a folder such as man3, because
 // versions end in numbers too.
 func KindOf(file string) int {
 	folder, name := path.Split(file)

@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // opener opens files. It keeps the last zip archive open, because the files of an archive follow each
@@ -41,7 +42,7 @@ func (o *opener) with(f *File, use func(r io.ReaderAt, size int64) error) (err e
 		}
 		return use(bytes.NewReader(content), int64(len(content)))
 	}
-	file, err := os.Open(f.Path)
+	file, err := atomicfile.OpenRegular(f.Path)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (o *opener) with(f *File, use func(r io.ReaderAt, size int64) error) (err e
 // member returns the content of a file in an archive.
 func (o *opener) member(f *File) ([]byte, error) {
 	if filepath.Ext(f.Path) == ".gz" {
-		file, err := os.Open(f.Path)
+		file, err := atomicfile.OpenRegular(f.Path)
 		if err != nil {
 			return nil, err
 		}

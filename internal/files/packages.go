@@ -6,7 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -33,7 +32,7 @@ func OpenPackages(folder string) (*Packages, error) {
 		if sources[name] != "" {
 			name = sources[name]
 		}
-		name = "debian/" + withoutVersion(name)
+		name = withoutVersion(name)
 		if err := eachLine(list, func(line string) { p.owners[line] = name }); err != nil {
 			return nil, err
 		}
@@ -76,17 +75,21 @@ func eachLine(name string, f func(line string)) error {
 }
 
 var (
-	goModule   = regexp.MustCompile(`/pkg/mod/(?:cache/download/)?(.+?)(?:/v\d+)?(?:@|/@v/)`)
+	vendored   = regexp.MustCompile(`.*/vendor/([^/]+\.[^/]+/[^/]+?(?:/[^/]+?)?)(?:[/.]v\d+)?/`)
+	goModule   = regexp.MustCompile(`/pkg/mod/(?:cache/download/)?(.+?)(?:[/.]v\d+)?(?:@|/@v/)`)
 	npmPackage = regexp.MustCompile(`.*/node_modules/(@[^/]+/[^/]+|[^/]+)/`)
-	pythonName = regexp.MustCompile(`/(?:site|dist)-packages/([^/]+)`)
+	pythonName = regexp.MustCompile(`/(?:site|dist)-packages/(?:__pycache__/)?([^/.-]+)`)
 	pythonCore = regexp.MustCompile(`/lib/(?:python|pypy)[\d.]+/`)
-	version    = regexp.MustCompile(`[-_.]?\d[\w.+~]*$`)
+	version    = regexp.MustCompile(`[-_.]v?\d.*$|\d[\d.]*$`)
 )
 
-// Of returns the package of a file below root: of the package managers of Go, Node.js, Python and
-// Debian, otherwise the first two folders below root.
+// Of returns the package of a file below root: its package in Go, Node.js, Python or Debian, otherwise
+// the first folder below root. A folder and a Debian package of the same name are one package.
 func (p *Packages) Of(file, root string) string {
 	file = filepath.ToSlash(file)
+	if m := vendored.FindStringSubmatch(file); m != nil {
+		return "go/" + m[1]
+	}
 	if m := goModule.FindStringSubmatch(file); m != nil {
 		return "go/" + m[1]
 	}
@@ -94,8 +97,7 @@ func (p *Packages) Of(file, root string) string {
 		return "npm/" + m[1]
 	}
 	if m := pythonName.FindStringSubmatch(file); m != nil {
-		name, _, _ := strings.Cut(strings.TrimSuffix(m[1], path.Ext(m[1])), "-")
-		return "python/" + strings.ReplaceAll(strings.ToLower(name), "-", "_")
+		return "python/" + strings.ToLower(m[1])
 	}
 	if pythonCore.MatchString(file) {
 		return "python/core"
@@ -104,11 +106,8 @@ func (p *Packages) Of(file, root string) string {
 		return owner
 	}
 	below := strings.TrimPrefix(strings.TrimPrefix(file, filepath.ToSlash(root)), "/")
-	folders := strings.Split(path.Dir(below), "/")
-	for i, f := range folders {
-		folders[i] = withoutVersion(f)
-	}
-	return "folder/" + strings.Join(folders[:min(2, len(folders))], "/")
+	folder, _, _ := strings.Cut(path.Dir(below), "/")
+	return withoutVersion(folder)
 }
 
 // owner returns the Debian package of a file. The database may name /usr/lib as /lib.
@@ -121,10 +120,13 @@ func (p *Packages) owner(file string) string {
 	return ""
 }
 
-// withoutVersion returns a name such as python3.11 without the version at its end.
+// withoutVersion returns a name such as python3.11 or libpng16-16 without the versions at its end.
 func withoutVersion(name string) string {
-	if short := version.ReplaceAllString(name, ""); short != "" && !slices.Contains([]string{".", "-"}, short) {
-		return short
+	for {
+		short := version.ReplaceAllString(name, "")
+		if short == "" || short == name {
+			return name
+		}
+		name = short
 	}
-	return name
 }

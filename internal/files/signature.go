@@ -3,7 +3,10 @@ package files
 import (
 	"bytes"
 	"encoding/binary"
+	"regexp"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // signature is a byte sequence at an offset. A zip archive also has a file whose name begins with
@@ -27,45 +30,65 @@ func (s signature) match(content []byte) bool {
 		(s.member == "" || bytes.Contains(content, []byte(s.member)))
 }
 
-// Agrees reports whether the content of a file is possible for its kind: it has one of the kind's
-// signatures. Text has no byte 0 and does not begin with another kind's signature of four bytes or more.
+// Agrees reports whether the content of a file is possible for its kind. A binary file has a signature of
+// its kind; the kinds of ELF files are determined by the content. Text has no byte 0 and does not begin
+// with the signature of a binary file.
 func (k *Kind) Agrees(content []byte) bool {
-	if k.text {
-		return bytes.IndexByte(content, 0) < 0 && !slices.ContainsFunc(Kinds, func(other Kind) bool {
-			return slices.ContainsFunc(other.signatures, func(s signature) bool {
-				return s.offset == 0 && len(s.bytes) >= 4 && s.match(content)
-			})
-		})
+	match := func(s signature) bool { return s.match(content) }
+	switch {
+	case !k.text:
+		return len(k.signatures) == 0 || slices.ContainsFunc(k.signatures, match)
+	case k.Name == "typescript" && bytes.HasPrefix(content, []byte("<")): // Qt's translations
+		return false
+	case k.Name == "systemd" && !systemdSection.Match(content): // D-Bus has the same extension
+		return false
 	}
-	return len(k.signatures) == 0 ||
-		slices.ContainsFunc(k.signatures, func(s signature) bool { return s.match(content) })
+	return bytes.IndexByte(content, 0) < 0 && !slices.ContainsFunc(Kinds, func(other Kind) bool {
+		return slices.ContainsFunc(other.signatures, func(s signature) bool { return s.excludesText() && match(s) })
+	})
 }
 
-// machines are the architectures of ELF executables and libraries, by the number in their header.
-var machines = map[uint16]string{3: "386", 8: "mips", 21: "ppc64", 22: "s390x", 40: "arm", 62: "amd64", 183: "arm64",
-	243: "riscv64", 258: "loong64"}
+var systemdSection = regexp.MustCompile(`(?m)^\[(Unit|Service|Socket|Target|Timer|Install)\]`)
+
+// excludesText reports whether no text begins with a signature: it has a byte that is not text, or is
+// the beginning of a document in a text format. Signatures such as PAR1 are also words.
+func (s signature) excludesText() bool {
+	return s.offset == 0 && (len(s.bytes) >= 4 && strings.ContainsFunc(s.bytes, func(r rune) bool {
+		return r == utf8.RuneError || r < ' ' && r != '\n' && r != '\r' && r != '\t'
+	}) || slices.Contains([]string{"%PDF-", "GIF87a", "GIF89a", `{\rtf`, "%!PS"}, s.bytes))
+}
+
+// machines are the architectures of ELF files by the number in their header, of little and of big endian
+// files.
+var machines = map[uint16][2]string{3: {"386", ""}, 8: {"mipsle", "mips"}, 21: {"ppc64le", "ppc64"}, 22: {"", "s390x"},
+	40: {"arm", ""}, 62: {"amd64", ""}, 183: {"arm64", ""}, 243: {"riscv64", ""}, 258: {"loong64", ""}}
 
 // elfKinds returns a kind for each architecture, and one for objects that are not linked. Their names
 // do not determine them, so they have no extensions.
 func elfKinds() []Kind {
 	out := []Kind{{Name: "elf-object"}}
-	for _, name := range machines {
-		out = append(out, Kind{Name: "elf-" + name})
+	for _, names := range machines {
+		for _, name := range names {
+			if name != "" {
+				out = append(out, Kind{Name: "elf-" + name})
+			}
+		}
 	}
 	return out
 }
 
 // elfKind returns the index in [Kinds] of an ELF file's kind by its header, or −1 for other files.
 func elfKind(header []byte) int {
-	if len(header) < 20 || string(header[:4]) != "\x7fELF" {
+	const relocatable, shared = 1, 3 // types between are executable; others are core dumps
+	if len(header) < 20 || string(header[:4]) != "\x7fELF" || header[5] < 1 || header[5] > 2 {
 		return -1
 	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if header[5] == 2 {
-		order = binary.BigEndian
-	}
-	name := "elf-" + machines[order.Uint16(header[18:])]
-	if order.Uint16(header[16:]) == 1 {
+	order := []binary.ByteOrder{binary.LittleEndian, binary.BigEndian}[header[5]-1]
+	name := "elf-" + machines[order.Uint16(header[18:])][header[5]-1]
+	switch kind := order.Uint16(header[16:]); {
+	case kind < relocatable || kind > shared:
+		return -1
+	case kind == relocatable:
 		name = "elf-object"
 	}
 	return slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == name })

@@ -3,6 +3,7 @@ package files
 import (
 	"archive/zip"
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // File is a file of a known kind.
@@ -18,6 +20,7 @@ type File struct {
 	Member  string // name within the archive; "" for a file that is not in an archive
 	Kind    int    // index in Kinds
 	Package string
+	below   string // Path below the root
 }
 
 // Name returns the path; a file in an archive is ARCHIVE!/MEMBER.
@@ -28,26 +31,23 @@ func (f *File) Name() string {
 	return f.Path + "!/" + f.Member
 }
 
-// Limits of files in bytes. Shorter files say nothing about their kind, and only uncompressed files may
-// be longer.
+// Limits of files in bytes. Shorter files are ignored, and so are longer members of archives.
 const (
 	MinBytes  = 16
 	maxMember = 16 << 20
 )
 
-// Walk returns the files of known kinds below the roots, sorted by their names. It ignores links,
-// files shorter than MinBytes and unreadable folders. found is called with the number of files so far.
+// Walk returns the files of known kinds below the roots, sorted by their names. It ignores links, files
+// shorter than MinBytes, names that are not UTF-8, and unreadable folders. found is called with the
+// number of files so far.
 func Walk(ctx context.Context, roots []string, p *Packages, found func(n int)) ([]File, error) {
+	roots, err := outermost(roots)
+	if err != nil {
+		return nil, err
+	}
 	var out []File
 	for _, root := range roots {
-		root, err := filepath.Abs(root)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := os.ReadDir(root); err != nil {
-			return nil, err
-		}
-		err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -58,7 +58,10 @@ func Walk(ctx context.Context, roots []string, p *Packages, found func(n int)) (
 			if err != nil || info.Size() < MinBytes {
 				return nil
 			}
-			out = append(out, filesOf(name, p.Of(name, root))...)
+			if !utf8.ValidString(name) { // ids of rows are UTF-8
+				return nil
+			}
+			out = append(out, filesOf(name, p.Of(name, root), strings.TrimPrefix(name, root))...)
 			found(len(out))
 			return nil
 		})
@@ -67,25 +70,53 @@ func Walk(ctx context.Context, roots []string, p *Packages, found func(n int)) (
 		}
 	}
 	slices.SortFunc(out, compareNames)
-	return slices.Compact(out), nil
+	return out, nil
 }
 
-// filesOf returns a file and the files within it, as far as their kinds are known.
-func filesOf(name, pack string) (out []File) {
+// outermost returns the absolute paths of the roots, without links and without the roots below others.
+func outermost(roots []string) (out []string, err error) {
+	for _, root := range roots {
+		if root == "" {
+			return nil, errors.New("expected the path of a folder, found an empty path")
+		}
+		path, err := filepath.Abs(root)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err == nil {
+			_, err = os.ReadDir(path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, path)
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return slices.DeleteFunc(slices.Clone(out), func(path string) bool {
+		return slices.ContainsFunc(out, func(other string) bool {
+			return path != other && strings.HasPrefix(path, strings.TrimSuffix(other, "/")+"/")
+		})
+	}), nil
+}
+
+// filesOf returns the file and its archive members, without files of unknown kinds.
+func filesOf(name, pack, below string) (out []File) {
 	slashed := filepath.ToSlash(name)
-	kind := -1
-	if mayBeELF(slashed) {
+	kind := KindOf(slashed)
+	if kind < 0 && mayBeELF(slashed) {
 		kind = elfKind(readHeader(name))
-	} else {
-		kind = KindOf(slashed)
+	}
+	add := func(kind int, member string) {
+		out = append(out, File{Path: name, Member: member, Kind: kind, Package: pack, below: below})
 	}
 	if kind >= 0 {
-		out = append(out, File{Path: name, Kind: kind, Package: pack})
+		add(kind, "")
 	}
 	switch inner := strings.TrimSuffix(slashed, ".gz"); {
 	case inner != slashed:
 		if kind := KindOf(inner); kind >= 0 {
-			out = append(out, File{Path: name, Member: path.Base(inner), Kind: kind, Package: pack})
+			add(kind, path.Base(inner))
 		}
 	case slices.Contains([]string{".zip", ".jar", ".whl"}, path.Ext(slashed)):
 		archive, err := zip.OpenReader(name)
@@ -95,8 +126,9 @@ func filesOf(name, pack string) (out []File) {
 		defer archive.Close()
 		for _, member := range archive.File {
 			if kind := KindOf(member.Name); kind >= 0 && member.UncompressedSize64 >= MinBytes &&
-				member.UncompressedSize64 <= maxMember {
-				out = append(out, File{Path: name, Member: member.Name, Kind: kind, Package: pack})
+				member.UncompressedSize64 <= maxMember && member.Mode().IsRegular() && fs.ValidPath(member.Name) &&
+				!strings.Contains(member.Name, `\`) && utf8.ValidString(member.Name) {
+				add(kind, member.Name)
 			}
 		}
 	}

@@ -1,9 +1,9 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +23,7 @@ type Summary struct {
 	Omitted    []KindSummary // kinds with too few files
 	Duplicates int           // files of equal content, other than the first
 	Unreadable int
+	FirstError error // for the first unreadable file
 }
 
 // KindSummary counts the files of a kind.
@@ -36,7 +37,8 @@ type KindSummary struct {
 type row struct {
 	file   File
 	bytes  []byte
-	agrees bool // the content is possible for the kind
+	sample []byte // differs from bytes for fragments
+	agrees bool   // the content is possible for the kind
 	split  string
 }
 
@@ -73,8 +75,8 @@ func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Data
 		}
 	}
 	if len(names) < 2 {
-		return nil, summary, fmt.Errorf("expected two kinds with %d files of %d packages, found %d", o.MinFiles,
-			o.MinPackages, len(names))
+		return nil, summary, fmt.Errorf("found %d kinds with at least %d files of %d packages and files in every "+
+			"split, expected 2 or more", len(names), o.MinFiles, o.MinPackages)
 	}
 	tokenizer := tokenizers.Byte{}
 	spec := seq.Spec{Task: seq.Classification, Name: "files", Tokenizer: []byte(`{"type":"byte"}`),
@@ -97,11 +99,10 @@ func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Data
 	return d, summary, err
 }
 
-// read reads the files. Of several files of equal size and sampled bytes it keeps the
-// first, so that the splits have no file in common.
+// read reads the files. Of several files with equal samples, or equal rows, it keeps the first whose
+// content agrees with its kind, so that the splits have no row in common.
 func (o *Options) read(ctx context.Context, chosen []File) ([]row, *Summary, error) {
 	summary := &Summary{}
-	seen := map[[sha256.Size]byte]bool{}
 	var out []row
 	var open opener
 	defer open.close()
@@ -110,37 +111,58 @@ func (o *Options) read(ctx context.Context, chosen []File) ([]row, *Summary, err
 			return nil, nil, ctx.Err()
 		}
 		x := row{file: f, split: o.split(f.Package)}
-		var key [sha256.Size]byte
 		err := open.with(&f, func(r io.ReaderAt, size int64) error {
 			if size < MinBytes {
 				return errTooShort
 			}
-			sample, err := Sample(r, size)
-			if err != nil {
+			var err error
+			if x.sample, err = Sample(r, size); err != nil {
 				return err
 			}
-			key = sha256.Sum256(binary.BigEndian.AppendUint64(slices.Clone(sample), uint64(size)))
-			x.agrees = Kinds[f.Kind].Agrees(sample)
-			x.bytes = sample
+			x.agrees = Kinds[f.Kind].Agrees(x.sample)
+			x.bytes = x.sample
 			if o.Fragment > 0 {
-				x.bytes, err = Fragment(r, size, o.Fragment, o.fraction("place", f.Name()))
+				x.bytes, err = Fragment(r, size, o.Fragment, o.fraction("fragment", f.below+"!/"+f.Member))
 			}
 			return err
 		})
 		if o.Progress != nil {
 			o.Progress(1)
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			summary.Unreadable++
-		case seen[key]:
-			summary.Duplicates++
-		default:
-			seen[key] = true
+			summary.FirstError = cmp.Or(summary.FirstError, err)
+			continue
+		}
+		out = append(out, x)
+	}
+	rows := withoutDuplicates(out)
+	summary.Duplicates = len(out) - len(rows)
+	return rows, summary, nil
+}
+
+// withoutDuplicates returns the rows without those of equal samples or equal bytes.
+func withoutDuplicates(rows []row) []row {
+	kept := make([]bool, len(rows))
+	samples, bytes := map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{}
+	for _, agrees := range []bool{true, false} {
+		for i, x := range rows {
+			if x.agrees != agrees {
+				continue
+			}
+			sample, row := sha256.Sum256(x.sample), sha256.Sum256(x.bytes)
+			if kept[i] = !samples[sample] && !bytes[row]; kept[i] {
+				samples[sample], bytes[row] = true, true
+			}
+		}
+	}
+	var out []row
+	for i, x := range rows {
+		if kept[i] {
 			out = append(out, x)
 		}
 	}
-	return out, summary, nil
+	return out
 }
 
 var errTooShort = errors.New("the file is too short")

@@ -27,8 +27,8 @@ func (s *Settings) checkImages(c *config.Config, rows *seq.File) error {
 	}
 	for i, n := range rows.Lengths() {
 		if width := imageWidth(int(n)); width*width != int(n) {
-			return fmt.Errorf("image_flip and image_shift: expected square images, found row %d of %s with %d tokens", i,
-				rows.Name(), n)
+			return fmt.Errorf("image_flip and image_shift: expected square images, found row %d of %s with %d tokens",
+				i, rows.Name(), n)
 		}
 	}
 	return nil
