@@ -93,7 +93,7 @@ func TestModelForms(t *testing.T) {
 	runCustom(t, data, at("run"), "--steps", "1", "--device", "cpu")
 	line := writeText(t, at("lines.jsonl"), `{"text":"a b","label":"x"}`+"\n")
 	forms := map[string][]string{
-		"eval": {"--data", data}, "predict": {line}, "embed": {line}, "serve": {}, "info": {},
+		"eval": {"--data", data}, "predict": {line}, "embed": {line}, "files": {line}, "serve": {}, "info": {},
 		"grads": {"--input", line, "--output", at("grads")}, "export onnx": {"--output", at("m.onnx")},
 		"export pytorch": {"--output", at("pytorch")},
 		"report":         {"--data", data, "--out", at("report.html")}, "plot": {"--output", at("curve.svg")},

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,13 +91,14 @@ func dataFiles(c *cli.Context) error {
 	o.Progress = bar.Add
 	d, summary, err := files.Write(c.Context, c.String("to"), chosen, o)
 	bar.Finish()
-	if summary != nil && len(summary.Kinds) < 2 && c.Context.Err() == nil {
+	if summary != nil && len(summary.Kinds) < 2 {
 		err = fmt.Errorf("%w (lower --min-files or --min-packages, or add --from)", err)
+		return errors.Join(printFileKinds(c.App.ErrWriter, summary), err)
 	}
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}
-	if err := printFileKinds(c, summary); err != nil {
+	if err := printFileKinds(c.App.Writer, summary); err != nil {
 		return err
 	}
 	return addBaselines(c, d)
@@ -114,7 +117,7 @@ func installedRoots() (out []string) {
 }
 
 // printFileKinds prints the numbers of files of each kind.
-func printFileKinds(c *cli.Context, s *files.Summary) error {
+func printFileKinds(w io.Writer, s *files.Summary) error {
 	var out strings.Builder
 	mislabelled := 0
 	for _, k := range s.Kinds {
@@ -129,6 +132,9 @@ func printFileKinds(c *cli.Context, s *files.Summary) error {
 			separator = "omitted kinds, with files and packages: "
 		}
 		fmt.Fprintf(&out, "%s%s %d/%d", separator, k.Name, k.Files, k.Packages)
+		if k.Files > 0 && k.Missing != "" {
+			fmt.Fprintf(&out, " (none in %s)", k.Missing)
+		}
 	}
 	if s.Omitted != nil {
 		out.WriteString("\n")
@@ -136,6 +142,6 @@ func printFileKinds(c *cli.Context, s *files.Summary) error {
 	if s.FirstError != nil {
 		fmt.Fprintf(&out, "first unreadable file: %v\n", s.FirstError)
 	}
-	_, err := fmt.Fprint(c.App.Writer, out.String())
+	_, err := fmt.Fprint(w, out.String())
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -112,13 +113,16 @@ func checkFilesCommand(t *testing.T, model, software string) {
 	contains(t, shown, fmt.Sprintf("bytes %d to %d  %.3g  %q\n", first.Start, first.End-1, first.Weight,
 		text[first.Start:first.End]))
 
+	odd := writeText(t, filepath.Join(dir, "a\nb.png"), "package p1\n\nvar x = 0\n")
+	contains(t, succeed(t, "", "files", "--model", model, odd), strconv.Quote(odd)+": go ", " (named png)\n")
+
 	absent := filepath.Join(dir, "absent")
 	out, errs := exits(t, exitError, "", "files", "--model", model, absent, wrong)
 	contains(t, out, "/wrong.py: go ")
-	contains(t, errs, absent+": no such file or directory", "1 of 2 files could not be read")
+	contains(t, errs, absent+": no such file or directory", "1 of 2 files or folders could not be read")
 	_, errs = exits(t, exitError, "", "files", "--model", model, os.DevNull)
 	contains(t, errs, os.DevNull+": expected a regular file, found ")
-	refuse(t, exitUsage, "expected the paths of files or folders", "", "files", "--model", model)
+	refuse(t, exitUsage, "expected --model DIR and the paths of files or folders", "", "files", "--model", model)
 	refuse(t, exitUsage, "--threshold 2: expected a probability from 0 to 1", "", "files", "--model", model,
 		"--threshold", "2", wrong)
 	refuse(t, exitError, "expected a model of the data of sftseq data files", "", "files", "--model",
@@ -133,6 +137,7 @@ func TestEvidence(t *testing.T) {
 		{Places: [][2]int32{{files.HeadBytes - 2, files.HeadBytes + 3}}, Contribution: 1},
 		{Places: [][2]int32{{files.SampleBytes - 4, files.SampleBytes}}, Contribution: 3},
 		{Places: [][2]int32{{files.HeadBytes, files.HeadBytes + 1}}, Contribution: 2},
+		{Places: [][2]int32{{files.SampleBytes - 2, files.SampleBytes}}, Contribution: 0.5}, // within another
 		{Places: [][2]int32{{0, 4}}, Contribution: -5}}}})
 	middle := int64(10_000-files.MiddleBytes) / 2
 	want := [][2]int64{{9996, 10_000}, {middle, middle + 1}, {files.HeadBytes - 2, files.HeadBytes}}

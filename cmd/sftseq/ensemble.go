@@ -37,7 +37,7 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	if dir != "" && err != nil {
 		return m, err
 	}
-	if single != "" && len(members) > 1 && (fusion == nil || single != explainFlag) {
+	if single != "" && len(members) > 1 && (fusion == nil || single != explainFlag && single != evidenceFlag) {
 		return m, fmt.Errorf("%s: %s", single, describeRuns(dir, "--model "))
 	}
 	if fusion != nil {

@@ -39,12 +39,16 @@ model. More: docs/files.md`,
 
 func predictFiles(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return usage(c, "expected the paths of files or folders")
+		return usage(c, "expected --model DIR and the paths of files or folders")
 	}
 	if p := c.Float64("threshold"); !(p >= 0 && p <= 1) {
 		return badFlag(c, "threshold", "a probability from 0 to 1")
 	}
-	m, err := loadModels(c, explainFlag)
+	single := ""
+	if c.Bool("evidence") {
+		single = evidenceFlag
+	}
+	m, err := loadModels(c, single)
 	if err != nil {
 		return err
 	}
@@ -72,7 +76,7 @@ func predictFiles(c *cli.Context) error {
 		return err
 	}
 	if p.failed > 0 {
-		return fmt.Errorf("%d of %d files could not be read", p.failed, p.failed+p.read)
+		return fmt.Errorf("%d of %d files or folders could not be read", p.failed, p.failed+p.read)
 	}
 	return nil
 }
@@ -83,6 +87,9 @@ func predictsBytes(c *sft.Config) bool {
 	return err == nil && tokenizer.Type() == (tokenizers.Byte{}).Type() && c.LabelNames != nil &&
 		!c.PerToken() && !c.IsMultiLabel() && c.Sequences() == 1
 }
+
+// evidenceFlag is the flag of files that explains predictions.
+const evidenceFlag = "--evidence"
 
 // fileBatch is the number of files that are predicted together.
 const fileBatch = 256

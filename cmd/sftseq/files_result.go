@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -46,7 +49,7 @@ func (r *fileResult) predict(f *sampledFile, o *sft.Output, labels []string, thr
 		r.Kind = r.Nearest
 	}
 	if named := files.KindOf(filepath.ToSlash(f.path)); named >= 0 && r.Kind != "" {
-		if name := files.Kinds[named].Name; name != r.Kind && slices.Contains(labels, name) {
+		if name := files.Kinds[named].Name; name != r.Kind {
 			r.Named = name
 		}
 	}
@@ -58,8 +61,8 @@ func (r *fileResult) predict(f *sampledFile, o *sft.Output, labels []string, thr
 // maxEvidence is the number of ranges of bytes that are shown.
 const maxEvidence = 5
 
-// evidenceOf returns the ranges of bytes with the largest positive weights in an explanation: n-grams of a
-// linear model, otherwise bytes.
+// evidenceOf returns disjoint ranges of bytes with the largest positive weights in an explanation: n-grams
+// if the model has a linear member, otherwise bytes.
 func evidenceOf(f *sampledFile, e *sft.Explanation) (out []fileEvidence) {
 	add := func(first, end int, weight float32) {
 		if !(weight > 0) {
@@ -81,7 +84,23 @@ func evidenceOf(f *sampledFile, e *sft.Explanation) (out []fileEvidence) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b fileEvidence) int { return cmp.Compare(b.Weight, a.Weight) })
-	return out[:min(maxEvidence, len(out))]
+	var disjoint []fileEvidence
+	for _, x := range out {
+		if len(disjoint) < maxEvidence && !slices.ContainsFunc(disjoint, func(y fileEvidence) bool {
+			return x.Start < y.End && y.Start < x.End
+		}) {
+			disjoint = append(disjoint, x)
+		}
+	}
+	return disjoint
+}
+
+// printedPath returns a path, quoted if a character would break the line or control a terminal.
+func printedPath(path string) string {
+	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
+		return strconv.Quote(path)
+	}
+	return path
 }
 
 // print prints the result as a line, and a line for each range of bytes.
@@ -94,17 +113,18 @@ func (r *fileResult) print(c *cli.Context) error {
 		return err
 	}
 	var out strings.Builder
+	path := printedPath(r.Path)
 	switch {
 	case r.Size == 0:
-		fmt.Fprintf(&out, "%s: empty\n", r.Path)
+		fmt.Fprintf(&out, "%s: empty\n", path)
 	case r.Size < files.MinBytes:
-		fmt.Fprintf(&out, "%s: too short (%d bytes)\n", r.Path, r.Size)
+		fmt.Fprintf(&out, "%s: too short (%d bytes)\n", path, r.Size)
 	case r.Kind == "":
-		fmt.Fprintf(&out, "%s: %s (%s %.1f%%)\n", r.Path, unknownKind, r.Nearest, 100*r.Probability)
+		fmt.Fprintf(&out, "%s: %s (%s %.1f%%)\n", path, unknownKind, r.Nearest, 100*r.Probability)
 	case r.Named != "":
-		fmt.Fprintf(&out, "%s: %s %.1f%% (named %s)\n", r.Path, r.Kind, 100*r.Probability, r.Named)
+		fmt.Fprintf(&out, "%s: %s %.1f%% (named %s)\n", path, r.Kind, 100*r.Probability, r.Named)
 	default:
-		fmt.Fprintf(&out, "%s: %s %.1f%%\n", r.Path, r.Kind, 100*r.Probability)
+		fmt.Fprintf(&out, "%s: %s %.1f%%\n", path, r.Kind, 100*r.Probability)
 	}
 	for _, e := range r.Evidence {
 		fmt.Fprintf(&out, "  bytes %d to %d  %.3g  %q\n", e.Start, e.End-1, e.Weight, e.bytes[:min(len(e.bytes), 40)])

@@ -23,7 +23,7 @@ func TestUsage(t *testing.T) {
 		return append([]string{"data", "generate", task, "--out", to}, more...)
 	}
 	refuseAll(t, exitUsage, nil, []refusal{
-		{"expected a command: generate, convert, info, head, stats, baselines; see sftseq data --help",
+		{"expected a command: generate, convert, files, info, head, stats, baselines; see sftseq data --help",
 			[]string{"data"}},
 		{"expected a command: listops, pathfinder, shape-parts, shapes, graphs; see sftseq data generate --help",
 			[]string{"data", "generate"}},
@@ -185,7 +185,7 @@ func TestSuggestions(t *testing.T) {
 			[]string{"data", "convert", "peptides", "--from", "x"}},
 		{`unknown command "imdb": expected one of listops, pathfinder, shape-parts, shapes, graphs; see`,
 			[]string{"data", "generate", "imdb"}},
-		{`unknown command "foo": expected one of generate, convert, info, head, stats, baselines; see`,
+		{`unknown command "foo": expected one of generate, convert, files, info, head, stats, baselines; see`,
 			[]string{"data", "foo"}},
 		{`unknown command "nothing": expected one of data, train,`, []string{"nothing"}},
 		{`No help topic for 'trian'. Did you mean "train"?`, []string{"help", "trian"}},

@@ -149,7 +149,9 @@ func TestPackages(t *testing.T) {
 		"/v/lib/python3.11/site-packages/six-1.0.dist-info": "python/six",
 		"/v/lib/python3.11/json/x.py":                       "python/core",
 		"/srv/a-1.2-rc1/b3.1/c/d.py":                        "a",
-		"/srv/libpng16-16/d.py":                             "libpng",
+		"/srv/libpng16-16/d.py":                             "libpng16",
+		"/srv/python3.11/d.py":                              "python",
+		"/srv/pkg7/d.py":                                    "pkg7",
 		"/srv/lib2geom/d.py":                                "lib2geom",
 		"/srv/d.py":                                         ".",
 	} {
@@ -264,7 +266,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("got %+v and %d duplicates, want 61 Python files of 30 packages and 29 duplicates", python,
 			summary.Duplicates)
 	}
-	if got := summary.Omitted; len(got) != 1 || got[0] != (KindSummary{Name: "pyc", Mislabelled: 30}) {
+	if got := summary.Omitted; len(got) != 1 || got[0] != (KindSummary{Name: "pyc", Mislabelled: 30, Missing: "train"}) {
 		t.Errorf("got the omitted kinds %+v", got)
 	}
 	rows := 0

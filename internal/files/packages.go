@@ -80,7 +80,7 @@ var (
 	npmPackage = regexp.MustCompile(`.*/node_modules/(@[^/]+/[^/]+|[^/]+)/`)
 	pythonName = regexp.MustCompile(`/(?:site|dist)-packages/(?:__pycache__/)?([^/.-]+)`)
 	pythonCore = regexp.MustCompile(`/lib/(?:python|pypy)[\d.]+/`)
-	version    = regexp.MustCompile(`[-_.]v?\d.*$|\d[\d.]*$`)
+	version    = regexp.MustCompile(`[-_.]v?\d.*$|\d+\.\d[\d.]*$`)
 )
 
 // Of returns the package of a file below root: its package in Go, Node.js, Python or Debian, otherwise
@@ -120,13 +120,10 @@ func (p *Packages) owner(file string) string {
 	return ""
 }
 
-// withoutVersion returns a name such as python3.11 or libpng16-16 without the versions at its end.
+// withoutVersion returns a name such as python3.11 or foo-1.2-rc1 without the version at its end.
 func withoutVersion(name string) string {
-	for {
-		short := version.ReplaceAllString(name, "")
-		if short == "" || short == name {
-			return name
-		}
-		name = short
+	if short := version.ReplaceAllString(name, ""); short != "" {
+		return short
 	}
+	return name
 }

@@ -29,8 +29,9 @@ type Summary struct {
 // KindSummary counts the files of a kind.
 type KindSummary struct {
 	Name            string
-	Files, Packages int // distinct files whose content agrees with the kind
-	Mislabelled     int // distinct files whose content contradicts it
+	Files, Packages int    // distinct files whose content agrees with the kind
+	Mislabelled     int    // distinct files whose content contradicts it
+	Missing         string // first of train, val and test without such files; "" for none
 }
 
 // row is a file of the sample.
@@ -66,7 +67,7 @@ func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Data
 		s := summarize(rows, k)
 		switch {
 		case s.Files == 0 && s.Mislabelled == 0:
-		case s.Files < o.MinFiles || s.Packages < o.MinPackages || !inEverySplit(rows, k):
+		case s.Files < o.MinFiles || s.Packages < o.MinPackages || s.Missing != "":
 			summary.Omitted = append(summary.Omitted, s)
 		default:
 			labels[k] = int32(len(names))
@@ -170,30 +171,24 @@ var errTooShort = errors.New("the file is too short")
 // summarize counts the files of a kind.
 func summarize(rows []row, kind int) KindSummary {
 	s := KindSummary{Name: Kinds[kind].Name}
-	packages := map[string]bool{}
+	packages, splits := map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
 		switch {
 		case r.file.Kind != kind:
 		case r.agrees:
 			s.Files++
-			packages[r.file.Package] = true
+			packages[r.file.Package], splits[r.split] = true, true
 		default:
 			s.Mislabelled++
 		}
 	}
 	s.Packages = len(packages)
-	return s
-}
-
-// inEverySplit reports whether train, val and test have files of a kind.
-func inEverySplit(rows []row, kind int) bool {
-	found := map[string]bool{}
-	for _, r := range rows {
-		if r.file.Kind == kind && r.agrees {
-			found[r.split] = true
+	for _, split := range []string{"test", "val", "train"} {
+		if !splits[split] {
+			s.Missing = split
 		}
 	}
-	return len(found) == 3
+	return s
 }
 
 // writeSplit writes the rows of a split whose kinds have labels.

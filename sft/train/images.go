@@ -26,7 +26,12 @@ func (s *Settings) checkImages(c *config.Config, rows *seq.File) error {
 		return errors.New("image_flip and image_shift: expected one image per row, without labels of its pixels")
 	}
 	for i, n := range rows.Lengths() {
-		if width := imageWidth(int(n)); width*width != int(n) {
+		width := imageWidth(int(n))
+		if width <= s.ImageShift {
+			return fmt.Errorf("image_shift %d: expected less than the width of an image, found row %d of %s with %d "+
+				"tokens", s.ImageShift, i, rows.Name(), n)
+		}
+		if width*width != int(n) {
 			return fmt.Errorf("image_flip and image_shift: expected square images, found row %d of %s with %d tokens",
 				i, rows.Name(), n)
 		}

@@ -112,7 +112,9 @@ func TestCheckImages(t *testing.T) {
 	}{
 		{Settings{ImageFlip: true}, config.Classification, []int{4, 9, 1, 1024}, ""},
 		{Settings{ImageFlip: true}, config.Classification, []int{4, 8}, "found row 1 of"},
-		{Settings{ImageShift: 1}, config.Classification, []int{3}, "with 3 tokens"},
+		{Settings{ImageShift: 1}, config.Classification, []int{5}, "with 5 tokens"},
+		{Settings{ImageShift: 1}, config.Classification, []int{4, 9}, ""},
+		{Settings{ImageShift: 2}, config.Classification, []int{9, 4}, "image_shift 2: expected less than the width"},
 		{Settings{}, config.Classification, []int{3}, ""},
 		{Settings{ImageShift: 1}, config.Tagging, []int{4}, "expected one image per row"},
 		{Settings{ImageFlip: true}, config.Retrieval, []int{4}, "expected one image per row"},
