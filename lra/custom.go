@@ -66,8 +66,8 @@ const (
 
 // userPreset returns customPreset's preset with safeguards for users' data. By default the learning
 // rate decays over the length of the run. Training stops early, and the saved model's probabilities
-// are calibrated. In classification and retrieval, the saved model has the lowest loss among models
-// of about the best accuracy.
+// are calibrated. In classification and retrieval, the saved model has the lowest loss among those
+// within one standard error of the best accuracy.
 func userPreset(m *seq.Manifest, f RunFlags) *Preset {
 	p := customPreset(m, f)
 	s := &p.Settings

@@ -155,11 +155,11 @@ func TestPackages(t *testing.T) {
 		"/srv/lib2geom/d.py":                                "lib2geom",
 		"/srv/d.py":                                         ".",
 	} {
-		if got := p.Of(file, "/srv"); got != want {
+		if got := p.Find(file, "/srv"); got != want {
 			t.Errorf("%s: got %q, want %q", file, got, want)
 		}
 	}
-	if p := must.Get(OpenPackages(filepath.Join(dir, "absent")))(t); p.Of("/srv/a/b/c.py", "/srv") != "a" {
+	if p := must.Get(OpenPackages(filepath.Join(dir, "absent")))(t); p.Find("/srv/a/b/c.py", "/srv") != "a" {
 		t.Error("without Debian's database, a file is not in the package of its folder")
 	}
 }

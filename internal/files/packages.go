@@ -83,9 +83,9 @@ var (
 	version    = regexp.MustCompile(`[-_.]v?\d.*$|\d+\.\d[\d.]*$`)
 )
 
-// Of returns the package of a file below root: its package in Go, Node.js, Python or Debian, otherwise
+// Find returns the package of a file below root: its package in Go, Node.js, Python or Debian, otherwise
 // the first folder below root. A folder and a Debian package of the same name are one package.
-func (p *Packages) Of(file, root string) string {
+func (p *Packages) Find(file, root string) string {
 	file = filepath.ToSlash(file)
 	if m := vendored.FindStringSubmatch(file); m != nil {
 		return "go/" + m[1]

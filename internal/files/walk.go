@@ -61,7 +61,7 @@ func Walk(ctx context.Context, roots []string, p *Packages, found func(n int)) (
 			if !utf8.ValidString(name) { // ids of rows are UTF-8
 				return nil
 			}
-			out = append(out, filesOf(name, p.Of(name, root), strings.TrimPrefix(name, root))...)
+			out = append(out, filesOf(name, p.Find(name, root), strings.TrimPrefix(name, root))...)
 			found(len(out))
 			return nil
 		})

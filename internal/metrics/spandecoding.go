@@ -30,9 +30,9 @@ func (t *Tags) Decode(d SpanDecoding, logits []float32) []int32 {
 	return tags
 }
 
-// viterbi returns the tags that maximise the sum of their logits minus a penalty per span. A tag
-// that begins a span or is outside of spans extends the best path up to the previous token. Other
-// tags extend the best path that ends in the tag's type, or begin a span if that has a higher score.
+// viterbi returns the tags that maximise the sum of their logits minus a penalty per span. The best
+// path with a tag B-X or O extends the best path up to the previous token. Other tags extend the best path that
+// ends in the tag's type, or begin a span if that has a higher score.
 func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 	n := len(t.kind)
 	tokens := len(logits) / n
