@@ -93,6 +93,24 @@ func checkFilesCommand(t *testing.T, model, software string) {
 		t.Errorf("a wrong name is not marked, or a link was followed:\n%s", out)
 	}
 	contains(t, succeed(t, "", "files", "--model", model, "--threshold", "1", wrong), "/wrong.py: unknown (go ")
+	notContains(t, succeed(t, "", "files", "--model", model, "--json", filepath.Join(dir, "short.go")), "nearest")
+	for _, path := range []string{wrong, filepath.Join(dir, "short.go")} { // unknown, or too short
+		notContains(t, succeed(t, "", "files", "--model", model, "--threshold", "1", "--json", path), `"kind"`, "named")
+	}
+	seen := map[string]int{} // in several batches
+	for line := range strings.Lines(succeed(t, "", "files", "--model", model, software)) {
+		path, _, _ := strings.Cut(line, ": ")
+		if seen[path]++; seen[path] > 1 {
+			t.Errorf("%s is listed twice", path)
+		}
+		want := map[string]string{".go": "go ", ".py": "python ", ".sh": ""}[filepath.Ext(path)]
+		if !strings.Contains(line, ": "+want) {
+			t.Errorf("got %s", line)
+		}
+	}
+	if len(seen) != 720 {
+		t.Errorf("got lines for %d of 720 files", len(seen))
+	}
 
 	out = succeed(t, "", "files", "--model", model, "--json", "--evidence", wrong)
 	var r fileResult
