@@ -48,8 +48,8 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 	return newMembers(models, &first, device)
 }
 
-// newMembers copies several models to a device. The scorer has the configuration of the first model,
-// which first replaces.
+// newMembers copies several models to a device. The scorer has the configuration first in place of the first
+// model's.
 func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) {
 	var s *Scorer
 	for i, m := range models {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/files"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -131,7 +130,7 @@ func (p *filePredictor) add(path string, err error) error {
 	}
 	f := sampledFile{path: path}
 	if err == nil {
-		err = f.sample()
+		f.bytes, f.size, err = files.SampleFile(path)
 	}
 	if err != nil {
 		var cause *fs.PathError
@@ -147,22 +146,6 @@ func (p *filePredictor) add(path string, err error) error {
 		return p.flush()
 	}
 	return nil
-}
-
-// sample reads the sample of a regular file.
-func (f *sampledFile) sample() error {
-	file, err := atomicfile.OpenRegular(f.path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	f.size = info.Size()
-	f.bytes, err = files.Sample(file, f.size)
-	return err
 }
 
 // flush predicts and prints the batch.

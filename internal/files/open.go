@@ -42,7 +42,12 @@ func (o *opener) with(f *File, use func(r io.ReaderAt, size int64) error) (err e
 		}
 		return use(bytes.NewReader(content), int64(len(content)))
 	}
-	file, err := atomicfile.OpenRegular(f.Path)
+	return withFile(f.Path, use)
+}
+
+// withFile calls use with the content and the size of a regular file.
+func withFile(path string, use func(r io.ReaderAt, size int64) error) error {
+	file, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return err
 	}

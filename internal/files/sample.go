@@ -26,6 +26,16 @@ func Sample(r io.ReaderAt, size int64) ([]byte, error) {
 	return out, err
 }
 
+// SampleFile returns the [Sample] and the size of a regular file.
+func SampleFile(path string) (sample []byte, size int64, err error) {
+	err = withFile(path, func(r io.ReaderAt, n int64) (err error) {
+		size = n
+		sample, err = Sample(r, n)
+		return err
+	})
+	return sample, size, err
+}
+
 // Offset returns the offset in a file of this size of the byte with index i of its [Sample].
 func Offset(i int, size int64) int64 {
 	switch {
