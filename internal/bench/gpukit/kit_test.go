@@ -246,7 +246,7 @@ func TestRun(t *testing.T) {
 	env := []string{"OUT=" + results, "PYTHON=" + filepath.Join(dir, "python")}
 	out, status := runKit(t, dir, env)
 	if status != 1 || !strings.Contains(out, "a report of ") || !strings.Contains(out, "planned: incomplete\n") ||
-		!strings.Contains(out, "Not everything of sftseq succeeded") {
+		!strings.Contains(out, "Some commands of sftseq failed") {
 		t.Errorf("got status %d and output %s", status, out)
 	}
 	checkNoProcess(t, dir, 4)
@@ -296,7 +296,7 @@ func TestRun(t *testing.T) {
 	}
 	if p := parts["kernels"]; len(p) != 1 || p[0].Result != "ok" ||
 		!strings.HasPrefix(p[0].Note, "run alone on vulkan, 20") ||
-		!strings.HasSuffix(p[0].Note, "at a reduced size; gelu alone") {
+		!strings.HasSuffix(p[0].Note, "at a reduced size; gelu only") {
 		t.Errorf("got %+v", p)
 	}
 	delete(lines, "kernels")
@@ -342,7 +342,7 @@ func TestArguments(t *testing.T) {
 		want, env string
 		args      []string
 	}{
-		{2, "they are info check ", "", []string{"--part", "nonsense"}},
+		{2, "expected one of info check ", "", []string{"--part", "nonsense"}},
 		{2, "no part \"info check\"", "", []string{"--part", "info check"}},
 		{2, "no part \"\"", "", []string{"--part"}},
 		{2, "no part \"--quick\"", "", []string{"--part", "--quick"}},
@@ -379,7 +379,7 @@ func TestPyTorch(t *testing.T) {
 
 	says, lines, parts := run(`echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1`)
 	if want := "no PyTorch in " + python +
-		" (ModuleNotFoundError: No module named 'torch'): PYTHON=path/to/python3 names another"; says != want {
+		" (ModuleNotFoundError: No module named 'torch'): set PYTHON=path/to/python3"; says != want {
 		t.Errorf("got %q, want %q", says, want)
 	}
 	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) || len(lines["peers"]) != 0 {

@@ -5,34 +5,35 @@
 set -u
 SECONDS=0
 KIT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-GRACE=${GRACE:-5} # seconds that a program has to end, before it is killed
+GRACE=${GRACE:-5} # seconds between SIGTERM and SIGKILL
 
 help() {
 	cat <<EOF
 usage: run.sh [--quick] [--plan] [--part NAME]
 
 Writes into \${OUT:-results}, replacing earlier results: results.jsonl, report.txt
-(tables of it), log.txt, and the runs loss-fp32 and loss-mixed, which sftseq plot
-draws. Each part has a time limit of its own; what fails or hangs is recorded, and
-the next part begins. The exit status is 1 if sftseq failed at anything or ran out
-of time; what PyTorch fails at is a result.
+(its tables), log.txt, and the runs loss-fp32 and loss-mixed, which sftseq plot
+draws. Each part has its own time limit. A command that fails or hangs is recorded,
+and the next parts run. The exit status is 1 if sftseq fails or runs out of time; a
+failure of PyTorch is a result.
 
-  --quick       a reduced size, for drivers that compute on the CPU; they get it
-                anyway
+  --quick       run at a reduced size, the default if the driver computes on the CPU
   --plan        print the parts and the time planned for each
-  --part NAME   run one part; the results of the others stay
+  --part NAME   run one part, and keep the results of the others
 
-Environment: OUT; TIME (540, for one part 3600), seconds for everything, from which
-those of each part follow; DEVICE (vulkan), as sftseq devices lists them; PYTHON
-(python3), one that has PyTorch.
+Environment:
+  OUT      directory of the results (results)
+  TIME     total seconds, divided among the parts (540, or 3600 with --part)
+  DEVICE   device as listed by sftseq devices (vulkan)
+  PYTHON   Python with PyTorch (python3)
 EOF
 }
 
 wrong() { printf 'run.sh: %s\n' "$1" >&2 && exit 2; }
 
 # Parts in order, each with its planned seconds out of 540 and its maximum seconds. A part may use
-# more than planned if the later parts keep their planned time. The first parts do not need an idle
-# machine; meanwhile PyTorch compiles its model. The measurements follow by importance.
+# more than planned if the later parts keep their planned time. PyTorch compiles its model during the
+# first parts, which do not need an idle machine. The measurements follow, the most important first.
 parts() {
 	if [ -n "$QUICK" ]; then
 		cat <<-EOF
@@ -83,8 +84,9 @@ print_plan() {
 # --- running and recording ------------------------------------------------------
 
 # within runs a command for at most the given number of seconds. It runs sftseq with the loader and
-# driver that were found. timeout runs the command in a process group, and the whole group is ended.
-# The command runs in the background, because a signal to this script only interrupts wait.
+# driver that were found. timeout runs the command in a process group, and stop ends the whole group.
+# The command runs in the background, because bash runs its traps during wait, but not before a
+# command in the foreground ends.
 within() {
 	local seconds=$1 begin=$SECONDS status && shift
 	[ "$seconds" -gt 0 ] || return 124
@@ -95,13 +97,12 @@ within() {
 	status=$?
 	stop "$RUNNING"
 	RUNNING=
-	[ "$status" = 137 ] && [ $((SECONDS - begin)) -ge "$seconds" ] && status=124 # timeout went with its group
+	[ "$status" = 137 ] && [ $((SECONDS - begin)) -ge "$seconds" ] && status=124 # SIGKILL ended timeout, too
 	return "$status"
 }
 
 # stop ends process groups of timeout. It kills processes that do not end, and waits until they have
-# released the device. It does not wait for zombies, because there may be no process that reaps
-# them.
+# released the device. It does not wait for zombies, because possibly no process reaps them.
 stop() {
 	local group tenths
 	for group; do kill "$group"; done
@@ -134,8 +135,8 @@ note() { NOTE+=${NOTE:+; }$1; }
 
 skip() { RESULT=skipped && note "$1"; }
 
-# run runs a command of a part in the part's remaining time. The results are the JSON lines that the
-# command prints, or its failure.
+# run runs a command of a part in the part's remaining time. It records the JSON lines that the
+# command prints, and a failure.
 run() { limited "$1" "$(left)" "${@:2}"; }
 
 # limited is like run, for at most the given number of seconds.
@@ -172,26 +173,28 @@ keep() {
 
 # --- devices and PyTorch --------------------------------------------------------
 
-# list prints the devices that sftseq finds with the libraries of a directory.
+# list makes sftseq use the libraries of a directory, and writes the devices that it then finds to
+# $WORK/devices.
 list() {
 	SFTSEQ=("$KIT/sftseq")
 	[ -z "$1" ] || SFTSEQ=(env "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$1" "$KIT/sftseq")
 	within 20 sftseq devices --quick --json >"$WORK/devices" 2>"$WORK/stderr"
 }
 
-graphics() { grep -v '"missing":' | grep -qE '"kind":"(discrete|integrated|virtual)"'; }
+# has_gpu succeeds if its input, a list of devices, contains a GPU.
+has_gpu() { grep -v '"missing":' | grep -qE '"kind":"(discrete|integrated|virtual)"'; }
 
 # find_driver tries the machine's Vulkan loader, then the kit's loader with the libraries that
 # drivers need, then drivers in directories that the loader does not search. If no GPU is found, it
 # may select a driver that computes on the CPU.
 find_driver() {
 	local driver libraries
-	for libraries in "" "$KIT/lib"; do list "$libraries"; graphics <"$WORK/devices" && return; done
+	for libraries in "" "$KIT/lib"; do list "$libraries"; has_gpu <"$WORK/devices" && return; done
 	[ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] || for driver in /usr/local/*/share/vulkan/icd.d/*.json /opt/*/share/vulkan/icd.d/*.json /usr/local/*/vulkan/icd.d/*.json; do
 		[ -e "$driver" ] || continue
 		export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver
 		list "$KIT/lib"
-		graphics <"$WORK/devices" && return
+		has_gpu <"$WORK/devices" && return
 		unset VK_DRIVER_FILES VK_ICD_FILENAMES
 	done
 	for libraries in "" "$KIT/lib"; do list "$libraries"; grep -q '"device":"vulkan:' "$WORK/devices" && return; done
@@ -204,7 +207,7 @@ find_device() {
 	[ "$DEVICE" = vulkan ] && name=vulkan:
 	line=$(grep -v '"missing":' "$WORK/devices" | grep -F "{\"device\":\"$name" | head -n 1)
 	if [ -z "$line" ]; then
-		printf 'run.sh: no device %s. There is:\n' "$DEVICE" >&2
+		printf 'run.sh: no device %s. Available devices:\n' "$DEVICE" >&2
 		cat "$WORK/stderr" >&2
 		within 20 sftseq devices --quick >&2
 		exit 1
@@ -213,8 +216,8 @@ find_device() {
 	MEMORY=$((${MEMORY:-4294967296} * 92 / 100))
 	PRECISIONS=(fp32)
 	grep -q '"mixed":true' <<<"$line" && PRECISIONS+=(mixed)
-	if [ -z "$QUICK" ] && ! graphics <<<"$line"; then
-		echo "$DEVICE is not a GPU: a reduced size"
+	if [ -z "$QUICK" ] && ! has_gpu <<<"$line"; then
+		echo "$DEVICE is not a GPU: running at a reduced size"
 		QUICK=1
 	fi
 	LISTOPS=(--length 2048 --batch 64)
@@ -222,20 +225,20 @@ find_device() {
 }
 
 # has_peer succeeds if PyTorch can be measured. It sets TORCH to the version, or to the reason why
-# not.
+# PyTorch cannot be measured.
 has_peer() {
 	[ -n "$TORCH" ] && return "$NO_TORCH"
-	local python other="PYTHON=path/to/python3 names another"
+	local python other="set PYTHON=path/to/python3"
 	NO_TORCH=1
 	if [ ! -e "$KIT/sft_torch_gpu.py" ]; then
-		TORCH="no sft_torch_gpu.py beside run.sh: make bench-gpu-kit PEER=path/to/sft_torch_gpu.py takes it along"
+		TORCH="no sft_torch_gpu.py beside run.sh: make bench-gpu-kit PEER=path/to/sft_torch_gpu.py includes it"
 	elif ! python=$(command -v "$PYTHON"); then
 		TORCH="no $PYTHON: $other"
 	else
 		within 25 "$python" -c 'import torch; print("PyTorch", torch.__version__, "CUDA", torch.version.cuda)' >"$WORK/stdout" 2>"$WORK/stderr"
 		case $? in
 		0) NO_TORCH=0 TORCH="$(tail -n 1 "$WORK/stdout") of $python" ;;
-		124) NO_TORCH=0 TORCH="PyTorch of $python, which takes more than 25 s to begin" ;;
+		124) NO_TORCH=0 TORCH="PyTorch of $python, which takes more than 25 s to import" ;;
 		*) TORCH="no PyTorch in $python ($(reason "$WORK/stderr")): $other" ;;
 		esac
 		keep "$WORK/stderr"
@@ -273,7 +276,8 @@ part_golden() {
 	for p in "${PRECISIONS[@]}"; do run golden sftseq check --golden "$WORK/golden" --device "$DEVICE" --precision "$p" --json; done
 }
 
-# part_loss trains twice on the same data, as far as time permits, and compares the final losses.
+# part_loss trains in each precision on the same data, as far as time permits, and records the final
+# losses.
 part_loss() {
 	local steps=1000 last=100 every=10 batch=4 p b rate begin rows
 	local shape=(--preset paper) data=()
@@ -281,7 +285,7 @@ part_loss() {
 	if [ -n "$QUICK" ]; then
 		steps=20 last=10 every=2
 		shape=(--preset paper --hidden 32 --layers 2 --k 8) data=(--min-length 20 --max-length 60)
-	else # the largest batch that leaves each run 30 seconds
+	else # the largest batch for which a run takes at most 30 seconds
 		within "$(left)" sftseq bench model --device "$DEVICE" --what train --length 1024 --batch 8 --reps 1 --json >"$WORK/stdout"
 		rate=$(sed -n 's/.*"tokens_per_s":\([0-9]*\).*/\1/p' "$WORK/stdout")
 		for b in 8 16 32 64; do [ $((b * steps * 1033)) -le $((${rate:-0} * 30)) ] && batch=$b; done
@@ -327,7 +331,7 @@ part_peer() {
 
 part_kernels() {
 	local p only=()
-	[ -n "$QUICK" ] && only=(--only gelu) && note "gelu alone"
+	[ -n "$QUICK" ] && only=(--only gelu) && note "gelu only"
 	for p in "${PRECISIONS[@]}"; do run kernels sftseq bench kernels --device "$DEVICE" --precision "$p" --json "${only[@]}"; done
 }
 
@@ -355,7 +359,7 @@ part_peers() {
 	has_peer || { skip "$TORCH" && return; }
 	local task
 	if [ -n "$QUICK" ]; then
-		note "text alone"
+		note "text only"
 		torch peers 20 --task text --dtype fp32 --length 64 --batch 1 --steps 1
 		return
 	fi
@@ -368,7 +372,7 @@ part_peers() {
 	done
 }
 
-# --- the whole ------------------------------------------------------------------
+# --- all parts ------------------------------------------------------------------
 
 # warm compiles PyTorch's models into a cache while untimed parts run.
 warm() {
@@ -379,7 +383,7 @@ warm() {
 	done
 }
 
-# cool waits for warm for at most the given number of seconds.
+# cool waits for warm for at most the given number of seconds, and then stops it.
 cool() {
 	local begin=$SECONDS group result=ok
 	[ ${#WARMING[@]} -gt 0 ] || return
@@ -398,8 +402,8 @@ report() {
 	keep "$WORK/stderr"
 }
 
-# part runs a part within its time: at least its planned time, plus the time that later parts can
-# spare.
+# part runs a part. Its time limit is its planned time plus the time that later parts can spare, but
+# at most its maximum.
 part() {
 	local name=$1 planned=$2 limit=$3 later=$4 begin=$SECONDS seconds
 	seconds=$((END - SECONDS - later))
@@ -442,7 +446,7 @@ while [ $# -gt 0 ]; do
 	--plan) PLAN=1 ;;
 	--part)
 		PART=${2:-}
-		parts | cut -d ' ' -f 1 | grep -qxF -- "$PART" || wrong "no part \"$PART\": they are $(parts | cut -d ' ' -f 1 | paste -sd ' ')"
+		parts | cut -d ' ' -f 1 | grep -qxF -- "$PART" || wrong "no part \"$PART\": expected one of $(parts | cut -d ' ' -f 1 | paste -sd ' ')"
 		shift
 		;;
 	--help | -h) help && exit ;;
@@ -451,7 +455,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 TIME=${TIME:-$([ -n "$PART" ] && echo 3600 || echo 540)}
-[[ $TIME =~ ^[1-9][0-9]{1,5}$ ]] || wrong "TIME=$TIME: expected seconds, 10 at least"
+[[ $TIME =~ ^[1-9][0-9]{1,5}$ ]] || wrong "TIME=$TIME: expected a number of seconds from 10 to 999999"
 if [ -n "$PLAN" ]; then
 	print_plan
 	exit
@@ -464,7 +468,7 @@ WORK=$(mktemp -d) || exit 1
 export XDG_CACHE_HOME=$WORK/cache TORCHINDUCTOR_CACHE_DIR=$WORK/inductor TRITON_CACHE_DIR=$WORK/triton
 trap 'stop "${WARMING[@]}" $RUNNING; rm -rf "$WORK"' EXIT
 trap 'exit 1' HUP INT TERM
-[ -x "$KIT/sftseq" ] || chmod +x "$KIT/sftseq" # some ways of copying lose that
+[ -x "$KIT/sftseq" ] || chmod +x "$KIT/sftseq" # a copy may lose the permission
 find_device
 mkdir -p "$OUT" && OUT=$(cd "$OUT" && pwd) || exit 1
 if [ -n "$PART" ]; then
@@ -476,5 +480,5 @@ else
 	all
 fi
 cat "$OUT/report.txt"
-[ "$FAILED" = 0 ] || echo "Not everything of sftseq succeeded: see What failed, and $OUT/log.txt." >&2
+[ "$FAILED" = 0 ] || echo "Some commands of sftseq failed: see What failed, and $OUT/log.txt." >&2
 exit "$FAILED"
