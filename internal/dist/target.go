@@ -22,17 +22,18 @@ var targetName = regexp.MustCompile(`^(linux|darwin|windows)/(amd64|arm64)(/vulk
 func parseTarget(name string) (target, error) {
 	m := targetName.FindStringSubmatch(name)
 	if m == nil {
-		return target{}, fmt.Errorf("%q: expected linux, darwin or windows, then /amd64 or /arm64, as in linux/amd64", name)
+		return target{}, fmt.Errorf("%q: expected OS/ARCH or linux/ARCH/vulkan, where OS is linux, darwin "+
+			"or windows, and ARCH is amd64 or arm64", name)
 	}
 	t := target{m[1], m[2], m[3] != ""}
 	if t.vulkan && (t.system != "linux" || runtime.GOOS != "linux" || t.arch != runtime.GOARCH) {
-		return target{}, fmt.Errorf("%q: a program with Vulkan must be built on Linux for its own architecture, "+
-			"found %s/%s here", name, runtime.GOOS, runtime.GOARCH)
+		return target{}, fmt.Errorf("%q: a program with Vulkan must be built on Linux for the architecture of "+
+			"this machine, found %s/%s", name, runtime.GOOS, runtime.GOARCH)
 	}
 	return t, nil
 }
 
-// host returns the target of this machine without a C library.
+// host returns the target of this machine, without Vulkan.
 func host() target { return target{system: runtime.GOOS, arch: runtime.GOARCH} }
 
 // suffix returns the end of an archive's name.
@@ -52,9 +53,9 @@ func (t target) executable(name string) string {
 	return name
 }
 
-// environment returns the environment of the go command. It replaces the user's settings that
-// change the compiled code by the settings of releases. Without a file of defaults (go env -w), an
-// empty variable stays empty.
+// environment returns the environment of the go command. It replaces user settings that change the
+// compiled code by the settings of releases. GOENV=off disables the file of go env -w, whose values
+// would otherwise replace empty variables.
 func (t target) environment() []string {
 	cgo := "CGO_ENABLED=0"
 	if t.vulkan {
