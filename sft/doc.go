@@ -1,5 +1,5 @@
-// Package sft is the Sampling Foundational Transformer: an encoder whose layers each sample k of
-// the L tokens of a sequence by learned scores. All tokens attend to the same sample, so that a
+// Package sft implements the Sampling Foundational Transformer, an encoder whose layers each sample
+// k of the L tokens of a sequence by learned scores. All tokens attend to the same sample, so that a
 // layer costs O(L·k).
 //
 // [Load] reads a trained [Model], and [NewScorer] copies it to a [Device], which package device

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// TestEnsembleMemory checks that each of two models takes at most half of a device's memory.
+// TestEnsembleMemory checks that each of two models plans its passes for half of a device's memory.
 func TestEnsembleMemory(t *testing.T) {
 	m := NewModel(configtest.TrainingConfig(), 1)
 	card := func(budget int64) configtest.Card { return configtest.Card{Device: cpu.New(1), Limit: budget} }

@@ -80,9 +80,9 @@ const (
 //	A_ij = Σ_c max(q_ic, k_jc)/√d · softplus(u·R_ij) + v·R_ij
 //	x ← LN(x + P V W_O),  x ← LN(x + W_2 GELU(W_1 x))
 //
-// where P is ReLU(A) divided by its sum (relu), ReLU(A) divided by its sum plus Σ_r softplus(C_r)
-// (leaky_relu), or softmax. Weights are drawn from N(0, 1/in), biases are 0, and the MLP has 4d
-// channels.
+// where P is, row by row, ReLU(A) divided by its sum (relu), ReLU(A) divided by its sum plus
+// Σ_r softplus(x_r W_C) (leaky_relu), or softmax(A). Weights are drawn from N(0, 1/in), biases are 0,
+// and the MLP has 4d channels.
 type rankMeasurement struct {
 	seed                         uint64
 	tokens, width, layers, draws int

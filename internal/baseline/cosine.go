@@ -80,7 +80,7 @@ func (p pairs) similar(idf []float32) []similarity {
 // often. If several thresholds tie, it returns the largest.
 func bestThreshold(s []similarity) float64 {
 	slices.SortFunc(s, func(a, b similarity) int { return cmp.Compare(b.cosine, a.cosine) })
-	// Above the largest cosine, no pair is predicted as class 1. Each lower threshold adds one
+	// correct is relative to the threshold 2, which exceeds every cosine and predicts class 1 for no
 	// pair.
 	correct, best, at := 0, 0, 2.0
 	for i, v := range s {

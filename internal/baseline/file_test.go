@@ -38,7 +38,7 @@ func TestStore(t *testing.T) {
 	}
 	must.Succeed(t, err)
 	if r, err := Stored(other, "val"); r != nil || err != nil {
-		t.Errorf("of a different data set: got %v, %v, want nil", r, err)
+		t.Errorf("results of a different data set: got %v, %v, want nil", r, err)
 	}
 	damaged := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10}, twoClasses)
 	must.Succeed(t, os.WriteFile(filepath.Join(damaged.Dir, FileName), text[:len(text)/2], 0o666))

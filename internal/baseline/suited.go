@@ -20,14 +20,14 @@ type baseline struct {
 	countCorrect func([]seq.Example) int
 }
 
-// limits bounds time and memory. Splits with more tokens than a limit are sampled.
+// limits bounds time and memory. train and test are numbers of tokens; a larger split is sampled.
 type limits struct {
 	train, test int64
 	updates     int   // maximum weight updates in training
 	nGrams      int64 // maximum weight updates of n-grams per epoch, with five epochs
 }
 
-// usual limits keep a baseline to a few seconds on one core and 400 MiB.
+// usual holds limits that keep a baseline to a few seconds on one core and 400 MiB.
 var usual = limits{train: 8 << 20, test: 16 << 20, updates: 200 << 20, nGrams: 32 << 20}
 
 // times returns the limits with the token limits multiplied by n.

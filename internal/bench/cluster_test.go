@@ -50,7 +50,7 @@ func TestMeasurement(t *testing.T) {
 		for name, v := range map[string]float64{"alone": f.Alone, "together": f.Together, "update": f.Update,
 			"copy": f.Copy, "add": f.Add} {
 			if !(v > 0 && v < 1) {
-				t.Errorf("%s: got %v of %v s, want between 0 and 1", task.Name, name, v)
+				t.Errorf("%s: %s: got %v s, want between 0 and 1", task.Name, name, v)
 			}
 		}
 		if f.Together > f.Alone {

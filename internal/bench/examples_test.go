@@ -98,7 +98,7 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestCloudsOfEveryTask checks that regression models of clouds and tagging models of points can be
+// TestCloudsOfEveryTask checks that tagging, multi-label and regression models of clouds can be
 // measured.
 func TestCloudsOfEveryTask(t *testing.T) {
 	for _, task := range []string{config.Tagging, config.MultiLabel} {

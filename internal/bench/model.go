@@ -141,8 +141,8 @@ func (w *Workload) watchMemory(pass string) (peak func() (int64, error)) {
 	if own, ok := tensor.Capability[tensor.OwnMemory](w.Device); ok {
 		before := own.Budget()
 		return func() (int64, error) {
-			// No memory has been released since the start. It is allocated in large blocks, one of
-			// which already existed.
+			// The device has released no memory since the start. It allocates large blocks, so used
+			// excludes the allocations in blocks that already existed.
 			used := before - own.Budget()
 			n, err := planned()
 			return max(n, used), err

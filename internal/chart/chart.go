@@ -32,7 +32,7 @@ type Tick struct {
 
 // Series is a line of a chart.
 type Series struct {
-	Name string // name in the legend; "" omits the series
+	Name string // "" omits the series from the legend
 	Style
 	Points []Datum
 }

@@ -84,7 +84,7 @@ const (
 	titleSize = 16
 )
 
-// fonts measures text and draws bitmaps. The fonts have the widths of Arial and Helvetica.
+// fonts holds the fonts for text widths and bitmaps. They have the widths of Arial and Helvetica.
 var fonts = sync.OnceValue(func() *font.Cache { return font.NewCache(liberation.Collection()) })
 
 // face returns a font of the given size. The bold font has a separate name, because the PDF writer

@@ -96,8 +96,7 @@ func openFile(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// sizeOf returns the size of a file in bytes; 0 if the file is too large or does not exist, and so
-// will not be read.
+// sizeOf returns the size of a file in bytes, or 0 if the file is missing or larger than maxBytes.
 func sizeOf(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > maxBytes {

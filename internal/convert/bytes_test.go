@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestBinaryColumns checks that a row is left out and counted if its label, or its text for a word
-// tokenizer, is not UTF-8 in a column of bytes.
+// TestBinaryColumns checks that rows of binary columns are skipped and counted if the label is not
+// UTF-8, or if a word tokenizer reads a text that is not UTF-8.
 func TestBinaryColumns(t *testing.T) {
 	s := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.Binary},
 		{Name: "label", Type: arrow.BinaryTypes.Binary}}, nil)

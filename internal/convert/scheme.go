@@ -12,9 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Tags of spans are read in the scheme BIO. Other schemes also mark the last token of a span and
-// spans of a single token. Without conversion, two adjacent spans could become one. Tags in
-// these schemes are converted to BIO:
+// Span tags are stored in the scheme BIO. Other schemes also mark the last token of a span and spans
+// of a single token. Their tags are converted, because two adjacent spans could otherwise become one:
 //
 //	BIOES  B-X I-X E-X, S-X
 //	BILOU  B-X I-X L-X, U-X
@@ -22,11 +21,11 @@ import (
 //
 // Source: Ratinov, Roth, "Design Challenges and Misconceptions in Named Entity Recognition", CoNLL 2009.
 
-// Marks of a scheme's tags, before the hyphen.
+// Marks are the letters before the hyphen of a tag.
 const (
-	begins  = "BSUW" // first token of a span
-	ends    = "ELSUW"
-	single  = "SUW" // span of a single token
+	begins  = "BSUW"  // first token of a span
+	ends    = "ELSUW" // last token of a span
+	single  = "SUW"   // span of a single token
 	onlyBIO = "BI"
 	marks   = "BIMELSUW"
 )
@@ -132,7 +131,7 @@ func (c *converter) decideMarks(rows []table.Row) {
 	c.decideMarksFrom(slices.Sorted(maps.Keys(found)))
 }
 
-// decideMarksFrom determines the scheme from all tags found so far.
+// decideMarksFrom determines the scheme from tags. It adds a note if they mark the ends of spans.
 func (c *converter) decideMarksFrom(tags []string) {
 	c.marksDecided = true
 	if c.hasEndMarks = MarkEnds(tags); c.hasEndMarks {
@@ -141,8 +140,8 @@ func (c *converter) decideMarksFrom(tags []string) {
 }
 
 // checkMarks returns an error if later rows mark the ends of spans although the first rows were read as
-// BIO, or if BIO tags are mixed with unmarked tags, because evaluations find no span in those. It adds a
-// note if all tags only resemble BIO.
+// BIO. If no labels are given, it also returns an error for a mixture of span tags and other tags except
+// O, because evaluations find no spans in the latter, and adds a note if all tags only resemble BIO.
 func (c *converter) checkMarks(names []string) error {
 	switch {
 	case c.options.Tags == "":

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestRegisterTwice checks that a second implementation of the same kernel panics.
+// TestRegisterTwice checks that register panics if the kernel already has an implementation.
 func TestRegisterTwice(t *testing.T) {
 	before := len(kernels)
 	defer func() {

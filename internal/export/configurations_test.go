@@ -90,7 +90,7 @@ var variants = map[string]func(*sft.Config){
 			{Name: "b", Deviation: 1}}
 		c.Pooling, c.PoolingSamples = config.MaxPooling, 7
 	},
-	"places of features": func(c *sft.Config) { points(c, "x", "heat"); c.Relative = config.SinusoidRelation },
+	"sinusoids of features": func(c *sft.Config) { points(c, "x", "heat"); c.Relative = config.SinusoidRelation },
 	"series": func(c *sft.Config) {
 		points(c, "volts", "hectopascals", "constant")
 		c.Relative, c.Convolutions = config.SinusoidRelation, []config.Convolution{{KernelSize: 3, Dilation: 2}}
@@ -113,7 +113,7 @@ var variants = map[string]func(*sft.Config){
 		nodes(c, "order")
 		c.Pooling, c.PoolingSamples, c.SamplerNoise = config.MaxPooling, 7, "always"
 	},
-	"edges unread": func(c *sft.Config) { nodes(c, "order"); c.Relative = config.NoRelation },
+	"edges without relation": func(c *sft.Config) { nodes(c, "order"); c.Relative = config.NoRelation },
 	"n-grams of tokens": func(c *sft.Config) {
 		c.NGrams = &config.NGrams{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 10, MinCount: 2, Dropout: 0.1}
 	},
@@ -146,7 +146,7 @@ var variants = map[string]func(*sft.Config){
 	},
 }
 
-// mask changes c to a model of masked tokens.
+// mask changes c to a masked-token model.
 func mask(c *sft.Config) {
 	c.Task, c.VocabSize, c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = config.FillMask,
 		6, 5, new(int32(5)), 0.2, 1

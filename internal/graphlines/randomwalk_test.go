@@ -52,8 +52,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestWalkStar checks that the leaves of a star share their walks, because the time would otherwise
-// grow with the square of their number, and that their probabilities are correct.
+// TestWalkStar checks that the leaves of a star share a walk, and that their probabilities are
+// correct. With a walk for each leaf, the time would grow with the square of their number.
 func TestWalkStar(t *testing.T) {
 	const leaves = 100_000
 	x := undirected(leaves + 1)
@@ -71,8 +71,8 @@ func TestWalkStar(t *testing.T) {
 	}
 }
 
-// TestWalkTooLong checks that a graph which needs too much work is refused with an error that
-// states the work.
+// TestWalkTooLong checks that a graph which needs too many additions is refused with an error that
+// states the limit.
 func TestWalkTooLong(t *testing.T) {
 	defer func(before int64) { maxAdditions = before }(maxAdditions)
 	maxAdditions = 10

@@ -7,8 +7,9 @@ import (
 )
 
 // Collect builds the vocabulary of rows in blocks. eachRow must call visit for each row of a block.
-// Collect calls eachRow on several threads. Unless all n-grams are kept, a first pass counts each
-// cell's rows. Another pass collects the slots. The result does not depend on the number of threads.
+// Collect calls eachRow on several threads. If MinCount is greater than 1, a first pass over the rows
+// counts them with a [Sketch]. The last pass collects the slots of the kept n-grams. The result does
+// not depend on the number of threads.
 func Collect(ctx context.Context, o Options, blocks, threads int,
 	eachRow func(block int, visit func(a, b []int32)) error) (*Vocabulary, error) {
 	if err := o.Validate(); err != nil {

@@ -1,7 +1,7 @@
 package philox
 
 // Streams separate the uses of random numbers, so that two uses never share a number. This is the
-// only list of streams. A stream's number is part of every trained model and must never change; new
+// only list of streams. Every trained model depends on these numbers, so they must never change; new
 // streams are appended.
 const (
 	StreamGumbel  uint32 = 0 // sampler noise; e = position, first word

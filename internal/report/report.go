@@ -70,9 +70,10 @@ type Example struct {
 	Output   sft.Output
 }
 
-// Evidence has the fraction of rows that keep their class if the model reads only the tenth of the
-// tokens with the largest weights, and the fraction that change it if the model reads all other
-// tokens. RandomKept and RandomChanged are the fractions for a random tenth of the tokens.
+// Evidence compares the tenth of the tokens with the largest weights with a random tenth. Kept is the
+// fraction of rows whose predicted class stays the same if the model reads only this tenth. Changed
+// is the fraction whose class changes if the model reads all tokens but this tenth. RandomKept and
+// RandomChanged are the fractions for the random tenth.
 type Evidence struct {
 	Rows                   int
 	Kept, RandomKept       float64

@@ -17,16 +17,16 @@ type metrics struct {
 
 	mu      sync.Mutex
 	answers map[string]int64 // number of responses by method
-	errors  map[int]int64
+	errors  map[int]int64    // number of errors by code
 	// recent is a ring buffer of the last results, for exact quantiles.
 	recent []sample
 	next   int
 }
 
-// sample is the times of one result.
+// sample holds the times of one result.
 type sample struct{ latency, compute time.Duration }
 
-// maxRecent is the number of results that the quantiles are computed from.
+// maxRecent is the maximum number of results from which the quantiles are computed.
 const maxRecent = 4096
 
 func newMetrics() *metrics {
@@ -39,7 +39,7 @@ func newMetrics() *metrics {
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"method"}),
 		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "batch_sequences", Help: "Sequences of a batch.",
+			Namespace: namespace, Name: "batch_sequences", Help: "Number of sequences in a batch.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 10),
 		}),
 	}

@@ -1,5 +1,5 @@
-// Package shard splits files into shards that several workers score independently, and stores the
-// output of each in a separate file.
+// Package shard splits files into shards that several workers score independently. The output of a
+// shard is a separate file, called a part.
 //
 // The rows of a shard depend only on the files and the number of shards. A part gets its final name
 // when it is complete, and records its inputs. A killed job can therefore be started again with the
@@ -17,7 +17,7 @@ import (
 // Shard is shard Index, from 0, of Count shards.
 type Shard struct{ Index, Count int }
 
-// maxCount is the maximum number of shards: the name of a part has five digits.
+// maxCount is the maximum number of shards: the name of a part has five digits for the index.
 const maxCount = 100000
 
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
@@ -102,7 +102,7 @@ func JobVariable(environment func(string) string) string {
 type job struct {
 	variable string // the variable with the index
 	index    int
-	shard    func() (Shard, error) // set by jobOf; valid if the tasks of the job are the shards
+	shard    func() (Shard, error) // returns an error if the tasks of the job are not all the shards
 }
 
 // jobOf returns the current task of a Slurm array or a Kubernetes Indexed Job, or nil.

@@ -3,8 +3,8 @@
 // other CPUs.
 //
 // The result for an element does not depend on its position in a slice or on the length of the
-// slice, because vectors and remainders use the same instructions. Instruction sets may differ in
-// the last bits.
+// slice, because vectors and remainders use the same instructions. Results of different instruction
+// sets may differ in the last bits.
 //
 // SFTSEQ_SIMD=avx2 or SFTSEQ_SIMD=go selects a lower level than the CPU supports.
 package simd

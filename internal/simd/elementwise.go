@@ -6,8 +6,8 @@ import "math"
 // kernel names the slice that determines the lengths; the other slices must not be shorter. A
 // result may share the memory of an operand of the same shape, but must not overlap it otherwise.
 //
-// The functions are the functions of package fmath with fused multiply-adds, with the same error
-// bounds and special values. The order of the terms of a sum depends only on their number.
+// Mathematical functions are those of package fmath, computed with fused multiply-adds; error bounds
+// and special values are the same. The order of the terms of a sum depends only on their number.
 type Elementwise struct {
 	// Exp, Softplus and Sigmoid compute y = f(x) for len(y) elements.
 	Exp, Softplus, Sigmoid func(y, x []float32)
@@ -95,7 +95,7 @@ type Elementwise struct {
 //	v = c[3]·v + c[4]·g'²
 //	w = c[9]·w + c[7]·c[5]·m/(√(c[6]·v) + c[8])
 //
-// The factors are the gradient scale, β1, 1 − β1, β2, 1 − β2, both corrections, −learning rate, ε
+// The factors are the gradient scale, β1, 1 − β1, β2, 1 − β2, both bias corrections, −learning rate, ε
 // and 1 − learning rate·decay.
 type AdamWFactors = [10]float32
 

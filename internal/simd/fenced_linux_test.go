@@ -9,7 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// fenced returns memory for the given number of float32 words between two inaccessible guard pages.
+// fenced returns at least the given number of float32 words: whole pages between two inaccessible
+// guard pages.
 func fenced(t *testing.T, words int) []float32 {
 	page := unix.Getpagesize()
 	size := (4*words + page - 1) / page * page

@@ -37,8 +37,8 @@ type Skipped struct {
 	// Content names the content of rows without text in reports, such as "features"; "" means
 	// "text".
 	Content string
-	// OtherLabel counts the rows in Repeated whose label or number differs from the first row with
-	// the same text.
+	// OtherLabel counts the rows in Repeated whose label or number differs from that of the first
+	// row with the same text.
 	OtherLabel int64
 	// OtherSplit counts the rows in Repeated whose text occurs in an earlier row of another split.
 	OtherSplit SkippedKind

@@ -1,7 +1,7 @@
 // Package spectra computes log mel spectra of audio. A spectrum is the logarithm of the power in
 // mel bands in a Hann window of 25 ms; a new window begins every 10 ms. The mean over the sound is
-// subtracted, so that loudness and room have no effect. A codebook maps each spectrum to its
-// nearest entry.
+// subtracted, which largely removes the gain and the frequency response of the recording. A codebook
+// maps each spectrum to its nearest entry.
 package spectra
 
 import (
@@ -85,7 +85,7 @@ func melFilters(bands, size, rate int) []melFilter {
 			x := float64(k)
 			f.weights = append(f.weights, max(0, min((x-from)/(peak-from), (to-x)/(to-peak))))
 		}
-		if len(f.weights) == 0 { // the band is narrower than a coefficient
+		if len(f.weights) == 0 { // the band lies between two coefficients
 			f = melFilter{first: min(size/2, int(math.Round(peak))), weights: []float64{1}}
 		}
 		filters[b] = f

@@ -8,7 +8,7 @@ type chain struct {
 	rows Reader                 // open table, or nil
 }
 
-// read reads the next row; io.EOF is the end of the last table.
+// read reads the next row. It returns io.EOF at the end of the last table.
 func (c *chain) read(row *Row) error {
 	for {
 		if c.rows == nil {

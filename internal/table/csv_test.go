@@ -85,8 +85,8 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// TestCSVBounds checks that a row may have MaxField bytes without its line end. Fields beyond the
-// columns are counted but not kept, and rows before an error of the file are read.
+// TestCSVBounds checks that a row may have MaxField bytes without its line end, that fields beyond
+// the columns are counted but not kept, and that rows before a read error are returned.
 func TestCSVBounds(t *testing.T) {
 	row := strings.Repeat("x", 98) + ",y"
 	for _, c := range []struct{ name, text, want string }{

@@ -145,7 +145,7 @@ func (s *csvSplitter) add(field string) {
 func (s *csvSplitter) errorAt(at int, err error) error {
 	before := s.text[:at]
 	if at == len(s.text) {
-		text := strings.TrimSuffix(before, "\r") // as encoding/csv reads a text's end
+		text := strings.TrimSuffix(before, "\r") // encoding/csv drops a carriage return at the end of the text
 		before = strings.TrimSuffix(text, "\n")
 		if at = len(text); len(before) < at && strings.HasSuffix(before, "\r") {
 			at--

@@ -182,7 +182,7 @@ func TestFolderNotes(t *testing.T) {
 		filepath.Join(dir, "p.csv"), Options{Columns: []string{"text"}, MaxField: 1 << 20}))
 }
 
-// TestFileList checks that the list of files of an audio folder is named, with the layout that is read.
+// TestFileList checks that the metadata.csv of an audio folder is reported, with the supported layout.
 func TestFileList(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"data/1.wav", "metadata.csv"} {

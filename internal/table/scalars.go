@@ -27,7 +27,7 @@ func formatterOf(f arrow.Field) func(string) string {
 		return uuidText
 	}
 	if _, utc := f.Metadata.GetValue(keyUTC); utc {
-		return func(text string) string { return text + "+00:00" } // DuckDB reads no Z after a time of day
+		return func(text string) string { return text + "+00:00" } // DuckDB accepts no Z after a time of day
 	}
 	if t, ok := f.Type.(*arrow.TimestampType); ok && t.TimeZone == "" {
 		return func(text string) string { return strings.TrimSuffix(text, "Z") }
@@ -121,9 +121,8 @@ func timeText(v int64, unit arrow.TimeUnit) string {
 	return text
 }
 
-// floatText returns the shortest text that parses to the same number. As in JSON of other programs,
-// it has an exponent only below 1e-6 and from 1e21 on. Python, JavaScript and SQL do not read Go's +Inf as
-// a number.
+// floatText returns the shortest text that parses to the same number. As in JavaScript, it has an
+// exponent only below 1e-6 and from 1e21 on, and infinity is written as Infinity, not as Go's +Inf.
 func floatText(v float64, bits int) string {
 	switch size := math.Abs(v); {
 	case math.IsInf(v, 1):
@@ -136,11 +135,11 @@ func floatText(v float64, bits int) string {
 	return strconv.FormatFloat(v, 'g', -1, bits)
 }
 
-// maxScale is the maximum number of decimal digits written in full, because a file may claim any
-// scale.
+// maxScale is the maximum absolute scale of decimals that are written without an exponent, because a
+// file may claim any scale.
 const maxScale = 76
 
-// decimalText returns v·10^-scale in full.
+// decimalText returns v·10^-scale with all digits, or with an exponent beyond maxScale.
 func decimalText(v *big.Int, scale int) string {
 	digits, sign := new(big.Int).Abs(v).String(), ""
 	if v.Sign() < 0 {

@@ -46,7 +46,7 @@ func writeTable(t *testing.T, format string, columns []OutputColumn, rows [][]an
 	return out.Bytes()
 }
 
-// TestWriteText checks that text formats are written as other programs read them.
+// TestWriteText checks the output in each text format.
 func TestWriteText(t *testing.T) {
 	for format, want := range map[string]string{
 		"jsonl": `{"id":"k1","a \"name\"":-7,"p":0.1,"v":[1e-20,2]}
@@ -111,8 +111,8 @@ func parquetRecords(t *testing.T, text []byte) (groups int, record arrow.Record)
 	return p.NumRowGroups(), array.NewRecord(table.Schema(), columns, table.NumRows())
 }
 
-// TestParquet checks that Parquet has the rows, and a root that is not repeated: hyparquet counts the
-// root as a level of lists.
+// TestParquet checks the rows of a Parquet file, and that the root of its schema is required, because
+// hyparquet counts a repeated root as a level of lists.
 func TestParquet(t *testing.T) {
 	text := writeTable(t, "parquet", outputColumns, outputRows)
 	groups, record := parquetRecords(t, text)
@@ -248,8 +248,8 @@ func TestArrowStream(t *testing.T) {
 	must.Check(t, <-done)
 }
 
-// TestWriteLists checks that lists of any length differ from vectors, and that text formats reject
-// lists.
+// TestWriteLists checks that lists of any length are stored, that list and vector columns reject each
+// other's values, and that CSV and TSV reject lists.
 func TestWriteLists(t *testing.T) {
 	lists := []OutputColumn{{Name: "id"}, {Name: "l", Kind: ListColumn}}
 	if got, want := string(writeTable(t, "jsonl", lists, [][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}},

@@ -23,8 +23,8 @@ func TestUnknownTask(t *testing.T) {
 	c.Sequences()
 }
 
-// TestSameKind checks that models of different tasks can predict together if their predictions have
-// the same kind and number of sequences.
+// TestSameKind checks that models of different tasks can be combined if their predictions are of the
+// same kind, and refused otherwise.
 func TestSameKind(t *testing.T) {
 	t.Cleanup(config.AddTask("second", config.Classification))
 	c := configtest.TinyConfig()

@@ -223,7 +223,7 @@ test('leaving the loop cancels pending requests', async () => {
   const abort = new AbortController();
   const pending = shared.classify(longSequence, { signal: abort.signal });
   abort.abort();
-  await pending.catch(({ name }) => assert.equal(name, 'AbortError')); // or it was ready
+  await pending.catch(({ name }) => assert.equal(name, 'AbortError')); // unless the result arrived first
   const requests = async () => (await shared.stats()).answers['sequence/classify'];
   const sent = await requests();
   await assert.rejects(shared.classify([1], { signal: abort.signal }), { name: 'AbortError' }); // sends nothing
@@ -332,7 +332,7 @@ test('the examples of README.md run', async () => {
   const server = spawn('sftseq', ['serve', '--model', 'runs/listops', '--framing', 'lsp', '--listen', 'unix:sftseq.sock', '--index', 'items.arrow'], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
   await once(createInterface({ input: server.stderr }), 'line');
   for (const [n, code] of blocks.entries()) {
-    const file = join(packageDir, 'dist', `example${n}.mjs`); // within the package, which then finds itself
+    const file = join(packageDir, 'dist', `example${n}.mjs`); // in the package, so that the example can import sftseq-client
     writeFileSync(file, code);
     const { status, stdout, stderr } = spawnSync(process.execPath, [file], options);
     rmSync(file);
