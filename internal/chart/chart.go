@@ -80,7 +80,7 @@ func (c *Chart) description() string {
 	return cmp.Or(c.Name, c.Y.Label) + " over " + c.X.Label
 }
 
-// draw adds the chart's shapes to a scene, with the top left corner at at.
+// draw adds the chart's shapes to a scene. The point at is the chart's top left corner.
 func (c *Chart) draw(s *Scene, at Point) {
 	c.dropUndrawable()
 	f := c.layout(at)

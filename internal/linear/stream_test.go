@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestStream checks that a row in parts has exactly the logits of the whole row, for two and three
+// TestStream checks that a row in parts gives exactly the logits of the whole row, for two and three
 // classes, and for n-grams of words, and of bytes and words.
 func TestStream(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 2))

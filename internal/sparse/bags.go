@@ -26,8 +26,8 @@ const (
 	maxRow    = 1 << (2 * digitBits)
 )
 
-// Pack sets the bags from the rows of the tokens. Each token has groups rows: numbers below 2²⁴, or
-// [None].
+// Pack sets the bags from the rows of the tokens. rows holds, for each token, one entry per group: a
+// row number below 2²⁴, or [None].
 func (b *Bags) Pack(rows []uint32, groups int) {
 	tokens := len(rows) / groups
 	b.Rows, b.Offset, b.Token, b.keys = b.Rows[:0], b.Offset[:0], b.Token[:0], b.keys[:0]

@@ -209,8 +209,8 @@ func (c *chunk) levels(h *pageHeader, data []byte) (int, error) {
 	return at, nil
 }
 
-// maxUncheckedWidth is the bit width of dictionary indices up to which Arrow's decoder allocates
-// little memory, so that the width is not checked.
+// maxUncheckedWidth is the maximum bit width of dictionary indices that is valid for any dictionary,
+// because Arrow's decoder allocates little memory for it.
 const maxUncheckedWidth = 16
 
 // checkIndices checks the bit width of a page's dictionary indices, because Arrow's decoder

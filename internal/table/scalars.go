@@ -101,8 +101,8 @@ const dayMillis = 24 * 60 * 60 * 1000
 // dateText returns a day, counted from 1970-01-01, as text.
 func dateText(day int64) string { return time.Unix(day*24*60*60, 0).UTC().Format("2006-01-02") }
 
-// timestampText formats a time since 1970 in a unit. Its fraction has no trailing zeros; UTC is
-// written as Z.
+// timestampText formats the time v units after 1970-01-01 UTC in a time zone. The fraction of a second
+// has no trailing zeros; UTC is written as Z.
 func timestampText(v int64, unit arrow.TimeUnit, zone *time.Location) string {
 	perSecond := int64(time.Second / unit.Multiplier())
 	seconds, rest := v/perSecond, v%perSecond

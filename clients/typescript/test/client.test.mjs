@@ -289,9 +289,9 @@ test('invalid requests and addresses are rejected', async () => {
   await assert.rejects(Client.start('model', { program: '/no/such/program' }), { code: 'ENOENT' });
   await assert.rejects(Client.start('no/model', { program }), (e) => e instanceof ConnectionLost && /exited with status 1/.test(e.message));
   await assert.rejects(Client.connect('unix:/no/such/socket'), { code: 'ENOENT' });
-  const ofLines = await startServer('pre', 'lines');
-  await assert.rejects(Client.connect(ofLines.unix), (e) => e instanceof ConnectionLost && /must run with --framing lsp/.test(e.message));
-  ofLines.server.kill();
+  const lineServer = await startServer('pre', 'lines');
+  await assert.rejects(Client.connect(lineServer.unix), (e) => e instanceof ConnectionLost && /must run with --framing lsp/.test(e.message));
+  lineServer.server.kill();
   for (const address of ['', 'unix:', 'tcp:host', 'tcp:host:port', 'http://host']) {
     await assert.rejects(Client.connect(address), /expected unix:PATH or tcp:HOST:PORT/);
   }
