@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// askedTask matches code that compares the task of a configuration or a preset.
-var askedTask = regexp.MustCompile(`(?i:task|kind) [!=]= (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\w*` +
+// taskComparison matches code that compares the task of a configuration or a preset.
+var taskComparison = regexp.MustCompile(`(?i:task|kind) [!=]= (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\w*` +
 	`|case (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\b` +
 	`|[!=]= config\.(Classes|Labels|Numbers|Tags|MaskedTokens)\b|case config\.(Classes|Labels|Numbers|Tags|MaskedTokens)\b` +
 	`|\.\((classification|retrieval|regression|multiLabel|tagging|fillMask|rows)\)`)
@@ -20,15 +20,15 @@ var askedTask = regexp.MustCompile(`(?i:task|kind) [!=]= (?:config\.)?(Classific
 // ownFiles matches the files of objectives and of tasks of data, which may depend on the task.
 var ownFiles = regexp.MustCompile(`^(internal/task/.*|seq/.*|sft/internal/(configtest|modeltest)/.*|sft/(?:config/|internal/model/|train/)?(rows|classification|retrieval|regression|multilabel|tagging|spandecoding|fillmask|fill|masking)\.go)$`)
 
-// mayAsk lists other files that may depend on the task of a model, with the reason.
-var mayAsk = map[string]string{
-	"cmd/sftseq/train_data.go":  "the head of a model that predicts spectra goes on only in such a model",
-	"cmd/sftseq/train_flags.go": "flags are made before there is a configuration",
+// exceptions lists other files that may compare the task of a model, with the reason.
+var exceptions = map[string]string{
+	"cmd/sftseq/train_data.go":  "only a fill-mask run continues with the mask targets of its source",
+	"cmd/sftseq/train_flags.go": "flags are defined before a configuration exists",
 }
 
-// TestTaskIsNotAsked checks that no other code compares the task of a model. Code that depends on
+// TestTaskComparisons checks that no other file compares the task of a model. Code that depends on
 // the task must be a method of an objective in the packages of sft, or of a task in internal/task.
-func TestTaskIsNotAsked(t *testing.T) {
+func TestTaskComparisons(t *testing.T) {
 	found := map[string]bool{}
 	must.Succeed(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		path = filepath.ToSlash(strings.TrimPrefix(path, "../"))
@@ -45,16 +45,16 @@ func TestTaskIsNotAsked(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if where := askedTask.Find(text); where != nil {
-			if found[path] = true; mayAsk[path] == "" {
+		if where := taskComparison.Find(text); where != nil {
+			if found[path] = true; exceptions[path] == "" {
 				t.Errorf("%s compares the task of a model: %s", path, where)
 			}
 		}
 		return nil
 	}))
-	for path := range mayAsk {
+	for path := range exceptions {
 		if !found[path] {
-			t.Errorf("%s does not compare the task any more: remove it from mayAsk", path)
+			t.Errorf("%s does not compare the task any more: remove it from exceptions", path)
 		}
 	}
 }

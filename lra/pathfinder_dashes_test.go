@@ -10,7 +10,7 @@ import "math"
 const (
 	traceSide      = 32
 	traceTolerance = 3  // maximum levels between a pixel and the dash that explains it
-	traceDim       = 20 // darker pixels are ringing of the filter
+	traceDim       = 20 // minimum level of a dash's pixel that counts; lower levels are ringing of the filter
 	traceMinLight  = 60 // minimum levels that a dash must explain
 )
 
@@ -87,8 +87,8 @@ type dashPixel struct {
 	level  float64
 }
 
-// dashShapes maps the end of a dash, relative to its start, to the pixels of the dash. It has the
-// ends of up to 2 px in each direction.
+// dashShapes maps the end of a dash, relative to its start, to the pixels of the dash. It has all
+// ends within 2 pixels in each direction.
 var dashShapes = func() map[spot][]dashPixel {
 	all := map[spot][]dashPixel{}
 	for y := -2; y <= 2; y++ {
@@ -101,9 +101,8 @@ var dashShapes = func() map[spot][]dashPixel {
 	return all
 }()
 
-// dashShape returns the pixels of a dash. The dash is a line one fine pixel wide, at twice the
-// resolution, reduced with Lanczos's filter of three lobes. It is one and a half times as bright as
-// a mark.
+// dashShape returns the pixels of a dash: a line one pixel wide at twice the resolution, reduced by a
+// Lanczos filter with three lobes, and one and a half times as bright as a mark before clipping.
 func dashShape(to spot) (shape []dashPixel) {
 	weight := func(fine, pixel int) float64 {
 		lobes := func(j int) float64 {

@@ -140,7 +140,7 @@ func malformedManifest(size int, err error) error {
 
 // validate returns an error for the first invalid field.
 func (m *Manifest) validate() error {
-	if m.Version != ManifestVersion && m.Version != "1" { // version 1 differs in its SHA-256 checksums
+	if m.Version != ManifestVersion && m.Version != "1" { // version 1 has SHA-256 checksums
 		return fmt.Errorf("version: expected %q, found %.40q", ManifestVersion, m.Version)
 	}
 	spec := m.Spec("")
@@ -196,7 +196,7 @@ func (m *Manifest) checkLabels(split SplitInfo) error {
 	return nil
 }
 
-// checkNumbers returns an error unless the split has a summary of each number.
+// checkNumbers returns an error unless the split has a valid summary of each number.
 func (m *Manifest) checkNumbers(split SplitInfo) error {
 	var names []string
 	for _, n := range split.Numbers {

@@ -12,17 +12,17 @@ import (
 )
 
 // MuLaw encodes audio with one token per sample: the 8 bits of the µ-law, whose steps are finer for
-// softer sounds. It averages several channels. A sample x from −1 to 1 has the id
+// softer sounds. It averages the channels. A sample x from −1 to 1 has the id
 //
 //	round(127.5 (1 + sgn(x) ln(1 + 255|x|) / ln 256))
 //
-// Every id is a token, so there is no pad id. If Rate is not 0, MuLaw refuses sounds of another
-// rate, as their samples have another duration.
+// Every id is a token, so there is no pad id. If Rate is not 0, MuLaw rejects recordings with another
+// rate.
 type MuLaw struct {
-	Rate int // samples per second
+	Rate int // samples per second; 0 accepts any rate
 }
 
-// mulawSpec is the JSON of a mulaw tokenizer. Older data have no rate.
+// mulawSpec is the JSON of a mulaw tokenizer. Data of earlier versions have no rate.
 type mulawSpec struct {
 	Type string `json:"type"`
 	Rate *int   `json:"rate,omitempty"`
@@ -43,7 +43,7 @@ func newMuLaw(spec json.RawMessage) (Tokenizer, error) {
 	return MuLaw{*config.Rate}, nil
 }
 
-// mulawLearner holds the number of sounds of each rate.
+// mulawLearner holds the number of recordings at each sampling rate.
 type mulawLearner map[int]int
 
 func newMuLawLearner(spec json.RawMessage) (Learner, error) {
@@ -51,7 +51,7 @@ func newMuLawLearner(spec json.RawMessage) (Learner, error) {
 	return mulawLearner{}, err
 }
 
-// Add counts a WAV file.
+// Add counts the sampling rate of a WAV file. It ignores malformed files.
 func (l mulawLearner) Add(text string) error {
 	if rate := wavRate(text); rate > 0 {
 		l[rate]++
@@ -59,8 +59,8 @@ func (l mulawLearner) Add(text string) error {
 	return nil
 }
 
-// Learn returns the JSON with the most frequent rate. Of equally frequent rates, it selects the
-// lowest.
+// Learn returns the JSON with the most frequent rate, or the lowest of equally frequent rates. The
+// JSON has no rate if there are no recordings.
 func (l mulawLearner) Learn(context.Context, func(done, all int)) (json.RawMessage, error) {
 	spec := mulawSpec{Type: MuLaw{}.Type()}
 	if rates := slices.SortedFunc(maps.Keys(l), func(a, b int) int { return cmp.Or(l[b]-l[a], a-b) }); len(rates) > 0 {
@@ -78,7 +78,7 @@ func (MuLaw) VocabSize() int { return spectra.Levels }
 // PadID returns nil.
 func (MuLaw) PadID() *int32 { return nil }
 
-// Encode returns an id for each sample of text, the content of a WAV file.
+// Encode returns an id for each sample of a recording. text is the content of a WAV file.
 func (t MuLaw) Encode(text string) ([]int32, error) {
 	sound, err := readWAV(text)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCustom uses a custom table from conversion to prediction: CSV through a pipe, training with
-// settings from the data, and predictions with label names.
+// TestCustom converts a CSV table, trains with settings from the data, and checks that predictions
+// have label names.
 func TestCustom(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()
@@ -49,7 +49,8 @@ func TestCustom(t *testing.T) {
 	}
 }
 
-// TestCustomTokens uses lists of token ids from conversion to prediction, as lists or as text.
+// TestCustomTokens converts lists of token ids, trains, and checks that predict accepts ids as lists
+// and as text.
 func TestCustomTokens(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// nvimScript prints the texts that Neovim underlines after the server's response, by line and
-// column in bytes. It prints them again after the server has ended and the file was opened anew.
+// nvimScript writes the underlined texts with their labels to the file FOUND: first after the
+// server's response, then after the server was stopped and the file was opened again.
 const nvimScript = `
 local function show()
   vim.wait(20000, function() return #vim.diagnostic.get(0) > 0 end, 20)
@@ -36,7 +36,7 @@ vim.cmd('qall!')
 `
 
 // TestNeovim checks that Neovim, with the lines of docs/protocol.md in init.lua, underlines the
-// spans that predict finds, also after the server has ended.
+// spans that predict finds, also if a file is opened again after the server has ended.
 func TestNeovim(t *testing.T) {
 	testenv.NeedPrograms(t, "nvim")
 	page := readText(t, "../../docs/protocol.md")
@@ -77,6 +77,6 @@ func TestNeovim(t *testing.T) {
 		want = append(want, x.Label+" "+string([]rune(text)[x.Start:x.End]))
 	}
 	if len(got) != 2 || !slices.Equal(got[0], want) || !slices.Equal(got[1], want) || len(want) == 0 {
-		t.Errorf("got underlined texts %q, want %q before and after the server has ended", got, want)
+		t.Errorf("got the underlined texts %q, want %q before and after the server was stopped", got, want)
 	}
 }

@@ -44,7 +44,7 @@ func TestEvalErrors(t *testing.T) {
 			equal(t, wrong[id], want, format, id)
 		}
 	}
-	// Rows without ids have their row numbers and no column of ids.
+	// Rows without ids have row numbers, and there is no id column.
 	in, _ := sequences(t, 30)
 	to := filepath.Join(dir, "numbers.csv")
 	succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", to)
@@ -52,7 +52,7 @@ func TestEvalErrors(t *testing.T) {
 		t.Errorf("the first column is %s, want row", header)
 	}
 	if rows := csvRows(t, to); len(rows) == 0 || rows[0]["row"] == "" || rows[0]["label"] == rows[0]["predicted"] {
-		t.Errorf("%v", rows)
+		t.Errorf("got %v, want misclassified rows with row numbers", rows)
 	}
 	refuse(t, exitUsage, "--errors \"-\": standard output has the report", "", "eval", "--model", goldenPath("pre"),
 		"--data", in, "--errors", "-")
@@ -69,8 +69,9 @@ func TestEvalErrors(t *testing.T) {
 	}
 }
 
-// TestEvalLabels checks that eval lists the labels of rows that do not fit the model, with a next step
-// only if the rows have some of the model's labels. A run cannot be resumed on other rows.
+// TestEvalLabels checks that eval's error for rows with other labels than the model's lists both, with
+// a next step only if the rows have some of the model's labels. It also checks that a run cannot be
+// resumed on other rows, and the errors of embed and data convert for an unsuitable file format.
 func TestEvalLabels(t *testing.T) {
 	set := func(labels ...string) string {
 		text := "t,mood\n"

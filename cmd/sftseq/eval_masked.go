@@ -27,7 +27,8 @@ type maskedResult struct {
 }
 
 func (r *maskedResult) write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: %d sequences, %d masked tokens\nbits per token %.4f (loss %.4f); by the tokens' frequencies %.4f\n",
+	_, err := fmt.Fprintf(w, "%s: %d sequences, %d masked tokens\n"+
+		"bits per token %.4f (loss %.4f); baseline of token frequencies %.4f\n",
 		r.Title(), r.Sequences, r.Masked, r.BitsPerToken, r.Loss, r.Frequencies)
 	return err
 }

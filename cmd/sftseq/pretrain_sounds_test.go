@@ -40,7 +40,7 @@ func TestPretrainSounds(t *testing.T) {
 	output := done(t, "", small("whole", "--threads", "1", "--mask-targets", "spectra:9")...)
 	contains(t, output,
 		"a masked sample is trained to predict the spectrum around it: the nearest of 9 learned spectra",
-		"validation bits per token", "by the tokens' frequencies",
+		"validation bits per token", "baseline of token frequencies",
 		"--mask-targets spectra:9")
 	done(t, "", small("resumed", "--threads", "2", "--stop-at", "2", "--mask-targets", "spectra:9")...)
 	resumed := filepath.Join(runs, "resumed")
@@ -60,7 +60,7 @@ func TestPretrainSounds(t *testing.T) {
 			c.MaskTargets.Len(), c.NumLabels, c.VocabSize)
 	}
 	r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val"))
-	if want := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken,
+	if want := fmt.Sprintf("validation bits per token %.4f (baseline of token frequencies %.4f)", r.BitsPerToken,
 		r.Frequencies); !strings.Contains(output, want) {
 		t.Errorf("eval: %+v, want the bits per token in the output of training:\n%s", r, output)
 	}

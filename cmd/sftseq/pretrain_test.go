@@ -26,8 +26,8 @@ func TestPretrain(t *testing.T) {
 	data, runs := generated(t), t.TempDir()
 	whole, resumed := filepath.Join(runs, "whole"), filepath.Join(runs, "resumed")
 	output := done(t, "", smallPretraining(data, whole, "--threads", "1")...)
-	contains(t, output, "steps 24", "validation bits per token ", "by the tokens' frequencies ", "(by frequencies ",
-		"repeat with: sftseq pretrain --preset quick --seed 5 --data "+data)
+	contains(t, output, "steps 24", "validation bits per token ", "(baseline of token frequencies ",
+		"(token frequencies ", "repeat with: sftseq pretrain --preset quick --seed 5 --data "+data)
 	stopped := done(t, "", smallPretraining(data, resumed, "--threads", "2", "--stop-at", "11")...)
 	contains(t, stopped, "sftseq pretrain --out "+resumed+" --resume")
 	done(t, "", "pretrain", "--out", resumed, "--resume")
@@ -79,7 +79,7 @@ func TestPretrain(t *testing.T) {
 		r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole,
 			"--data", data, "--split", split))
 		equal(t, strings.Contains(output,
-			fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)",
+			fmt.Sprintf("validation bits per token %.4f (baseline of token frequencies %.4f)",
 				r.BitsPerToken, r.Frequencies)), split == "val", split, r)
 	}
 	page := filepath.Join(runs, "report.html")

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// maxTokenizerJSON is the length up to which a tokenizer's JSON is shown unchanged.
+// maxTokenizerJSON is the length in bytes up to which a tokenizer's JSON is shown unchanged.
 const maxTokenizerJSON = 200
 
-// summary shortens a tokenizer's JSON for display. It replaces a learned vocabulary by its size.
-// --json prints the full JSON.
+// summary shortens a tokenizer's JSON for display: it replaces long values, such as a vocabulary, by
+// their sizes. --json prints the full JSON.
 func summary(spec json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if len(spec) <= maxTokenizerJSON || json.Unmarshal(spec, &fields) != nil {
@@ -51,10 +51,10 @@ func shortValue(value json.RawMessage) []byte {
 	return quoted(fmt.Sprintf("%d bytes", len(value)))
 }
 
-// quoted returns a text as a JSON string.
+// quoted returns a text as a JSON string, without invalid UTF-8.
 func quoted(text string) []byte {
 	out, err := json.Marshal(strings.ToValidUTF8(text, ""))
-	if err != nil { // not a string
+	if err != nil { // impossible for a string
 		panic(err)
 	}
 	return out

@@ -451,7 +451,7 @@ func (r *trainRun) run(c *cli.Context) error {
 		score = fmt.Sprintf("loss %.4f", s.BestLoss)
 	}
 	if f := r.progress.frequencies; f > 0 {
-		score = fmt.Sprintf("bits per token %.4f (by the tokens' frequencies %.4f)", s.BestLoss/math.Ln2, f)
+		score = fmt.Sprintf("bits per token %.4f (baseline of token frequencies %.4f)", s.BestLoss/math.Ln2, f)
 	}
 	if r.member != "" {
 		fmt.Fprintf(r.out, "%s: ", r.member)

@@ -75,7 +75,7 @@ func (p *trainProgress) observe(event any) {
 		case e.R2 != nil:
 			scores = fmt.Sprintf("R² %.4f, ", *e.R2)
 		case e.BitsPerToken != nil:
-			scores = fmt.Sprintf("bits per token %.4f (by frequencies %.4f), ", *e.BitsPerToken, p.frequencies)
+			scores = fmt.Sprintf("bits per token %.4f (token frequencies %.4f), ", *e.BitsPerToken, p.frequencies)
 		}
 		best := ""
 		if e.Best {

@@ -24,11 +24,11 @@ func TestOperations(t *testing.T) {
 	const (
 		d, wide, layers, classes = tableHidden, 4 * tableHidden, tableLayers, 2
 		tokens, sampled          = 3 * 100, 3 * 64
-		query, key               = 2 * 2 * tokens * d * d, 2 * 2 * sampled * d * d // with output; with value
-		leak                     = 2 * sampled * d * 16                            // heads
+		query, key               = 2 * 2 * tokens * d * d, 2 * 2 * sampled * d * d // and output; and value
+		leak                     = 2 * sampled * d * 16                            // for 16 heads
 		mlp                      = 2 * 2 * tokens * d * wide
 		head                     = 2 * 3 * d * classes
-		pair                     = 2 * tokens * 64 * d // one pass over all channels
+		pair                     = 2 * tokens * 64 * d // one sum over the channels of all pairs
 		linear                   = layers*(query+key+leak+mlp) + head
 	)
 	for pass, want := range map[string]float64{Forward: linear + layers*2*pair, Train: 3*linear + layers*7*pair} {
@@ -97,7 +97,7 @@ func TestOperations(t *testing.T) {
 
 // TestProductRate checks that the measured rate of a matrix product is plausible.
 func TestProductRate(t *testing.T) {
-	testenv.Long(t, "it multiplies large matrices")
+	testenv.Long(t, "multiplies large matrices")
 	if rate, err := ProductRate(t.Context(), cpu.New(2)); err != nil || rate < 1e8 {
 		t.Errorf("got rate %v, error %v", rate, err)
 	}

@@ -20,7 +20,7 @@ func TestPlane(t *testing.T) {
 	svg := string(p.Scene().Inline())
 	pale, dark := strings.LastIndex(svg, FrameInk.attributes()), strings.Index(svg, TextInk.attributes())
 	if strings.Count(svg, "<path") != 3 || pale < 0 || dark < pale {
-		t.Error(svg)
+		t.Errorf("want an edge and a pale point, then a dark point, got\n%s", svg)
 	}
 }
 
@@ -35,6 +35,6 @@ func TestTallPlane(t *testing.T) {
 	}
 	if svg := string(p.Scene().Inline()); strings.Count(svg, ` opacity="0.2"`) != 1 ||
 		strings.Count(svg, ` opacity="0.6"`) != 1 || strings.Count(svg, "<path") != 3 {
-		t.Error(svg)
+		t.Errorf("want three points with the opacities 0.2, 0.6 and 1, got\n%s", svg)
 	}
 }

@@ -238,7 +238,7 @@ func TestEqualPoints(t *testing.T) {
 	}
 }
 
-// TestIgnoredColours checks that files with other columns than normals become clouds without
+// TestIgnoredColours checks that files whose columns 4 to 6 are not normals become clouds without
 // normals, and that a single note describes all of them.
 func TestIgnoredColours(t *testing.T) {
 	from := t.TempDir()
@@ -277,8 +277,8 @@ func TestNormals(t *testing.T) {
 	}
 }
 
-// TestExcludeSmallClasses checks that classes with few files are left out, and that listed files which do
-// not exist do not count.
+// TestExcludeSmallClasses checks that classes with few files are left out, and that excluded files
+// do not count.
 func TestExcludeSmallClasses(t *testing.T) {
 	files := &Files{Classes: []string{"chair", "desk"}}
 	for i := range 3 {

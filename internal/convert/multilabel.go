@@ -12,9 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Rows have any number of labels in three cases: if each label has a column
-// ([Options].LabelColumns), if labels have a separator ([Options].LabelSeparator), or if the first
-// label found is a list.
+// The data are multi-label in three cases: if each label has a column ([Options].LabelColumns), if
+// labels have a separator ([Options].LabelSeparator), or if the first label found is a list.
 
 // firstLabels is the maximum number of rows that are searched for the first label.
 const firstLabels = 1000
@@ -148,7 +147,8 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, reason *source.SkipRe
 	return w.rowLabels, nil
 }
 
-// hasLabel reports whether a label column has 1 (the row has the label) or 0.
+// hasLabel reports whether a row has the label of a column: 1 or true means yes, 0 or false no. Other
+// values are a reason to skip the row.
 func hasLabel(v table.Value, column string) (bool, *source.SkipReason) {
 	text := strings.TrimSpace(v.Text)
 	if v.Null || text == "" {

@@ -39,7 +39,7 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-// TestPatterns checks that classes and splits are extracted from texts, and that rows which do not
+// TestPatterns checks that classes and splits are extracted from texts, and that rows that do not
 // match are left out and counted by reason.
 func TestPatterns(t *testing.T) {
 	from := writeFile(t, "x.csv",

@@ -7,9 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSeriesWithoutTargets checks that a column name with * matches no target, id or split column,
-// and that a note lists the matched columns. A column that is both input and target must be
-// refused.
+// TestSeriesWithoutTargets checks that a column name with * matches no target or id column, and that
+// a note lists the matched columns. A column that is both input and target must be refused.
 func TestSeriesWithoutTargets(t *testing.T) {
 	set := func(table string, change func(o *Options)) Options {
 		o := textOptions(t, writeFile(t, "x.csv", table))

@@ -27,7 +27,7 @@ func sumSquares(r *run, k tensor.SumSquares) {
 
 func adamW(r *run, k tensor.AdamW) {
 	squares := r.floats(k.SumSquares)[0]
-	if squares-squares != 0 {
+	if squares-squares != 0 { // NaN or infinite: change no weight
 		return
 	}
 	w, m, v, g := r.floats(k.W), r.floats(k.M), r.floats(k.V), r.floats(k.G)

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// cosineTile is the number of consecutive values of t in a tile.
+// cosineTile is the number of consecutive values of t in a tile of cos(ω·t).
 const cosineTile = 256
 
 // maxCosines is the maximum number of words of cached cosines on a device: 32 MiB, enough for the
@@ -28,8 +28,8 @@ type cosineKey struct {
 	tile int
 }
 
-// tile returns the cosines [Len+1, cosineTile] of tile i. The result may be cached, so the caller
-// must not modify it, or may use the memory of scratch.
+// tile returns the cosines [Len+1, cosineTile] of tile i: either a cached slice, which the caller
+// must not modify, or scratch, which has the length of the result.
 func (c *cosineCache) tile(q *sinusoid.Frequencies, i int, scratch []float32) []float32 {
 	key := cosineKey{q, i}
 	c.mu.Lock()

@@ -18,7 +18,7 @@ func dropout(r *run, k tensor.Dropout) rowwise {
 		rowsOf = s.sampled
 	}
 	return rowwise{n: r.rows(k.X), block: func(w *worker, lo, hi int) {
-		// the last nonempty sequence that begins at or before row lo
+		// the sequence that contains row lo
 		b := sort.Search(s.n, func(b int) bool { first, _ := rowsOf(b); return first > lo }) - 1
 		for ; lo < hi; b++ {
 			first, end := rowsOf(b)
@@ -31,8 +31,8 @@ func dropout(r *run, k tensor.Dropout) rowwise {
 	}}
 }
 
-// drop applies dropout to elements of x, starting with element n of the worker's key and counter. A
-// block begins within the words of a counter only if the row length is not a multiple of four.
+// drop applies dropout to x with the worker's random numbers from number n on. Each value of the
+// counter gives four numbers; n is a multiple of four if the row width is.
 func (r *run) drop(w *worker, y, x []float32, n uint64, rate float32) {
 	minWord, scale := simd.DropoutThreshold(rate), 1/(1-rate)
 	if first := int(n & 3); first != 0 {

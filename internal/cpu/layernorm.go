@@ -13,8 +13,8 @@ func layerNorm(r *run, k tensor.LayerNorm) rowwise {
 	}}
 }
 
-// layerNormBackward reads each block of rows once, for both DX and the parameters. DX may share the
-// memory of DY.
+// layerNormBackward computes DX and the gradients of the parameters in one pass over each block of
+// rows. DX may share the memory of DY.
 func layerNormBackward(r *run, k tensor.LayerNormBackward) rowwise {
 	d, rows := k.X.Width(), r.rows(k.X)
 	dx, dy, x := r.floats(k.DX), r.floats(k.DY), r.floats(k.X)

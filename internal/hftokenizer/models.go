@@ -15,12 +15,12 @@ func (v vocabulary) id(token string) (int32, bool) {
 	return id, ok
 }
 
-// bytes appends the ids of a character's byte tokens, such as <0xE2>. It returns false if the
-// vocabulary lacks one of them.
-func (v vocabulary) bytes(ids []int32, char string) ([]int32, bool) {
+// bytes appends the id of a byte token, such as <0xE2>, for each byte of text. If the vocabulary
+// lacks one of these tokens, bytes appends nothing and returns false.
+func (v vocabulary) bytes(ids []int32, text string) ([]int32, bool) {
 	before := len(ids)
-	for i := range len(char) {
-		id, ok := v[fmt.Sprintf("<0x%02X>", char[i])]
+	for i := range len(text) {
+		id, ok := v[fmt.Sprintf("<0x%02X>", text[i])]
 		if !ok {
 			return ids[:before], false
 		}
@@ -52,7 +52,7 @@ type wordPiece struct {
 	unknown       int32
 	prefix        string // prefix of tokens that continue a word
 	maxChars      int    // maximum number of characters of a word
-	maxTokenBytes int    // length of the longest token
+	maxTokenBytes int    // length of the longest token in bytes
 }
 
 func (m *wordPiece) encode(ids []int32, word string) ([]int32, error) {
@@ -162,7 +162,7 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 	return ids, nil
 }
 
-// newUnigram returns a model with tokens in the order of their ids.
+// newUnigram returns a model. The id of a token is its index in tokens.
 func newUnigram(tokens []string, scores []score, unknown int32, byteFallback bool) (*unigram, error) {
 	m := &unigram{vocabulary: vocabulary{}, scores: scores, unknown: unknown, minScore: math.Inf(1),
 		byteFallback: byteFallback}

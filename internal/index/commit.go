@@ -20,8 +20,8 @@ func (o *op) rows() int { return max(1, len(o.remove)) }
 // this number of rows.
 const maxBatch = 1024
 
-// ask passes a change to the committer, which sends the result to o.done.
-func (x *Index) ask(o *op) {
+// enqueue passes a change to the committer, which sends the result to o.done.
+func (x *Index) enqueue(o *op) {
 	x.queue.Lock()
 	defer x.queue.Unlock()
 	switch {

@@ -2,7 +2,7 @@
 // survives power cuts.
 //
 // The file is an append-only Arrow IPC stream with a record batch per group of changes. A group is
-// synchronised before any of its changes is acknowledged, and then followed by a mark. If a power
+// synced before any of its changes is acknowledged, and then followed by a mark. If a power
 // cut tears the last group, the next start moves the group to a separate file. Damage in
 // acknowledged groups is an error. From time to time the file is replaced by a new file without
 // superseded rows.
@@ -42,7 +42,7 @@ type Item struct {
 	terms  terms // terms of Tokens
 }
 
-// Index is an index of embeddings. Only one program at a time can open it. It is safe for
+// Index is an index of embeddings. Only one process at a time can open it. It is safe for
 // concurrent use.
 type Index struct {
 	path    string
@@ -125,14 +125,14 @@ func (x *Index) Failure() error {
 	return x.failed
 }
 
-// Add adds an item after all earlier changes, or replaces the item with the same id. wait returns
-// nil when the item is on disk. It may be called several times.
+// Add adds an item after all earlier changes, or replaces the item with the same id. wait blocks
+// until the item is on disk or cannot be added. It may be called several times.
 func (x *Index) Add(i Item) (wait func() error) {
 	o := &op{add: &i, done: make(chan error, 1)}
 	if len(i.Vector) != x.options.Size {
-		o.done <- fmt.Errorf("item %q: expected a vector of %d, found %d", i.ID, x.options.Size, len(i.Vector))
+		o.done <- fmt.Errorf("item %q: expected a vector of %d numbers, found %d", i.ID, x.options.Size, len(i.Vector))
 	} else {
-		x.ask(o)
+		x.enqueue(o)
 	}
 	return sync.OnceValue(func() error { return <-o.done })
 }
@@ -140,7 +140,7 @@ func (x *Index) Add(i Item) (wait func() error) {
 // Remove removes items and returns the unknown ids.
 func (x *Index) Remove(ids []string) (unknown []string, err error) {
 	o := &op{remove: ids, done: make(chan error, 1)}
-	x.ask(o)
+	x.enqueue(o)
 	err = <-o.done
 	return o.unknown, err
 }
@@ -160,8 +160,8 @@ type Query struct {
 }
 
 // Search returns the k items with the largest scores for a query, in descending order; equal scores
-// are ordered by id. It searches a snapshot from its beginning and does not block changes. It runs
-// in pieces of at most [blockItems] items, each through in. An error of in ends the search.
+// are ordered by id. It searches a snapshot taken at its start and does not block changes. It calls
+// in with each piece of the search, at most [blockItems] items. An error of in ends the search.
 func (x *Index) Search(query Query, k int, in func(piece func()) error) ([]Hit, error) {
 	q := &scorer{vector: query.Vector, norm: math.Sqrt(dot(query.Vector, query.Vector)), weight: query.Lexical}
 	var words terms
@@ -189,7 +189,7 @@ func (x *Index) Close() (err error) {
 	x.signal()
 	<-x.done
 	if x.Failure() == nil {
-		err = x.file.Sync() // the last group's mark is not yet synchronised
+		err = x.file.Sync() // the last group's mark is not synced yet
 	}
 	return errors.Join(err, x.file.Close(), unlock(x.lock))
 }

@@ -19,7 +19,7 @@ import (
 type HTTPOptions struct {
 	Tokens  *Tokens       // valid tokens for requests; nil disables authentication
 	Origins []string      // origins whose pages may use the server from a browser; "*" for all
-	Raw     bool          // whether /v1/embeddings returns the model's vectors; otherwise they have length 1
+	Raw     bool          // whether /v1/embeddings returns vectors without scaling them to length 1
 	Timeout time.Duration // base time limit to send or read a message; 0 means defaultTimeout
 	MinRate int           // minimum bytes per second after Timeout; 0 means defaultMinRate
 }
@@ -122,8 +122,8 @@ func (g *gateway) handler(handle func(*exchange)) http.HandlerFunc {
 }
 
 // checkHost refuses a request for another host if the server has no tokens. This prevents DNS
-// rebinding: a page could name this machine's address and become its origin. No page can reach a
-// Unix socket.
+// rebinding: a page's domain could resolve to this machine, and the page would then have the
+// server's origin. No page can reach a Unix socket.
 func (x *exchange) checkHost() *webError {
 	if x.gateway.options.Tokens != nil || isLocalHost(x.r.Host) || x.conn.RemoteAddr().Network() == "unix" {
 		return nil
@@ -171,8 +171,7 @@ type webListener struct {
 	gateway *gateway
 }
 
-// Accept returns the next connection that gets a slot, and refuses connections before it that get
-// none.
+// Accept returns the next connection that gets a slot. It refuses connections while no slot is free.
 func (l *webListener) Accept() (net.Conn, error) {
 	s := l.gateway.server
 	for {

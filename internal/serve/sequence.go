@@ -177,7 +177,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 
 // memoryOf returns an upper bound for the memory to parse and tokenize a field.
 func (c *call) memoryOf(found string, value json.RawMessage) int64 {
-	if found[:2] != "by" {
+	if !strings.HasPrefix(found, "bytes") {
 		return c.model.parser.MemoryOf(found, value)
 	}
 	text := int64(base64.StdEncoding.DecodedLen(len(value)))
@@ -186,7 +186,7 @@ func (c *call) memoryOf(found string, value json.RawMessage) int64 {
 
 // read tokenizes the value of a field.
 func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
-	if found[:2] != "by" {
+	if !strings.HasPrefix(found, "bytes") {
 		return c.model.parser.Tokenize(found, value)
 	}
 	text, err := jsonlines.Text(value)
@@ -200,8 +200,8 @@ func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 	return c.model.parser.Encode(string(raw))
 }
 
-// requestOf returns a request with the tokens of the sequences that the model's input window
-// selects.
+// requestOf returns a request with the tokens that the model's input window selects from each
+// sequence.
 func (c *call) requestOf(sequences ...*sequence) (*requests.Request, error) {
 	r := &requests.Request{ID: sequences[0].id}
 	for _, q := range sequences {
@@ -230,7 +230,7 @@ func (q *sequence) length() int {
 	return len(q.tokens)
 }
 
-// tokensRead returns the tokens that the model reads without a requested window.
+// tokensRead returns the tokens that the model reads if the request does not choose a window.
 func (q *sequence) tokensRead(c *sft.Config) ([]int32, error) {
 	used, err := c.Window(q.tokens)
 	if err != nil && len(q.tokens) > longest(c) {

@@ -142,8 +142,8 @@ func (s *Server) Reload() error {
 	return nil
 }
 
-// retryAfter returns the time after which a refused client may retry, in milliseconds: an estimate
-// for the queue to complete.
+// retryAfter returns the number of milliseconds after which a refused client may retry: the
+// estimated time until the queue is empty, at least 10.
 func (s *Server) retryAfter() int {
 	return max(10, int(s.batcher.Backlog().Milliseconds()))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/rope"
 )
 
-// insert replaces the text from start to end, in the client's unit, with a JSON string. path is the
-// string's position in the params, for errors. After an error a part of the string may have been
+// insert replaces the text from start to end, in the client's unit, with a JSON string. Errors name
+// path, the string's position in the params. After an error a part of the string may have been
 // inserted. The caller holds d.mu.
 func (d *document) insert(path string, value json.RawMessage, start, end int) error {
 	offset := 0 // offset in the string
@@ -30,7 +30,8 @@ func (d *document) insert(path string, value json.RawMessage, start, end int) er
 	return nil
 }
 
-// updateReservation adjusts the reserved memory to the size of the text, or returns false if memory is missing.
+// updateReservation adjusts the reserved memory to the size of the text. It returns false if the
+// session may not reserve more.
 func (d *document) updateReservation() bool {
 	more := int64(d.text.Allocated()) - d.reservedBytes
 	if more > 0 && !d.session.reserve(more) {

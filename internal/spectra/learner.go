@@ -45,8 +45,9 @@ func (l *Learner) Add(spectra []float32) {
 	}
 }
 
-// Learn computes the codebook. It calls round after each round, and returns ctx's error if ctx
-// ends.
+// Learn computes the codebook. It has fewer entries than NewLearner's codes if there are fewer
+// spectra. Learn calls round before each round and after the last one, and returns ctx's error if
+// ctx ends.
 func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codebook, error) {
 	n := len(l.sample) / l.bands
 	if n == 0 {
@@ -70,7 +71,7 @@ func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codeboo
 		}
 		for entry, count := range counts {
 			spectrum := book.At(entry)
-			if count == 0 { // replace an entry without spectra
+			if count == 0 { // otherwise the entry would stay unused
 				copy(spectrum, l.at(entry*7919%n))
 				continue
 			}
@@ -97,7 +98,7 @@ func (l *Learner) assign(ctx context.Context, nearest []int, book Codebook) erro
 	})
 }
 
-// initialEntries returns distinct spectra of the sample as the initial entries.
+// initialEntries returns random spectra of the sample, drawn without replacement.
 func (l *Learner) initialEntries(codes int) Codebook {
 	book := Codebook{Bands: l.bands, Values: make([]float32, 0, codes*l.bands)}
 	for _, at := range l.random.Perm(len(l.sample) / l.bands)[:codes] {

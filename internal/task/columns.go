@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// labelColumn returns a column of classes, by name, or by number if classes have no names.
+// labelColumn returns a column of predicted classes: text if the classes have names, else integers.
 func labelColumn(c *sft.Config, name string) table.OutputColumn {
 	if c.LabelNames == nil {
 		return table.OutputColumn{Name: name, Kind: table.IntColumn}
@@ -25,8 +25,8 @@ func columnValue(label any) any {
 	return label
 }
 
-// probabilityColumns returns a column per class. Its name has the class's name, or its number if
-// class names are not unique.
+// probabilityColumns returns a column for each class, called probability_NAME, or probability_INDEX
+// if class names are missing or not unique.
 func probabilityColumns(c *sft.Config) (columns []table.OutputColumn) {
 	names := slices.Clone(c.LabelNames)
 	slices.Sort(names)

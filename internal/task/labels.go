@@ -61,7 +61,8 @@ func (t labels) Answer(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t labels) ResponseNumbers(int) int { return logitNumbers(t.config) }
 
-// Columns returns a column with all predicted labels and a probability column per label.
+// Columns returns a column with the predicted labels and a column for the probability of each label;
+// for jsonl, a single column has all probabilities.
 func (t labels) Columns(format string) requests.Columns {
 	if format == "jsonl" {
 		return requests.JSONColumns(func(answer any) []any {
@@ -140,7 +141,7 @@ func (f labelsFormat) join(names []any) any {
 	return strings.Join(texts, labelSeparator)
 }
 
-// mistakes returns a writer that ranks rows by the number of wrong labels, then by their mean loss.
+// mistakes ranks rows by the number of wrong labels, then by their mean loss.
 func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
 	c, form := t.config, labelsFormatIn(t.config, format)
 	columns := []table.OutputColumn{form.column("labels"), form.column("predicted"),

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestChunkErrors checks the errors for chunks that a model cannot have.
+// TestChunkErrors checks that valid chunks are accepted, and the errors for invalid ones.
 func TestChunkErrors(t *testing.T) {
 	const valid = `{"rule":"content","average":64,"exports":4,"local_layers":1}`
 	for _, c := range []struct {

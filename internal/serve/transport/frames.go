@@ -20,16 +20,16 @@ const (
 	LSP   = "lsp"   // Content-Length and other headers before each message
 )
 
-// Message is one unit of a stream.
+// Message is a message read from a stream.
 type Message struct {
 	Body []byte
-	Line int    // line number of the message's start; in LSP framing its index from 1
+	Line int    // number of the message's line; with LSP framing the number of the message; from 1
 	Err  error  // reason why Body is missing; the stream continues
-	Head []byte // beginning of the message if Body is missing
+	Head []byte // beginning of the message, set if Body is missing
 	Room int64  // bytes borrowed from the lender
 }
 
-// Frames splits a stream into messages and writes messages. It must withstand hostile clients.
+// Frames reads and writes the messages of a stream. It must withstand hostile clients.
 type Frames interface {
 	// Read returns the next message, or an error at the end of the stream.
 	Read() (Message, error)
@@ -107,7 +107,8 @@ type BadHeader struct{ error }
 // messages, and any web page can make a browser send a request to a local port.
 var errHTTP = BadHeader{errors.New("found an HTTP request, expected JSON-RPC")}
 
-// requestLine matches the first line of HTTP, or its first 500 characters if the line is long.
+// requestLine matches the request line of HTTP, or its method and the first 500 characters of a long
+// target.
 var requestLine = regexp.MustCompile(`^[A-Z]+ (\S+ HTTP/|\S{500})`)
 
 // isHTTP reports whether a stream with the given first line is HTTP.
@@ -132,7 +133,7 @@ func (f *lspFrames) Read() (Message, error) {
 		head = bytes.Clone(head)
 		return f.skip(length, 0, head, &jsonlines.TooLong{Bytes: length, Limit: f.limit, Head: head})
 	}
-	// Memory grows with the bytes received, because the header may be false.
+	// Memory grows with the bytes received, because the client may not send as many as announced.
 	var body []byte
 	for n := 0; n < int(length); n = len(body) {
 		step := min(int(length)-n, max(n, jsonlines.Free)) // doubling keeps the number of copies small

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasUnreceivedData reports whether the client's machine has not yet received all written data. For
-// a Unix socket it returns false, since written data is received immediately.
+// hasUnreceivedData reports whether the client's machine has not yet acknowledged all written data.
+// For a Unix socket it returns false, because written data is received immediately.
 func hasUnreceivedData(conn net.Conn) bool {
 	waiting := 0
 	if tcp, ok := conn.(*net.TCPConn); ok {

@@ -33,7 +33,7 @@ func huberCases(add func(...Case)) {
 		rows, numbers      int
 		size, scale, delta float64
 	}{{1, 1, 1, 1, 1}, {3, 5, 10, 2.5, 1}, {33, 2, 0.3, 1 << 15, 0.25}, {20, 40, 3, 3e-5, math.MaxFloat32}} {
-		// Half as many examples as sequences, so that a kernel which confuses the two axes fails.
+		// There are half as many examples as sequences, so that a kernel that confuses these axes fails.
 		at := shape{lengths: slices.Repeat([]int{1}, 2*s.rows), k: 1}
 		name := fmt.Sprintf("huber %d examples, %d numbers of size %g, scale %g, delta %g", s.rows, s.numbers,
 			s.size, s.scale, s.delta)
