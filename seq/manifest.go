@@ -56,7 +56,7 @@ type SplitInfo struct {
 	SHA256   string           `json:"sha256,omitempty"` // only in manifests of version 1
 	Rows     int64            `json:"rows"`
 	Lengths  Quantiles        `json:"lengths"`
-	Labels   map[string]int64 `json:"labels"`
+	Labels   map[string]int64 `json:"labels"`            // tokens of each tag, or rows of each other label
 	Numbers  []NumberSummary  `json:"numbers,omitempty"` // for the task regression
 }
 

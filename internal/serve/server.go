@@ -30,7 +30,7 @@ type Options struct {
 	MaxInflight    int           // maximum pending requests per session
 	MaxDocuments   int           // maximum open documents per session
 	MaxClients     int           // maximum connections; 0 means as many as memory allows
-	MaxMemory      int64         // bytes kept for all sessions
+	MaxMemory      int64         // maximum bytes reserved for all sessions together
 	Cores          int           // cores that the program may use; 0 means all
 	MaxBatchTokens int           // maximum tokens per batch; 0 means the capacity of the device
 	MaxWait        time.Duration // maximum time that a sequence waits for its batch to fill
@@ -235,7 +235,8 @@ func (s *Server) remove(x *session) {
 }
 
 // Drain ends each session when its accepted requests are complete, and returns when all sessions
-// have ended. When ctx ends, Drain cancels the remaining requests and returns an error.
+// have ended. When ctx ends, Drain cancels the remaining requests, and returns an error if there were
+// any.
 func (s *Server) Drain(ctx context.Context) error {
 	s.mu.Lock()
 	s.draining = true
@@ -264,7 +265,7 @@ func (s *Server) Drain(ctx context.Context) error {
 		s.mu.Unlock()
 		select {
 		case <-done:
-		case <-time.After(2 * s.grace): // Serve returns without a session that cannot end
+		case <-time.After(2 * s.grace): // do not wait for a session that cannot end
 		}
 	}
 	if blocked > 0 {

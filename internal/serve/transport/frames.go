@@ -62,12 +62,12 @@ func (f *lineFrames) Read() (Message, error) {
 	}
 	head := line
 	var long *jsonlines.TooLong
-	var none *jsonlines.NoRoom
+	var noRoom *jsonlines.NoRoom
 	switch {
 	case errors.As(err, &long):
 		head = long.Head
-	case errors.As(err, &none):
-		head = none.Head
+	case errors.As(err, &noRoom):
+		head = noRoom.Head
 	case err != nil:
 		return Message{}, err
 	}
