@@ -155,7 +155,7 @@ func (f *Fusion) Kept() *Fusion {
 }
 
 // NewFusion copies the models of a fusion to a device, in the order of its members. The scorer of a
-// single model with layers supports every method, also those that an ensemble refuses.
+// single model with layers supports every method, including those that an ensemble refuses.
 func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 	if len(models) != len(f.Weights) {
 		return nil, fmt.Errorf("found %d models, expected one for each of the %d weights", len(models), len(f.Weights))
@@ -187,19 +187,20 @@ func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 	return s, err
 }
 
-// hasOneRunner reports whether the fusion is a single model with layers, whose temperature can
-// replace the weight.
+// hasOneRunner reports whether m is the only member, has layers and is not a regression model. Its
+// temperature can then replace the weight.
 func (f *Fusion) hasOneRunner(m *Model) bool {
 	return len(f.Weights) == 1 && m.linear == nil && !m.Config.IsRegression()
 }
 
-// temperature returns the temperature of the only model that replaces the weight and temperature of
-// the fusion.
+// temperature returns the temperature of a single member that is equivalent to the weight and
+// temperature of the fusion.
 func (f *Fusion) temperature(c *Config) float64 {
 	return c.LogitDivisor() * f.Temperature / f.Weights[0]
 }
 
-// Apply sets temperature and thresholds of the fusion in its only model, if this model has layers.
+// Apply moves the weight, temperature and thresholds of a fusion with a single member to m, this
+// member. It does nothing if hasOneRunner is false.
 func (f *Fusion) Apply(m *Model) {
 	if f.hasOneRunner(m) {
 		m.Config.Temperature = f.temperature(m.Config)
@@ -207,8 +208,8 @@ func (f *Fusion) Apply(m *Model) {
 	}
 }
 
-// checkMember returns an error if the logits of another model cannot be added to those of this
-// model.
+// checkMember returns an error if the logits of the models with the configurations c and other
+// cannot be added.
 func checkMember(c *Config, other *Config) error {
 	if c.PerToken() || c.MasksTokens() {
 		return fmt.Errorf("its task is %s: expected one prediction for each row", c.Task)
@@ -216,7 +217,8 @@ func checkMember(c *Config, other *Config) error {
 	return c.SameData(other)
 }
 
-// Sum adds the weighted logits of the members.
+// Sum returns the weighted sum of the members' logits, divided by the temperature. logits has one
+// slice for each member.
 func (f *Fusion) Sum(logits [][]float32) []float32 {
 	out := make([]float32, len(logits[0]))
 	for c := range out {
@@ -237,7 +239,7 @@ func memberWindow(c *Config) seq.Window {
 	return truncating.ReadWindow()
 }
 
-// truncate shortens the sequences of examples to the tokens that the model reads.
+// truncate returns copies of examples with only the tokens that the model reads.
 func truncate(c *Config, examples []seq.Example) []seq.Example {
 	w, out := memberWindow(c), make([]seq.Example, len(examples))
 	for i, e := range examples {

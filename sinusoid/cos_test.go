@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestCos checks the range, the symmetry and the error of Cos, with all turns near the quarters.
+// TestCos checks the range, the symmetry and the error of Cos, for a grid of turns and all turns
+// near the quarters.
 func TestCos(t *testing.T) {
 	worst := 0.0
 	check := func(turn uint32) {
@@ -16,7 +17,7 @@ func TestCos(t *testing.T) {
 			t.Fatalf("Cos(%d) = %v, want a value in [−1, 1]", turn, got)
 		}
 		if mirrored := Cos(-turn); mirrored != got {
-			t.Fatalf("Cos(−%d) = %v, want Cos(%[1]d) = %v", turn, mirrored, got)
+			t.Fatalf("Cos(−%d) = %v, want Cos(%d) = %v", turn, mirrored, turn, got)
 		}
 	}
 	for turn := uint64(0); turn < 1<<32; turn += 1021 {

@@ -14,12 +14,12 @@ const (
 	maxAverageChunks = 1024 // maximum number of chunks per sequence
 )
 
-// averages is a range of sets of averages and of channels that dispatches process together. A device
-// can bind their states in all chunks.
+// averages is a range of sets of averages and of channels that dispatches process together. One
+// binding can hold their states in all chunks.
 type averages struct {
 	batch                  *tensor.Batch
 	x, decay               *tensor.Tensor
-	parts                  int // capacity of chunks
+	parts                  int // maximum number of chunks
 	firstSet, sets         int // range of the sets of averages of each direction
 	firstChannel, channels int // range of the channels
 }
@@ -71,8 +71,8 @@ func (a averages) eachWindow(f func(w window, groups int)) {
 }
 
 // carry records the dispatches that compute the states with which the chunks begin. In the backward
-// pass, x is the gradient of the output, and slopes are the derivatives of the states by the decay. In
-// the forward pass slopes is nil.
+// pass, x is the gradient of the output, and slopes are the derivatives of the states with respect
+// to the decay. In the forward pass slopes is nil.
 func (a averages) carry(r *recorder, states, slopes, x *tensor.Tensor) {
 	constants := []uint32{boolWord(slopes != nil)}
 	a.eachWindow(func(w window, groups int) {

@@ -13,11 +13,11 @@ func TestSimilarity(t *testing.T) {
 		cosine float64
 		rank   float64
 	}{
-		{"the same thrice", []float32{3, 4, 3, 4, 3, 4}, 1, 1},
-		{"other lengths", []float32{3, 4, 6, 8}, 1, 1},
-		{"right angles", []float32{2, 0, 0, 5}, 0, 2},
-		{"opposite", []float32{1, 1, -1, -1}, -1, 1},
-		{"two alike, one apart", []float32{1, 0, 1, 0, 0, 1}, 1.0 / 3, 2},
+		{"three equal rows", []float32{3, 4, 3, 4, 3, 4}, 1, 1},
+		{"parallel rows", []float32{3, 4, 6, 8}, 1, 1},
+		{"orthogonal rows", []float32{2, 0, 0, 5}, 0, 2},
+		{"opposite rows", []float32{1, 1, -1, -1}, -1, 1},
+		{"two equal rows, one orthogonal", []float32{1, 0, 1, 0, 0, 1}, 1.0 / 3, 2},
 		{"a row of zeros", []float32{1, 0, 1, 0, 0, 0}, 1.0 / 3, 1},
 	} {
 		s, err := tokenSimilarity(c.rows, 2)

@@ -25,7 +25,7 @@ func checkGolden(c *cli.Context, root string) error {
 	name, _, _ := strings.Cut(d.Name(), " ")
 	progress := newProgress(int64(len(dirs)), "checking "+name, "models")
 	defer progress.Finish()
-	report := newResults(c, 1, "model", "lines", "logits", "gradient", "its worst tensor", "losses",
+	report := newResults(c, 1, "model", "lines", "logits", "gradient", "worst tensor", "losses",
 		"error/tolerance", "result")
 	notes, failed := []string{describeSystem(d)}, 0
 	exact := func() (tensor.Device, error) {

@@ -167,7 +167,7 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
 	return err
 }
 
-// scoreInput scores a table, a shard of it, or JSON lines with a model.
+// scoreInput scores a document, a table, a shard of a table, or JSON lines with a model.
 func scoreInput(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *answer.Model, isTable bool) error {
 	switch {
 	case c.IsSet("document"):

@@ -79,7 +79,7 @@ func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
 		}
 		if name == "chunks" && m.Chunks != nil {
 			if !c.IsSet("layers") && !c.IsSet("init-from") {
-				// A head of tokens reads rows after the local layers.
+				// A head that predicts tokens follows the local layers, which need one more layer.
 				if of := (sft.Config{Task: cmp.Or(m.Task, kind)}); !of.Pools() {
 					m.NumLayers++
 				}

@@ -13,9 +13,9 @@ import (
 )
 
 // baselineScores returns the validation scores of the baselines as text, or "" if unknown. better
-// is the name of a baseline that is better than the model, or "". For classes, the conversion has
-// measured the baselines. For numbers, several labels and tags, baselineScores measures them within
-// seconds. A failure does not fail the run.
+// is the name of a baseline that is better than the model, or "". The conversion has measured the
+// baselines of classification. For regression, multi-label models and tags, baselineScores measures
+// them within seconds. A failure does not fail the run.
 func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	if r.baseline != nil {
 		return r.baseline.String(), task.DescribeBetterBaseline(task.Accuracies(r.baseline), r.trainer.State().Best,

@@ -1,6 +1,6 @@
 // Components reads the meshes of electronic components in Debian's kicad-packages3d and writes
-// tables of point clouds for sftseq data convert. A row has the class of a mesh, or the part of
-// each point.
+// tables of point clouds for sftseq data convert. A row has the class of a mesh and, with -parts,
+// the part of each point.
 package main
 
 import (
@@ -126,7 +126,7 @@ func read(f *file, o *options) (r row, err error) {
 	case o.parts && !s.named:
 		return r, errors.New("no material has a name")
 	case !o.parts && s.ownColors:
-		return r, errors.New("faces have colours beside those of materials")
+		return r, errors.New("faces have colours other than their materials'")
 	}
 	n, name := 512, f.id+filepath.Ext(f.path)
 	if o.parts {

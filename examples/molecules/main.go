@@ -37,8 +37,8 @@ func main() {
 	}
 }
 
-// convert writes the molecules of a file without a header: SMILES, and the polar surface area if
-// known. For each unreadable molecule it writes the reason to log.
+// convert writes the molecules of a CSV file without a header to out. Its columns are SMILES and,
+// if known, the polar surface area. For each unreadable molecule convert writes the reason to log.
 func convert(path string, out, log io.Writer) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func (m *molecule) graph() (r row) {
 			indicator(a.ring), indicator(a.stereo)})
 		r.Features = append(r.Features, features)
 	}
-	r.Edges = [][]int{} // a single atom has no bonds
+	r.Edges = [][]int{} // without bonds, JSON has [], not null
 	for _, b := range m.bonds {
 		r.Features[b.a][degree]++
 		r.Features[b.b][degree]++

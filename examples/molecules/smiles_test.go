@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRefused checks that texts that are not molecules are errors.
+// TestRefused checks that parse returns an error for malformed SMILES.
 func TestRefused(t *testing.T) {
 	for _, text := range []string{"", "CX", "Cé", "C C", "C=", "C==C", "C=(C)", "C(=)C", "=C", "C.", ".C", "(C)C",
 		"C()C", "C((C))C", "C(C", "C)C", "1CC1", "C(1CC1)",

@@ -86,7 +86,7 @@ func main() {
 func (r *rule) check() error {
 	switch {
 	case r.sequences < 1 || r.motifs < 1 || r.maxCopies < 0 || r.mismatches < 0:
-		return fmt.Errorf("expected at least one sequence and one motif, and no negative number")
+		return fmt.Errorf("expected --sequences and --motifs from 1, and --most and --mismatches from 0")
 	case r.motifLength <= r.mismatches:
 		return fmt.Errorf("--length: expected more than the %d mismatches, found %d", r.mismatches, r.motifLength)
 	case !(r.present >= 0 && r.present <= 1):

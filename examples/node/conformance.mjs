@@ -234,7 +234,7 @@ test('a cancelled request fails with -32800, and its slot serves other requests'
   const [want] = predict([tokens]);
   const early = new CancellationTokenSource();
   const first = s.request('sequence/classify', slowRequest, early.token);
-  early.cancel(); // before the server has read it
+  early.cancel(); // probably before the server has read the request
   await expectError(-32800, first);
 
   const late = new CancellationTokenSource();
@@ -292,7 +292,7 @@ test('a document is classified after changes, with ascending versions', async ()
   assert.ok(versions.every((v, i) => i === 0 || v > versions[i - 1]), `${versions}`);
   assert.ok(versions.length > 2, `${versions}`);
 
-  // A request for a document that changes during the computation.
+  // A request fails if its document changes during the computation.
   await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '1 '.repeat(4096) }] });
   const stale = s.request('sequence/classify', { uri, window: slowRequest.window });
   await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '2' }] });

@@ -4,8 +4,8 @@
 #     examples/sources/collect.sh DIR [FILES]
 #
 # A folder gets at most FILES (default 500) files, evenly spaced in the sorted list of the paths found. Of files
-# with the same content, only the first is copied. Files below 200 bytes and above 200 kB are skipped.
-# SOURCES lists the folders that are searched.
+# with the same content, only the first is copied. Files smaller than 200 bytes or larger than 200 kB are
+# skipped. The environment variable SOURCES lists the folders to search.
 set -eu
 to=${1:?usage: collect.sh DIR [FILES]}
 files=${2:-500}

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,8 +19,8 @@ import (
 var classes = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 
 const (
-	width  = 32 // pixels; images are square
-	record = 1 + 3*width*width
+	width  = 32                // pixels; images are square
+	record = 1 + 3*width*width // bytes
 )
 
 // row is a line of the output.
@@ -99,7 +98,7 @@ func read(from string, names []string) (out []image, err error) {
 		i := 0
 		for r := range slices.Chunk(data, record) {
 			if int(r[0]) >= len(classes) {
-				return nil, errors.New(name + ": a label beyond 9")
+				return nil, fmt.Errorf("%s: record %d: label %d, expected 0 to %d", name, i, r[0], len(classes)-1)
 			}
 			m := image{fmt.Sprintf("%s:%d", name, i), classes[r[0]], make([]byte, width*width)}
 			for p := range m.pixels {
@@ -159,7 +158,7 @@ func graph(c *cut, pixels []byte) (out row) {
 			float32((x + 0.5) / float64(c.width)), float32((y + 0.5) / float64(c.height)),
 			float32(s.n / float64(c.step*c.step))})
 	}
-	out.Edges = [][]float32{} // a single piece has no border
+	out.Edges = [][]float32{} // without edges, JSON has [], not null
 	for pair, n := range lengths {
 		a, b := centres[pair[0]], centres[pair[1]]
 		distance := math.Hypot(a[0]-b[0], a[1]-b[1])

@@ -62,7 +62,7 @@ func TestBatches(t *testing.T) {
 			for start := time.Now(); sent.Load() < before+int64(want) && time.Since(start) < time.Second; {
 				time.Sleep(time.Millisecond)
 			}
-			time.Sleep(20 * time.Millisecond) // the reader has one more row than the limit
+			time.Sleep(20 * time.Millisecond) // time for the reader to exceed the limit
 			if batch := <-batches; len(batch) != want {
 				t.Errorf("rows of %d tokens: got a batch of %d, want %d", row, len(batch), want)
 			}

@@ -19,7 +19,7 @@ type Rows struct {
 	Spans         int    // number of predicted spans, for a model that predicts spans
 
 	part   bool // the output is part of a job
-	strict bool // the first failed row is an error
+	strict bool // the first failed row ends the output with an error
 	model  *Model
 	table  *Table
 	reply  replyColumns
@@ -60,7 +60,7 @@ func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream
 func (o *Rows) Close() error { return o.out.Close() }
 
 // Answer predicts all rows of a table, and closes it even if it stops early, so that readers stop
-// as well. It reports written rows to done.
+// as well. It calls done with the number of rows of each written batch.
 func (o *Rows) Answer(ctx context.Context, parser *requests.Parser, t table.Reader, done func(int64)) error {
 	r := newTableReader(o.table, parser, t.Columns())
 	ctx, cancel := context.WithCancel(ctx)
@@ -84,11 +84,11 @@ func (o *Rows) Answer(ctx context.Context, parser *requests.Parser, t table.Read
 
 // answer writes the rows of a batch.
 func (o *Rows) answer(ctx context.Context, batch []*tableRow) error {
-	asked := make([]*requests.Request, len(batch))
+	inputs := make([]*requests.Request, len(batch))
 	for i, row := range batch {
-		asked[i] = row.Request
+		inputs[i] = row.Request
 	}
-	replies, err := o.model.Answer(ctx, asked)
+	replies, err := o.model.Answer(ctx, inputs)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (o *Rows) answer(ctx context.Context, batch []*tableRow) error {
 	return o.out.Flush()
 }
 
-// row returns a row of the output.
+// row returns the row of the output for a reply, and counts failed rows and spans.
 func (o *Rows) row(r *tableRow, reply any) []any {
 	o.Count++
 	row := append([]any{r.id}, r.kept...)

@@ -18,7 +18,7 @@ import (
 )
 
 // TestCompressed checks that bodies of both codecs are read, and that a buffer is refused if its
-// stated size exceeds the maximum size of its compressed bytes.
+// compressed bytes are too few for its stated size.
 func TestCompressed(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, nil)
 	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
@@ -54,8 +54,8 @@ func TestZSTDWindow(t *testing.T) {
 	}
 }
 
-// TestZSTDBlocks checks that maxZSTDSize is at least the size of the frames. A frame that states a
-// larger size must be refused before memory is allocated for it.
+// TestZSTDBlocks checks that maxZSTDSize is at least the decompressed size of the frames. A frame
+// that states a larger size must be refused before memory is allocated for it.
 func TestZSTDBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300<<10)

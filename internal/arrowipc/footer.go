@@ -10,7 +10,7 @@ import (
 // magic is at the beginning and the end of an IPC file; at the beginning it is padded to 8 bytes.
 const magic = "ARROW1"
 
-// maxFooter is the maximum size of a footer in bytes. A record batch takes 24 bytes.
+// maxFooter is the maximum size of a footer in bytes. Each record batch adds 24 bytes to a footer.
 const maxFooter = 64 << 20
 
 // Field slots of a footer.
@@ -20,7 +20,7 @@ const (
 	footerBatches      = 3
 )
 
-// A block is the location of a record batch.
+// A block is the location of a record batch or a dictionary.
 type block struct {
 	offset int64
 	meta   int64 // length of the metadata, including the eight bytes before it
@@ -205,5 +205,5 @@ func schemaMessage(schema int) []byte {
 	return out
 }
 
-// metadataVersion is Arrow's metadata version since 1.0.
+// metadataVersion is V5, Arrow's metadata version since 1.0.
 const metadataVersion = 4

@@ -35,7 +35,7 @@ func (a Scale) ticks(n int) []tick {
 	if a.Logarithmic {
 		values = a.decades()
 	}
-	for ; len(values) < 2; n++ { // for few decades, round values are better even on a logarithmic axis
+	for ; len(values) < 2; n++ { // a short logarithmic axis may contain fewer than two values of decades
 		values = a.roundValues(n)
 	}
 	var out []tick
@@ -103,7 +103,8 @@ func paddedScale(values []float64, from, to float64) Scale {
 	return Scale{Low: low, High: high + margin, From: from, To: to}
 }
 
-// Short formats a number with four digits, and with k, M or G for thousands, millions or billions.
+// Short formats a number with four significant digits, and with k, M or G for thousands (from
+// 10,000), millions or billions.
 func Short(v float64) string { return formatInUnit(v, v) }
 
 // formatInUnit formats a number in the unit of largest.

@@ -8,7 +8,7 @@ import (
 
 func init() { register(whole(sinusoidTables), whole(sinusoidTablesBackward)) }
 
-// tables holds the parameters that both passes of a launch share. All tables [2·rows, t] are one
+// tables holds the parameters of a forward or backward launch. All tables [2·rows, t] are one
 // matrix product of coefficients [2·rows, terms] and cosines [terms, t]. Each table row has a row
 // for f followed by a row for g. The product is split into tiles of t.
 type tables struct {
@@ -41,8 +41,8 @@ func (t *tables) tile(i int) (t0, nf, ng int) {
 // row returns the entries in use of row i of a table.
 func (t *tables) row(table []float32, i int) []float32 { return table[i*t.width:][:2*t.longest-1] }
 
-// scratch returns memory for one tile: a part of all tables, cosines unless they are cached, and
-// more floats for other uses.
+// scratch returns memory for one tile: its columns of all tables, its cosines, which stay unused if
+// they are cached, and more floats for other uses.
 func (t *tables) scratch(w *worker, more int) (y, cosines, rest []float32) {
 	ny, nc := 2*t.rows*cosineTile, t.terms*cosineTile
 	memory := w.floats(ny + nc + more)
@@ -85,8 +85,7 @@ func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
 	}
 }
 
-// mirror stores entries of a row of F, starting at t0, on both sides of the centre, because F is
-// even.
+// mirror stores entries of an even table, starting at t0, on both sides of the row's centre.
 func (t *tables) mirror(row []float32, t0 int, y []float32) {
 	zero := t.longest - 1
 	for i, v := range y {
@@ -95,8 +94,8 @@ func (t *tables) mirror(row []float32, t0 int, y []float32) {
 	}
 }
 
-// adjointParts is the number of partial sums in the adjoint, each over whole tiles, so that threads
-// share the work. It does not depend on the number of threads, so the results do not either.
+// adjointParts is the maximum number of partial sums in the backward pass, each over whole tiles.
+// Threads share the partial sums, and the results do not depend on the number of threads.
 const adjointParts = 32
 
 func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {
@@ -122,8 +121,8 @@ func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {
 	t.Unfold(r.floats(k.DAddWeight), r.floats(k.DAddBias), coef[size/2:])
 }
 
-// fold adds the gradients of the coefficients from tile i to sum [terms, 2·rows], the product of
-// cosines [terms, t] and dy [2·rows, t] transposed.
+// fold adds tile i's gradient of the coefficients to sum [terms, 2·rows]. The gradient is the
+// product of the cosines [terms, t] and the transpose of dy [2·rows, t].
 func (t *tables) fold(w *worker, i int, sum, df, dg []float32) {
 	dy, cosines, packed := t.scratch(w, t.PackedSize(cosineTile, 2*t.rows))
 	t0, nf, ng := t.tile(i)

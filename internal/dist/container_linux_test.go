@@ -43,7 +43,7 @@ func TestDockerfile(t *testing.T) {
 	}
 	if want := []string{golang, debianImage}; !slices.Equal(from, want) ||
 		"go"+string(release[1]) != runtime.Version() {
-		t.Fatalf("the images begin with %q, expected %q: the Go of go.mod; this one is %s",
+		t.Fatalf("the Dockerfile builds from %q, expected %q, with the Go version of go.mod; the test runs with %s",
 			from, want, runtime.Version())
 	}
 

@@ -43,7 +43,7 @@ type ClusterStep struct {
 //
 //	seconds = max over ranks(compute) + update + exchange
 //
-// and each rank computes the micro-batches that [Deal] gives it:
+// and each rank computes the micro-batches that [Deal] assigns to it:
 //
 //	compute = max(alone · tokens of its largest micro-batch, together · its tokens)
 //
@@ -59,12 +59,12 @@ type ClusterStep struct {
 //	copies on the host  copy · (F·P + ΣF·P/W + P/W + P)
 //	sums on the host    add · (ΣF − 1)·P/W
 //
-// R is the number of words of the results after the shares: the loss and the logits of each
-// example. The all-to-all takes the time of the rank with the largest F to send; no rank receives
-// more. These are the costs of pairwise exchange and of a ring, in which a rank sends its messages
-// one after another, and of a gather of short messages by doubling (Thakur, Rabenseifner and Gropp,
-// Optimization of Collective Communication Operations in MPICH, 2005). A library that sends
-// messages concurrently has less latency.
+// R is the number of words of the results, the loss and the logits of each example, which the
+// all-gather sends together with the weights. The all-to-all takes the time of the rank with the
+// largest F to send; no rank receives more. These are the costs of pairwise exchange and of a ring,
+// in which a rank sends its messages one after another, and of a gather of short messages by
+// doubling (Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in
+// MPICH, 2005). A library that sends messages concurrently has less latency.
 //
 // The model ignores: ranks that share a machine; waiting for slower ranks, links or steps; networks
 // with less total bandwidth than the sum of their links; copies made by MPI, and its thread sharing

@@ -74,7 +74,7 @@ func refusedKeys(text []byte) (refused []string, err error) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		values, known := covered[key]
 		if !known {
-			refused = append(refused, key+": unknown key")
+			refused = append(refused, key+": unsupported key")
 		} else if v, isText := keys[key].(string); isText && values != nil && !slices.Contains(values, v) {
 			refused = append(refused, fmt.Sprintf("%s: %q, expected %s", key, v, strings.Join(values, ", ")))
 		}

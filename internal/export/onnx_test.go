@@ -68,7 +68,7 @@ func TestStructure(t *testing.T) {
 				want := must.Get(binary.Append(nil, binary.LittleEndian, m.Parameters.Slice(m.Weights, p)))(t)
 				if !bytes.Equal(x.Data, want) ||
 					!slices.EqualFunc(x.Shape, p.Shape, func(a uint64, b int) bool { return a == uint64(b) }) {
-					t.Errorf("%s has shape %v, want shape %v, or other elements", p.Name, x.Shape, p.Shape)
+					t.Errorf("%s has shape %v, want shape %v and the model's weights", p.Name, x.Shape, p.Shape)
 				}
 			}
 			if table := m.NGrams; table != nil {
@@ -112,7 +112,7 @@ func TestUncovered(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { mask(c) })
 	m.Config.Relative, m.Config.Pooling, m.Config.MaskTargets = "learned", "mean", &config.MaskTargets{}
 	m.Config.InputWindow = &config.InputWindow{Length: 3, Policy: "tail"}
-	want := `config.json has settings that an export does not support: mask_targets: unknown key; ` +
+	want := `config.json has settings that an export does not support: mask_targets: unsupported key; ` +
 		`pooling: "mean", expected softmax, max; relative: "learned", expected sinusoid_hadamard, distance, edges, none; ` +
 		`input_window: "tail", expected error, head`
 	if _, err := ONNX(m); err == nil || err.Error() != want {
@@ -125,12 +125,12 @@ func TestUncovered(t *testing.T) {
 	must.FailWith(t, fs.ErrNotExist, "the folder of a refused model")(os.Stat(dir))
 	text := must.Get(json.Marshal(small()))(t)
 	text = append(bytes.TrimSuffix(text, []byte("}")), []byte(`,"positions":"learned"}`)...)
-	if got, err := refusedKeys(text); err != nil || !slices.Equal(got, []string{"positions: unknown key"}) {
+	if got, err := refusedKeys(text); err != nil || !slices.Equal(got, []string{"positions: unsupported key"}) {
 		t.Errorf("refused keys %q, error %v", got, err)
 	}
 }
 
-// TestTooManyNumbers checks that a table of n-grams that exceeds an ONNX file is refused before
+// TestTooManyNumbers checks that a table of n-grams too large for an ONNX file is refused before
 // memory is allocated.
 func TestTooManyNumbers(t *testing.T) {
 	m := fresh(t, variants["n-grams of tokens"])

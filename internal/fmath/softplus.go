@@ -1,7 +1,7 @@
 package fmath
 
-// The functions of this file use z = e^−|x|, which lies in [0, 1] and never overflows, and log(1+z)
-// = z − z²·Q(z).
+// The functions of this file use z = e^−|x|, which lies in [0, 1] and never overflows, and
+// log(1+z) = z − z²·log1pTail(z).
 
 // Softplus returns log(1 + eˣ) = max(x, 0) + log(1 + z). The relative error is below 2.5e-7. The
 // result is 0 where eˣ is subnormal (x < −87.33654).
@@ -36,8 +36,8 @@ func LogSoftplus(x float32) float32 {
 }
 
 // Rho returns ρ(x) = σ(x)/softplus(x), the derivative of LogSoftplus. It computes 1/((1+z)·D),
-// where D is log(1+z)/z for x < 0 and softplus(x) otherwise. The factor z, which underflows in both
-// σ and softplus, is cancelled before it is computed, so that ρ tends to 1 for very negative x. The
+// where D is log(1+z)/z for x < 0 and softplus(x) otherwise. For x < 0 both σ and softplus have the
+// factor z, which may underflow; the formula cancels it, so that ρ tends to 1 for very negative x. The
 // relative error is below 3.5e-7.
 func Rho(x float32) float32 {
 	z := Exp(-abs(x))

@@ -30,7 +30,7 @@ func (s *Server) deviceLost(m *served, err error) error {
 // reopening is the approximate time to open a device, in milliseconds.
 const reopening = 1000
 
-// reopen reloads the model and checks that it computes.
+// reopen reloads the model and checks the new device with a small computation.
 func (s *Server) reopen() error {
 	if err := s.Reload(); err != nil {
 		return err

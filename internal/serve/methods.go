@@ -12,7 +12,7 @@ type method struct {
 // embedMethod is supported by the models of all tasks.
 const embedMethod = "sequence/embed"
 
-// methods has all concurrent requests by name. The file of a method is named after it.
+// methods has all concurrent requests by name.
 var methods map[string]method
 
 func init() {

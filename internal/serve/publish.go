@@ -21,8 +21,8 @@ func (d *document) schedule(after time.Duration) {
 	})
 }
 
-// publishes reports whether the server pushes predictions for documents. Models of pairs and models
-// without labels do not.
+// publishes reports whether the server pushes predictions for documents: not for a model of pairs
+// or without labels.
 func (s *session) publishes() bool {
 	return s.server.current().task.Notification() != ""
 }
@@ -80,7 +80,7 @@ func (d *document) publish(timer int) {
 	if d.editor {
 		shown = c.diagnostics(text, out)
 		if err == nil && strings.TrimSpace(text) == "" {
-			out.read.Error = nil // a new file is not a mistake
+			out.read.Error = nil // an editor shows no error for a new, empty file
 		}
 	}
 	ending := s.documents.isEnding()

@@ -26,20 +26,21 @@ func TestTagged(t *testing.T) {
 		Unit    string
 		Version int64
 	}
-	var of, bytes, document, tokens reply
-	c.call(1, "sequence/tag", map[string]any{"text": text}, &of)
+	var fromText, bytes, document, tokens reply
+	c.call(1, "sequence/tag", map[string]any{"text": text}, &fromText)
 	c.call(2, "sequence/tag", map[string]any{"bytes": []byte(text)}, &bytes)
 	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 7, "text": text})
 	c.call(3, "sequence/tag", map[string]any{"uri": "a", "version": 7}, &document)
 	c.call(4, "sequence/tag", map[string]any{"tokens": []int{6, 7}}, &tokens)
 	for _, r := range []reply{bytes, document} {
-		if len(r.Spans) != len(of.Spans) || len(of.Spans) == 0 || r.Spans[0] != of.Spans[0] || r.Unit != "characters" {
-			t.Errorf("got %+v, want %+v", r, of)
+		if len(r.Spans) != len(fromText.Spans) || len(fromText.Spans) == 0 || r.Spans[0] != fromText.Spans[0] ||
+			r.Unit != "characters" {
+			t.Errorf("got %+v, want %+v", r, fromText)
 		}
 	}
-	if last := of.Spans[len(of.Spans)-1]; last.End > len([]rune(text)) || document.Version != 7 ||
+	if last := fromText.Spans[len(fromText.Spans)-1]; last.End > len([]rune(text)) || document.Version != 7 ||
 		tokens.Unit != "tokens" {
-		t.Errorf("got %+v for text, %+v for the document, %+v for tokens", of, document, tokens)
+		t.Errorf("got %+v for text, %+v for the document, %+v for tokens", fromText, document, tokens)
 	}
 	c.expectError(5, "sequence/classify", map[string]any{"text": "sea"}, -32601,
 		"the task of the model is tagging: use sequence/tag")
@@ -48,9 +49,9 @@ func TestTagged(t *testing.T) {
 	bare.send(`{"id":7,"text":"sea"}`)
 	var line reply
 	decode(t, []byte(bare.receive()), &line)
-	c.call(8, "sequence/tag", map[string]any{"text": "sea"}, &of)
-	if !slices.Equal(line.Spans, of.Spans) || line.Unit != of.Unit || line.Unit != "characters" {
-		t.Errorf("bare line: got %+v, want %+v", line, of)
+	c.call(8, "sequence/tag", map[string]any{"text": "sea"}, &fromText)
+	if !slices.Equal(line.Spans, fromText.Spans) || line.Unit != fromText.Unit || line.Unit != "characters" {
+		t.Errorf("bare line: got %+v, want %+v", line, fromText)
 	}
 	// The spans of the last version are pushed.
 	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8,
@@ -98,7 +99,7 @@ func TestMemoryOfTags(t *testing.T) {
 		return onCPU(m, "tagging")
 	}
 	text := "Ann Lee met Zoë " + strings.Repeat("antidisestablishmentarianism ", 1<<15)
-	most := int64(len(text)) * 9 / 4 // the message (bytes take 4/3 in base64) and its tokens
+	limit := int64(len(text)) * 9 / 4 // the message (bytes take 4/3 in base64) and its tokens
 	for _, x := range []struct {
 		method string
 		field  string
@@ -114,8 +115,8 @@ func TestMemoryOfTags(t *testing.T) {
 				jobs, _, running := queueState(s)
 				return jobs+running > 0
 			})
-			if took := s.memory.used.Load() - before; took > most {
-				t.Errorf("got %d counted bytes, want at most %d", took, most)
+			if took := s.memory.used.Load() - before; took > limit {
+				t.Errorf("got %d counted bytes, want at most %d", took, limit)
 			}
 			close(release)
 			if m := c.response(1); m.Error != nil {

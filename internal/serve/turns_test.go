@@ -55,9 +55,8 @@ func waitingForLarge(s *Server, sessions int) func() bool {
 	return func() bool { return s.turns.Count(fair.Large).Waiting == sessions }
 }
 
-// TestScansTakeTurns checks that a large bare line is parsed in a large turn, and so are large
-// changes that are searched for a whole text. Before its turn only the line's text counts as
-// memory.
+// TestScansTakeTurns checks that a large bare line is parsed, and large changes are searched for a
+// whole text, in large turns. Before its turn only the line's text counts as memory.
 func TestScansTakeTurns(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s)
@@ -83,8 +82,8 @@ func TestScansTakeTurns(t *testing.T) {
 	}
 }
 
-// TestEditBesideLargeTurns checks that a document can be edited while its class waits for a large
-// turn, and that later requests of the client are served.
+// TestEditBesideLargeTurns checks that a document can be edited while a request to classify it
+// waits for a large turn, and that later requests of the client are served.
 func TestEditBesideLargeTurns(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), time.Hour

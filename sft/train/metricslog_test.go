@@ -49,10 +49,10 @@ func TestDamagedMetrics(t *testing.T) {
 
 	random := rand.New(rand.NewPCG(16, 11))
 	cases := map[string]string{
-		"gone": "", "its last line": strings.Join(lines[:len(lines)-2], ""), "its end": log[:len(log)-1],
-		"its first line":                strings.Join(lines[1:], ""),
-		"a byte more":                   log[:5] + "x" + log[5:],
-		"a byte less, with later lines": log[:9] + log[10:] + `{"kind":"train","step":99}` + "\n",
+		"no file": "", "no last line": strings.Join(lines[:len(lines)-2], ""), "no final newline": log[:len(log)-1],
+		"no first line":                strings.Join(lines[1:], ""),
+		"an extra byte":                log[:5] + "x" + log[5:],
+		"a lost byte, and extra lines": log[:9] + log[10:] + `{"kind":"train","step":99}` + "\n",
 	}
 	for range 8 {
 		at := random.IntN(len(log))
@@ -60,7 +60,7 @@ func TestDamagedMetrics(t *testing.T) {
 	}
 	for name, damaged := range cases {
 		must.Succeed(t, os.WriteFile(path, []byte(damaged), 0o666))
-		if name == "gone" {
+		if name == "no file" {
 			os.Remove(path)
 		}
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, model.CheckpointFile), []byte(checkpoint), 0o666))
@@ -97,7 +97,7 @@ func TestDamagedMetrics(t *testing.T) {
 			}
 		}
 		if total := strings.Count(want.metrics, "\n"); count > total || count < total-len(lines) ||
-			name != "gone" && count < total-2 {
+			name != "no file" && count < total-2 {
 			t.Errorf("%s: %d of %d lines are left", name, count, total)
 		}
 		got.metrics = want.metrics

@@ -46,7 +46,7 @@ func (r *results) header(p *page) {
 			p.line("%s, %s, %s", a.Date, a.Version, a.System)
 		}
 		if a.Quick {
-			p.line("**A reduced size, to see whether everything works: its figures mean nothing.**")
+			p.line("**Reduced sizes, to check that everything works: ignore the figures.**")
 		}
 	}
 	var named []string
@@ -62,7 +62,7 @@ func (r *results) header(p *page) {
 }
 
 func (r *results) partsTable() *mdTable {
-	t := newMDTable("What ran", "part", "result", "seconds", "planned", "at most", "note")
+	t := newMDTable("Parts", "part", "result", "seconds", "planned", "at most", "note")
 	for _, x := range r.parts {
 		t.add(x.Name, x.Result, strconv.Itoa(x.Seconds), strconv.Itoa(x.Planned), strconv.Itoa(x.Limit), x.Note)
 	}
@@ -70,7 +70,7 @@ func (r *results) partsTable() *mdTable {
 }
 
 func (r *results) failuresTable() *mdTable {
-	t := newMDTable("What failed", "part", "command", "status", "error")
+	t := newMDTable("Failed commands", "part", "command", "status", "error")
 	for _, x := range r.failures {
 		t.add(x.Part, "`"+x.Command+"`", strconv.Itoa(x.Status), x.Error)
 	}
@@ -113,7 +113,7 @@ func (r *results) checkTable() *mdTable {
 
 func (r *results) goldenTable() *mdTable {
 	t := newMDTable("Models compared with double precision", "precision", "model", "lines", "logits", "gradient",
-		"its worst tensor", "losses", "of the tolerance", "result")
+		"worst tensor", "losses", "of the tolerance", "result")
 	flips := 0
 	for _, g := range r.golden {
 		t.add(append([]string{string(g.Precision)}, g.Row()...)...)
@@ -129,7 +129,7 @@ func (r *results) goldenTable() *mdTable {
 	return t
 }
 
-// pass returns the name of a kind of measurement.
+// pass returns the measured pass under its name in sftseq bench.
 func (x *torchResult) pass() string {
 	if x.What == "infer" {
 		return bench.Forward
@@ -269,8 +269,8 @@ func profileTable(m *bench.ModelResult) *mdTable {
 		rest.Kernel = fmt.Sprintf("%d others", others)
 		t.add(rest.Row()...)
 	}
-	t.notes = append(t.notes, fmt.Sprintf("%s in kernels, one at a time; %s a run of batch %d, length %d.",
-		bench.FormatSeconds(total), bench.FormatSeconds(m.Seconds), m.Batch, m.Length))
+	t.notes = append(t.notes, fmt.Sprintf("Kernels, run one at a time: %s. A run of batch %d, length %d: %s.",
+		bench.FormatSeconds(total), m.Batch, m.Length, bench.FormatSeconds(m.Seconds)))
 	return t
 }
 
@@ -280,7 +280,7 @@ func (r *results) kernelsTable() *mdTable {
 		t.add(append([]string{string(k.Precision)}, k.Row()...)...)
 	}
 	for _, c := range r.ceilings {
-		t.notes = append(t.notes, fmt.Sprintf("Beside the kernels in %s, %s", c.Precision,
+		t.notes = append(t.notes, fmt.Sprintf("Measured with the kernels in %s: %s", c.Precision,
 			bench.DescribeCeilings(c.Ceilings, 1)))
 	}
 	return t

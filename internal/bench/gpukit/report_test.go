@@ -54,7 +54,7 @@ func TestReport(t *testing.T) {
 	spaces := regexp.MustCompile(" +")
 	out := spaces.ReplaceAllString(reportOf(t, kitLines), " ")
 	for _, want := range []string{
-		"2030-01-02T03:04Z, sftseq 1, Linux", "card, 123", "its figures mean nothing",
+		"2030-01-02T03:04Z, sftseq 1, Linux", "card, 123", "ignore the figures",
 		"card (mixed)", "could not be read: 2",
 		"| check | out of time |", "| peer | incomplete |", "| loss | ok | 60 | 25 | 60 | without / this |",
 		"| peer | `sft_torch_gpu.py --dtype fp32` | 1      | out of memory |",
@@ -68,7 +68,7 @@ func TestReport(t *testing.T) {
 		"## Kernels of train, mixed", "| matmul   | 5        | 100 ms | 99.6% |",
 		"| 2 others | 3        | 400 µs | 0.4%  |",
 		"| mixed     | linear | 4096×128→128 | 10.0 µs | 30000 GFLOP/s | 60% ",
-		"Beside the kernels in mixed, peak rates in float32: multiply-add 50000 GFLOP/s",
+		"Measured with the kernels in mixed: peak rates in float32: multiply-add 50000 GFLOP/s",
 		"| 65536    | 1.00 s |", "| 32768 (eager, bf16)     | 2.00× ", "| 524288 (compiled, bf16) | 2.00× ",
 		"| forward | fp32      | 1048576 | 524288   |",
 		"| mixed     | 16    | 1000  | 30.0    | 2.0100 over 100 steps | +0.50% |",

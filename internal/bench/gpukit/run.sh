@@ -480,5 +480,5 @@ else
 	all
 fi
 cat "$OUT/report.txt"
-[ "$FAILED" = 0 ] || echo "Some commands of sftseq failed: see What failed, and $OUT/log.txt." >&2
+[ "$FAILED" = 0 ] || echo "Some commands of sftseq failed: see the table of failed commands, and $OUT/log.txt." >&2
 exit "$FAILED"

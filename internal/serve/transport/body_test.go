@@ -26,8 +26,8 @@ func TestReadBody(t *testing.T) {
 		text := bytes.Repeat([]byte{'x'}, size)
 		for _, length := range []int64{-1, int64(size)} {
 			for name, r := range map[string]io.Reader{"whole": bytes.NewReader(text),
-				"halves":            iotest.HalfReader(bytes.NewReader(text)),
-				"end with the last": iotest.DataErrReader(bytes.NewReader(text))} {
+				"halves":                  iotest.HalfReader(bytes.NewReader(text)),
+				"EOF with the last bytes": iotest.DataErrReader(bytes.NewReader(text))} {
 				var from counting
 				m, whole, err := ReadBody(r, length, 1<<20, 1, &from)
 				if err != nil || m.Err != nil || !whole || !bytes.Equal(m.Body, text) {

@@ -53,8 +53,8 @@ func TestListenAsAsked(t *testing.T) {
 	l.Close()
 }
 
-// TestListenErrors checks that an error about an address names the next step, but not the address, which
-// callers name.
+// TestListenErrors checks that an error about an address names the next step, but not the address,
+// because callers add it.
 func TestListenErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")

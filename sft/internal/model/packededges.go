@@ -21,7 +21,7 @@ type packedEdges struct {
 	chunks   []edgeChunk
 	blocks   []edgeBlock
 	counts   []int32      // edges of each chunk in each block of its graph; later, the position of the next edge
-	ends     []uint64     // edges by block: the target within the block above, the source in the low bits
+	ends     []uint64     // edges by block: target within the block in the high bits, source in the low bits
 	unsorted []float32    // features of edges by block
 	sorters  []edgeSorter // one for each thread
 }
@@ -67,7 +67,7 @@ func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads 
 	}
 	InParallel(threads, len(p.blocks), func(thread, i int) {
 		b := &p.blocks[i]
-		if c := &p.chunks[b.chunk]; c.blocks == 1 { // the edges fit into the cache for sorting
+		if c := &p.chunks[b.chunk]; c.blocks == 1 { // sort reads the edges from this thread's cache
 			p.distribute(c, width)
 		}
 		p.sort(&p.sorters[thread], b, width)
@@ -76,7 +76,8 @@ func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads 
 	p.compact(width)
 }
 
-// partition lists the chunks and the blocks of the graphs. Each graph has at least one of both.
+// partition lists the chunks and the blocks of the graphs. Each graph has at least one chunk and
+// one block.
 func (p *packedEdges) partition(graphs []seq.Example, offset []int32) {
 	p.chunks, p.blocks = p.chunks[:0], p.blocks[:0]
 	counts := 0
@@ -114,8 +115,8 @@ func (p *packedEdges) count(c *edgeChunk) {
 	}
 }
 
-// assignOffsets sets where each block begins and where each chunk puts its edges: the edges of a
-// block keep their order. It returns the total number of edges.
+// assignOffsets sets the offset of each block, and of each chunk's edges within each block. Edges
+// of a block keep their order. It returns the total number of edges.
 func (p *packedEdges) assignOffsets() int {
 	at := 0
 	for chunks := p.chunks; len(chunks) > 0; {
@@ -222,7 +223,7 @@ func (m *emitter) edgeInputs() *edgeInputs {
 	}
 }
 
-// upload writes a batch's edges, of which there may be none, to the inputs in m.
+// upload writes a batch's edges, possibly none, to the inputs in m.
 func (e *edgeInputs) upload(p *packedEdges, m tensor.Memory) error {
 	tokens := e.Index.Words() - e.Features.Shape[0]
 	for len(p.first) < tokens { // unused rows have no edges
@@ -263,7 +264,7 @@ type sortedEdge struct {
 	index int32
 }
 
-// sort sorts edges by ends, numbers with this number of bits. The sort is stable.
+// sort sorts edges by ends, in which only the low bits are set. The sort is stable.
 func (s *edgeSorter) sort(ends []uint64, bits int) {
 	s.sorted, s.other = resize(s.sorted, len(ends)), resize(s.other, len(ends))
 	for i, e := range ends {
@@ -276,7 +277,7 @@ func (s *edgeSorter) sort(ends []uint64, bits int) {
 	}
 }
 
-// sortByDigit sorts by the bits of ends from bit from on, digit bits in number. The sort is stable.
+// sortByDigit sorts by a digit of ends: digit bits, beginning with bit from. The sort is stable.
 func (s *edgeSorter) sortByDigit(from, digit int) {
 	next, mask := s.next[:1<<digit], uint64(1)<<digit-1
 	clear(next)
