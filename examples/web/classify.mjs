@@ -67,7 +67,7 @@ export async function load(url) {
   const names = properties.label_names && JSON.parse(properties.label_names);
   const session = await ort.InferenceSession.create(file, { executionProviders: ["wasm"] });
   if (session.inputNames.includes("word_hashes"))
-    throw new Error("expected a model that reads ids alone, found one with n-grams of words: train it with --ngrams bytes:3-6:2^20, or on words");
+    throw new Error("this page cannot compute the model's n-grams of words: train it with --ngrams bytes:3-6:2^20, or on data with --tokenizer words");
   return async (text) => {
     const tokens = BigInt64Array.from(encode(text), BigInt);
     if (tokens.length === 0) throw new Error("the text is empty");

@@ -10,7 +10,7 @@ import (
 )
 
 // replyColumns are the columns of a model's reply to a row. An output of JSON lines has the same
-// fields as the replies to lines; other formats have the columns of [Task].Columns.
+// fields as the replies to lines.
 type replyColumns struct {
 	columns []table.OutputColumn
 	values  func(reply any) []any

@@ -42,9 +42,8 @@ func needsNothing(*call) string { return "" }
 // Reasons why an ensemble does not support embeddings or explanations. Ensembles that sum logits
 // support explanations.
 const (
-	noEmbeddings   = "an ensemble has no embeddings: serve one of its models with layers, a folder in --model"
-	noExplanations = "an ensemble that averages predictions has no explanations: serve one of its models, " +
-		"a folder in --model"
+	noEmbeddings   = "an ensemble has no embeddings: serve one of its models with layers, such as --model DIR/sft"
+	noExplanations = "an ensemble that averages predictions has no explanations: serve one of its models instead"
 )
 
 func needsSingleModel(c *call) string {

@@ -23,7 +23,7 @@ func (classification) settings(c *config.Config, s *Settings) error {
 		return fmt.Errorf("found %d class weights, expected one for each of the %d classes", n, c.NumLabels)
 	}
 	if len(s.ClassWeights) > 0 && c.Loss() != config.CrossEntropy {
-		return fmt.Errorf("expected no class weights: the loss of task %s has no term for each class", c.Task)
+		return fmt.Errorf("expected no class weights: the loss of task %s is not cross-entropy", c.Task)
 	}
 	return nil
 }
