@@ -131,3 +131,28 @@ func TestNGramFiles(t *testing.T) {
 	must.Fail(t, "were not collected")(sft.NewScorer(sft.NewModel(c, 1), cpu.New(1)))
 	must.Fail(t, "the initial model has embeddings of n-grams")(sft.NewModel(plain, 1).CopyFrom(m))
 }
+
+// TestQuantizedNGramFiles checks that a model with 8-bit embeddings is loaded within the rounding, that saving it again
+// changes nothing, and that floats in its file are an error.
+func TestQuantizedNGramFiles(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.HiddenSize, c.SinusoidDim, c.NGrams = 8, 8, configtest.TokenNGrams()
+	m, dir := modeltest.RandomModel(c, 3), t.TempDir()
+	must.Succeed(t, m.Save(dir))
+	path := filepath.Join(dir, model.WeightsFile)
+	tensors, _ := must.Get2(safetensors.ReadMixed(path))(t)
+	c.NGrams.Bits = 8
+	must.Succeed(t, m.Save(dir))
+	loaded := must.Get(sft.Load(dir))(t)
+	for i, w := range loaded.NGrams.Weights {
+		if d := math.Abs(float64(w - m.NGrams.Weights[i])); d > 0.02 {
+			t.Fatalf("weight %d: the 8-bit model has %v, want %v", i, w, m.NGrams.Weights[i])
+		}
+	}
+	must.Succeed(t, loaded.Save(dir))
+	if again := must.Get(sft.Load(dir))(t); !slices.Equal(again.NGrams.Weights, loaded.NGrams.Weights) {
+		t.Error("saving the 8-bit model again changes it")
+	}
+	must.Succeed(t, safetensors.Write(path, tensors, nil))
+	must.Fail(t, `tensor "ngrams.quantized_weight" is missing`)(sft.Load(dir))
+}

@@ -84,7 +84,8 @@ func TestTrainLexical(t *testing.T) {
 			t.Run("onnx", func(t *testing.T) { exportLexical(t, data, lexical) })
 			refuse(t, exitError, "the initial model has embeddings of n-grams", "", "train", "custom", "--members", "sft",
 				"--data", data, "--init-from", lexical, "--ngrams", "none", "--out", filepath.Join(t.TempDir(), "o"))
-			refuse(t, exitUsage, `--ngrams "words": expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT]`, "", "train", "custom",
+			refuse(t, exitUsage, `--ngrams "words": expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT[:FEATURES]]`, "",
+				"train", "custom",
 				"--members", "sft", "--data", data, "--ngrams", "words", "--out", filepath.Join(t.TempDir(), "o"))
 		})
 	}

@@ -25,6 +25,11 @@ type NGrams struct {
 	// all.
 	MinCount int `json:"min_count"`
 	MaxWords int `json:"max_words,omitempty"` // for bytes: also n-grams of up to MaxWords words
+	// MaxFeatures limits the slots with an embedding to those with the largest mutual information with
+	// the class of a training sequence; 0 means no limit.
+	MaxFeatures int `json:"max_features,omitempty"`
+	// Bits is 8 if model.safetensors stores the embeddings as 8-bit integers, or 0 for floats.
+	Bits int `json:"bits,omitempty"`
 	// Dropout is the probability that training drops an n-gram of a token.
 	Dropout float64 `json:"dropout,omitempty"`
 }
@@ -50,6 +55,14 @@ func (c *Config) validateNGrams() error {
 		return fmt.Errorf("ngrams.%w", err)
 	}
 	switch {
+	case n.MaxFeatures < 0 || n.MaxFeatures > n.Slots:
+		return bad("ngrams.max_features", n.MaxFeatures, fmt.Sprintf("0 to %d, the number of slots", n.Slots))
+	case n.MaxFeatures > 0 && (c.Kind() != Classes || c.Sequences() > 1):
+		return bad("ngrams.max_features", n.MaxFeatures, "0 for task "+c.Task)
+	case n.Bits != 0 && n.Bits != 8:
+		return bad("ngrams.bits", n.Bits, "8, or 0 for floats")
+	case n.Bits != 0 && c.HiddenSize%4 != 0:
+		return bad("ngrams.bits", n.Bits, fmt.Sprintf("0, because hidden_size %d is not a multiple of 4", c.HiddenSize))
 	case !(n.Dropout >= 0 && n.Dropout < 1):
 		return bad("ngrams.dropout", n.Dropout, "0 ≤ rate < 1")
 	case n.Units == ngram.Words:
@@ -78,15 +91,16 @@ const (
 //
 //	tokens:1-2:2^18       the tokens themselves and pairs of neighbours, in 2¹⁸ slots
 //	bytes:3-6+2:2^20:5    3 to 6 bytes, and up to 2 words, that occur in at least 5 training sequences
+//	bytes:3-6:2^20:1:5000 the 5,000 slots with the largest mutual information with the class
 //
 // The dropout is 0.1.
 func ParseNGrams(text string) (*NGrams, error) {
 	invalid := func() (*NGrams, error) {
-		return nil, errors.New("expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT], for example tokens:1-2:2^18 or " +
-			"bytes:3-6+2:2^20:2")
+		return nil, errors.New("expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT[:FEATURES]], for example " +
+			"tokens:1-2:2^18 or bytes:3-6+2:2^20:2")
 	}
 	parts := strings.Split(text, ":")
-	if len(parts) != 3 && len(parts) != 4 {
+	if len(parts) < 3 || len(parts) > 5 {
 		return invalid()
 	}
 	n := &NGrams{Units: parts[0], MinCount: defaultMinCount, Dropout: defaultNGramDropout}
@@ -105,8 +119,11 @@ func ParseNGrams(text string) (*NGrams, error) {
 	if hasWords {
 		ok = ok && parse(words, &n.MaxWords)
 	}
-	if len(parts) == 4 {
+	if len(parts) > 3 {
 		ok = ok && parse(parts[3], &n.MinCount)
+	}
+	if len(parts) > 4 {
+		ok = ok && parse(parts[4], &n.MaxFeatures) && n.MaxFeatures > 0
 	}
 	if !ok || isPower && (n.Slots < 0 || n.Slots > 40) {
 		return invalid()
@@ -131,7 +148,11 @@ func (n *NGrams) String() string {
 	for 1<<power < n.Slots {
 		power++
 	}
-	return fmt.Sprintf("%s:%s:2^%d:%d", n.Units, lengths, power, n.MinCount)
+	text := fmt.Sprintf("%s:%s:2^%d:%d", n.Units, lengths, power, n.MinCount)
+	if n.MaxFeatures > 0 {
+		text += fmt.Sprintf(":%d", n.MaxFeatures)
+	}
+	return text
 }
 
 // NGramTable holds the embeddings of a model's n-grams. An n-gram is a feature if its cell, a part

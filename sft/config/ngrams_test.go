@@ -28,6 +28,17 @@ func TestNGramConfig(t *testing.T) {
 		"ngrams.units: bytes, expected tokens, because the vocabulary has 9": func(c *config.Config) {
 			c.NGrams.Units = ngram.Bytes
 		},
+		"ngrams.max_features: 1025, expected 0 to 1024, the number of slots": func(c *config.Config) {
+			c.NGrams.Slots, c.NGrams.MaxFeatures = 1024, 1025
+		},
+		"ngrams.max_features: 9, expected 0 for task retrieval": func(c *config.Config) {
+			*c = *withNGrams(configtest.WithTask(configtest.TinyConfig(), config.Retrieval))
+			c.NGrams.MaxFeatures = 9
+		},
+		"ngrams.bits: 4, expected 8, or 0 for floats": func(c *config.Config) { c.NGrams.Bits = 4 },
+		"ngrams.bits: 8, expected 0, because hidden_size 6": func(c *config.Config) {
+			c.NGrams.Bits, c.HiddenSize, c.SinusoidDim, c.NumHeads = 8, 6, 6, 2
+		},
 		"ngrams.dropout: 1, expected 0": func(c *config.Config) { c.NGrams.Dropout = 1 },
 		"none for task fill-mask": func(c *config.Config) {
 			*c = *withNGrams(configtest.WithTask(configtest.TinyConfig(), config.FillMask))
@@ -44,9 +55,10 @@ func TestNGramConfig(t *testing.T) {
 // TestParseNGrams checks that ParseNGrams and String are inverse.
 func TestParseNGrams(t *testing.T) {
 	for text, want := range map[string]config.NGrams{
-		"tokens:1-2:2^18":    {"tokens", 1, 2, 1 << 18, 2, 0, 0.1},
-		"tokens:3:4096:1":    {"tokens", 3, 3, 4096, 1, 0, 0.1},
-		"bytes:3-6+2:2^20:5": {"bytes", 3, 6, 1 << 20, 5, 2, 0.1},
+		"tokens:1-2:2^18":     {"tokens", 1, 2, 1 << 18, 2, 0, 0, 0, 0.1},
+		"tokens:3:4096:1":     {"tokens", 3, 3, 4096, 1, 0, 0, 0, 0.1},
+		"bytes:3-6+2:2^20:5":  {"bytes", 3, 6, 1 << 20, 5, 2, 0, 0, 0.1},
+		"bytes:3-6:2^20:1:50": {"bytes", 3, 6, 1 << 20, 1, 0, 50, 0, 0.1},
 	} {
 		n := must.Get(config.ParseNGrams(text))(t)
 		if *n != want {
@@ -57,7 +69,7 @@ func TestParseNGrams(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "tokens", "tokens:1-2", "tokens:1-x:2^18", "tokens:1-2:2^", "bytes:3-6+:2^18",
-		"tokens:1-2:2^18:2:2", "tokens:1-2:2^99", "tokens:1-2:2^-1"} {
+		"tokens:1-2:2^18:2:0", "tokens:1-2:2^18:2:2:2", "tokens:1-2:2^99", "tokens:1-2:2^-1"} {
 		must.Fail(t, "expected UNITS:LENGTHS")(config.ParseNGrams(text))
 	}
 	must.Fail(t, "slots: expected a power of two")(config.ParseNGrams("tokens:1-2:2^30"))

@@ -44,6 +44,29 @@ func TestNGramSums(t *testing.T) {
 	}
 }
 
+// TestSelectedNGrams checks that max_features limits the table to n-grams of labelled rows.
+func TestSelectedNGrams(t *testing.T) {
+	rows, _ := tinySplits(t, config.Classification)
+	c := configtest.TinyConfig()
+	c.NGrams = &config.NGrams{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 12, MinCount: 1, MaxFeatures: 5}
+	m := sft.NewModel(c, 1)
+	must.Succeed(t, m.CollectNGrams(t.Context(), rows))
+	if n := len(m.NGrams.Weights); n != 5*c.HiddenSize {
+		t.Fatalf("the table has %d numbers, want 5 rows of %d", n, c.HiddenSize)
+	}
+	c.NGrams.MaxFeatures = 1 << 12
+	all := sft.NewModel(c, 1)
+	must.Succeed(t, all.CollectNGrams(t.Context(), rows))
+	if n := len(all.NGrams.Weights); n <= 5*c.HiddenSize {
+		t.Errorf("without a limit the table has %d numbers", n)
+	}
+	for i, w := range m.NGrams.Used {
+		if w&^all.NGrams.Used[i] != 0 {
+			t.Errorf("word %d of the selected slots is %b, of all slots %b", i, w, all.NGrams.Used[i])
+		}
+	}
+}
+
 // TestCollectNGrams checks that the table has a zero embedding for each n-gram of the training
 // rows, from both sequences of a pair.
 func TestCollectNGrams(t *testing.T) {

@@ -55,20 +55,31 @@ func CollectNGrams(ctx context.Context, c *config.Config, train *seq.File) (*con
 		return nil, nil
 	}
 	const block = 256 // rows per task of a thread
-	v, err := ngram.Collect(ctx, ngramOptions(c.NGrams), (train.Len()+block-1)/block, runtime.GOMAXPROCS(0),
-		func(b int, add func(a, b []int32)) error {
-			for i := b * block; i < min(train.Len(), (b+1)*block); i++ {
-				e, err := train.Example(i)
-				if err != nil {
-					return err
-				}
-				add(e.A, nil)
-				if e.B != nil { // both sides of a pair share the embeddings
-					add(e.B, nil)
-				}
+	blocks, threads := (train.Len()+block-1)/block, runtime.GOMAXPROCS(0)
+	eachRow := func(b int, visit func(e *seq.Example)) error {
+		for i := b * block; i < min(train.Len(), (b+1)*block); i++ {
+			e, err := train.Example(i)
+			if err != nil {
+				return err
 			}
-			return nil
+			visit(&e)
+		}
+		return nil
+	}
+	v, err := ngram.Collect(ctx, ngramOptions(c.NGrams), blocks, threads, func(b int, add func(a, b []int32)) error {
+		return eachRow(b, func(e *seq.Example) {
+			add(e.A, nil)
+			if e.B != nil { // both sides of a pair share the embeddings
+				add(e.B, nil)
+			}
 		})
+	})
+	if err == nil && c.NGrams.MaxFeatures > 0 {
+		v, err = v.Select(ctx, c.NGrams.MaxFeatures, c.NumLabels, blocks, threads,
+			func(b int, add func(a []int32, class int)) error {
+				return eachRow(b, func(e *seq.Example) { add(e.A, int(e.Label)) })
+			})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +92,12 @@ func CollectNGrams(ctx context.Context, c *config.Config, train *seq.File) (*con
 const (
 	ngramKept    = "ngrams.kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent if min_count is 1
 	ngramUsed    = "ngrams.used_slots" // I32 [slots/32], a bit for each slot
-	NGramWeight  = "ngrams.weight"     // F32 [features, hidden_size]
+	NGramWeight  = "ngrams.weight"     // F32 [features, hidden_size]; absent if ngrams.bits is 8
 	ngramSquares = "ngrams.squares"    // F32 [features], of Adagrad; only in a checkpoint
+
+	// The results of sparse.Quantize, if ngrams.bits is 8.
+	ngramQuantized = "ngrams.quantized_weight" // I32 [features, hidden_size/4]
+	ngramExponent  = "ngrams.exponent"         // I32 [features]
 )
 
 // NGramTensors returns the tensors of a table in model.safetensors; none if t is nil.
@@ -90,34 +105,52 @@ func NGramTensors(c *config.Config, t *config.NGramTable) (out []safetensors.Ten
 	if t == nil {
 		return nil
 	}
-	ints := func(name string, data []int32) {
-		out = append(out, safetensors.Tensor{Name: name, Type: safetensors.I32, Shape: []int{len(data)}, Ints: data})
+	ints := func(name string, data []int32, shape ...int) {
+		out = append(out, safetensors.Tensor{Name: name, Type: safetensors.I32, Shape: shape, Ints: data})
 	}
 	if t.Kept != nil {
-		ints(ngramKept, t.Kept)
+		ints(ngramKept, t.Kept, len(t.Kept))
 	}
-	ints(ngramUsed, t.Used)
-	return append(out, safetensors.Tensor{Name: NGramWeight, Shape: []int{len(t.Weights) / c.HiddenSize, c.HiddenSize},
-		Data: t.Weights})
+	ints(ngramUsed, t.Used, len(t.Used))
+	features := len(t.Weights) / c.HiddenSize
+	if c.NGrams.Bits > 0 {
+		words, exponents := sparse.Quantize(t.Weights, c.HiddenSize)
+		ints(ngramQuantized, words, features, c.HiddenSize/4)
+		ints(ngramExponent, exponents, features)
+		return out
+	}
+	return append(out, safetensors.Tensor{Name: NGramWeight, Shape: []int{features, c.HiddenSize}, Data: t.Weights})
 }
 
 // ngramShapes returns names and shapes of the tensors that a configuration needs. The number of
-// features is taken from the tensors found, because the configuration does not contain it.
-func ngramShapes(c *config.Config, found []safetensors.Tensor) (out []safetensors.Tensor) {
+// features is taken from the tensors found, because the configuration does not contain it. With optimizer they are
+// those of a checkpoint, which has floats.
+func ngramShapes(c *config.Config, found []safetensors.Tensor, optimizer bool) (out []safetensors.Tensor) {
 	if c.NGrams == nil {
 		return nil
 	}
-	features := 0
+	features, weight := 0, NGramWeight
+	if c.NGrams.Bits > 0 && !optimizer {
+		weight = ngramQuantized
+	}
 	for _, t := range found {
-		if t.Name == NGramWeight && len(t.Shape) == 2 && t.Shape[0] <= c.NGrams.Slots {
+		if t.Name == weight && len(t.Shape) == 2 && t.Shape[0] <= c.NGrams.Slots {
 			features = t.Shape[0]
 		}
 	}
 	if c.NGrams.MinCount > 1 {
 		out = append(out, safetensors.Tensor{Name: ngramKept, Type: safetensors.I32, Shape: []int{ngram.Cells / 32}})
 	}
-	return append(out, safetensors.Tensor{Name: ngramUsed, Type: safetensors.I32, Shape: []int{c.NGrams.Slots / 32}},
-		safetensors.Tensor{Name: NGramWeight, Shape: []int{features, c.HiddenSize}})
+	out = append(out, safetensors.Tensor{Name: ngramUsed, Type: safetensors.I32, Shape: []int{c.NGrams.Slots / 32}})
+	switch {
+	case weight == ngramQuantized:
+		return append(out,
+			safetensors.Tensor{Name: weight, Type: safetensors.I32, Shape: []int{features, c.HiddenSize / 4}},
+			safetensors.Tensor{Name: ngramExponent, Type: safetensors.I32, Shape: []int{features}})
+	case optimizer:
+		out = append(out, safetensors.Tensor{Name: ngramSquares, Shape: []int{features}})
+	}
+	return append(out, safetensors.Tensor{Name: weight, Shape: []int{features, c.HiddenSize}})
 }
 
 // NGramStateTensors returns the tensors of a table in a checkpoint, including the state of the
@@ -126,7 +159,9 @@ func NGramStateTensors(c *config.Config, t *config.NGramTable) []safetensors.Ten
 	if t == nil {
 		return nil
 	}
-	return append(NGramTensors(c, t), safetensors.Tensor{Name: ngramSquares, Shape: []int{len(t.Squares)},
+	floats, n := *c, *c.NGrams
+	n.Bits, floats.NGrams = 0, &n
+	return append(NGramTensors(&floats, t), safetensors.Tensor{Name: ngramSquares, Shape: []int{len(t.Squares)},
 		Data: t.Squares})
 }
 
@@ -136,10 +171,7 @@ func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) 
 	if c.NGrams == nil {
 		return nil, nil
 	}
-	wanted := ngramShapes(c, tensors)
-	if optimizer {
-		wanted = append(wanted, safetensors.Tensor{Name: ngramSquares, Shape: wanted[len(wanted)-1].Shape[:1]})
-	}
+	wanted := ngramShapes(c, tensors, optimizer)
 	byName := map[string]safetensors.Tensor{}
 	for _, w := range wanted {
 		at := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == w.Name })
@@ -158,12 +190,20 @@ func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) 
 	t := &config.NGramTable{Kept: byName[ngramKept].Ints, Used: byName[ngramUsed].Ints,
 		Weights: byName[NGramWeight].Data,
 		Squares: byName[ngramSquares].Data}
+	name := NGramWeight
+	if q, ok := byName[ngramQuantized]; ok {
+		name = ngramQuantized
+		var err error
+		if t.Weights, err = sparse.Dequantize(q.Ints, byName[ngramExponent].Ints, c.HiddenSize); err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", ngramExponent, err)
+		}
+	}
 	v, err := ngram.NewVocabulary(ngramOptions(c.NGrams), t.Kept, t.Used)
 	if err != nil {
 		return nil, err
 	}
-	if found := byName[NGramWeight].Shape[0]; found != v.Size() {
-		return nil, fmt.Errorf("tensor %q: expected a row for each of the %d slots in %s, found %d rows", NGramWeight,
+	if found := byName[name].Shape[0]; found != v.Size() {
+		return nil, fmt.Errorf("tensor %q: expected a row for each of the %d slots in %s, found %d rows", name,
 			v.Size(), ngramUsed, found)
 	}
 	for i, s := range t.Squares {

@@ -37,7 +37,7 @@ func CheckFile(c *config.Config, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkShapes(NewParameters(c), tensors, ngramShapes(c, tensors)); err != nil {
+	if err := checkShapes(NewParameters(c), tensors, ngramShapes(c, tensors, false)); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

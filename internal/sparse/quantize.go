@@ -1,0 +1,58 @@
+package sparse
+
+import (
+	"fmt"
+	"math"
+)
+
+// Exponents for which every quantized weight is a float32, without rounding.
+const (
+	minExponent = -149
+	maxExponent = 121
+)
+
+// Quantize returns rows of weights as 8-bit integers q with an exponent e for each row: a weight is q·2^e,
+// |q| ≤ 127, and e is the smallest for which no weight of the row exceeds 127·2^e. A word has four
+// integers, the first in its low bits; width is a multiple of 4. It returns the same words and
+// exponents for the weights of [Dequantize].
+func Quantize(weights []float32, width int) (words, exponents []int32) {
+	words, exponents = make([]int32, len(weights)/4), make([]int32, len(weights)/width)
+	for r := range exponents {
+		row := weights[r*width : (r+1)*width]
+		e := exponentOf(row)
+		exponents[r] = int32(e)
+		for i, w := range row {
+			q := int8(max(-127, min(127, math.RoundToEven(math.Ldexp(float64(w), -e)))))
+			words[(r*width+i)/4] |= int32(uint32(uint8(q)) << (8 * (i % 4)))
+		}
+	}
+	return words, exponents
+}
+
+// exponentOf returns the exponent of a row.
+func exponentOf(row []float32) int {
+	largest := 0.0
+	for _, w := range row {
+		largest = max(largest, math.Abs(float64(w)))
+	}
+	fraction, e := math.Frexp(largest / 127) // largest / 127 = fraction · 2^e
+	if fraction == 0.5 {
+		e--
+	}
+	return max(minExponent, min(maxExponent, e))
+}
+
+// Dequantize returns the weights of [Quantize].
+func Dequantize(words, exponents []int32, width int) ([]float32, error) {
+	out := make([]float32, 4*len(words))
+	for r, e := range exponents {
+		if e < minExponent || e > maxExponent {
+			return nil, fmt.Errorf("expected exponents from %d to %d, found %d at index %d", minExponent, maxExponent,
+				e, r)
+		}
+		for i := r * width; i < (r+1)*width; i++ {
+			out[i] = float32(math.Ldexp(float64(int8(uint32(words[i/4])>>(8*(i%4)))), int(e)))
+		}
+	}
+	return out, nil
+}
