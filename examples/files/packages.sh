@@ -1,6 +1,6 @@
 #!/bin/bash
 # Downloads a sample of Debian's packages, without installing them, and extracts each to a folder of its
-# own, for sftseq data files. Needs Debian or Ubuntu, apt and 10 GB of disk. The sample depends only on
+# own, for sftseq data files. Needs Debian or Ubuntu, apt and 15 GB of disk. The sample depends only on
 # the package lists.
 #
 #   examples/files/packages.sh data/packages
@@ -41,7 +41,7 @@ records() {
 }
 
 # draw N PATTERN prints N of the records whose names match, always the same for the same records.
-draw() { { grep -E "^($2) " || true; } | shuf -n "$1" --random-source=<(yes); }
+draw() { { grep -E "^($2) " || true; } | shuf --random-source=<(yes) | awk "NR <= $1"; }
 
 # missing KIND reads records and prints those that are not extracted yet, with their folders.
 missing() {
@@ -54,8 +54,9 @@ missing() {
 binary() {
     local wanted name to
     wanted=$(records Packages "$1" | draw "$2" "$3" | missing "$architecture-")
+    [ -n "$wanted" ] || return 0
     # shellcheck disable=SC2046 # one word for each name
-    [ -z "$wanted" ] || (cd "$dir/downloads" && apt-get "${apt[@]}" download $(cut -d ' ' -f 1 <<< "$wanted")) || true
+    (cd "$dir/downloads" && apt-get "${apt[@]}" download $(cut -d ' ' -f 1 <<< "$wanted")) || true
     while read -r name to; do
         rm -rf "$to.tmp"
         mkdir -p "${to%/*}"
@@ -69,6 +70,7 @@ binary() {
 sources() {
     local wanted name to archive
     wanted=$(records Sources "$1" | draw "$2" '.*' | missing source-)
+    [ -n "$wanted" ] || return 0
     cut -d ' ' -f 1 <<< "$wanted" | (cd "$dir/downloads" &&
         xargs -r -n 20 apt-get "${apt[@]}" source --download-only > /dev/null) || true # an error ends a call of apt-get
     while read -r name to; do
@@ -88,12 +90,12 @@ architecture=$(dpkg --print-architecture)
 configure "$architecture"
 for pattern in 'librust-.*-dev' 'ruby-.*' 'lua-.*' 'elpa-.*' 'lib.*-ocaml-dev' 'lib.*-perl' 'php-.*' 'lib.*-java' 'node-.*' \
     'fonts-.*' 'golang-.*-dev' 'r-cran-.*' 'octave-.*' 'erlang-.*' 'tcl.*' 'vim-.*' 'lib.*-cil' '.*-theme' 'python3-.*'; do
-    binary 1024 50 "$pattern"
+    binary 1024 100 "$pattern"
 done
-binary 4096 250 '.*-doc'
-binary 8192 250 '.*-(data|sounds?|music)'
-binary 2048 150 'lib.*-dev'
-sources 2048 600
+binary 4096 500 '.*-doc'
+binary 8192 400 '.*-(data|sounds?|music)'
+binary 2048 300 'lib.*-dev'
+sources 2048 1200
 for architecture in arm64 armhf i386 mips64el ppc64el s390x; do
     configure "$architecture"
     binary 300 250 '[a-z][^-]*'

@@ -21,7 +21,7 @@ type Options struct {
 }
 
 // DefaultOptions are the options of data files without flags.
-var DefaultOptions = Options{PerKind: 1000, PerPackage: 50, MinFiles: 200, MinPackages: 20}
+var DefaultOptions = Options{PerKind: 1000, PerPackage: 20, MinFiles: 200, MinPackages: 20}
 
 // fraction returns a pseudo-random number in [0, 1) for a word in a role.
 func (o *Options) fraction(role, word string) float64 {

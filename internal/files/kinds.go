@@ -21,7 +21,7 @@ var Kinds = sortKinds(slices.Concat(sources, documents, images, sounds, archives
 var sources = textKinds(`
 assembly .s .asm
 batch .bat .cmd
-c .c .h
+c .c
 clojure .clj .cljs
 cmake .cmake CMakeLists.txt
 cpp .cc .cpp .cxx .hpp .hh .hxx .tcc
@@ -77,7 +77,7 @@ gettext .po .pot
 gomod go.mod
 gosum go.sum
 html .htm .html
-ini .cfg .ini
+ini .ini
 json .json
 jsonl .jsonl .ndjson
 manpage .1 .2 .3 .4 .5 .6 .7 .8

@@ -7,15 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Mislabelled is the name of the split with the files of test packages whose content contradicts their
-// extension. Such files of other packages are omitted.
-const Mislabelled = "mislabelled"
+// Further splits of a data set.
+const (
+	// Mislabelled has the files of test packages whose content contradicts their extension. Such files of
+	// other packages are omitted.
+	Mislabelled = "mislabelled"
+	// Unknown has files whose kind is in no other split, and random bytes. Their class is [Other].
+	Unknown = "unknown"
+)
+
+// Other is the class of half of the kinds with too few files, and of random bytes.
+const Other = "other"
 
 // Summary counts the files of a data set.
 type Summary struct {
@@ -40,18 +49,8 @@ type row struct {
 	bytes  []byte
 	sample []byte // differs from bytes for fragments
 	agrees bool   // the content is possible for the kind
-	split  string
-}
-
-// in reports whether a split includes the row; labels are those of the kinds in the data set.
-func (r *row) in(split string, labels map[int]int32) bool {
-	if _, ok := labels[r.file.Kind]; !ok {
-		return false
-	}
-	if !r.agrees {
-		return r.split == "test" && split == Mislabelled
-	}
-	return r.split == split
+	split  string // "" means none
+	label  int32
 }
 
 // Write writes a data set of the chosen files to the folder dir. The class of a row is the kind,
@@ -64,16 +63,29 @@ func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Data
 	labels := map[int]int32{}
 	var names []string
 	for k := range Kinds {
-		s := summarize(rows, k)
+		s := summarize(rows, Kinds[k].Name, func(r row) bool { return r.file.Kind == k })
 		switch {
 		case s.Files == 0 && s.Mislabelled == 0:
-		case s.Files < o.MinFiles || s.Packages < o.MinPackages || s.Missing != "":
+		case o.rare(s):
 			summary.Omitted = append(summary.Omitted, s)
 		default:
 			labels[k] = int32(len(names))
 			names = append(names, s.Name)
 			summary.Kinds = append(summary.Kinds, s)
 		}
+	}
+	others := summarize(rows, Other, func(r row) bool {
+		_, common := labels[r.file.Kind]
+		return !common && r.agrees && !o.unseen(r.file.Kind)
+	})
+	hasOther := o.Fragment == 0 && len(names) > 1 && !o.rare(others)
+	if hasOther {
+		names = append(names, Other)
+		summary.Kinds = append(summary.Kinds, others)
+		rows = append(rows, o.randomRows(others.Files)...)
+	}
+	for i := range rows {
+		o.place(&rows[i], labels, hasOther, int32(len(names)-1))
 	}
 	if len(names) < 2 {
 		return nil, summary, fmt.Errorf("found %d kinds with at least %d files of %d packages and files in every "+
@@ -87,11 +99,11 @@ func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Data
 		return nil, summary, err
 	}
 	defer b.Abort()
-	for _, split := range []string{"train", "val", "test", Mislabelled} {
-		if split == Mislabelled && !slices.ContainsFunc(rows, func(r row) bool { return r.in(split, labels) }) {
+	for _, split := range []string{"train", "val", "test", Mislabelled, Unknown} {
+		if !slices.ContainsFunc(rows, func(r row) bool { return r.split == split }) {
 			continue
 		}
-		if err := writeSplit(b, split, rows, labels); err != nil {
+		if err := writeSplit(b, split, rows); err != nil {
 			return nil, summary, err
 		}
 	}
@@ -168,13 +180,59 @@ func withoutDuplicates(rows []row) []row {
 
 var errTooShort = errors.New("the file is too short")
 
-// summarize counts the files of a kind.
-func summarize(rows []row, kind int) KindSummary {
-	s := KindSummary{Name: Kinds[kind].Name}
+// rare reports whether a kind has too few files.
+func (o *Options) rare(s KindSummary) bool {
+	return s.Files < o.MinFiles || s.Packages < o.MinPackages || s.Missing != ""
+}
+
+// unseen reports whether the files of a kind are in the split [Unknown] if they are rare.
+func (o *Options) unseen(kind int) bool { return o.fraction("kind", Kinds[kind].Name) < 0.5 }
+
+// place sets the split and the label of a row. The label of rare kinds is other, if the data set has it.
+func (o *Options) place(r *row, labels map[int]int32, hasOther bool, other int32) {
+	label, common := labels[r.file.Kind]
+	switch {
+	case r.file.Kind == random:
+		r.label = other
+	case common && r.agrees:
+		r.label = label
+	case common && r.split == "test":
+		r.label, r.split = label, Mislabelled
+	case !hasOther || common || !r.agrees:
+		r.split = ""
+	case o.unseen(r.file.Kind):
+		r.label, r.split = other, Unknown
+	default:
+		r.label = other
+	}
+}
+
+// random is the kind of rows of random bytes.
+const random = -1
+
+// randomRows returns rows of 16 to SampleBytes random bytes: a tenth of n, in all splits.
+func (o *Options) randomRows(n int) (out []row) {
+	for i := range n / 10 {
+		name := fmt.Sprint(i)
+		source := rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%d random %d", o.Seed, i)))
+		bytes := make([]byte, MinBytes+rand.New(source).IntN(SampleBytes-MinBytes+1))
+		source.Read(bytes)
+		split := o.split("random " + name)
+		if i%2 == 1 {
+			split = Unknown
+		}
+		out = append(out, row{file: File{Path: "random-bytes/" + name, Kind: random}, bytes: bytes, split: split})
+	}
+	return out
+}
+
+// summarize counts the files that belong to a class.
+func summarize(rows []row, name string, belongs func(r row) bool) KindSummary {
+	s := KindSummary{Name: name}
 	packages, splits := map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
 		switch {
-		case r.file.Kind != kind:
+		case !belongs(r):
 		case r.agrees:
 			s.Files++
 			packages[r.file.Package], splits[r.split] = true, true
@@ -191,22 +249,22 @@ func summarize(rows []row, kind int) KindSummary {
 	return s
 }
 
-// writeSplit writes the rows of a split whose kinds have labels.
-func writeSplit(b *seq.DatasetBuilder, split string, rows []row, labels map[int]int32) error {
+// writeSplit writes the rows of a split.
+func writeSplit(b *seq.DatasetBuilder, split string, rows []row) error {
 	out, err := b.Split(split)
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
 	for _, r := range rows {
-		if !r.in(split, labels) {
+		if r.split != split {
 			continue
 		}
 		tokens, err := tokenizers.Byte{}.Encode(string(r.bytes))
 		if err != nil {
 			return err
 		}
-		if err := out.Write(seq.Example{A: tokens, Label: labels[r.file.Kind], ID: r.file.Name()}); err != nil {
+		if err := out.Write(seq.Example{A: tokens, Label: r.label, ID: r.file.Name()}); err != nil {
 			return err
 		}
 	}
