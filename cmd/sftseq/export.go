@@ -26,7 +26,7 @@ func exportCommand() *cli.Command {
 
 Example: sftseq export onnx runs/listops --output listops.onnx
          sftseq export pytorch runs/listops --output listops-pytorch`,
-		Subcommands: []*cli.Command{exportONNXCommand(), exportPyTorchCommand()},
+		Subcommands: []*cli.Command{exportONNXCommand(), exportPyTorchCommand(), exportQuantizedCommand()},
 	}
 }
 

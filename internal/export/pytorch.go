@@ -60,6 +60,11 @@ func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	if err := checkFolder(dir); err != nil {
 		return err
 	}
+	if n := m.Config.NGrams; n != nil && n.Bits > 0 { // PyTorch reads floats
+		floats, c, options := *m, *m.Config, *n
+		options.Bits, c.NGrams, floats.Config = 0, &options, &c
+		m = &floats
+	}
 	_, err := os.Stat(dir)
 	created := errors.Is(err, fs.ErrNotExist)
 	if err := atomicfile.MakeFolder(dir); err != nil {

@@ -133,7 +133,7 @@ func (f *lspFrames) Read() (Message, error) {
 		head = bytes.Clone(head)
 		return f.skip(length, 0, head, &jsonlines.TooLong{Bytes: length, Limit: f.limit, Head: head})
 	}
-	// Memory grows with the bytes received, because the client may not send as many as announced.
+	// Memory grows with the bytes received, because the client may send fewer than announced.
 	var body []byte
 	for n := 0; n < int(length); n = len(body) {
 		step := min(int(length)-n, max(n, jsonlines.Free)) // doubling keeps the number of copies small
