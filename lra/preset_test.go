@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 )
@@ -164,5 +165,24 @@ func TestPaperPresets(t *testing.T) {
 			false: config.EdgeRelation}[c.cloud]; m.Relative != relation {
 			t.Errorf("%s %s: relation %s, want %s", c.task, c.preset, m.Relative, relation)
 		}
+	}
+}
+
+// TestFilesPresets checks that the presets of Files are valid for data with any kinds.
+func TestFilesPresets(t *testing.T) {
+	spec := must.Get(Files.Spec())(t)
+	spec.LabelNames = []string{"go", "png"}
+	if !Files.Matches(&spec) {
+		t.Errorf("%+v are not data of %s", spec, Files.Name)
+	}
+	for _, p := range Files.Presets {
+		c := p.Config
+		must.Check(t, c.DescribeData(spec), p.Name)
+		must.Check(t, c.Validate(), p.Name)
+		must.Check(t, p.Settings.Validate(), p.Name)
+	}
+	spec.Task = seq.MultiLabel
+	if Files.Matches(&spec) {
+		t.Error("rows with several labels are accepted as data of files")
 	}
 }

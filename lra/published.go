@@ -32,14 +32,16 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// Matches reports whether data have the task's kind, labels and features. The name does not matter.
+// Matches reports whether data have the task's kind, labels and features. The name does not matter, nor do labels
+// for a task without labels of its own.
 func (t *Task) Matches(s *seq.Spec) bool {
 	features := len(t.Features)
 	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features &&
 		slices.Equal(s.FeatureNames[features:], graphlines.WalkNames(len(s.FeatureNames)-features)) {
 		features = len(s.FeatureNames)
 	}
-	return s.Task == t.Kind && slices.Equal(s.LabelNames, t.Labels) && slices.Equal(s.NumberNames, t.Numbers) &&
+	return s.Task == t.Kind && (t.Labels == nil || slices.Equal(s.LabelNames, t.Labels)) &&
+		slices.Equal(s.NumberNames, t.Numbers) &&
 		len(s.FeatureNames) == features && slices.Equal(s.FeatureNames[:len(t.Features)], t.Features) &&
 		s.Edged() == (t.EdgeFeatures != nil) && slices.Equal(s.EdgeFeatureNames, t.EdgeFeatures)
 }

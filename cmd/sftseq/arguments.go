@@ -75,10 +75,10 @@ func separateFlags(flags []cli.Flag, commands []*cli.Command,
 	return flagArgs, arguments, nil
 }
 
-// modelArgument passes the first argument as --model, if the command has this flag and flagArgs does
-// not set it. With --verify, which needs no model, all arguments remain files.
+// modelArgument passes the first argument as --model, if the command has this flag without a default and
+// flagArgs does not set it. With --verify, which needs no model, all arguments remain files.
 func modelArgument(flags []cli.Flag, flagArgs, arguments []string) (_, _ []string) {
-	if _, ok := findFlag(flags, "model").(*cli.StringFlag); !ok || len(arguments) == 0 ||
+	if f, ok := findFlag(flags, "model").(*cli.StringFlag); !ok || f.Value != "" || len(arguments) == 0 ||
 		strings.HasPrefix(arguments[0], "-") {
 		return flagArgs, arguments
 	}

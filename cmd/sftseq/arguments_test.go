@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestArrangeArguments checks that flags may follow arguments, and that flags keep their values and
@@ -91,28 +94,35 @@ func TestModelForms(t *testing.T) {
 	data := tableData(t, "t.csv", rows, "--text", "text", "--label", "label", "--tokenizer", "byte",
 		"--split", "0.6,0.2,0.2")
 	runCustom(t, data, at("run"), "--steps", "1", "--device", "cpu")
+	runCustom(t, data, at("ngrams"), "--steps", "1", "--device", "cpu", "--ngrams", "bytes:2-2:2^10:1:20")
 	line := writeText(t, at("lines.jsonl"), `{"text":"a b","label":"x"}`+"\n")
 	forms := map[string][]string{
-		"eval": {"--data", data}, "predict": {line}, "embed": {line}, "files": {line}, "serve": {}, "info": {},
+		"eval": {"--data", data}, "predict": {line}, "embed": {line}, "serve": {}, "info": {},
 		"grads": {"--input", line, "--output", at("grads")}, "export onnx": {"--output", at("m.onnx")},
-		"export pytorch": {"--output", at("pytorch")},
-		"report":         {"--data", data, "--out", at("report.html")}, "plot": {"--output", at("curve.svg")},
+		"export pytorch": {"--output", at("pytorch")}, "export quantized": {"--output", at("quantized")},
+		"report": {"--data", data, "--out", at("report.html")}, "plot": {"--output", at("curve.svg")},
 	}
 	var check func(path []string, commands []*cli.Command)
 	check = func(path []string, commands []*cli.Command) {
 		for _, c := range commands {
 			name := append(slices.Clone(path), c.Name)
 			check(name, c.Subcommands)
-			if findFlag(c.Flags, "model") == nil {
-				continue
+			f := findFlag(c.Flags, "model")
+			if text, ok := f.(*cli.StringFlag); f == nil || ok && text.Value != "" {
+				continue // the command files has a default, so its arguments are input
 			}
 			rest, ok := forms[strings.Join(name, " ")]
 			if !ok {
 				t.Errorf("%s has --model, but no test case", strings.Join(name, " "))
 				continue
 			}
-			first := done(t, "", slices.Concat(name, []string{at("run")}, rest)...)
-			equal(t, done(t, "", slices.Concat(name, []string{"--model", at("run")}, rest)...), first, name)
+			model := at("run")
+			if c.Name == "quantized" {
+				model = at("ngrams")
+			}
+			first := done(t, "", slices.Concat(name, []string{model}, rest)...)
+			must.Check(t, os.RemoveAll(at("quantized")))
+			equal(t, done(t, "", slices.Concat(name, []string{"--model", model}, rest)...), first, name)
 			contains(t, failing(t, "", slices.Concat(name, []string{at("none")}, rest)...), at("none"))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -43,6 +44,14 @@ func TestDataFiles(t *testing.T) {
 	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "accuracy  100.00%")
 
 	checkFilesCommand(t, model, software)
+	layers := filepath.Join(dir, "layers")
+	exits(t, exitOK, "", "train", "files", "--data", data, "--steps", "40", "--device", "cpu", "--out", layers)
+	contains(t, succeed(t, "", "files", "--model", layers, filepath.Join(software, "paa", "src", "0.py")), ": python ")
+	checkFilesWindow(t, data)
+	refuse(t, exitUsage, "--data is missing: expected a data set directory: create one, for example with\n"+
+		"  sftseq data files --to data/files\n", "", "train", "files", "--out", filepath.Join(dir, "no-run"))
+	refuse(t, exitError, `expected data of the task files, classification with the tokenizer byte; found `, "", "train",
+		"files", "--data", smallData(t), "--out", filepath.Join(dir, "no-run"))
 
 	for n := range 30 { // four wrong files of 30 packages are omitted, or in the split mislabelled
 		folder := filepath.Join(software, fmt.Sprintf("p%c%c", 'a'+n/26, 'a'+n%26), "src")
@@ -140,11 +149,34 @@ func checkFilesCommand(t *testing.T, model, software string) {
 	contains(t, errs, absent+": no such file or directory", "1 of 2 files or folders could not be read")
 	_, errs = exits(t, exitError, "", "files", "--model", model, os.DevNull)
 	contains(t, errs, os.DevNull+": expected a regular file, found ")
-	refuse(t, exitUsage, "expected --model DIR and the paths of files or folders", "", "files", "--model", model)
+	refuse(t, exitUsage, "expected the paths of files or folders", "", "files", "--model", model)
 	refuse(t, exitUsage, "--threshold 2: expected a probability from 0 to 1", "", "files", "--model", model,
 		"--threshold", "2", wrong)
 	refuse(t, exitError, "expected a model of the data of sftseq data files", "", "files", "--model",
 		goldenPath("pre"), wrong)
+}
+
+// checkFilesWindow checks that the command files cuts samples to the input window of a model, as predict does.
+func checkFilesWindow(t *testing.T, data string) {
+	dir := t.TempDir()
+	model := filepath.Join(dir, "window")
+	exits(t, exitOK, "", "train", "files", "--data", data, "--steps", "20", "--device", "cpu", "--input-window",
+		"12:tail=4", "--out", model)
+	text := "import module_1\nprint(1)\n"
+	name := writeText(t, filepath.Join(dir, "a.py"), text)
+	var r fileResult
+	must.Check(t, json.Unmarshal([]byte(succeed(t, "", "files", "--json", "--threshold", "0", "--evidence", "--model",
+		model, name)), &r))
+	line := string(must.Get(json.Marshal(map[string]string{"text": text}))(t))
+	want := replyLines(t, succeed(t, line, "predict", "--model", model))[0]
+	if p := want.Probabilities[slices.Index([]string{"go", "python"}, r.Nearest)]; p != float32(r.Probability) {
+		t.Errorf("files has the probability %v, predict %v", r.Probability, p)
+	}
+	for _, e := range r.Evidence {
+		if e.Start >= 8 && e.Start < int64(len(text)-4) {
+			t.Errorf("byte %d is evidence, but outside the window", e.Start)
+		}
+	}
 }
 
 // TestEvidence checks that the evidence of a long file has offsets of the file, and that an n-gram ends

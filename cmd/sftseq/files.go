@@ -21,14 +21,16 @@ func filesCommand() *cli.Command {
 		Name:      "files",
 		Usage:     "predict the kind of each file from its bytes",
 		ArgsUsage: "PATH…",
-		UsageText: `sftseq files --model DIR [flags] PATH…
+		UsageText: `sftseq files [flags] PATH…
 
-Example: sftseq files --model runs/files ~/Downloads`,
+Example: sftseq files ~/Downloads`,
 		Description: `Prints the kind and its probability for each file, and for all files below each folder, and
 whether the name says another kind. Links below folders are not followed. A file that cannot be read is
-an error on standard error, and the exit status is then 1. sftseq data files collects data to train a
-model. More: docs/files.md`,
-		Flags: append(modelFlags(modelsFlag()), group(outputGroup,
+an error on standard error, and the exit status is then 1. The program contains a model, builtin:files;
+sftseq data files collects data to train your own. More: docs/files.md`,
+		Flags: append(modelFlags(&cli.StringFlag{Name: "model", Category: modelGroup, Value: builtinPrefix + "files",
+			Usage: "read the model in `DIR`, or the ensemble of a folder of models", TakesFile: true,
+			Action: setBuiltinModel}), group(outputGroup,
 			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "print unknown for a lower probability than `P`"},
 			&cli.BoolFlag{Name: "evidence", Usage: "print the bytes with the largest weights"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"})...),
@@ -38,7 +40,7 @@ model. More: docs/files.md`,
 
 func predictFiles(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return usage(c, "expected --model DIR and the paths of files or folders")
+		return usage(c, "expected the paths of files or folders")
 	}
 	if p := c.Float64("threshold"); !(p >= 0 && p <= 1) {
 		return badFlag(c, "threshold", "a probability from 0 to 1")
@@ -46,6 +48,9 @@ func predictFiles(c *cli.Context) error {
 	single := ""
 	if c.Bool("evidence") {
 		single = evidenceFlag
+	}
+	if err := setBuiltinModel(c, c.String("model")); err != nil { // the default
+		return err
 	}
 	m, err := loadModels(c, single)
 	if err != nil {
@@ -154,6 +159,9 @@ func (p *filePredictor) flush() error {
 	for _, f := range p.batch {
 		if f.size >= files.MinBytes {
 			tokens, err := tokenizers.Byte{}.Encode(string(f.bytes))
+			if err == nil {
+				tokens, err = p.scorer.Config().Window(tokens)
+			}
 			if err != nil {
 				return err
 			}
@@ -171,6 +179,9 @@ func (p *filePredictor) flush() error {
 	for _, f := range p.batch {
 		r := fileResult{Path: f.path, Size: f.size}
 		if f.size >= files.MinBytes {
+			for i := range outputs[0].Explanations {
+				outputs[0].Explanations[i].InRow(p.scorer.Config().ReadWindow(), len(f.bytes))
+			}
 			r.predict(&f, &outputs[0], p.labels, p.context.Float64("threshold"))
 			outputs = outputs[1:]
 		}

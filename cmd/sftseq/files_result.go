@@ -45,7 +45,7 @@ func (r *fileResult) predict(f *sampledFile, o *sft.Output, labels []string, thr
 	probabilities := sft.Probabilities(o.Logits)
 	best := sft.Argmax(probabilities)
 	r.Nearest, r.Probability = labels[best], float64(probabilities[best])
-	if r.Probability >= threshold {
+	if r.Probability >= threshold && r.Nearest != files.Other {
 		r.Kind = r.Nearest
 	}
 	if named := files.KindOf(filepath.ToSlash(f.path)); named >= 0 && r.Kind != "" {

@@ -18,14 +18,14 @@ import (
 
 func modelFlag() cli.Flag {
 	return &cli.StringFlag{Name: "model", Category: modelGroup,
-		Usage: "read the model in `DIR`, also the first argument (required)", TakesFile: true}
+		Usage: "read the model in `DIR`, also the first argument (required)", TakesFile: true, Action: setBuiltinModel}
 }
 
 // modelsFlag returns the --model flag of commands that also accept an ensemble.
 func modelsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "model", Category: modelGroup,
 		Usage:     "read the model in `DIR`, or the ensemble of a folder of models; also the first argument (required)",
-		TakesFile: true}
+		TakesFile: true, Action: setBuiltinModel}
 }
 
 // runFlag returns the flag that names runs, in addition to arguments, for commands that read

@@ -43,7 +43,7 @@ for other tasks, convert the data with sftseq data convert. Ctrl-C stores a chec
 // trainTasks returns a train subcommand for each task.
 func trainTasks() []*cli.Command {
 	var out []*cli.Command
-	for _, task := range lra.Tasks() {
+	for _, task := range append(lra.Tasks(), lra.Files) {
 		name := task.Name
 		example := "sftseq train " + name + " --out runs/first"
 		if task.Generator == nil {
@@ -76,7 +76,10 @@ func describePresets(task *lra.Task) string {
 		rows = append(rows, [2]string{p.Name, text})
 	}
 	data := "docs/own-data.md"
-	if task.Features != nil {
+	switch {
+	case task == lra.Files:
+		data = "docs/files.md"
+	case task.Features != nil:
 		data = "docs/data-clouds-graphs.md"
 	}
 	return "Presets: test accuracy (of a baseline) and time on 2 cores. Flags replace numbers of a preset.\n" +

@@ -185,6 +185,9 @@ func describeSpec(s *seq.Spec) string {
 	if s.NumberNames != nil {
 		return fmt.Sprintf("%s with %s and the numbers %q", s.Task, read, shortList(s.NumberNames, 12))
 	}
+	if s.LabelNames == nil {
+		return fmt.Sprintf("%s with %s", s.Task, read)
+	}
 	return fmt.Sprintf("%s with %s and the classes %q", s.Task, read, shortList(s.LabelNames, 12))
 }
 

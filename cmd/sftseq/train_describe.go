@@ -13,6 +13,9 @@ import (
 
 // describeRun sets the data-dependent configuration, and checks that the data fit the task.
 func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *train.Settings, set *seq.Dataset) error {
+	if err := checkTask(c, task, set); err != nil {
+		return err
+	}
 	if err := learnMaskTargets(c, config, set); err != nil {
 		return err
 	}
@@ -20,9 +23,6 @@ func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *t
 		return err
 	}
 	if err := relationFlags(c, config); err != nil {
-		return err
-	}
-	if err := checkTask(c, task, set); err != nil {
 		return err
 	}
 	weights, err := classWeights(c, set)

@@ -55,7 +55,10 @@ async function makeEncoder(tokenizer, url) {
   return (text) => words.encode(text).ids;
 }
 
-/** Reads a model and returns a function that classifies a text: [{label, probability}, …], the most probable first. */
+/**
+ * Reads a model and returns a function that classifies a text, or a Uint8Array for a model of bytes:
+ * [{label, probability}, …], the most probable first.
+ */
 export async function load(url) {
   const file = new Uint8Array(await (await fetchFile(url)).arrayBuffer());
   const properties = metadata(file);
@@ -69,7 +72,7 @@ export async function load(url) {
   if (session.inputNames.includes("word_hashes"))
     throw new Error("this page cannot compute the model's n-grams of words: train it with --ngrams bytes:3-6:2^20, or on data with --tokenizer words");
   return async (text) => {
-    const tokens = BigInt64Array.from(encode(text), BigInt);
+    const tokens = BigInt64Array.from(typeof text === "string" ? encode(text) : Array.from(text, (byte) => byte + 1), BigInt);
     if (tokens.length === 0) throw new Error("the text is empty");
     if (tokens.length > properties.max_length && !properties.input_window)
       throw new Error(`the text has ${tokens.length} ${unit}, the model accepts at most ${properties.max_length}`);
