@@ -32,8 +32,8 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// Matches reports whether data have the task's kind, labels and features. The name does not matter, nor do labels
-// for a task without labels of its own.
+// Matches reports whether data have the task's kind, labels and features. It ignores the name, and the labels if
+// the task has none.
 func (t *Task) Matches(s *seq.Spec) bool {
 	features := len(t.Features)
 	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features &&

@@ -33,7 +33,7 @@ func Names() (out []string) {
 }
 
 // Extract writes a model to a folder below root and returns the path of the model's folder, which depends on its
-// content. It does not write files that have the model's content already.
+// content. It skips files whose content is already correct.
 func Extract(root, name string) (dir string, err error) {
 	if names := Names(); !slices.Contains(names, name) {
 		return "", fmt.Errorf("expected a model of the program (%s), found %q", strings.Join(names, ", "), name)

@@ -23,7 +23,8 @@ func builtinModel(value string) (string, error) {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("--model %s: no cache directory for the model: %w", value, err)
+		return "", fmt.Errorf("--model %s: no cache directory for the model: %w (set XDG_CACHE_HOME, or pass "+
+			"--model DIR)", value, err)
 	}
 	dir, err := builtin.Extract(filepath.Join(cache, "sftseq", "models"), name)
 	if err != nil {

@@ -17,7 +17,10 @@ func TestBuiltin(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	for _, name := range builtin.Names() {
-		contains(t, succeed(t, "", "info", "--model", "builtin:"+name), `"model_type"`)
+		shown := succeed(t, "", "info", "--model", "builtin:"+name)
+		contains(t, shown, `"model_type"`)
+		notContains(t, shown, `"/`) // no path of the machine that trained the model
+		contains(t, succeed(t, `{"text":"package main"}`, "predict", "--model", "builtin:"+name), `"label"`)
 		succeed(t, "", "info", "builtin:"+name)
 		found := must.Get(filepath.Glob(filepath.Join(cache, "sftseq/models", name+"-*")))(t)
 		if len(found) != 1 {

@@ -29,7 +29,8 @@ Example: sftseq data files --from /usr --from ~/go/pkg/mod --to data/files`,
 files in gzip, zip, jar and whl archives. A row has the first 1,024 bytes of a file, 512 in the middle
 and the last 512. All files of a software package are in the same split. Of files with equal content
 only the first is kept. Files whose content contradicts the extension are omitted; those of test
-packages are in the split mislabelled. The data set depends on the files installed on the machine.
+packages are in the split mislabelled. Rare kinds form the class other or the split unknown. The data
+set depends on the files installed on the machine.
 More: docs/files.md`,
 		Flags: append(group(dataGroup,
 			&cli.StringSliceFlag{Name: "from", Usage: "read the files below `DIR`; repeat it for more folders " +
@@ -37,9 +38,9 @@ More: docs/files.md`,
 			&cli.IntFlag{Name: "per-kind", Value: o.PerKind, Usage: "take at most `N` files of a kind"},
 			&cli.IntFlag{Name: "per-package", Value: o.PerPackage,
 				Usage: "take at most `N` files of a kind from a package"},
-			&cli.IntFlag{Name: "min-files", Value: o.MinFiles, Usage: "omit kinds with fewer than `N` files"},
+			&cli.IntFlag{Name: "min-files", Value: o.MinFiles, Usage: "count kinds with fewer than `N` files as rare"},
 			&cli.IntFlag{Name: "min-packages", Value: o.MinPackages,
-				Usage: "omit kinds with files from fewer than `N` packages"},
+				Usage: "count kinds with files from fewer than `N` packages as rare"},
 			&cli.IntFlag{Name: "fragment", Usage: "take `N` adjacent bytes from a random place of each file instead"},
 			&cli.Uint64Flag{Name: "seed", Usage: "choose files and splits by seed `N`"}),
 			group(outputGroup,
@@ -124,24 +125,35 @@ func printFileKinds(w io.Writer, s *files.Summary) error {
 		mislabelled += k.Mislabelled
 		fmt.Fprintf(&out, "%-12s %5d files of %d packages\n", k.Name, k.Files, k.Packages)
 	}
-	fmt.Fprintf(&out, "%d kinds; omitted: %d files with contradicting content, %d duplicates, %d unreadable\n",
+	fmt.Fprintf(&out, "%d classes; omitted: %d files with contradicting content, %d duplicates, %d unreadable\n",
 		len(s.Kinds), mislabelled, s.Duplicates, s.Unreadable)
-	for i, k := range s.Omitted {
-		separator := ", "
-		if i == 0 {
-			separator = "omitted kinds, with files and packages: "
-		}
-		fmt.Fprintf(&out, "%s%s %d/%d", separator, k.Name, k.Files, k.Packages)
-		if k.Files > 0 && k.Missing != "" {
-			fmt.Fprintf(&out, " (none in %s)", k.Missing)
-		}
+	if s.Random > 0 {
+		fmt.Fprintf(&out, "%d rows of random bytes in other and in the split %s\n", s.Random, files.Unknown)
 	}
-	if s.Omitted != nil {
-		out.WriteString("\n")
+	for _, in := range []struct{ name, title string }{{files.Other, "rare kinds in other"},
+		{files.Unknown, "rare kinds in the split unknown"}, {"", "omitted kinds"}} {
+		var list []string
+		for _, k := range s.Rare {
+			if k.In == in.name {
+				list = append(list, describeRare(k))
+			}
+		}
+		if list != nil {
+			fmt.Fprintf(&out, "%s, with files and packages: %s\n", in.title, strings.Join(list, ", "))
+		}
 	}
 	if s.FirstError != nil {
 		fmt.Fprintf(&out, "first unreadable file: %v\n", s.FirstError)
 	}
 	_, err := fmt.Fprint(w, out.String())
 	return err
+}
+
+// describeRare returns a rare kind with its files and packages, and the first split without such files.
+func describeRare(k files.KindSummary) string {
+	text := fmt.Sprintf("%s %d/%d", k.Name, k.Files, k.Packages)
+	if k.Files > 0 && k.Missing != "" && k.In == "" {
+		text += fmt.Sprintf(" (none in %s)", k.Missing)
+	}
+	return text
 }

@@ -35,7 +35,7 @@ func TestDataFiles(t *testing.T) {
 	args := []string{"files", "--from", software, "--to", data}
 	out := mustRunData(t, args...)
 	contains(t, out, "go             240 files of 30 packages", "python         240 files of 30 packages",
-		"2 kinds; omitted: 0 files with contradicting content, 0 duplicates, 0 unreadable",
+		"2 classes; omitted: 0 files with contradicting content, 0 duplicates, 0 unreadable",
 		"omitted kinds, with files and packages: shell 0/0", "baselines of test: largest class")
 	refuse(t, exitError, "(--force replaces it)", "", append([]string{"data"}, args...)...)
 	contains(t, mustRunData(t, append(args, "--force", "--fragment", "24", "--no-baselines")...), " to 24 tokens")
@@ -176,6 +176,16 @@ func checkFilesWindow(t *testing.T, data string) {
 		if e.Start >= 8 && e.Start < int64(len(text)-4) {
 			t.Errorf("byte %d is evidence, but outside the window", e.Start)
 		}
+	}
+}
+
+// TestOtherFiles checks that the class other is printed as unknown, at any threshold.
+func TestOtherFiles(t *testing.T) {
+	r := fileResult{Path: "a.go", Size: 100}
+	r.predict(&sampledFile{path: "a.go", size: 100}, &sft.Output{Logits: []float32{1, 5}},
+		[]string{"go", files.Other}, 0)
+	if r.Kind != "" || r.Nearest != files.Other || r.Named != "" || !(r.Probability > 0.9) {
+		t.Errorf("got %+v", r)
 	}
 }
 

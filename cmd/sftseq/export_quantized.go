@@ -44,7 +44,7 @@ func exportQuantized(c *cli.Context) error {
 	}
 	out := c.String("output")
 	for _, name := range []string{"config.json", "model.safetensors"} {
-		if _, err := os.Lstat(filepath.Join(out, name)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(out, name)); err == nil {
 			return fmt.Errorf("%s: the folder already has a %s: choose another --output, or move the file", out, name)
 		}
 	}

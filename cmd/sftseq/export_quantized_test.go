@@ -38,6 +38,12 @@ func TestExportQuantized(t *testing.T) {
 	refuse(t, exitError, "already have 8 bits", "", "export", "quantized", at("small"), "--output", at("again"))
 	refuse(t, exitError, "the folder already has a config.json", "", "export", "quantized", at("run"), "--output",
 		at("small"))
+	must.Check(t, os.Remove(filepath.Join(at("small"), "config.json")))
+	refuse(t, exitError, "the folder already has a model.safetensors", "", "export", "quantized", at("run"), "--output",
+		at("small"))
+	file := writeText(t, at("file"), "")
+	refuse(t, exitError, file+": expected a folder, found a regular file", "", "export", "quantized", at("run"),
+		"--output", file)
 	refuse(t, exitUsage, "--output", "", "export", "quantized", at("run"))
 	refuse(t, exitError, "expected a model with embeddings of n-grams (sftseq train --ngrams), found none", "",
 		"export", "quantized", goldenPath("pre"), "--output", at("none"))

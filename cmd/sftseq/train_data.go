@@ -150,9 +150,12 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), shellQuote(set.Dir))
 	}
 	if d.Name != task.Name {
-		fmt.Fprintf(c.App.ErrWriter,
-			"warning: %s has the name %q, but the %s and the classes of %s: training it as that task\n", set.Dir,
-			d.Name, readAs(&d), task.Name)
+		classes := " and the classes"
+		if task.Labels == nil && task.Numbers == nil {
+			classes = ""
+		}
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s has the name %q, but the %s%s of %s: training it as that task\n",
+			set.Dir, d.Name, readAs(&d), classes, task.Name)
 	}
 	return nil
 }

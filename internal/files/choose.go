@@ -12,8 +12,8 @@ import (
 type Options struct {
 	PerKind     int // at most this number of files of a kind
 	PerPackage  int // at most this number of files of a kind and package
-	MinFiles    int // kinds with fewer distinct files are omitted
-	MinPackages int // kinds with files from fewer packages are omitted
+	MinFiles    int // kinds with fewer distinct files are rare
+	MinPackages int // kinds with files from fewer packages are rare
 	Fragment    int // length of a random fragment in bytes; 0 means Sample
 	Seed        uint64
 	Replace     bool              // true allows replacing a complete data set

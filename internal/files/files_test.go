@@ -266,7 +266,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("got %+v and %d duplicates, want 61 Python files of 30 packages and 29 duplicates", python,
 			summary.Duplicates)
 	}
-	if got := summary.Omitted; len(got) != 1 || got[0] != (KindSummary{Name: "pyc", Mislabelled: 30, Missing: "train"}) {
+	if got := summary.Rare; len(got) != 1 || got[0] != (KindSummary{Name: "pyc", Mislabelled: 30, Missing: "train"}) {
 		t.Errorf("got the omitted kinds %+v", got)
 	}
 	rows := 0

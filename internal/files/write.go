@@ -23,13 +23,15 @@ const (
 	Unknown = "unknown"
 )
 
-// Other is the class of half of the kinds with too few files, and of random bytes.
+// Other is the class of files of rare kinds, and of random bytes. Half of the rare kinds occur only in the split
+// [Unknown].
 const Other = "other"
 
 // Summary counts the files of a data set.
 type Summary struct {
-	Kinds      []KindSummary // kinds of the data set, in the order of their labels
-	Omitted    []KindSummary // kinds with too few files
+	Kinds      []KindSummary // classes of the data set, in the order of their labels
+	Rare       []KindSummary // kinds with too few files
+	Random     int           // rows of random bytes
 	Duplicates int           // files of equal content, other than the first
 	Unreadable int
 	FirstError error // for the first unreadable file
@@ -41,6 +43,7 @@ type KindSummary struct {
 	Files, Packages int    // distinct files whose content agrees with the kind
 	Mislabelled     int    // distinct files whose content contradicts it
 	Missing         string // first of train, val and test without such files; "" for none
+	In              string // Other or Unknown, for the files of a rare kind that are in the data set
 }
 
 // row is a file of the sample.
@@ -67,7 +70,7 @@ func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Data
 		switch {
 		case s.Files == 0 && s.Mislabelled == 0:
 		case o.rare(s):
-			summary.Omitted = append(summary.Omitted, s)
+			summary.Rare = append(summary.Rare, s)
 		default:
 			labels[k] = int32(len(names))
 			names = append(names, s.Name)
@@ -82,7 +85,16 @@ func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Data
 	if hasOther {
 		names = append(names, Other)
 		summary.Kinds = append(summary.Kinds, others)
-		rows = append(rows, o.randomRows(others.Files)...)
+		summary.Random = others.Files / 10
+		rows = append(rows, o.randomRows(summary.Random)...)
+		for i, s := range summary.Rare {
+			k := slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == s.Name })
+			if s.Files > 0 && o.unseen(k) {
+				summary.Rare[i].In = Unknown
+			} else if s.Files > 0 {
+				summary.Rare[i].In = Other
+			}
+		}
 	}
 	for i := range rows {
 		o.place(&rows[i], labels, hasOther, int32(len(names)-1))
@@ -185,7 +197,7 @@ func (o *Options) rare(s KindSummary) bool {
 	return s.Files < o.MinFiles || s.Packages < o.MinPackages || s.Missing != ""
 }
 
-// unseen reports whether the files of a kind are in the split [Unknown] if they are rare.
+// unseen reports whether a rare kind belongs to the split [Unknown] instead of the class other.
 func (o *Options) unseen(kind int) bool { return o.fraction("kind", Kinds[kind].Name) < 0.5 }
 
 // place sets the split and the label of a row. The label of rare kinds is other, if the data set has it.
@@ -210,9 +222,9 @@ func (o *Options) place(r *row, labels map[int]int32, hasOther bool, other int32
 // random is the kind of rows of random bytes.
 const random = -1
 
-// randomRows returns rows of 16 to SampleBytes random bytes: a tenth of n, in all splits.
+// randomRows returns n rows of 16 to SampleBytes random bytes. Half of them are in the split Unknown.
 func (o *Options) randomRows(n int) (out []row) {
-	for i := range n / 10 {
+	for i := range n {
 		name := fmt.Sprint(i)
 		source := rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%d random %d", o.Seed, i)))
 		bytes := make([]byte, MinBytes+rand.New(source).IntN(SampleBytes-MinBytes+1))

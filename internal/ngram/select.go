@@ -3,6 +3,7 @@ package ngram
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -14,15 +15,16 @@ import (
 // maxCounts limits the counts of [Vocabulary.Select] to 1 GiB.
 const maxCounts = 1 << 28
 
-// Select returns the vocabulary of the n slots with the largest mutual information between the class of a
+// Select returns the vocabulary of up to n slots with the largest mutual information between the class of a
 // row and whether the row has an n-gram of the slot (Yang and Pedersen, A Comparative Study on Feature
-// Selection in Text Categorization, ICML 1997). Of slots with equal counts in every class, such as the
-// n-grams that occur only together, it takes only the first. eachRow must call add for each row of
-// a block; rows with a negative class do not count.
+// Selection in Text Categorization, ICML 1997). If several slots have the same number of rows in every
+// class, Select keeps only the first: their n-grams usually occur together, although rare ones may not.
+// eachRow must call add for each row of a block; rows with a negative class do not count.
 func (v *Vocabulary) Select(ctx context.Context, n, classes, blocks, threads int,
 	eachRow func(block int, add func(a []int32, class int)) error) (*Vocabulary, error) {
 	if v.size*classes > maxCounts {
-		return nil, fmt.Errorf("ngrams.max_features: expected at most %d used slots for %d classes, found %d",
+		return nil, fmt.Errorf("ngrams.max_features: expected at most %d used slots for %d classes, found %d: "+
+			"choose fewer slots, or a larger min_count",
 			maxCounts/classes, classes, v.size)
 	}
 	counts := make([]uint32, v.size*classes) // rows with a feature, by feature and class
@@ -67,7 +69,7 @@ func (v *Vocabulary) Select(ctx context.Context, n, classes, blocks, threads int
 	return NewVocabulary(v.Options, v.Kept, used)
 }
 
-// selectFeatures returns n features in ascending order by the counts of Select.
+// selectFeatures returns at most n features in ascending order by the counts of Select.
 func selectFeatures(counts, rows []uint32, n int) []int {
 	classes := len(rows)
 	type candidate struct {
@@ -83,19 +85,24 @@ func selectFeatures(counts, rows []uint32, n int) []int {
 		return cmp.Or(cmp.Compare(b.information, a.information), cmp.Compare(a.feature, b.feature))
 	})
 	var out []int
-	same, last := 0, -1.0 // chosen features with the last information
-	for _, x := range all {
-		if x.information != last {
-			same, last = 0, x.information
+	seen := map[string]bool{} // counts of the features with the same information
+	var key []byte
+	for i, x := range all {
+		if i == 0 || x.information != all[i-1].information {
+			clear(seen)
 		}
-		if slices.ContainsFunc(out[len(out)-same:], func(f int) bool { return slices.Equal(of(f), of(x.feature)) }) {
+		key = key[:0]
+		for _, n := range of(x.feature) {
+			key = binary.LittleEndian.AppendUint32(key, n)
+		}
+		if seen[string(key)] {
 			continue
 		}
 		if len(out) == n {
 			break
 		}
+		seen[string(key)] = true
 		out = append(out, x.feature)
-		same++
 	}
 	slices.Sort(out)
 	return out

@@ -73,7 +73,52 @@ func TestSelect(t *testing.T) {
 				feature(v, 99))
 		}
 	}
+	must.Fail(t, "expected at most 1 used slots for 268435456 classes")(
+		all.Select(context.Background(), 2, maxCounts, 0, 1, nil))
 	if v := choose(1<<20, 2); v.Size() >= all.Size() || v.Size() < 40 {
 		t.Errorf("without a limit %d of %d features remain", v.Size(), all.Size())
+	}
+}
+
+// TestSelectFeatures checks the order of features by their information, and that of equal counts only the first is
+// chosen, while other counts with the same information remain.
+func TestSelectFeatures(t *testing.T) {
+	rows := []uint32{10, 10}
+	counts := []uint32{1, 1, 0, 9, 5, 0, 0, 5, 5, 0, 0, 9, 8, 0}
+	for n, want := range map[int][]int{1: {1}, 2: {1, 6}, 4: {1, 2, 3, 6}, 9: {0, 1, 2, 3, 6}} {
+		if got := selectFeatures(counts, rows, n); !slices.Equal(got, want) {
+			t.Errorf("%d features: got %v, want %v", n, got, want)
+		}
+	}
+}
+
+// TestSelectKeepsCells checks that a selected vocabulary still omits rare n-grams, and that counts do not depend on
+// threads that visit the same n-gram.
+func TestSelectKeepsCells(t *testing.T) {
+	o := Options{Units: Tokens, MinN: 1, MaxN: 1, Slots: 1 << 12, MinCount: 2}
+	rows := [][]int32{{1, 2, 3}, {1, 4}, {2, 5}, {1, 2, 6}}
+	visit := func(b int, add func(a []int32)) error {
+		for range 500 {
+			add(rows[b])
+		}
+		return nil
+	}
+	all := must.Get(Collect(context.Background(), o, len(rows), 1, func(b int, add func(a, b []int32)) error {
+		add(rows[b], nil)
+		return nil
+	}))(t)
+	for range 20 {
+		v := must.Get(all.Select(context.Background(), 1, 2, len(rows), 8,
+			func(b int, add func(a []int32, class int)) error {
+				return visit(b, func(a []int32) { add(a, b/2) })
+			}))(t)
+		// Token 1 is in both rows of class 0 and one of class 1, token 2 in one of class 0 and both of class 1: the
+		// information is equal, so the first slot is chosen.
+		x := NewExtractor(o)
+		features := func(v *Vocabulary, token int32) int { return len(v.Features(x, []int32{token}, nil, nil)) }
+		if v.Size() != 1 || features(v, 1)+features(v, 2) != 1 || features(v, 3) != 0 || features(v, 6) != 0 {
+			t.Fatalf("%d features, tokens 1, 2, 3 and 6 have %d, %d, %d, %d", v.Size(), features(v, 1), features(v, 2),
+				features(v, 3), features(v, 6))
+		}
 	}
 }

@@ -42,7 +42,8 @@ func exponentOf(row []float32) int {
 	return max(minExponent, min(maxExponent, e))
 }
 
-// Dequantize returns the weights of [Quantize].
+// Dequantize returns the weights q·2^e of the words and exponents that [Quantize] returns. An exponent out of
+// range is an error, and so is an integer of −128.
 func Dequantize(words, exponents []int32, width int) ([]float32, error) {
 	out := make([]float32, 4*len(words))
 	for r, e := range exponents {
@@ -51,7 +52,11 @@ func Dequantize(words, exponents []int32, width int) ([]float32, error) {
 				e, r)
 		}
 		for i := r * width; i < (r+1)*width; i++ {
-			out[i] = float32(math.Ldexp(float64(int8(uint32(words[i/4])>>(8*(i%4)))), int(e)))
+			q := int8(uint32(words[i/4]) >> (8 * (i % 4)))
+			if q < -127 {
+				return nil, fmt.Errorf("expected integers from -127 to 127, found %d in row %d", q, r)
+			}
+			out[i] = float32(math.Ldexp(float64(q), int(e)))
 		}
 	}
 	return out, nil

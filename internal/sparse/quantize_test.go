@@ -46,10 +46,17 @@ func TestQuantize(t *testing.T) {
 	if !slices.Equal(words2, words) || !slices.Equal(exponents2, exponents) {
 		t.Error("quantizing the weights again changes them")
 	}
-	words, exponents = Quantize([]float32{math.MaxFloat32, 0, 0, 0}, 4)
-	if w := must.Get(Dequantize(words, exponents, 4))(t)[0]; float64(w) != math.Ldexp(127, maxExponent) {
-		t.Errorf("the largest float32 becomes %v, want 127·2^%d", w, maxExponent)
+	words, exponents = Quantize([]float32{math.MaxFloat32, -math.MaxFloat32, 0, 0}, 4)
+	extreme := must.Get(Dequantize(words, exponents, 4))(t)
+	if want := float32(math.Ldexp(127, maxExponent)); extreme[0] != want || extreme[1] != -want {
+		t.Errorf("the largest float32 becomes %v, want ±%v", extreme[:2], want)
 	}
+	words, exponents = Quantize([]float32{127, -127, 1, 0}, 4) // the bytes of a file
+	if !slices.Equal(words, []int32{0x0001817f}) || !slices.Equal(exponents, []int32{0}) {
+		t.Errorf("got the word %#x and the exponents %v, want 0x1817f and 0", words, exponents)
+	}
+	must.Fail(t, "expected integers from -127 to 127, found -128 in row 1")(
+		Dequantize([]int32{0, 0x80}, []int32{0, 0}, 4))
 	for _, e := range []int32{minExponent - 1, maxExponent + 1} {
 		must.Fail(t, "expected exponents from -149 to 121, found")(Dequantize(words, []int32{e}, 4))
 	}

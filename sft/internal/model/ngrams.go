@@ -123,8 +123,8 @@ func NGramTensors(c *config.Config, t *config.NGramTable) (out []safetensors.Ten
 }
 
 // ngramShapes returns names and shapes of the tensors that a configuration needs. The number of
-// features is taken from the tensors found, because the configuration does not contain it. With optimizer they are
-// those of a checkpoint, which has floats.
+// features is taken from the tensors found, because the configuration does not contain it. If optimizer is true, it
+// returns the tensors of a checkpoint, whose embeddings are floats.
 func ngramShapes(c *config.Config, found []safetensors.Tensor, optimizer bool) (out []safetensors.Tensor) {
 	if c.NGrams == nil {
 		return nil

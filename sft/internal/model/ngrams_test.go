@@ -53,3 +53,29 @@ func TestNGramDropout(t *testing.T) {
 		t.Error("two steps drop the same n-grams")
 	}
 }
+
+// TestQuantizedState checks that a checkpoint has floats, also of a model whose file has 8-bit embeddings.
+func TestQuantizedState(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.HiddenSize, c.SinusoidDim, c.NGrams = 8, 8, configtest.TokenNGrams()
+	c.NGrams.Bits = 8
+	used := ngram.NewBitmap(c.NGrams.Slots)
+	used.Set(3)
+	used.Set(700)
+	table := &config.NGramTable{Used: used, Weights: make([]float32, 16), Squares: []float32{1, 2}}
+	for i := range table.Weights {
+		table.Weights[i] = 1 / float32(i+1)
+	}
+	got := must.Get(ReadNGrams(c, NGramStateTensors(c, table), true))(t)
+	if !slices.Equal(got.Weights, table.Weights) || !slices.Equal(got.Squares, table.Squares) || c.NGrams.Bits != 8 {
+		t.Errorf("the checkpoint has %v, want %v", got.Weights, table.Weights)
+	}
+	tensors := NGramTensors(c, table)
+	rounded := must.Get(ReadNGrams(c, tensors, false))(t)
+	if slices.Equal(rounded.Weights, table.Weights) {
+		t.Error("the file has no 8-bit embeddings")
+	}
+	tensors[len(tensors)-1].Ints[1] = 122
+	must.Fail(t, `tensor "ngrams.exponent": expected exponents from -149 to 121, found 122 at index 1`)(
+		ReadNGrams(c, tensors, false))
+}
