@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,31 +15,41 @@ import (
 // builtinPrefix begins the name of a model that is part of the program.
 const builtinPrefix = "builtin:"
 
-// builtinModel returns the value of --model; for builtin:NAME it writes the model to a folder of the cache and
-// returns this folder.
-func builtinModel(value string) (string, error) {
+// temporaryModels is the key of the temporary folders of models in the metadata of the program, a *[]string.
+const temporaryModels = "temporary models"
+
+// setBuiltinModel is the action of --model, which runs before the command: for builtin:NAME it writes the model to
+// a folder of the cache, and sets --model to this folder. If the cache is not writable, it uses a temporary folder.
+func setBuiltinModel(c *cli.Context, value string) error {
 	name, ok := strings.CutPrefix(value, builtinPrefix)
 	if !ok {
-		return value, nil
+		return nil
+	}
+	if names := builtin.Names(); !slices.Contains(names, name) {
+		return usage(c, "--model %s: expected %s%s", value, builtinPrefix, strings.Join(names, ", "+builtinPrefix))
 	}
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("--model %s: no cache directory for the model: %w (set XDG_CACHE_HOME, or pass "+
-			"--model DIR)", value, err)
+	dir := ""
+	if err == nil {
+		dir, err = builtin.Extract(filepath.Join(cache, "sftseq", "models"), name)
 	}
-	dir, err := builtin.Extract(filepath.Join(cache, "sftseq", "models"), name)
 	if err != nil {
-		return "", fmt.Errorf("--model %s: %w", value, err)
+		var temporary string
+		if temporary, err = os.MkdirTemp("", "sftseq-model-"); err == nil {
+			folders := c.App.Metadata[temporaryModels].(*[]string)
+			*folders = append(*folders, temporary)
+			dir, err = builtin.Extract(temporary, name)
+		}
 	}
-	return dir, nil
-}
-
-// setBuiltinModel is the action of --model, which runs before the command: it replaces builtin:NAME by the
-// model's folder.
-func setBuiltinModel(c *cli.Context, value string) error {
-	dir, err := builtinModel(value)
-	if err != nil || dir == value {
-		return err
+	if err != nil {
+		return fmt.Errorf("--model %s: %w", value, err)
 	}
 	return c.Set("model", dir)
+}
+
+// removeTemporaryModels removes the temporary folders of models when the program ends.
+func removeTemporaryModels(app *cli.App) {
+	for _, folder := range *app.Metadata[temporaryModels].(*[]string) {
+		os.RemoveAll(folder)
+	}
 }

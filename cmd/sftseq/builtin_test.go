@@ -1,12 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/files"
 	"github.com/sftseq/sftseq/internal/must"
 	builtin "github.com/sftseq/sftseq/models"
 )
@@ -40,9 +46,16 @@ func TestBuiltin(t *testing.T) {
 		must.Check(t, os.WriteFile(weights, []byte("damaged"), 0o666))
 		succeed(t, "", "info", "--model", "builtin:"+name)
 	}
-	refuse(t, exitError, `--model builtin:nothing: expected a model of the program (`+
-		strings.Join(builtin.Names(), ", ")+`), found "nothing"`, "", "info", "--model", "builtin:nothing")
-	t.Setenv("XDG_CACHE_HOME", writeText(t, filepath.Join(t.TempDir(), "file"), ""))
+	refuse(t, exitUsage, "--model builtin:nothing: expected builtin:"+strings.Join(builtin.Names(), ", builtin:"), "",
+		"info", "--model", "builtin:nothing")
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	t.Setenv("XDG_CACHE_HOME", writeText(t, filepath.Join(t.TempDir(), "file"), "")) // not a folder
+	contains(t, succeed(t, "", "files", "main.go"), "main.go: go ")
+	if left := must.Get(os.ReadDir(temporary))(t); len(left) > 0 {
+		t.Errorf("%s stays in the temporary folder", left[0].Name())
+	}
+	t.Setenv("TMPDIR", filepath.Join(temporary, "none"))
 	refuse(t, exitError, "--model builtin:files: ", "", "info", "--model", "builtin:files")
 }
 
@@ -64,6 +77,60 @@ func TestBuiltinFiles(t *testing.T) {
 		must.Check(t, json.Unmarshal([]byte(line), &r))
 		if r.Kind != want[r.Path] {
 			t.Errorf("got %s, want %s", line, want[r.Path])
+		}
+	}
+}
+
+// TestBlockEvidence checks the evidence of a model with layers: the blocks whose removal lowers the probability of the kind
+// most, as the predictions for files without one of the blocks show, also at the end of a long file.
+func TestBlockEvidence(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	whole := readText(t, "main.go")
+	long := strings.Repeat("a plain sentence in a text\n", 100) + whole[:512]
+	for _, c := range []struct {
+		text string
+		size int
+	}{{whole[:1500], 64}, {whole[:200], 16}, {long, 64}} {
+		dir := t.TempDir()
+		name := writeText(t, filepath.Join(dir, "whole"), c.text)
+		var want fileResult
+		must.Check(t, json.Unmarshal([]byte(succeed(t, "", "files", "--json", "--evidence", "--threshold", "0", name)), &want))
+		args := []string{"files", "--json", "--threshold", "0"}
+		for _, e := range want.Evidence {
+			if e.End-e.Start > int64(c.size) || e.Start < 0 || e.End > int64(len(c.text)) {
+				t.Fatalf("%d bytes: evidence %+v", len(c.text), e)
+			}
+		}
+		if len(want.Evidence) != maxEvidence {
+			t.Fatalf("%d bytes: got %+v", len(c.text), want)
+		}
+		if len(c.text) > files.SampleBytes { // removed bytes would move the other parts of the sample
+			if e := want.Evidence[0]; e.Start < int64(len(c.text)-512) {
+				t.Errorf("the evidence of a text with Go at its end begins with bytes %d to %d", e.Start, e.End)
+			}
+			continue
+		}
+		var starts []int
+		for first := 0; first < len(c.text); first += c.size {
+			rest := c.text[:first] + c.text[min(len(c.text), first+c.size):]
+			args = append(args, writeText(t, filepath.Join(dir, fmt.Sprintf("%04d", first)), rest))
+			starts = append(starts, first)
+		}
+		changes := map[int64]float64{}
+		for line := range strings.Lines(succeed(t, "", args...)) {
+			var r fileResult
+			must.Check(t, json.Unmarshal([]byte(line), &r))
+			if r.Nearest != want.Nearest {
+				t.Fatalf("%s is %s, %s is %s", name, want.Nearest, r.Path, r.Nearest)
+			}
+			changes[int64(starts[len(changes)])] = math.Log(want.Probability) - math.Log(r.Probability)
+		}
+		order := slices.SortedFunc(maps.Values(changes), func(a, b float64) int { return cmp.Compare(b, a) })
+		for i, e := range want.Evidence {
+			if math.Abs(float64(e.Weight)-changes[e.Start]) > 1e-5 || math.Abs(float64(e.Weight)-order[i]) > 1e-5 {
+				t.Errorf("evidence %d at byte %d has the weight %v, want %v and %v", i, e.Start, e.Weight, changes[e.Start],
+					order[i])
+			}
 		}
 	}
 }

@@ -93,7 +93,7 @@ func dataFiles(c *cli.Context) error {
 	d, summary, err := files.Write(c.Context, c.String("to"), chosen, o)
 	bar.Finish()
 	if summary != nil && len(summary.Kinds) < 2 {
-		err = fmt.Errorf("%w (lower --min-files or --min-packages, or add --from)", err)
+		err = fmt.Errorf("%w (lower --min-files or --min-packages, add --from, or try another --seed)", err)
 		return errors.Join(printFileKinds(c.App.ErrWriter, summary), err)
 	}
 	if err := reportDataset(c, d, err); err != nil {
@@ -121,6 +121,9 @@ func installedRoots() (out []string) {
 func printFileKinds(w io.Writer, s *files.Summary) error {
 	var out strings.Builder
 	mislabelled := 0
+	for _, k := range s.Rare {
+		mislabelled += k.Mislabelled
+	}
 	for _, k := range s.Kinds {
 		mislabelled += k.Mislabelled
 		fmt.Fprintf(&out, "%-12s %5d files of %d packages\n", k.Name, k.Files, k.Packages)
@@ -152,7 +155,10 @@ func printFileKinds(w io.Writer, s *files.Summary) error {
 // describeRare returns a rare kind with its files and packages, and the first split without such files.
 func describeRare(k files.KindSummary) string {
 	text := fmt.Sprintf("%s %d/%d", k.Name, k.Files, k.Packages)
-	if k.Files > 0 && k.Missing != "" && k.In == "" {
+	switch {
+	case k.Files == 0 && k.Mislabelled > 0:
+		text += fmt.Sprintf(" (%d contradict it)", k.Mislabelled)
+	case k.Files > 0 && k.Missing != "" && k.In == "":
 		text += fmt.Sprintf(" (none in %s)", k.Missing)
 	}
 	return text

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -25,7 +27,7 @@ func filesCommand() *cli.Command {
 
 Example: sftseq files ~/Downloads`,
 		Description: `Prints the kind and its probability for each file, and for all files below each folder, and
-whether the name says another kind. Links below folders are not followed. A file that cannot be read is
+whether the name says another kind. Links and .git below folders are skipped. A file that cannot be read is
 an error on standard error, and the exit status is then 1. The program contains a model, builtin:files;
 sftseq data files collects data to train your own. More: docs/files.md`,
 		Flags: append(modelFlags(&cli.StringFlag{Name: "model", Category: modelGroup, Value: builtinPrefix + "files",
@@ -65,12 +67,13 @@ func predictFiles(c *cli.Context) error {
 		return err
 	}
 	defer release()
-	if c.Bool("evidence") {
+	p := &filePredictor{context: c, scorer: scorer, labels: m.Config.LabelNames,
+		linear: slices.ContainsFunc(m.list(), func(m *sft.Model) bool { return m.Config.IsLinear() })}
+	if c.Bool("evidence") && p.linear {
 		if err := scorer.CanExplain(); err != nil {
 			return fmt.Errorf("--evidence: %w", err)
 		}
 	}
-	p := &filePredictor{context: c, scorer: scorer, labels: m.Config.LabelNames}
 	for _, root := range c.Args().Slice() {
 		if err := p.walk(root); err != nil {
 			return err
@@ -103,6 +106,7 @@ type filePredictor struct {
 	context      *cli.Context
 	scorer       *sft.Scorer
 	labels       []string
+	linear       bool // a member is a linear model, which explains its predictions
 	batch        []sampledFile
 	read, failed int
 }
@@ -121,7 +125,10 @@ func (p *filePredictor) walk(root string) error {
 		return p.add(root, err)
 	}
 	return fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.Type().IsRegular() {
+		switch {
+		case err == nil && entry.IsDir() && entry.Name() == ".git":
+			return fs.SkipDir
+		case err == nil && !entry.Type().IsRegular():
 			return nil // a folder, link, socket, pipe or device
 		}
 		return p.add(filepath.Join(root, filepath.FromSlash(name)), err)
@@ -158,18 +165,15 @@ func (p *filePredictor) flush() error {
 	var examples []seq.Example
 	for _, f := range p.batch {
 		if f.size >= files.MinBytes {
-			tokens, err := tokenizers.Byte{}.Encode(string(f.bytes))
-			if err == nil {
-				tokens, err = p.scorer.Config().Window(tokens)
-			}
+			e, err := p.example(f.bytes)
 			if err != nil {
 				return err
 			}
-			examples = append(examples, seq.Example{A: tokens, Label: seq.NoLabel})
+			examples = append(examples, e)
 		}
 	}
 	compute := p.scorer.Examples
-	if p.context.Bool("evidence") {
+	if p.context.Bool("evidence") && p.linear {
 		compute = p.scorer.Explain
 	}
 	outputs, err := compute(p.context.Context, examples)
@@ -183,6 +187,11 @@ func (p *filePredictor) flush() error {
 				outputs[0].Explanations[i].InRow(p.scorer.Config().ReadWindow(), len(f.bytes))
 			}
 			r.predict(&f, &outputs[0], p.labels, p.context.Float64("threshold"))
+			if p.context.Bool("evidence") && !p.linear {
+				if r.Evidence, err = p.blockEvidence(&f, &outputs[0]); err != nil {
+					return err
+				}
+			}
 			outputs = outputs[1:]
 		}
 		if err := r.print(p.context); err != nil {
@@ -191,4 +200,39 @@ func (p *filePredictor) flush() error {
 	}
 	p.batch = p.batch[:0]
 	return nil
+}
+
+// example returns the row of a sample, cut to the model's input window.
+func (p *filePredictor) example(sample []byte) (seq.Example, error) {
+	tokens, err := tokenizers.Byte{}.Encode(string(sample))
+	if err == nil {
+		tokens, err = p.scorer.Config().Window(tokens)
+	}
+	return seq.Example{A: tokens, Label: seq.NoLabel}, err
+}
+
+// blockEvidence predicts the sample without each of its blocks, and returns the blocks whose removal lowers the
+// probability of the predicted kind most.
+func (p *filePredictor) blockEvidence(f *sampledFile, o *sft.Output) ([]fileEvidence, error) {
+	size := blockSize(len(f.bytes))
+	var examples []seq.Example
+	for first := 0; first < len(f.bytes) && len(f.bytes) > size; first += size {
+		e, err := p.example(slices.Concat(f.bytes[:first], f.bytes[min(len(f.bytes), first+size):]))
+		if err != nil {
+			return nil, err
+		}
+		examples = append(examples, e)
+	}
+	outputs, err := p.scorer.Examples(p.context.Context, examples)
+	if err != nil {
+		return nil, err
+	}
+	probabilities := sft.Probabilities(o.Logits)
+	kind := sft.Argmax(probabilities)
+	var out []fileEvidence
+	for i, without := range outputs {
+		change := math.Log(float64(probabilities[kind])) - math.Log(float64(sft.Probabilities(without.Logits)[kind]))
+		out = append(out, f.evidence(i*size, min(len(f.bytes), (i+1)*size), float32(min(change, math.MaxFloat32))))
+	}
+	return largestEvidence(out), nil
 }

@@ -25,11 +25,12 @@ type fileResult struct {
 	Nearest     string         `json:"nearest,omitempty"`
 	Probability float64        `json:"probability,omitempty"`
 	Named       string         `json:"named,omitempty"` // the kind of the name, if the prediction is another
+	unlabelled  bool           // the model has no class for Named
 	Evidence    []fileEvidence `json:"evidence,omitempty"`
 }
 
-// fileEvidence is a range of bytes with a weight: a contribution to the logit of the kind for a linear
-// model, otherwise a fraction of the pooled vector.
+// fileEvidence is a range of bytes with a weight: for models with a linear member the contribution of an n-gram to the
+// logit of the kind, otherwise ln p − ln p′, where p′ is the probability of the kind without these bytes.
 type fileEvidence struct {
 	Start  int64   `json:"start"`
 	End    int64   `json:"end"`
@@ -50,49 +51,56 @@ func (r *fileResult) predict(f *sampledFile, o *sft.Output, labels []string, thr
 	}
 	if named := files.KindOf(filepath.ToSlash(f.path)); named >= 0 && r.Kind != "" {
 		if name := files.Kinds[named].Name; name != r.Kind {
-			r.Named = name
+			r.Named, r.unlabelled = name, !slices.Contains(labels, name)
 		}
 	}
 	for _, e := range o.Explanations {
-		r.Evidence = evidenceOf(f, &e)
+		r.Evidence = evidenceOf(f, e.Linear)
 	}
 }
 
 // maxEvidence is the number of ranges of bytes that are shown.
 const maxEvidence = 5
 
-// evidenceOf returns disjoint ranges of bytes with the largest positive weights in an explanation: n-grams
-// if the model has a linear member, otherwise bytes.
-func evidenceOf(f *sampledFile, e *sft.Explanation) (out []fileEvidence) {
-	add := func(first, end int, weight float32) {
-		if !(weight > 0) {
-			return
-		}
-		for files.Offset(end-1, f.size)-files.Offset(first, f.size) > int64(end-1-first) {
-			end-- // the n-gram ends in another part of the file
-		}
-		out = append(out, fileEvidence{files.Offset(first, f.size), files.Offset(end-1, f.size) + 1, weight,
-			f.bytes[first:end]})
+// evidenceOf returns disjoint ranges of bytes with the largest positive contributions of n-grams to the
+// prediction of a linear member.
+func evidenceOf(f *sampledFile, e *sft.LinearExplanation) []fileEvidence {
+	var out []fileEvidence
+	for _, n := range e.NGrams {
+		out = append(out, f.evidence(int(n.Places[0][0]), int(n.Places[0][1]), n.Contribution))
 	}
-	if e.Linear != nil {
-		for _, n := range e.Linear.NGrams {
-			add(int(n.Places[0][0]), int(n.Places[0][1]), n.Contribution)
-		}
-	} else {
-		for i, w := range e.Pooling {
-			add(i, i+1, w)
-		}
+	return largestEvidence(out)
+}
+
+// evidence returns the bytes of the sample from first up to end. Bytes after the end of a part of the file are
+// left out.
+func (f *sampledFile) evidence(first, end int, weight float32) fileEvidence {
+	for files.Offset(end-1, f.size)-files.Offset(first, f.size) > int64(end-1-first) {
+		end-- // the n-gram ends in another part of the file
 	}
-	slices.SortStableFunc(out, func(a, b fileEvidence) int { return cmp.Compare(b.Weight, a.Weight) })
-	var disjoint []fileEvidence
-	for _, x := range out {
-		if len(disjoint) < maxEvidence && !slices.ContainsFunc(disjoint, func(y fileEvidence) bool {
+	return fileEvidence{files.Offset(first, f.size), files.Offset(end-1, f.size) + 1, weight, f.bytes[first:end]}
+}
+
+// largestEvidence returns at most maxEvidence disjoint ranges, with the largest positive weights.
+func largestEvidence(all []fileEvidence) (out []fileEvidence) {
+	slices.SortStableFunc(all, func(a, b fileEvidence) int { return cmp.Compare(b.Weight, a.Weight) })
+	for _, x := range all {
+		if x.Weight > 0 && len(out) < maxEvidence && !slices.ContainsFunc(out, func(y fileEvidence) bool {
 			return x.Start < y.End && y.Start < x.End
 		}) {
-			disjoint = append(disjoint, x)
+			out = append(out, x)
 		}
 	}
-	return disjoint
+	return out
+}
+
+// blockSize returns the size of the blocks of a sample that are removed to measure their weight. Parts of a file
+// begin at a multiple of it.
+func blockSize(sample int) int {
+	if sample < 256 {
+		return 16
+	}
+	return 64
 }
 
 // printedPath returns a path, quoted if a character would break the line or control a terminal.
@@ -121,13 +129,15 @@ func (r *fileResult) print(c *cli.Context) error {
 		fmt.Fprintf(&out, "%s: too short (%d bytes)\n", path, r.Size)
 	case r.Kind == "":
 		fmt.Fprintf(&out, "%s: %s (%s %.1f%%)\n", path, unknownKind, r.Nearest, 100*r.Probability)
+	case r.unlabelled:
+		fmt.Fprintf(&out, "%s: %s %.1f%% (named %s, not a kind of the model)\n", path, r.Kind, 100*r.Probability, r.Named)
 	case r.Named != "":
 		fmt.Fprintf(&out, "%s: %s %.1f%% (named %s)\n", path, r.Kind, 100*r.Probability, r.Named)
 	default:
 		fmt.Fprintf(&out, "%s: %s %.1f%%\n", path, r.Kind, 100*r.Probability)
 	}
 	for _, e := range r.Evidence {
-		fmt.Fprintf(&out, "  bytes %d to %d  %.3g  %q\n", e.Start, e.End-1, e.Weight, e.bytes[:min(len(e.bytes), 40)])
+		fmt.Fprintf(&out, "  bytes %d to %d  %.3g  %q\n", e.Start, e.End-1, e.Weight, e.bytes)
 	}
 	_, err := fmt.Fprint(c.App.Writer, out.String())
 	return err

@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	app := newApp()
 	app.Reader, app.Writer, app.ErrWriter = stdin, out, errs
+	defer removeTemporaryModels(app)
 	err := app.RunContext(ctx, arrangeArguments(app, args))
 	// The library ignores write errors of help and tables; output records them.
 	if out.err != nil && !errors.Is(err, out.err) {
@@ -80,7 +81,7 @@ Exit status: 0 success, 1 failure, 2 wrong command line.
 
 Example: sftseq train listops --out runs/listops
          echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
-		Metadata:             map[string]any{closingFailed: new(atomic.Bool)},
+		Metadata:             map[string]any{closingFailed: new(atomic.Bool), temporaryModels: new([]string)},
 		EnableBashCompletion: true,
 		Suggest:              true,
 		// A repeated flag has one value each time, because names of files may contain commas.
