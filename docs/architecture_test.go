@@ -147,44 +147,46 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// importRules lists forbidden dependencies, direct or indirect. Packages of this module are named
-// without the module path.
+// importRules lists forbidden dependencies, direct or indirect, without the module path.
 var importRules = []struct {
 	from  string // a package and all packages below it; "*" means every package
 	never []string
 	why   string
 }{
-	{"*", []string{"cmd"}, "the program is the last to import"},
-	{"sft", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "the model names no device and no task"},
-	{"sft/config", []string{"internal/tensor", "sft/internal", "sft/train"}, "a configuration knows no program"},
+	{"*", []string{"cmd"}, "no package imports a program"},
+	{"sft", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"},
+		"the model depends on no device, task or tokenizer"},
+	{"sft/config", []string{"internal/tensor", "sft/internal", "sft/train"},
+		"a configuration does not depend on the code that runs it"},
 	{"sft/internal/model", []string{"sft/train"}, "the model does not train"},
-	{"internal/tensor", []string{"internal/cpu", "vk", "device", "sft", "seq"}, "what model and device agree on depends on neither"},
+	{"internal/tensor", []string{"internal/cpu", "vk", "device", "sft", "seq"},
+		"the interface between models and devices depends on neither"},
 	{"internal/cpu", []string{"sft", "seq", "lra", "tokenizers", "vk"}, "a device knows kernels, not models"},
 	{"vk", []string{"sft", "seq", "lra", "tokenizers", "internal/cpu", "device"}, "a device knows kernels, not models"},
-	{"shaders", []string{"vk", "internal/tensor"}, "shaders are files"},
-	{"seq", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "sequences do not know who reads them"},
-	{"internal/arrowipc", []string{"seq", "sft", "lra", "tokenizers", "internal/table", "internal/index"}, "the framing of messages does not know what they hold"},
-	{"internal/bench", []string{"lra"}, "what is measured is handed in"},
-	{"internal/distributed", []string{"sft", "seq", "internal/tensor", "internal/cpu", "vk", "lra"}, "which rank adds what follows from numbers alone"},
-	{"internal/report", []string{"internal/cpu", "vk", "device", "lra"}, "a page is handed what it shows"},
-	{"internal/baseline", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "baselines know tokens and labels alone"},
-	{"internal/ngram", []string{"sft", "seq", "internal/tensor", "lra", "tokenizers"}, "n-grams know units alone"},
-	{"internal/linear", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "a linear model knows tokens and labels alone"},
-	{"internal/chart", []string{"sft", "seq", "lra", "tokenizers", "internal/metrics", "internal/report"}, "a chart does not know what it shows"},
-	{"internal/serve", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device", "lra"}, "a server is handed its model"},
-	{"internal/answer", []string{"internal/cpu", "vk", "device", "lra", "internal/serve"}, "who answers is handed its model"},
-	{"internal/evaluation", []string{"internal/cpu", "vk", "device", "lra", "internal/serve"}, "what is measured is handed in"},
-	{"internal/serve/transport", []string{"sft", "seq", "internal/tensor", "internal/requests", "internal/index"}, "a stream does not know what its messages say"},
-	{"internal/serve/fair", []string{"sft", "seq", "internal/tensor", "internal/requests", "internal/index", "internal/serve/transport"}, "a share does not know of what it is"},
-	{"internal/serve/batching", []string{"internal/requests", "internal/index", "internal/serve/transport", "internal/cpu", "vk", "device"}, "batches do not know their clients"},
-	{"internal/index", []string{"seq", "sft", "internal/tensor", "internal/serve"}, "vectors do not know who computed them"},
-	{"internal/cloud", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "clouds do not know who reads them"},
-	{"internal/graphlines", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "graphs do not know who reads them"},
-	{"internal/graphlines", []string{"sft", "internal/convert"}, "walks do not know of which graph they are"},
-	{"internal/onnx", []string{"sft", "seq", "internal/tensor", "internal/philox"}, "a graph does not know what it computes"},
-	{"internal/export", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "a model is handed in"},
-	{"lra", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device"}, "a task picks no device"},
-	{"lra", []string{"internal/table", "internal/convert"}, "who imports the tasks gets no readers of tables, and not what these need"},
+	{"shaders", []string{"vk", "internal/tensor"}, "shaders are only embedded files"},
+	{"seq", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "sequences do not depend on their readers"},
+	{"internal/arrowipc", []string{"seq", "sft", "lra", "tokenizers", "internal/table", "internal/index"}, "the framing of messages does not depend on their contents"},
+	{"internal/bench", []string{"lra"}, "the caller passes the model to measure"},
+	{"internal/distributed", []string{"sft", "seq", "internal/tensor", "internal/cpu", "vk", "lra"}, "the exchange between ranks depends only on numbers"},
+	{"internal/report", []string{"internal/cpu", "vk", "device", "lra"}, "the caller passes the content of the page"},
+	{"internal/baseline", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "baselines read only tokens and labels"},
+	{"internal/ngram", []string{"sft", "seq", "internal/tensor", "lra", "tokenizers"}, "n-grams read only units"},
+	{"internal/linear", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "a linear model reads only tokens and labels"},
+	{"internal/chart", []string{"sft", "seq", "lra", "tokenizers", "internal/metrics", "internal/report"}, "a chart does not depend on the meaning of its values"},
+	{"internal/serve", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device", "lra"}, "the caller passes the model to the server"},
+	{"internal/answer", []string{"internal/cpu", "vk", "device", "lra", "internal/serve"}, "the caller passes the model"},
+	{"internal/evaluation", []string{"internal/cpu", "vk", "device", "lra", "internal/serve"}, "the caller passes the model to evaluate"},
+	{"internal/serve/transport", []string{"sft", "seq", "internal/tensor", "internal/requests", "internal/index"}, "a stream does not depend on the contents of its messages"},
+	{"internal/serve/fair", []string{"sft", "seq", "internal/tensor", "internal/requests", "internal/index", "internal/serve/transport"}, "the scheduler does not depend on the work it schedules"},
+	{"internal/serve/batching", []string{"internal/requests", "internal/index", "internal/serve/transport", "internal/cpu", "vk", "device"}, "batches do not depend on their clients"},
+	{"internal/index", []string{"seq", "sft", "internal/tensor", "internal/serve"}, "an index does not depend on the source of its vectors"},
+	{"internal/cloud", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "clouds do not depend on their readers"},
+	{"internal/graphlines", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "graphs do not depend on their readers"},
+	{"internal/graphlines", []string{"sft", "internal/convert"}, "random walks do not depend on conversion"},
+	{"internal/onnx", []string{"sft", "seq", "internal/tensor", "internal/philox"}, "the file format does not depend on the model"},
+	{"internal/export", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "the caller passes the model"},
+	{"lra", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device"}, "a task chooses no device"},
+	{"lra", []string{"internal/table", "internal/convert"}, "importers of the tasks do not depend on readers of tables"},
 	{"internal/atomicfile", []string{"sft", "seq", "internal/safetensors"}, "files and checksums do not depend on their contents"},
 	{"tokenizers", []string{"seq", "sft", "lra"}, "a tokenizer depends on nothing"},
 	{"sinusoid", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},
@@ -192,8 +194,8 @@ var importRules = []struct {
 	{"internal/philox", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},
 }
 
-// TestImports checks the dependencies of packages against importRules. Test files, and packages for
-// tests, may import any package.
+// TestImports checks the dependencies of packages against importRules. Programs, test files and packages
+// whose names end in "test" may import any package.
 func TestImports(t *testing.T) {
 	imports := moduleImports(t)
 	for _, rule := range importRules {
@@ -212,7 +214,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 		if !applied {
-			t.Errorf("the package %s does not exist", rule.from)
+			t.Errorf("importRules names the package %s, which does not exist", rule.from)
 		}
 	}
 }
@@ -235,7 +237,8 @@ func within(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
 
-// moduleImports returns, for each package, the packages of this module that it imports.
+// moduleImports returns, for each package, the packages of this module that its files import, except test
+// files.
 func moduleImports(t *testing.T) map[string][]string {
 	imports := map[string][]string{}
 	goFiles(t, func(path string, text []byte) {
@@ -284,13 +287,12 @@ func TestFileLength(t *testing.T) {
 	generated := regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	goFiles(t, func(path string, text []byte) {
 		if n := bytes.Count(text, []byte("\n")); n > maxLines && !generated.Match(text) {
-			t.Errorf("%s has %d lines, at most %d are allowed: cut it", path, n, maxLines)
+			t.Errorf("%s has %d lines, at most %d are allowed: split it", path, n, maxLines)
 		}
 	})
 }
 
-// maxFiles limits the number of files in a package, without tests, so that packages stay
-// manageable.
+// maxFiles is the exclusive limit on the number of files in a package of sft, without tests.
 const maxFiles = 45
 
 // TestPackageSize checks that the packages of sft have fewer than maxFiles files.
@@ -303,7 +305,7 @@ func TestPackageSize(t *testing.T) {
 	})
 	for folder, n := range files {
 		if n >= maxFiles {
-			t.Errorf("%s has %d files, fewer than %d are allowed: divide it", folder, n, maxFiles)
+			t.Errorf("%s has %d files, fewer than %d are allowed: split it", folder, n, maxFiles)
 		}
 	}
 	if len(files) < 4 {
@@ -337,14 +339,14 @@ func goFiles(t *testing.T, visit func(path string, text []byte)) {
 	}))
 }
 
-// Patterns for links in a page and for their anchors.
+// Patterns for the links, headings and code blocks of a page.
 var (
 	pageLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	code     = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
-// TestLinks checks that the targets of all links exist, including headings.
+// TestLinks checks that the files and headings that links name exist. It ignores links to other sites.
 func TestLinks(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"../*.md", "*.md", "*/*.md", "../examples/*.md", "../examples/*/README.md", "../clients/*/README.md"} {
@@ -353,7 +355,7 @@ func TestLinks(t *testing.T) {
 	}
 	for _, page := range pages {
 		for _, m := range pageLink.FindAllStringSubmatch(prose(t, page), -1) {
-			target, place, inside := strings.Cut(m[1], "#")
+			target, anchor, hasAnchor := strings.Cut(m[1], "#")
 			if strings.Contains(target, ":") {
 				continue // link to another site
 			}
@@ -363,7 +365,7 @@ func TestLinks(t *testing.T) {
 			}
 			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s: %s: %v", page, m[1], err)
-			} else if inside && !slices.Contains(places(t, to), place) {
+			} else if hasAnchor && !slices.Contains(anchors(t, to), anchor) {
 				t.Errorf("%s: %s: the heading does not exist", page, m[1])
 			}
 		}
@@ -376,8 +378,8 @@ func prose(t *testing.T, page string) string {
 	return code.ReplaceAllString(string(text), "")
 }
 
-// places returns the anchors of a page's headings.
-func places(t *testing.T, page string) (out []string) {
+// anchors returns the anchors of a page's headings.
+func anchors(t *testing.T, page string) (out []string) {
 	for _, m := range heading.FindAllStringSubmatch(prose(t, page), -1) {
 		out = append(out, strings.Map(func(r rune) rune {
 			switch {

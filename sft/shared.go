@@ -42,8 +42,8 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 	return out, nil
 }
 
-// CompareRanks returns an error if ranks would compute different outputs or have different data.
-// data names properties of the data; err is an error from reading them, or nil.
+// CompareRanks returns an error if ranks would compute different outputs or have different data, or if
+// a model is linear. data holds properties of the data by name; err is an error from reading them, or nil.
 func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error) error {
 	isLinear := func(member *Scorer) bool { return member.linear != nil }
 	if isLinear(s) || slices.ContainsFunc(s.others, isLinear) {
@@ -51,7 +51,7 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 	}
 	identity, failed := s.runner.Identity()
 	if failed == nil {
-		identity["its number of models"] = strconv.Itoa(s.Members()) // precedes the keys of each model
+		identity["its number of models"] = strconv.Itoa(s.Members()) // compared first: keys are sorted
 	}
 	for i, o := range s.others {
 		if failed != nil {

@@ -17,7 +17,7 @@ import (
 // names the attack.
 const attackVariable = "SFTSEQ_ATTACK_SERVER"
 
-// attacks lists actions of clients, careless or malicious, that must not slow down other clients.
+// attacks lists the actions of careless or malicious clients that must not slow down other clients.
 var attacks = []struct {
 	name    string
 	clients int
@@ -43,7 +43,7 @@ var attacks = []struct {
 	{name: "http-never-readers", clients: 20, run: (*attacker).unreadEmbeddings, http: true},
 }
 
-// attackUntilKilled runs the clients of an attack and prints "attacking" after all have connected.
+// attackUntilKilled runs the clients of an attack and prints "attacking" after each has tried to connect.
 func attackUntilKilled(server, name string) {
 	socket, web, _ := strings.Cut(server, " ")
 	for _, a := range attacks {

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// browser is a headless Chromium, controlled through its DevTools protocol: JSON messages, each
+// browser is a headless Chromium, controlled through the DevTools protocol: JSON messages, each
 // followed by a zero byte, over two pipes.
 type browser struct {
 	t       *testing.T
@@ -37,7 +37,7 @@ func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	testenv.NeedPrograms(t, "chromium")
 	profile := must.Get(os.MkdirTemp("", "chromium"))(t)
-	// The context of the test is cancelled before the browser is closed.
+	// The context is not t.Context(), which is cancelled before the cleanup closes the browser.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile,
 		"--window-size=1200,900",
@@ -86,7 +86,8 @@ func (b *browser) read() (m devToolsMessage) {
 	return m
 }
 
-// call runs a method and stores the events that arrive before its result.
+// call calls a method, stores its result in result unless that is nil, and stores the events that arrive
+// before the result in b.events.
 func (b *browser) call(method string, params, result any) {
 	b.t.Helper()
 	b.id++
@@ -122,7 +123,7 @@ func (b *browser) call(method string, params, result any) {
 	}
 }
 
-// open loads a page and returns the events until it is complete.
+// open loads a page and returns the events until the page has loaded.
 func (b *browser) open(url string) []devToolsMessage {
 	b.t.Helper()
 	b.events = nil

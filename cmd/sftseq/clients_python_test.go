@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestPythonClient runs the tests of clients/python against the program, and its example with the
-// command in its comment.
+// TestPythonClient runs the tests of clients/python, and its example as the example's docstring shows,
+// against the program.
 func TestPythonClient(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
 	path, model := built(t), goldenPath("post") // predicts different classes for the example's sequences

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// partsReply is the reply of predict with the part of each point of a cloud.
+// partsReply is a line of predict's output, with the part of each point of a cloud.
 type partsReply struct {
 	Tags   []string  `json:"tags"`
 	Scores []float32 `json:"scores"`
@@ -140,7 +140,7 @@ func TestCloudParts(t *testing.T) {
 }
 
 // TestConvertParts checks that a folder in the layout of ShapeNetPart is converted to a data set of
-// parts, and that errors state their reason.
+// parts, and that a line without a part is an error.
 func TestConvertParts(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeText(t, filepath.Join(from, "synsetoffset2category.txt"), "Mug\t03797390\nLamp\t03636649\n")

@@ -35,8 +35,8 @@ func chirp(from, to float64) string {
 }
 
 // TestTrainSounds checks that train custom starts from the embeddings of the codebook that data
-// convert has trained, by default and with --embedding-init codebook. --embedding-init normal and
-// --init-from start from other embeddings.
+// convert has trained, by default and with --embedding-init codebook. With --embedding-init normal or
+// --init-from, it starts from other embeddings.
 func TestTrainSounds(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "sounds"), 0o777))

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCustomHF uses a tokenizer.json from conversion to prediction. The data set and the model keep
-// a copy, so the original file is not needed later.
+// TestCustomHF uses a tokenizer.json from conversion to prediction. The data set and the model have
+// copies, so that the test can remove the original.
 func TestCustomHF(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func TestCustomHF(t *testing.T) {
 		"--batch", "4", "--hidden", "8",
 		"--layers", "1", "--eval-every", "2")
 	must.Succeed(t, os.RemoveAll(data))
-	// Token ids of the tokenizers library, from its file of samples.
+	// The token ids are from the tokenizers library.
 	text, tokens := printed(t, `{"text":"[CLS] good [SEP]  [MASK] [UNK] [PAD]"}`, "predict", "--model", model),
 		printed(t, `{"tokens":[2,151,3,4,1,0]}`, "predict", "--model", model)
 	if text != tokens || !strings.Contains(text, `"label"`) {

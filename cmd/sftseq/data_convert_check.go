@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// checkCustom returns an error for flags that exclude each other and for numbers out of range.
+// checkCustom returns an error for missing or conflicting flags and for values out of range.
 func checkCustom(c *cli.Context, o *convert.Options) error {
 	var sources []string
 	for _, name := range []string{"text", "tokens", "features", "series", "pair"} {
@@ -115,7 +115,8 @@ func checkColumns(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// customWarnings returns warnings about parts that train or eval need and the data set lacks.
+// customWarnings returns warnings about empty splits, missing labels and other properties of the data set
+// that are probably unintended.
 func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []string) {
 	rows := func(split string) int64 { return m.Splits[split].Rows }
 	if text := splitsWarning(c, o); text != "" {
@@ -176,11 +177,11 @@ func missingShards(paths []string, format string) (out []string) {
 
 // emptyWarning returns a warning, with a remedy, about empty splits whose fraction is positive, or
 // "".
-func emptyWarning(m *seq.Manifest, shares []convert.SplitFraction, remedy string) string {
+func emptyWarning(m *seq.Manifest, fractions []convert.SplitFraction, remedy string) string {
 	var empty []string
-	for _, share := range shares {
-		if share.Fraction > 0 && m.Splits[share.Split].Rows == 0 {
-			empty = append(empty, share.Split)
+	for _, f := range fractions {
+		if f.Fraction > 0 && m.Splits[f.Split].Rows == 0 {
+			empty = append(empty, f.Split)
 		}
 	}
 	if empty == nil {

@@ -110,9 +110,9 @@ func convertCloud(c *cli.Context) error {
 	return addBaselines(c, d)
 }
 
-// warnClouds warns of folders and splits without rows. unassigned is whether there are files
-// outside of split folders. With --val-part 0 and --test-part 0, such files are rows for
-// predict, which needs no splits, so warnClouds does not warn.
+// warnClouds warns of folders and splits without rows. unassigned reports whether there are files
+// outside split folders. With --val-part 0 and --test-part 0, these files are rows for predict,
+// which needs no splits, so warnClouds does not warn of splits.
 func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, unassigned bool) {
 	warn := func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)

@@ -19,7 +19,7 @@ func converted(t *testing.T, args ...string) (*seq.Dataset, string, string) {
 	return must.Get(seq.OpenDataset(to))(t), out, errs
 }
 
-// warned runs data convert and returns its warnings.
+// warned runs data convert and returns its standard error.
 func warned(t *testing.T, args ...string) string {
 	t.Helper()
 	_, _, errs := converted(t, args...)
@@ -166,7 +166,7 @@ func TestConvertManyClasses(t *testing.T) {
 	}
 }
 
-// TestConvertLabelNames checks that lists quote a name with a comma.
+// TestConvertLabelNames checks that --labels and joinLabels quote a name with a comma.
 func TestConvertLabelNames(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "x.csv"), "text,label\na,\"rock, pop\"\nb,jazz\nc,other\n")
 	d, _, _ := converted(t, "--from", from, "--text", "text", "--label", "label", "--labels", `jazz, "rock, pop"`)
@@ -218,7 +218,7 @@ func TestConvertSplitFiles(t *testing.T) {
 	for _, c := range []struct {
 		files []string
 		warns bool
-		keeps bool // as a folder
+		keeps bool // whether converting the folder keeps the splits
 	}{
 		{[]string{"train.csv", "test.csv"}, true, false},
 		{[]string{"train-00000-of-00001.csv", "validation-00000-of-00001.csv"}, true, true},
@@ -250,7 +250,7 @@ func TestConvertSplitFiles(t *testing.T) {
 }
 
 // TestConvertBesideTrain checks that convert warns before it splits a single training file if files
-// of other splits are in the same folder. The flags in the warning use these files.
+// of other splits are in the same folder, and that the flags in the warning read these files.
 func TestConvertBesideTrain(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"reviews_train.csv", "reviews_validation.csv", "reviews_test.csv"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzFormats checks that reading arbitrary bytes as each format gives an error, or finite points
-// and faces from which a cloud can be sampled.
+// FuzzFormats checks that reading arbitrary bytes as each format and sampling a cloud gives an error,
+// or points that Normalize moves into the unit ball.
 func FuzzFormats(f *testing.F) {
 	for _, text := range []string{
 		surface, "OFF3 1 0\r\n0 0 0\r\n1 0 0\r\n0 2 3\r\n3 0 1 2\r\n",
@@ -54,8 +54,8 @@ func FuzzFormats(f *testing.F) {
 	})
 }
 
-// FuzzParts checks that reading arbitrary bytes as points with parts gives an error or a part per
-// point, and that sampling keeps the parts.
+// FuzzParts checks that reading arbitrary bytes as points with parts gives an error or a part for each
+// point, and that each sampled point keeps its part.
 func FuzzParts(f *testing.F) {
 	for _, text := range []string{"0 0 1 0 0 1 3\n1 2 3 1 0 0 4.000\n", "0,0,1,7\n", "0 0 1 1e9\n", "0 0 1 NaN\n",
 		"0 0 1 -1\n# 5\n", "0 0 1 0 0 1\n"} {
@@ -71,14 +71,14 @@ func FuzzParts(f *testing.F) {
 			return
 		}
 		if len(s.Parts) != len(s.Points) {
-			t.Fatalf("got %d parts of %d points", len(s.Parts), len(s.Points))
+			t.Fatalf("got %d parts for %d points", len(s.Parts), len(s.Points))
 		}
 		for i := range s.Points {
 			s.Points[i][0] = float64(s.Parts[i])
 		}
 		taken, err := s.Sample(t.Context(), 3, rand.New(rand.NewPCG(1, 2)).Float64)
 		if err != nil || len(taken.Parts) != len(taken.Points) {
-			t.Fatalf("sampled %d parts of %d points; error %v", len(taken.Parts), len(taken.Points), err)
+			t.Fatalf("sampled %d parts for %d points; error %v", len(taken.Parts), len(taken.Points), err)
 		}
 		for i, part := range taken.Parts {
 			if part < 0 || part >= maxParts || taken.Points[i][0] != float64(part) {
@@ -88,7 +88,8 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
-// FuzzShapeNet checks that no name in a list of ShapeNetPart leads out of the folder.
+// FuzzShapeNet checks that no name in a list file of ShapeNetPart leads out of the folder, and that the
+// list of categories gives an error or categories.
 func FuzzShapeNet(f *testing.F) {
 	for _, text := range []string{"Mug\t03797390\nAirplane\t02691156\n", `["shape_data/02691156/a1", "b/c"]`,
 		`["../x"]`, `["/"]`, `[null]`, "Mug\n"} {
@@ -105,7 +106,7 @@ func FuzzShapeNet(f *testing.F) {
 		}
 		for _, name := range clouds {
 			if !filepath.IsLocal(name) || strings.Count(name, "/") != 1 {
-				t.Fatalf("got %q", name)
+				t.Fatalf("got name %q, want FOLDER/NAME", name)
 			}
 		}
 	})

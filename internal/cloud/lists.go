@@ -14,8 +14,8 @@ import (
 
 // applyLists assigns categories and splits to files that have list files. categories maps folders
 // to categories and comes from the file called named. splits maps folder/name to splits and comes
-// from the files called lists; nil keeps the splits. Files without a category or split are left
-// out, as are listed files that do not exist.
+// from the files called lists; nil keeps the splits. Files without a category or split are
+// excluded with a reason, and so are listed files that do not exist.
 func (f *Files) applyLists(categories map[string]string, named string, splits map[string]string, lists string) {
 	f.Classes = nil
 	found := map[string]bool{}
@@ -49,7 +49,7 @@ func (f *Files) applyLists(categories map[string]string, named string, splits ma
 	slices.SortFunc(f.list, func(a, b file) int { return strings.Compare(a.relative, b.relative) })
 }
 
-// maxListBytes is the maximum size of a list; the largest known lists have a megabyte.
+// maxListBytes is the maximum size of a list; the largest known list has about one megabyte.
 const maxListBytes = 64 << 20
 
 // readList reads a list in a folder; there reports whether the list exists.

@@ -1,10 +1,10 @@
 // Package convert converts tables of other programs to a data set. Its memory use does not grow
-// with their size. All CPUs tokenize rows, which are written in order, so that the same input
-// always gives the same files.
+// with the size of the tables. All CPUs tokenize rows, which are written in order, so that the same
+// input always gives the same files.
 //
-// A hash of a row's text determines its split, independent of the tokenizer. Small data sets are
-// also stratified by class. The same text is never in two splits. Unusable rows are counted by
-// reason, with the locations of the first few.
+// Unless a column names the splits, a hash of a row's text determines its split, independent of the
+// tokenizer, so that equal texts are in the same split. Small data sets are also stratified by class.
+// Unusable rows are counted by reason, with the locations of the first few.
 package convert
 
 import (
@@ -71,7 +71,7 @@ type Options struct {
 	Seed           uint64          // seed of the random splits
 	MaxLength      int             // rows with more tokens are left out; 0 means no limit
 
-	Strict   bool // a row that cannot be used is an error
+	Strict   bool // an unusable row is an error
 	Replace  bool // replace a complete data set
 	MaxField int  // maximum bytes of a row; 0 means table.DefaultMaxField
 
@@ -80,7 +80,7 @@ type Options struct {
 	TokenizerRounds   func(done, all int) // finished and total rounds of learning a tokenizer
 	Progress          func(bytes int64)   // converted bytes of the files
 
-	head int // bytes to keep in memory before the files are begun, for tests; 0 means headBytes
+	head int // bytes to keep in memory before output files are created, for tests; 0 means headBytes
 }
 
 // SplitFraction is a split and its fraction of the rows.
@@ -101,7 +101,7 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, err
 	if err := c.assignSplits(ctx); err != nil {
 		return nil, c.skipped, err
 	}
-	if err := c.readTokens(ctx); err != nil {
+	if err := c.prepareTokenizer(ctx); err != nil {
 		return nil, c.skipped, err
 	}
 	out := output{converter: c, splits: map[string]*seq.SplitWriter{}, splitsFound: map[string]bool{},
@@ -131,7 +131,7 @@ type converter struct {
 	options       Options
 	columns       []string   // columns to read
 	splitAt       int        // index of the split column in columns, if there is one
-	idAt          int        // index of the id column in columns; -1 without ids
+	idAt          int        // index of the id column in columns; -1 without an id column
 	tagsAt        int        // index of the column of tags or spans
 	intervals     *intervals // intervals of sequences; nil without intervals
 	names         *table.Names
@@ -145,9 +145,8 @@ type converter struct {
 	tagPositions  tagPositions
 	inconsistent  atomic.Int64 // number of rows with inconsistent span tags
 
-	otherEncoding atomic.Bool // set if a row was left out because its text is not UTF-8
-	// marksDecided is set once hasEndMarks is known.
-	marksDecided   bool
+	otherEncoding  atomic.Bool // set if a row was left out because its text is not UTF-8
+	marksDecided   bool        // whether hasEndMarks is known
 	skipped        *source.Skipped
 	assignedSplits map[uint64]string // splits by the hash of a text; nil if the hash and the fractions decide
 	// firstUnreadable is the error of the first unreadable row for learning a tokenizer, or nil.
@@ -177,7 +176,7 @@ func (c *converter) nameSeries(ctx context.Context) error {
 
 // tableOptions returns the options for reading tables.
 func (c *converter) tableOptions(progress func(bytes int64)) table.Options {
-	var copied []string // lists of JSON
+	var copied []string // columns with lists of words, tags or spans, kept as JSON
 	if c.options.isTagging() {
 		copied = []string{c.options.Tags + c.options.Spans}
 		if c.options.Tags != "" && c.options.Text != "" {
@@ -194,20 +193,20 @@ func (c *converter) tableOptions(progress func(bytes int64)) table.Options {
 		MissingColumn: c.noteMissingColumn, Note: c.skipped.Note}
 }
 
-// noteMissingColumn records a column that no row of a file has, and the existing columns.
+// noteMissingColumn notes a column that no row of a file has. found lists the existing columns.
 func (c *converter) noteMissingColumn(file, column string, found []string) {
 	c.skipped.Note(table.MissingColumnText(file, column, found))
 }
 
-// readTokens reads or learns the tokenizer.
-func (c *converter) readTokens(ctx context.Context) error {
+// prepareTokenizer reads, chooses or learns the tokenizer and sets its fields in c.spec.
+func (c *converter) prepareTokenizer(ctx context.Context) error {
 	o := &c.options
 	if o.Features != "" {
 		return nil
 	}
 	if o.Tokens != "" {
 		spec, err := json.Marshal(map[string]any{"type": tokenizers.IDs{}.Type(), "vocab": o.Vocab})
-		if err == nil { // the tokenizer must also support texts of later predictions
+		if err == nil { // predict reads texts of ids with this tokenizer
 			_, err = tokenizers.New(spec)
 		}
 		c.spec.Tokenizer, c.spec.VocabSize = spec, o.Vocab
@@ -233,8 +232,8 @@ func (c *converter) readTokens(ctx context.Context) error {
 	return nil
 }
 
-// example converts a row to an example. Its tokens are valid until the next row, except for byte
-// tokens. Its label is an index into c.labels.
+// example converts a row to an example. Its tokens are valid until the next row. With byte tokens it has
+// none: appendRow reads the text. Its label is a provisional number: see [labels].
 func (w *worker) example(row *table.Row) (e seq.Example, split string, reason *source.SkipReason) {
 	if w.intervals != nil {
 		w.intervals.recordSequence(w.sequenceName(row), row.File, row.Line)

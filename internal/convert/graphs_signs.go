@@ -6,13 +6,13 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// edgeSigns counts graphs whose edges look like another format than a list of edges.
+// edgeSigns counts graphs whose edges look like an edge_index, or like undirected edges written once.
 type edgeSigns struct {
-	graphs   int // graphs with an edge
-	indices  int // graphs whose two edges may be a list of sources and a list of targets
-	distinct int // graphs with an edge between different nodes
-	reversed bool
-	pairs    map[[2]int32]bool
+	graphs   int               // graphs with an edge
+	indices  int               // graphs whose two edges may be a list of sources and a list of targets
+	distinct int               // graphs with an edge between different nodes
+	reversed bool              // whether some graph has an edge and its reverse edge
+	pairs    map[[2]int32]bool // edges of the current graph
 }
 
 // count adds the edges of one graph, which has the given number of nodes.
@@ -42,8 +42,8 @@ func (s *edgeSigns) count(edges []seq.Edge, nodes int) {
 	}
 }
 
-// isIndex reports whether two edges look like PyTorch Geometric's edge_index, a list of sources and
-// a list of targets. Each list must have at least three integers below the number of nodes, and the
+// isIndex reports whether a graph's edges are two lists that look like PyTorch Geometric's edge_index, a list
+// of sources and a list of targets. Each list must have at least three integers below the number of nodes, and the
 // pairs must be distinct.
 func isIndex(edges []seq.Edge, nodes int) bool {
 	if len(edges) != 2 || len(edges[0].Features) == 0 || len(edges[0].Features) != len(edges[1].Features) {
@@ -69,7 +69,8 @@ func isIndex(edges []seq.Edge, nodes int) bool {
 	return true
 }
 
-// describe returns a note if the edges of all graphs look like another format; "" otherwise.
+// describe returns a note if all graphs with edges look like an edge_index, or no edge of several graphs has
+// a reverse edge; "" otherwise.
 func (s *edgeSigns) describe() string {
 	switch {
 	case s.graphs > 0 && s.indices == s.graphs:

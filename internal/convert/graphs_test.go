@@ -142,7 +142,7 @@ func TestStratifiedGraphs(t *testing.T) {
 	}
 }
 
-// TestInvalidGraphs checks that errors name the line, and that no data set remains.
+// TestInvalidGraphs checks that errors name the line and the cause, and that no data set remains.
 func TestInvalidGraphs(t *testing.T) {
 	const good = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
 	for _, c := range []struct{ line, want string }{
@@ -258,7 +258,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// FuzzConvert checks that every data set which is converted from JSON lines has valid rows.
+// FuzzConvert checks that every data set converted from JSON lines can be opened.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte(`{"features":[[1]],"edges":[[0,0,0.5]],"label":"b"}`))
 	f.Add([]byte(`{"features":[[1],[2]],"edges":[[0,1]],"tags":["C",null]}`))
@@ -267,7 +267,7 @@ func FuzzConvert(f *testing.F) {
 }
 
 // fuzzConvert fuzzes the conversion of a file with the given name and checks that every resulting
-// data set has valid rows.
+// data set can be opened.
 func fuzzConvert(f *testing.F, name string) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, file []byte) {

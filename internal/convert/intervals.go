@@ -17,10 +17,10 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// interval is the half-open range [start, end) of bases in a sequence, counted from 0.
+// interval is the half-open range [start, end) of bases in a sequence, counted from 0, with its label.
 type interval struct {
 	start, end int
-	kind       string
+	kind       string // label
 	line       int64
 }
 
@@ -100,12 +100,12 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 	return out, out.sort()
 }
 
-// intervalReader parses the lines of a BED, GFF or GTF file into intervals.
+// intervalReader adds the lines of a BED, GFF or GTF file to intervals.
 type intervalReader struct {
 	*intervals
 	bed, strands bool
 	types        []string          // nil means all
-	names        map[string]string // copies of names; a substring would keep its whole line in memory
+	names        map[string]string // copies of names; a substring would keep its line in memory
 }
 
 // add parses a line and adds its interval, if any.
@@ -245,7 +245,7 @@ func strandOf(line string, bed bool) (string, error) {
 	}
 }
 
-// sort sorts the intervals of each sequence.
+// sort sorts the intervals of each sequence. It returns an error if two intervals overlap.
 func (v *intervals) sort() error {
 	for _, name := range slices.Sorted(maps.Keys(v.bySequence)) {
 		list := v.bySequence[name]
@@ -260,7 +260,7 @@ func (v *intervals) sort() error {
 	return nil
 }
 
-// recordSequence records the location of a sequence.
+// recordSequence records the location of a sequence that has intervals.
 func (v *intervals) recordSequence(name, file string, line int64) {
 	if v.bySequence[name] == nil {
 		return

@@ -50,24 +50,24 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	}
 	spec, err := learner.Learn(ctx, round)
 	if err != nil {
-		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // a note on missing columns may explain the error
+		details := strings.TrimRight("\n"+c.skipped.String(), "\n") // a note on missing columns may explain the error
 		if c.firstUnreadable != nil {
-			missing += "\nfirst unreadable row: " + c.firstUnreadable.Error()
+			details += "\nfirst unreadable row: " + c.firstUnreadable.Error()
 		}
 		if c.firstUnsuitable != nil {
-			missing += "\nthe tokenizer cannot learn from " + c.firstUnsuitable.Error()
+			details += "\nthe tokenizer cannot learn from " + c.firstUnsuitable.Error()
 		}
 		if column := c.options.SplitColumn; trained == 0 && column != "" {
-			missing += fmt.Sprintf("\n--split-column %s: expected \"train\" in some rows, found it in none", column)
+			details += fmt.Sprintf("\n--split-column %s: expected \"train\" in some rows, found it in none", column)
 		}
 		return fmt.Errorf("tokenizer: %w: %d of %d rows of %s are in the training split%s", err, trained,
-			read, strings.Join(c.options.From, ", "), missing)
+			read, strings.Join(c.options.From, ", "), details)
 	}
 	c.options.Tokenizer = spec
 	return nil
 }
 
-// learnFile passes the training texts of a file to learner. n is the number of readable rows, and
+// learnFile passes the training texts of a file to learner. n holds the number of readable rows and
 // the number of training rows among them.
 func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, path string) (n [2]int, err error) {
 	t, err := table.Open(ctx, path, c.tableOptions(c.options.TokenizerProgress))

@@ -19,7 +19,7 @@ import (
 // label, finish copies the files.
 const headBytes = 16 << 20
 
-// output writes a data set as rows arrive.
+// output writes a data set as chunks arrive.
 type output struct {
 	*converter
 	head        []*converted // converted chunks that are not written yet
@@ -109,7 +109,7 @@ const (
 )
 
 // isOtherLabel adds the hash of a text with its label. It reports whether the label differs from
-// the label of the first row with this text, and returns false once the table is full.
+// the label of the first row with this text. It returns false for new hashes once the table is full.
 func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	if o.labelled.slots == nil {
 		o.labelled = newRepeats()
@@ -122,13 +122,13 @@ func (o *output) isOtherLabel(hash uint64, tag int) bool {
 // countSharedTokens counts a row if an earlier row with another text has the same tokens, and
 // exactly one of the two rows is in train.
 func (o *output) countSharedTokens(k *keptRow, position func() string) {
-	if k.readAll == 0 {
+	if k.tokens == 0 {
 		return
 	}
 	if o.tokens.slots == nil {
 		o.tokens = newRepeats()
 	}
-	if before, first := o.tokens.add(k.readAll, o.splitTag(k.split)); before && o.tags[first] != k.split &&
+	if before, first := o.tokens.add(k.tokens, o.splitTag(k.split)); before && o.tags[first] != k.split &&
 		(o.tags[first] == "train" || k.split == "train") {
 		o.skipped.OtherTokens.Add(position)
 	}
@@ -144,7 +144,7 @@ func (o *output) splitTag(split string) int {
 	return at
 }
 
-// begin starts the files of the data set and writes the rows in head.
+// begin creates the files of the data set and writes the rows in head.
 func (o *output) begin() error {
 	spec := o.spec
 	o.names, o.final = o.labels.sorted()
@@ -269,7 +269,7 @@ func (o *output) renameLabels(ctx context.Context) error {
 	return o.builder.RenameLabels(ctx, names, func(label int32) int32 { return final[provisional[label]] })
 }
 
-// provenance returns the options that are needed to reproduce the data.
+// provenance returns the options that reproduce the data, and the numbers of rows.
 func (o *output) provenance() map[string]any {
 	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Read,
 		"left_out": o.skipped.Counts()}

@@ -43,17 +43,16 @@ type converted struct {
 	failure    error // error that ends the conversion
 }
 
-// keptRow holds the location of a usable row and hashes of its text, label and id.
+// keptRow holds the location and split of a usable row, hashes of its contents, and its signs.
 type keptRow struct {
-	file string
-	line int64
-	// split is the split of the row.
-	split   string
-	text    uint64
-	label   uint64 // hash of the text with the row's label, labels or numbers; 0 without a label
-	id      uint64 // hash of the row's id; 0 if the id is only its location
-	readAll uint64 // hash of the tokens if different texts may have the same tokens; otherwise 0
-	signs   signs
+	file   string
+	line   int64
+	split  string
+	text   uint64 // hash of the row's texts
+	label  uint64 // hash of the text with the row's label, labels, tags or numbers; 0 without them
+	id     uint64 // hash of the row's id; 0 if the id is only its location
+	tokens uint64 // hash of the tokens if different texts may have the same tokens; otherwise 0
+	signs  signs
 }
 
 // skippedRow holds the location of a row that is left out, and the reason.
@@ -62,7 +61,7 @@ type skippedRow struct {
 	reason   *source.SkipReason
 }
 
-// convertAll reads all rows, converts them on all CPUs, and passes the chunks to write in order.
+// convertAll reads all rows, converts them on all CPUs, and calls write for each chunk in order.
 func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -95,7 +94,7 @@ func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) er
 				cancel(err)
 			}
 			free <- j
-			break // done signals once per chunk
+			break // done receives one value per chunk
 		}
 	}
 	err := context.Cause(ctx)
@@ -119,8 +118,8 @@ func until[T any](ctx context.Context, c <-chan T) iter.Seq[T] {
 	}
 }
 
-// readAll sends the rows of all files in chunks. A read error is sent as the last chunk, so that
-// the rows before it are always reported in the same way.
+// readAll sends the rows of all files in chunks. It sends a read error as the last chunk, so that write
+// always receives the rows before the error first.
 func (c *converter) readAll(ctx context.Context, free <-chan *chunk, chunks, jobs chan<- *chunk) {
 	send := func(to chan<- *chunk, j *chunk) {
 		select {
@@ -209,13 +208,13 @@ type worker struct {
 	rowLabels     []int32           // labels of a row
 	labelled      []int32           // tags of a row
 	known         map[string]int32  // labels that this worker has seen, to avoid the lock of c.labels
-	signs         signs             // signs of a row
+	signs         signs             // signs of misinterpretation of a row
 }
 
 // textSeed is the seed of the hashes that find repeated texts and ids.
 var textSeed = maphash.MakeSeed()
 
-// convert converts the rows of a chunk to tokens.
+// convert converts the rows of a chunk and stores the result in j.out and j.keptRow.
 func (w *worker) convert(j *chunk) {
 	out := &converted{rows: int64(len(j.rows)), blocks: map[string]*seq.Block{}}
 	j.out, j.keptRow = out, j.keptRow[:0]
@@ -233,7 +232,7 @@ func (w *worker) convert(j *chunk) {
 		if reason == nil {
 			w.detectSigns(row, &e)
 			k := keptRow{file: row.File, line: row.Line, split: split, text: w.hashTexts(row), signs: w.signs}
-			k.label, k.readAll = w.hashLabel(k.text, &e), w.hashTokens(row, &e)
+			k.label, k.tokens = w.hashLabel(k.text, &e), w.hashTokens(row, &e)
 			if isName {
 				k.id = maphash.String(textSeed, e.ID)
 			}
@@ -294,8 +293,8 @@ func (w *worker) hashTexts(row *table.Row) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashLabel returns a hash of a text's hash and the row's class, labels, tags or numbers; 0 if the
-// row has no such targets.
+// hashLabel returns a hash of the hash of a text and the row's class, labels, tags or numbers; 0 if the
+// row has none of these targets.
 func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	if e.Label == seq.NoLabel && e.Labels == nil && e.Numbers == nil {
 		return 0
@@ -310,8 +309,8 @@ func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashTokens returns a hash of a text's tokens; 0 if the tokens equal the text. The hash of a pair
-// does not depend on the order of the two texts.
+// hashTokens returns a hash of a row's tokens; 0 if different texts cannot have the same tokens. The
+// hash of a pair does not depend on the order of the two texts.
 func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	texts := w.texts(row)
 	switch {

@@ -2,15 +2,15 @@ package convert
 
 import "slices"
 
-// repeats is a hash table that finds repeated texts or ids by their hashes. It stores the first
+// repeats is a hash table that finds repeated texts, labels, tokens or ids by their hashes. It stores the first
 // [maxTexts] distinct hashes, so that its memory does not grow with the number of rows.
 type repeats struct {
-	slots []uint64 // open addressing; 0 is a free slot, the low [tagBits] bits are a tag
+	slots []uint64 // open addressing; 0 is a free slot, the low [tagBits] bits are the tag plus 1
 	used  int
 }
 
-// maxTexts is the maximum number of distinct texts in the table. The table uses a small part of its
-// allocation first and doubles whenever three quarters are used. The system maps no memory for the
+// maxTexts is the maximum number of distinct hashes in the table. The table first uses firstSlots of its
+// allocated maxSlots and doubles them whenever three quarters are used. The system maps no memory for the
 // unused part, and a small table fits into a CPU cache.
 const (
 	firstSlots = 1 << 12

@@ -20,16 +20,16 @@ type signs uint8
 const (
 	signSpan    signs = 1 << iota // a span begins or ends within a word or with white space
 	signLost                      // the text contains U+FFFD, the replacement character
-	signRounded                   // numbers differ by less than float32 resolves
+	signRounded                   // differences of large numbers are below the resolution of float32
 	signNormal                    // a normal whose length differs from 1
-	signPadded                    // a list of tokens ends in a token that is repeated
+	signPadded                    // a list of tokens ends in three equal tokens
 	signMissing                   // a number is a common placeholder for a missing value
 	signPath                      // the text is a file name
 	signBytes                     // the text is a Python bytes literal
 	signKinds   = iota
 )
 
-// signTexts are the notes for rows with a sign, including the next step.
+// signTexts holds the note for rows with each sign, including the next step.
 var signTexts = [signKinds]string{
 	"have a span that begins or ends within a word or with white space: expected offsets in characters from 0 (not bytes), with an exclusive end",
 	"have U+FFFD in their text, which replaces bytes that could not be decoded: write the table again from its source",
@@ -59,8 +59,8 @@ func (c *signCounts) add(s signs, position func() string) {
 	}
 }
 
-// note reports a note for each sign that occurred. Some signs are reported only if most of the kept
-// rows have them.
+// note reports a note for each sign that occurred. It reports signPadded only if padded is set, and signPath
+// and signBytes only if most of the kept rows have them.
 func (c *signCounts) note(left *source.Skipped, padded bool) {
 	for kind := range c.kinds {
 		k := &c.kinds[kind]
@@ -136,8 +136,7 @@ func unitOrZero(v []float32) bool {
 }
 
 // isRounded reports whether all values of some feature lie within a hundred steps of float32 at
-// their magnitude. Values that are equal in float32 count only if they are beyond its exact
-// integers.
+// their magnitude. Equal values count only from 2²⁴ on, where float32 cannot represent every integer.
 func isRounded(features [][]float32) bool {
 	const step, whole = 1.0 / (1 << 23), 1 << 24
 	if len(features) < 2 {
@@ -162,7 +161,7 @@ func isMissing(x float32) bool {
 		(x == 1e20 || x == 1e30 || x == 9.96921e36) || x == -1e30
 }
 
-// isPadded reports whether a list of tokens ends in a repeated token.
+// isPadded reports whether a list of more than three tokens ends in three equal tokens.
 func isPadded(tokens []int32) bool {
 	n := len(tokens)
 	return n > 3 && tokens[n-1] == tokens[n-2] && tokens[n-2] == tokens[n-3]

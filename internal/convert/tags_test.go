@@ -151,9 +151,9 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestMarkedEnds checks that tags which mark the ends of spans are converted and reported in one
-// note, in any file or row. If the first rows are plain BIO and later rows are not, the conversion
-// must be refused.
+// TestMarkedEnds checks that tags that mark the ends of spans are converted in all chunks of rows and
+// reported in one note. If only later rows mark ends, conversion must fail unless the options name
+// the tags.
 func TestMarkedEnds(t *testing.T) {
 	var bioes, late strings.Builder
 	for i := range 20_000 { // more than a chunk of rows
@@ -178,8 +178,8 @@ func TestMarkedEnds(t *testing.T) {
 	}
 }
 
-// TestSkippedTags checks that a row which cannot be tagged is left out with its location and
-// reason, or is an error.
+// TestSkippedTags checks that a row with invalid tags or spans is left out with its location and reason,
+// and that invalid intervals are errors.
 func TestSkippedTags(t *testing.T) {
 	byteSpans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }
 	good := `{"text":"ok","spans":[],"tags":["x","y"]}` + "\n"
@@ -260,7 +260,7 @@ func TestSkippedTags(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceTags checks that tags saved by Hugging Face's library keep their names.
+// TestHuggingFaceTags checks that integer tags of a data set saved by Hugging Face's library get their names.
 func TestHuggingFaceTags(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.BinaryTypes.String)},
 		{Name: "ner_tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}}, nil)
@@ -291,8 +291,8 @@ func TestHuggingFaceTags(t *testing.T) {
 	}
 }
 
-// TestMixedTags checks that an unmarked tag among tags in BIO is refused with its location, unless
-// the options name all tags. Inconsistent marks and other spellings of BIO must get a note.
+// TestMixedTags checks that a tag without a BIO prefix among BIO tags is an error with its location,
+// unless the options name all tags. Inconsistent prefixes and other spellings of BIO must get a note.
 func TestMixedTags(t *testing.T) {
 	conll := func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"words"}`) }
 	good := "Ann S-PER\nsaw O\nNew B-LOC\nYork E-LOC\n\n"
@@ -334,8 +334,8 @@ func TestMixedTags(t *testing.T) {
 	}
 }
 
-// TestOneLongSentence checks that a file without empty lines is read as a single row, and that the
-// error of a tokenizer without training rows mentions it.
+// TestOneLongSentence checks that a file without empty lines is read as a single row. If no training row
+// is left to learn a tokenizer, the error must mention the missing empty lines.
 func TestOneLongSentence(t *testing.T) {
 	o := tagOptions(t, writeFile(t, "x.conll", strings.Repeat("Ann B-PER\nsaw O\n", 300)), func(o *Options) {
 		o.Text, o.Tags, o.Tokenizer, o.SplitFractions = "token", "tag", []byte(`{"type":"words"}`),

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// TestConformance checks the kernels of every instruction set of this machine, and that the number
-// of threads does not change a bit of the result. With -short, for instance under the race
+// TestConformance checks the kernels of every instruction set of this machine, and that results are
+// bit-identical for every number of threads. With -short, for instance under the race
 // detector, it only tests the best instruction set and the kernels in Go.
 func TestConformance(t *testing.T) {
 	levels := simd.Levels()

@@ -9,7 +9,7 @@ import (
 
 func init() { register(byRows(crossEntropy)) }
 
-// manyClasses is the number of classes from which on vector kernels are faster.
+// manyClasses is the minimum number of classes for which the vector kernels are faster.
 const manyClasses = 64
 
 func crossEntropy(r *run, k tensor.CrossEntropy) rowwise {

@@ -20,10 +20,10 @@ type distanceScratch struct {
 	distanceRows
 }
 
-// distanceRows holds rows with one number for each query of the tile.
+// distanceRows holds rows of one number for each query of the tile; [n] is the number of rows.
 type distanceRows struct {
 	queries      []float32 // [3·featureCount] points of the queries
-	differences  []float32 // [3] coordinates minus the coordinates of a token
+	differences  []float32 // [3] coordinates of the queries minus those of a token
 	top, partner pairRows  // values for the top token of a key and for its partner
 	ones         []float32 // the constant 1
 	terms        pairTerms
@@ -38,7 +38,7 @@ type pairRows struct {
 	slope    []float32 // derivative of softplus(z)
 }
 
-// newRows allocates the scratch for a tile and transposes the points of the tile's queries.
+// newRows divides the worker's scratch for a tile and transposes the points of the tile's queries.
 func (d *distanceBias) newRows(t queries) *distanceScratch {
 	w := &t.worker.distance
 	next := carve(w.memory[:])
@@ -84,8 +84,8 @@ func (d *distanceBias) computeToken(t queries, w *distanceScratch, x *pairRows, 
 	}
 }
 
-// computeKey computes Rmul and Radd for key j and each query. If the key has no partner, w.partner
-// is not set.
+// computeKey computes Rmul and Radd for key j and each query. paired reports whether the key has a
+// partner; otherwise w.partner is not set.
 func (d *distanceBias) computeKey(t queries, w *distanceScratch, j int, mul, add []float32,
 	backward bool) (paired bool) {
 	d.computeToken(t, w, &w.top, d.top[j], d.p[j], mul, backward)
@@ -116,7 +116,7 @@ func (d *distanceBias) forward(t queries, at, keys int, s []float32, floor float
 func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu bool, total []float32) {
 	w := d.newRows(t)
 	mul, add := d.weights(t.head)
-	var sums [6]float32 // features for Rmul, then features for Radd
+	var sums [6]float32 // gradients of the weights for Rmul, then for Radd
 	n := d.featureCount + 1
 	for j := range keys {
 		paired := d.computeKey(t, w, at+j, mul, add, true)

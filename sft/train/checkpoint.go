@@ -67,11 +67,11 @@ func (s *State) validate(o *order, c *config.Config) error {
 	return nil
 }
 
-// interval accumulates the values that the next line of metrics averages. Its JSON keys "window"
-// and "silent" are the original names: existing checkpoints have them.
+// interval accumulates the values that the next line of metrics averages. The JSON keys "window", for
+// an interval, and "silent" are old names that existing checkpoints have.
 type interval struct {
 	Loss     float64 `json:"loss"`
-	Divisor  int     `json:"divisor,omitempty"` // divisor of the loss: see objective
+	Divisor  int     `json:"divisor,omitempty"` // divisor of the loss: see [model.LossDivisor]
 	GradNorm float64 `json:"grad_norm"`
 	Correct  int     `json:"correct"`
 	Examples int     `json:"examples"`
@@ -121,7 +121,7 @@ func (t *Trainer) download() error {
 	return t.engine.Weights.Read(0, tensor.Bits(t.model.Weights))
 }
 
-// save stores a checkpoint. It syncs the metrics first, because the checkpoint records their
+// save stores a checkpoint on rank 0. It syncs the metrics first, because the checkpoint records their
 // length.
 func (t *Trainer) save() error {
 	if !model.First(t.options.Communicator) {
@@ -217,8 +217,8 @@ func LoadSharedCheckpoint(c sft.Communicator, dir string) (*Checkpoint, error) {
 	return newCheckpoint(path, int64(len(text)), ts, meta)
 }
 
-// newCheckpoint checks the tensors and the metadata of a checkpoint file of size bytes. path is
-// used in errors.
+// newCheckpoint returns the checkpoint with the tensors and the metadata of a file of size bytes, after
+// checking them. Errors name path.
 func newCheckpoint(path string, size int64, ts []safetensors.Tensor,
 	meta map[string]string) (_ *Checkpoint, err error) {
 	text, ok := meta[runKey]
@@ -259,8 +259,8 @@ func newCheckpoint(path string, size int64, ts []safetensors.Tensor,
 	return c, nil
 }
 
-// openRunDirectory creates or locks a run directory, so that no other program can train in it, and
-// removes incomplete files of a killed run.
+// openRunDirectory creates a run directory if it is missing and locks it, so that no other program can
+// train in it. It removes the incomplete files of a killed run.
 func openRunDirectory(dir string) (*flock.Flock, error) {
 	last := filepath.Dir(filepath.Join(dir, model.CheckpointFile))
 	if err := os.MkdirAll(last, 0o777); err != nil {

@@ -44,8 +44,8 @@ func writeClouds(t *testing.T, dir string, change func(c *config.Config)) {
 		modeltest.Reference.ClassificationLoss)
 }
 
-// transformClouds returns the clouds with points and normals transformed by move and, if order is
-// not nil, reordered.
+// transformClouds returns the clouds with points and normals transformed by move. order returns the
+// old index of each of n points.
 func transformClouds(c *config.Config, clouds []seq.Example, move func(v []float32, direction bool),
 	order func(n int) []int) (out []seq.Example) {
 	columns := seq.Points(c.FeatureNames)
@@ -86,7 +86,7 @@ func TestCloudsOfOnes(t *testing.T) {
 
 // TestCloudSymmetries checks that a model with the input "ones" is invariant to rotation and
 // translation, and, if it samples all points, to their order. A model that also reads coordinates
-// as features is not invariant.
+// as features is invariant to their order only.
 func TestCloudSymmetries(t *testing.T) {
 	inOrder := func(n int) (out []int) {
 		for i := range n {
@@ -116,7 +116,7 @@ func TestCloudSymmetries(t *testing.T) {
 		order func(int) []int
 		same  bool
 	}{
-		{"turned", config.OnesInput, 9, rotate, inOrder, true},
+		{"rotated", config.OnesInput, 9, rotate, inOrder, true},
 		{"shifted", config.OnesInput, 9, shift, inOrder, true},
 		{"in another order", config.OnesInput, 64, identity, random.Perm, true},
 		{"in another order, with features", config.FeaturesInput, 64, identity, random.Perm, true},

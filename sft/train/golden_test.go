@@ -122,8 +122,8 @@ func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 	compareChange(t, m, after, dir)
 }
 
-// compareChange compares the norm of each weight tensor's change. It skips tensors whose gradient
-// is zero up to rounding.
+// compareChange compares the change of each weight tensor with the golden change, by the norm of their
+// difference. It skips tensors whose gradient is zero up to rounding.
 func compareChange(t *testing.T, m *sft.Model, after []float32, dir string) {
 	t.Helper()
 	want, _ := must.Get2(safetensors.Read(filepath.Join(dir, "model_after.safetensors")))(t)

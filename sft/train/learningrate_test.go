@@ -119,8 +119,8 @@ func rates(t *testing.T, dir string, s Settings, from *Checkpoint, stopAt int, t
 	return rates, warnings
 }
 
-// TestRatesOfRun checks the learning rates in metrics.jsonl for runs with stages and epochs, and
-// for runs with a number of steps.
+// TestRatesOfRun checks the reported learning rates of runs with stages and epochs, and of runs with a
+// number of steps.
 func TestRatesOfRun(t *testing.T) {
 	train, val := tinySplits(t, config.Classification) // 4 batches per epoch
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func TestRatesOfRun(t *testing.T) {
 	}
 }
 
-// TestMovedEnd checks that a resumed run with a new length continues on the schedule of this
+// TestMovedEnd checks that a resumed run with a new length continues with the schedule for this
 // length, after a warning. A schedule that does not depend on the length gives no warning.
 func TestMovedEnd(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
@@ -216,8 +216,8 @@ func TestStopAt(t *testing.T) {
 	compareOutcomes(t, outcomeOf(t, parts), outcomeOf(t, whole))
 }
 
-// TestStepIsStoredAsBefore checks that settings without a schedule are read, and that the settings
-// of the schedule "step" are stored without new keys, as an earlier version reads them.
+// TestStepIsStoredAsBefore checks that settings without a schedule are read, and that settings of the
+// schedule "step" are stored without newer keys, so that earlier versions can read them.
 func TestStepIsStoredAsBefore(t *testing.T) {
 	const before = `{"epochs":3,"batch":4,"learning_rate":0.001,"weight_decay":0.01,"step_size":20,"decay_rate":0.9,"max_grad_norm":1,"warmup":"untuned","seed":1,"log_every":4}`
 	var s Settings

@@ -8,15 +8,15 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// GraphConfig changes c to a model of graphs with two features per node and two per edge, and
-// returns c.
+// GraphConfig changes c to the configuration of a model of graphs with two features per node and two
+// per edge, and returns c.
 func GraphConfig(c *config.Config) *config.Config {
 	c.VocabSize, c.PadTokenID, c.Relative, c.Tokenizer = 0, nil, config.EdgeRelation, json.RawMessage(`{"type":"none"}`)
 	c.FeatureNames, c.EdgeFeatureNames = []string{"mass", "charge"}, []string{"order", "length"}
 	return c
 }
 
-// RandomGraphs returns one graph per length, the number of its nodes. Some edges are loops, some
+// RandomGraphs returns a graph for each length, its number of nodes. Some edges are self-loops, some
 // connect the same two nodes as another edge, and every fourth graph has no edges.
 func RandomGraphs(c *config.Config, random *rand.Rand, lengths ...int) (out []seq.Example) {
 	number := func() float32 { return float32(0.7 * random.NormFloat64()) }
@@ -47,8 +47,8 @@ func RandomGraphs(c *config.Config, random *rand.Rand, lengths ...int) (out []se
 	return out
 }
 
-// PairsOf returns the features of each pair of nodes, [source][target][feature]: the sum over the
-// edges of the pair. The last feature is the number of edges.
+// PairsOf returns the features of each pair of nodes, [source][target][feature]: the sum of the
+// features of the pair's edges, and as last feature the number of its edges.
 func PairsOf(c *config.Config, e seq.Example) (a [][][]float64) {
 	n := len(c.EdgeFeatureNames) + 1
 	for range e.Features {

@@ -30,7 +30,7 @@ type DocumentStream struct {
 	length  int           // tokens of the document
 	tokens  []int32       // tokens of the next pass, then of the incomplete chunk
 	chunks  []int         // lengths of the chunks of the next pass
-	planned int           // size of the next pass
+	planned int           // planned tokens of the next pass
 	begun   int           // tokens of the incomplete chunk
 	rows    int           // exported rows of all complete chunks
 	checked int           // exported rows that are known to fit
@@ -43,8 +43,8 @@ type passOfRows struct{ rows []float32 }
 // errLongDocument is the error for more exported rows than a program can count.
 var errLongDocument = errors.New("the document has too many chunks (train a model with longer --chunks)")
 
-// NewDocumentStream returns an empty document. Rows and passes of a device without its own memory take at most limit
-// bytes; 0 means no limit. The caller must call Close.
+// NewDocumentStream returns an empty document. limit bounds the host memory in bytes: the exported rows and, on a
+// device without its own memory, the passes. 0 means no limit. The caller must call Close.
 func (r *Runner) NewDocumentStream(ctx context.Context, limit int64) *DocumentStream {
 	s := &DocumentStream{runner: r, slots: r.slots, limit: limit, cutter: *r.engine.cutter,
 		drawing: Drawing{Mode: InferMode, Seed: r.engine.Config.SamplerSeed},
@@ -62,7 +62,7 @@ func (s *DocumentStream) Close() {
 	s.running.Wait()
 }
 
-// Add adds tokens at the end of the document. It waits while all slots compute.
+// Add appends tokens to the document. It waits while all slots are busy.
 func (s *DocumentStream) Add(tokens []int32) error {
 	if err := s.runner.engine.Config.CheckIDs(tokens, s.length); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *DocumentStream) startPass() error {
 	if len(s.chunks) == 0 {
 		return nil
 	}
-	if s.rows > s.checked+s.checked/8 { // the last check, of all rows, is exact
+	if s.rows > s.checked+s.checked/8 { // End checks all rows
 		if err := s.checkMemory(); err != nil {
 			return err
 		}
@@ -131,16 +131,16 @@ func (s *DocumentStream) startPass() error {
 	return nil
 }
 
-// checkMemory returns an error if the device, or the limit, has no memory for the exported rows.
+// checkMemory returns an error if the exported rows exceed the device's memory or the limit.
 func (s *DocumentStream) checkMemory() error {
 	r, kind := s.runner, PassKind{documentStage, InferMode}
 	c := r.engine.Config
 	if s.rows > math.MaxInt32 {
 		return errLongDocument
 	}
-	of := "the document encoder, whose tokens are the exported rows of chunks: %w"
+	format := "the document encoder, whose tokens are the exported rows of chunks: %w"
 	if err := r.admit(r.limits(kind), kind, []passItem{plannedItem(s.rows)}); err != nil {
-		return fmt.Errorf(of, err)
+		return fmt.Errorf(format, err)
 	}
 	s.checked = s.rows
 	if s.limit == 0 {
@@ -166,7 +166,7 @@ func (s *DocumentStream) checkMemory() error {
 		return err == nil && bytes <= s.limit
 	}
 	if !fits(s.rows) {
-		return fmt.Errorf(of, Refusal(s.limit, bytes, s.rows, err, fits))
+		return fmt.Errorf(format, Refusal(s.limit, bytes, s.rows, err, fits))
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func newTied(random *rand.Rand) *tied {
 	return m
 }
 
-// loss computes the loss of the definition in float64.
+// loss computes the loss in float64.
 func (m *tied) loss(w []float64) (loss float64) {
 	row := func(v int32) []float64 { return w[int(v)*m.hidden:][:m.hidden] }
 	crossEntropy := func(x []float64, label int32) float64 {
@@ -152,8 +152,8 @@ func testTiedWeights(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestGradientsAreAssigned checks that a pass assigns each gradient exactly once before it adds to
-// it, because no launch clears gradients. A model without tied weights must not add terms.
+// TestGradientsAreAssigned checks that a pass assigns each gradient exactly once, before it adds terms,
+// because no launch clears gradients. Only residual scales and tied embeddings may have added terms.
 func TestGradientsAreAssigned(t *testing.T) {
 	configs := configtest.RandomConfigs()
 	for _, task := range config.Tasks() {

@@ -36,7 +36,7 @@ type exportCache struct {
 	versions *recent.List[[]keyedChunk]
 
 	mu       sync.Mutex
-	limit    int64 // maximum of bytes
+	limit    int64 // maximum bytes of the entries
 	bytes    int64
 	entries  map[chunkKey]*list.Element // values are *cachedExports
 	order    list.List                  // most recently used first
@@ -80,13 +80,14 @@ type cachedExports struct {
 // entryBytes is the memory of an entry without its rows: key, list element and a slot of the map.
 const entryBytes = 200
 
-// newExportCache returns a cache that takes up to limit bytes, half of them for documents' tokens.
+// newExportCache returns a cache that takes up to limit bytes, half of them for the tokens of recent
+// documents.
 func newExportCache(limit int64) *exportCache {
 	return &exportCache{versions: recent.NewList[[]keyedChunk](limit / 2), limit: limit - limit/2,
 		entries: map[chunkKey]*list.Element{}}
 }
 
-// get returns the exported rows of a chunk, with their source if it is wanted.
+// get returns the exported rows of a chunk. If source is set, rows without a source are a miss.
 func (c *exportCache) get(key chunkKey, source bool) (x exported, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +103,7 @@ func (c *exportCache) get(key chunkKey, source bool) (x exported, ok bool) {
 	return x, true
 }
 
-// countReused counts a chunk that occurs twice in a call.
+// countReused counts a chunk as reused that occurs again in the same call.
 func (c *exportCache) countReused() {
 	c.mu.Lock()
 	c.reused++
@@ -149,7 +150,7 @@ func (x *exported) bytes() int64 {
 // sourceBytes is the memory of the tokens of a mixed row: two tokens and a slice.
 const sourceBytes = 2*24 + 24
 
-// CacheExports keeps the exported rows of chunks, up to this number of bytes, for the next calls.
+// CacheExports keeps the exported rows of chunks, up to limit bytes, for the next calls.
 // Results have the same bits. No call may be running.
 func (r *Runner) CacheExports(limit int64) {
 	if r.engine.cutter != nil {
@@ -157,7 +158,7 @@ func (r *Runner) CacheExports(limit int64) {
 	}
 }
 
-// ChunkCounts returns the numbers of chunks that were computed, and whose exports were in the cache.
+// ChunkCounts returns the number of computed chunks and the number of chunks whose rows were reused.
 func (r *Runner) ChunkCounts() (computed, reused int64) {
 	if r.cache == nil {
 		return 0, 0
@@ -167,14 +168,14 @@ func (r *Runner) ChunkCounts() (computed, reused int64) {
 	return r.cache.computed, r.cache.reused
 }
 
-// exportChunks returns the exported rows of each chunk, in ExplainMode with their sources. With a
-// cache it computes equal chunks with a key once, and none whose rows are in the cache.
+// exportChunks returns the exported rows of each chunk, in ExplainMode with their sources. If the runner
+// has a cache and the chunks have keys, it computes equal chunks once and cached chunks not at all.
 func (r *Runner) exportChunks(ctx context.Context, chunks []docChunk, d Drawing) ([]exported, error) {
 	if r.cache == nil || len(chunks) > 0 && chunks[0].key == nil {
 		return r.computeExports(ctx, chunks, d, func(int, exported) {})
 	}
 	out := make([]exported, len(chunks))
-	first := map[chunkKey]int{} // index in missing
+	first := map[chunkKey]int{} // indices into missing
 	var missing []docChunk
 	for i, x := range chunks {
 		if _, ok := first[*x.key]; ok {

@@ -50,8 +50,8 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// TestInitialDocumentEncoder checks that the last weights of the branches of a document encoder, and only
-// these, begin at 0, unless a residual scale does.
+// TestInitialDocumentEncoder checks that the last weights of the residual branches of a document encoder,
+// and no other weights, begin at 0. With a residual scale, which itself begins at 0, none of them do.
 func TestInitialDocumentEncoder(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers, c.Convolutions = 3, []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 2}}
@@ -62,13 +62,13 @@ func TestInitialDocumentEncoder(t *testing.T) {
 		c.ResidualScale = scaled
 		flat := *c
 		flat.Chunks = nil
-		words, p, usual, q := Initialize(c, 5), NewParameters(c), Initialize(&flat, 5), NewParameters(&flat)
+		words, p, flatWords, q := Initialize(c, 5), NewParameters(c), Initialize(&flat, 5), NewParameters(&flat)
 		cleared, zero := 0, func(x []float32) bool {
 			return !slices.ContainsFunc(x, func(v float32) bool { return v != 0 })
 		}
 		for i, x := range q.List { // the parameters of exports follow the layers
 			layer, name, ok := strings.Cut(strings.TrimPrefix(x.Name, "layers."), ".")
-			if !ok || !strings.HasPrefix(x.Name, "layers.") || zero(q.Slice(usual, x)) ||
+			if !ok || !strings.HasPrefix(x.Name, "layers.") || zero(q.Slice(flatWords, x)) ||
 				!zero(p.Slice(words, p.List[i])) {
 				continue
 			}
@@ -108,8 +108,9 @@ func TestInitialAverages(t *testing.T) {
 	}
 }
 
-// TestInitialDistributions checks the distributions that Initialize states: uniform values reach
-// nearly to their bound, normal values have the stated mean square.
+// TestInitialDistributions checks the distributions that Initialize documents: the largest uniform value is
+// close to its bound, and normal values have the documented mean square. Parameters with weight decay
+// must precede the others.
 func TestInitialDistributions(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 90, 64, 4, 32, 48
@@ -155,8 +156,8 @@ func TestInitialDistributions(t *testing.T) {
 	}
 }
 
-// TestInitialContexts checks that the layer of contexts begins at 0, so that a chunked model of tokens begins as its
-// local layers.
+// TestInitialContexts checks that the linear layer of the contexts begins at 0, so that the contexts do not affect
+// initial predictions.
 func TestInitialContexts(t *testing.T) {
 	for name, c := range configtest.TokenChunkConfigs() {
 		params, words := NewParameters(c), Initialize(c, 3)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestInParallel checks that f is called once for each number, with a valid thread number, and that
-// TryInParallel returns the error of the smallest number.
+// TestInParallel checks that InParallel calls its function once for each number, with a valid thread
+// number, and that TryInParallel returns the error of the smallest number.
 func TestInParallel(t *testing.T) {
 	for _, threads := range []int{0, 1, 2, 5} {
 		for _, n := range []int{0, 1, 3, 1000} {

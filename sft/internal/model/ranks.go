@@ -20,7 +20,8 @@ import (
 // ranks.
 func First(c distributed.Communicator) bool { return c == nil || c.Rank() == 0 }
 
-// Agree is [distributed.Agree] for several ranks. With c nil it returns err.
+// Agree returns the same error on all ranks if a rank has one: see [distributed.Agree]. With c nil it returns
+// err.
 func Agree(c distributed.Communicator, err error) error {
 	if c == nil {
 		return err
@@ -44,8 +45,8 @@ func Agreed(err error) bool {
 	return errors.As(err, &e)
 }
 
-// Shared lets each rank compute a part of the rows and returns all rows on every rank. numbers
-// holds the length of each row.
+// Shared lets each rank compute a part of the rows and returns all rows on every rank. compute
+// returns a range of rows; numbers holds the length of each row.
 func Shared(ctx context.Context, c distributed.Communicator, numbers []int, compute func(from, to int) ([][]float32,
 	error)) ([][]float32, error) {
 	n, total := len(numbers), 0
@@ -114,7 +115,7 @@ var programHash = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8]), nil
 })
 
-// Hash returns a hash of the weights on the device.
+// Hash returns a hash of the weights on the device and of the state of the n-gram optimizer.
 func (e *Engine) Hash() (uint64, error) {
 	words := make([]uint32, e.Params.Words)
 	if err := e.Weights.Read(0, words); err != nil {
@@ -131,7 +132,7 @@ func (e *Engine) Hash() (uint64, error) {
 		h.Write(buffer)
 		words = words[n:]
 	}
-	if e.NGrams != nil { // the sums of squares depend on every gradient
+	if e.NGrams != nil { // the sums of squares differ if a gradient of the n-gram weights differed
 		if err := binary.Write(h, binary.LittleEndian, e.NGrams.Squares); err != nil {
 			return 0, err
 		}

@@ -12,7 +12,7 @@ const (
 	wholeModel    stage = iota
 	localStage          // embedding, local layers and exports of a chunked model
 	documentStage       // the other layers, readout and head of a chunked model
-	tokenStage          // the local layers again, and the head, if it reads tokens: see contexts
+	tokenStage          // the local layers again, then a head that reads tokens: see contexts
 )
 
 // predictsTokens reports whether the head reads the rows of tokens.
@@ -47,7 +47,7 @@ func (s stage) layers(c *config.Config) (from, to int) {
 }
 
 // mode returns the mode of the stage's passes in a computation of mode m: only the last stage computes
-// losses and predictions of masks.
+// losses and predictions of masked tokens.
 func (s stage) mode(c *config.Config, m PassMode) PassMode {
 	if s != lastStage(c) && (m == LossMode || m == FillMode) {
 		return InferMode
@@ -55,7 +55,7 @@ func (s stage) mode(c *config.Config, m PassMode) PassMode {
 	return m
 }
 
-// sequences returns the number of sequences of an example.
+// sequences returns the number of sequences of an item of the stage: an example or a chunk.
 func (s stage) sequences(c *config.Config) int {
 	if s.readsChunks() {
 		return 1
@@ -63,7 +63,7 @@ func (s stage) sequences(c *config.Config) int {
 	return c.Sequences()
 }
 
-// poolingSamples returns the number of tokens of a sequence that a pooling samples.
+// poolingSamples returns the number of tokens that the stage's pooling samples from each sequence.
 func (s stage) poolingSamples(c *config.Config) int {
 	if s.readsChunks() {
 		return c.Chunks.Exports
@@ -72,7 +72,7 @@ func (s stage) poolingSamples(c *config.Config) int {
 }
 
 // targetCapacity returns the number of targets for which a pass of the stage has room. The targets of
-// documents are their contexts.
+// the document stage are the contexts of chunks.
 func (s stage) targetCapacity(c *config.Config, tokens, sequences int) int {
 	if s == documentStage && hasContexts(c) {
 		return tokens
@@ -99,7 +99,7 @@ func (m *emitter) stageInputBackward(pass *recordedPass, dx *tensor.Tensor) {
 	m.embedBackward(pass, dx)
 }
 
-// zeroUnassigned clears the gradients of the parameters of other stages.
+// zeroUnassigned clears the gradients of the parameters that the stage does not use.
 func (m *emitter) zeroUnassigned() {
 	for _, p := range m.params.List {
 		if !m.assigned[p.Name] {
@@ -108,9 +108,8 @@ func (m *emitter) zeroUnassigned() {
 	}
 }
 
-// planned returns the maximum numbers of tokens and of items (examples, or chunks) of a pass that
-// computes examples with this number of tokens. A run of chunks ends with the chunk that reaches
-// size tokens.
+// planned returns the maximum number of rows and of items (examples or chunks) of a pass for examples
+// with this total number of tokens. A pass of chunks ends with the chunk that reaches size tokens.
 func (s stage) planned(c *config.Config, tokens, examples, size int) (rows, items int) {
 	if s == wholeModel {
 		return tokens, examples

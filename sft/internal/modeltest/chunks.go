@@ -46,11 +46,11 @@ func (r Reference) exports(tokens, cutAs []int32) (rows []exportedRow, local [][
 type exportedRow struct {
 	row    []float64
 	tokens map[int]float64
-	pooled bool // the mean of the chunk's tokens
+	pooled bool // whether the row is the weighted mean of the chunk's tokens
 }
 
-// document returns the rows after the document encoder, a function that reports whether the pooling
-// weights a row, and one that converts the weights of the rows to weights of tokens.
+// document returns the rows after the document encoder. hasWeight reports whether the head pools a row,
+// and ofTokens converts the weights of rows to weights of the document's tokens.
 func (r Reference) document(tokens []int32) (x [][]float64, hasWeight func(row int) bool,
 	ofTokens func(rows []float64) []float64) {
 	exported, _ := r.exports(tokens, tokens)
@@ -86,7 +86,7 @@ func (r Reference) contexts(tokens, cutAs []int32) (contexts [][]float64, length
 	return contexts, lengths, local
 }
 
-// MeanContext returns the embedding of a document by a model that predicts tokens.
+// MeanContext returns the mean context of a document: its embedding if the model predicts tokens.
 func (r Reference) MeanContext(tokens []int32) []float64 {
 	contexts, _, _ := r.contexts(tokens, tokens)
 	mean := make([]float64, r.HiddenSize)
