@@ -13,7 +13,7 @@ import (
 // from single-letter flags: -n1 becomes -n 1. Arguments after -- are not flags.
 func arrangeArguments(app *cli.App, args []string) []string {
 	if len(args) == 0 || slices.Contains(args, "--generate-bash-completion") {
-		return args // the last argument is incomplete
+		return args // the argument to complete must stay last
 	}
 	out, rest := args[:1:1], args[1:]
 	flags, commands := app.Flags, app.Commands
@@ -51,7 +51,7 @@ func separateFlags(flags []cli.Flag, commands []*cli.Command,
 				arguments == nil {
 				return flagArgs, args[i:], commands[at]
 			}
-			if i == 0 && commands != nil { // an unknown command, whose flags are unknown, too
+			if i == 0 && commands != nil { // the flags of an unknown command are unknown, too
 				return nil, args, nil
 			}
 			arguments = append(arguments, arg)
@@ -67,7 +67,7 @@ func separateFlags(flags []cli.Flag, commands []*cli.Command,
 		if flagArgs = append(flagArgs, arg); attached || !takesValue(f) {
 			continue
 		}
-		if i++; i == len(args) { // otherwise, an argument would become the missing value
+		if i++; i == len(args) { // drop the arguments, so that none becomes the missing value
 			return flagArgs, nil, nil
 		}
 		flagArgs = append(flagArgs, args[i])

@@ -54,6 +54,7 @@ func testProfile(t *testing.T, device string, small []string) {
 	}
 }
 
+// arithmeticKernels lists the kernels for which the profile reports GFLOPS, by device.
 var arithmeticKernels = map[string][]string{
 	"cpu":    {"linear", "linear_backward", "feedforward", "attention", "attention_backward"},
 	"vulkan": {"matmul", "attention", "attention_backward_queries", "attention_backward_keys"},

@@ -18,10 +18,10 @@ type tag struct {
 	part  int
 }
 
-// String returns the name of a tag.
+// String returns the name of a tag, CLASS/PART.
 func (x tag) String() string { return fmt.Sprintf("%s/%d", x.class, x.part) }
 
-// numbersOf returns the provisional numbers of the tags of a class's points with the given parts.
+// numbersOf returns the provisional tag number of each point of a class. parts holds the parts of the points.
 func (t *tags) numbersOf(class string, parts []int) (out []int32) {
 	if t.number == nil {
 		t.number = map[tag]int32{}
@@ -37,8 +37,8 @@ func (t *tags) numbersOf(class string, parts []int) (out []int32) {
 	return out
 }
 
-// sorted returns the names of all tags, sorted by class and part, and a function from provisional
-// to sorted numbers.
+// sorted returns the names of all tags, sorted by class and part, and a function that maps a
+// provisional number to the index of its name.
 func (t *tags) sorted() (names []string, number func(int32) int32) {
 	sorted := slices.Clone(t.order)
 	slices.SortFunc(sorted, func(a, b tag) int { return cmp.Or(cmp.Compare(a.class, b.class), a.part-b.part) })

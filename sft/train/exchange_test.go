@@ -82,7 +82,7 @@ func (m watchedMemory) moved(write bool, offset int, words []uint32, move func(i
 // isUpdate reports whether p is the program of the weight update.
 func isUpdate(p *tensor.Program) bool { return p.Segments[0].Name == "norm" }
 
-// isMerge reports whether p adds gradients of this number of words.
+// isMerge reports whether p adds gradient sums of this number of words.
 func isMerge(p *tensor.Program, words int) bool {
 	return p.Segments[0].Name == "merge" && tensor.Writes(p.Launches[0])[0].Words() == words
 }
@@ -105,10 +105,10 @@ func TestRanksDrift(t *testing.T) {
 	s := runSettings()
 	s.Epochs, s.EvalEvery, s.LogEvery = 60, 1000, 50
 	updates := 0
-	var weights tensor.Memory
+	var weights tensor.Memory // the memory that is written first
 	d := watched{move: func(m tensor.Memory, write bool, offset, words int) error {
 		if write && weights == nil {
-			weights = m // the weights are written first
+			weights = m
 		}
 		return nil
 	}}
@@ -152,7 +152,7 @@ func TestRanksFailInExchange(t *testing.T) {
 	}
 	failMove := func(n *atomic.Int64, writes bool) watched {
 		return watched{move: func(m tensor.Memory, write bool, offset, words int) error {
-			if write == writes && m.Words() == total && offset > 0 { // a rank's part
+			if write == writes && m.Words() == total && offset > 0 { // the shares of ranks 1 and 2
 				return failThird(n)
 			}
 			return nil
