@@ -198,7 +198,7 @@ func summarize(ctx context.Context, o *GraphOptions) (*graphSummary, error) {
 	s := &graphSummary{rows: map[string]int{}, labels: map[string]int32{}}
 	field, list := "", false
 	var strata stratify.Strata
-	var signs edgeSigns
+	var anomalies edgeAnomalies
 	keys := map[uint64]int{} // number of graphs with each key
 	err := files{o}.Each(ctx, func(x *graphlines.Row) error {
 		if len(s.rows) == 0 {
@@ -215,7 +215,7 @@ func summarize(ctx context.Context, o *GraphOptions) (*graphSummary, error) {
 		if err != nil {
 			return err
 		}
-		signs.count(x.Edges, len(x.Features))
+		anomalies.count(x.Edges, len(x.Features))
 		s.rows[split]++
 		if o.SplitField == "" && strata.Len() <= stratify.MaxRows {
 			key, _ := o.keyOf(x)
@@ -240,7 +240,7 @@ func summarize(ctx context.Context, o *GraphOptions) (*graphSummary, error) {
 	if len(s.rows) == 0 {
 		return nil, fmt.Errorf("%s: expected one graph per line, found none", strings.Join(o.From, ", "))
 	}
-	if text := signs.describe(); text != "" && o.Note != nil {
+	if text := anomalies.describe(); text != "" && o.Note != nil {
 		o.Note(text)
 	}
 	if o.SplitField == "" {

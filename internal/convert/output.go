@@ -34,7 +34,7 @@ type output struct {
 	tags        []string        // splits in order of first occurrence
 	ids         repeats         // hashes of ids; empty before the first id
 	tokens      repeats         // hashes of tokens, tagged with their split's index in tags; empty before the first
-	signs       signCounts
+	anomalies   anomalyCounts
 }
 
 // maxSplits is the maximum number of splits; a column with more values is probably the wrong
@@ -63,7 +63,7 @@ func (o *output) write(j *chunk) error {
 	}
 	for _, k := range j.keptRow {
 		position := func() string { return table.Position(k.file, k.line) }
-		o.signs.add(k.signs, position)
+		o.anomalies.add(k.anomalies, position)
 		if before, first := o.texts.add(k.text, o.splitTag(k.split)); before {
 			o.skipped.Repeated.Add(position)
 			if o.tags[first] != k.split {
@@ -238,7 +238,7 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	}
 	d, err := o.builder.Finish(o.provenance())
 	if err == nil {
-		o.signs.note(o.skipped, sameLength(d.Manifest))
+		o.anomalies.note(o.skipped, sameLength(d.Manifest))
 	}
 	return d, err
 }

@@ -43,16 +43,16 @@ type converted struct {
 	failure    error // error that ends the conversion
 }
 
-// keptRow holds the location and split of a usable row, hashes of its contents, and its signs.
+// keptRow holds the location, split and anomalies of a usable row, and hashes of its contents.
 type keptRow struct {
-	file   string
-	line   int64
-	split  string
-	text   uint64 // hash of the row's texts
-	label  uint64 // hash of the text with the row's label, labels, tags or numbers; 0 without them
-	id     uint64 // hash of the row's id; 0 if the id is only its location
-	tokens uint64 // hash of the tokens if different texts may have the same tokens; otherwise 0
-	signs  signs
+	file      string
+	line      int64
+	split     string
+	text      uint64 // hash of the row's texts
+	label     uint64 // hash of the text with the row's label, labels, tags or numbers; 0 without them
+	id        uint64 // hash of the row's id; 0 if the id is only its location
+	tokens    uint64 // hash of the tokens if different texts may have the same tokens; otherwise 0
+	anomalies anomalies
 }
 
 // skippedRow holds the location of a row that is left out, and the reason.
@@ -208,7 +208,7 @@ type worker struct {
 	rowLabels     []int32           // labels of a row
 	labelled      []int32           // tags of a row
 	known         map[string]int32  // labels that this worker has seen, to avoid the lock of c.labels
-	signs         signs             // signs of misinterpretation of a row
+	anomalies     anomalies         // anomalies of a row
 }
 
 // textSeed is the seed of the hashes that find repeated texts and ids.
@@ -220,7 +220,7 @@ func (w *worker) convert(j *chunk) {
 	j.out, j.keptRow = out, j.keptRow[:0]
 	for i := range j.rows {
 		row := &j.rows[i]
-		w.signs = 0
+		w.anomalies = 0
 		e, split, reason := w.example(row)
 		isName := false
 		if reason == nil {
@@ -230,8 +230,8 @@ func (w *worker) convert(j *chunk) {
 			reason = w.appendRow(out, row, e, split)
 		}
 		if reason == nil {
-			w.detectSigns(row, &e)
-			k := keptRow{file: row.File, line: row.Line, split: split, text: w.hashTexts(row), signs: w.signs}
+			w.detectAnomalies(row, &e)
+			k := keptRow{file: row.File, line: row.Line, split: split, text: w.hashTexts(row), anomalies: w.anomalies}
 			k.label, k.tokens = w.hashLabel(k.text, &e), w.hashTokens(row, &e)
 			if isName {
 				k.id = maphash.String(textSeed, e.ID)

@@ -152,7 +152,7 @@ func (w *worker) tokenTags(row *table.Row, e *seq.Example) ([]int32, *source.Ski
 			return nil, reason
 		}
 		if hasMisalignedSpan(text.Text, parts) {
-			w.signs |= signSpan
+			w.anomalies |= anomalySpan
 		}
 		return w.tagParts(text.Text, tokens, parts, outside, false)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// edgeSigns counts graphs whose edges look like an edge_index, or like undirected edges written once.
-type edgeSigns struct {
+// edgeAnomalies counts graphs whose edges look like an edge_index, or like undirected edges written once.
+type edgeAnomalies struct {
 	graphs   int               // graphs with an edge
 	indices  int               // graphs whose two edges may be a list of sources and a list of targets
 	distinct int               // graphs with an edge between different nodes
@@ -16,7 +16,7 @@ type edgeSigns struct {
 }
 
 // count adds the edges of one graph, which has the given number of nodes.
-func (s *edgeSigns) count(edges []seq.Edge, nodes int) {
+func (s *edgeAnomalies) count(edges []seq.Edge, nodes int) {
 	if len(edges) == 0 {
 		return
 	}
@@ -71,7 +71,7 @@ func isIndex(edges []seq.Edge, nodes int) bool {
 
 // describe returns a note if all graphs with edges look like an edge_index, or no edge of several graphs has
 // a reverse edge; "" otherwise.
-func (s *edgeSigns) describe() string {
+func (s *edgeAnomalies) describe() string {
 	switch {
 	case s.graphs > 0 && s.indices == s.graphs:
 		return fmt.Sprintf("edges of all %d graphs with edges look like a list of sources and a list of targets "+

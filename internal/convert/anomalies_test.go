@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// TestSigns checks that rows which may have been misinterpreted are counted in a single note.
-func TestSigns(t *testing.T) {
+// TestAnomalies checks that rows that may have been misinterpreted are counted in a single note.
+func TestAnomalies(t *testing.T) {
 	spans := func(o *Options) { o.Label, o.Spans = "", "s" }
 	lists := func(o *Options) {
 		o.Text, o.Label, o.Tokenizer, o.Tokens, o.Vocab = "", "", nil, "t", 300

@@ -13,24 +13,24 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// signs is a bit set of indications that a row was misinterpreted.
-type signs uint8
+// anomalies is a bit set of indications that a row was misinterpreted.
+type anomalies uint8
 
-// Signs of misinterpretation.
+// Indications of misinterpretation.
 const (
-	signSpan    signs = 1 << iota // a span begins or ends within a word or with white space
-	signLost                      // the text contains U+FFFD, the replacement character
-	signRounded                   // differences of large numbers are below the resolution of float32
-	signNormal                    // a normal whose length differs from 1
-	signPadded                    // a list of tokens ends in three equal tokens
-	signMissing                   // a number is a common placeholder for a missing value
-	signPath                      // the text is a file name
-	signBytes                     // the text is a Python bytes literal
-	signKinds   = iota
+	anomalySpan    anomalies = 1 << iota // a span begins or ends within a word or with white space
+	anomalyLost                          // the text contains U+FFFD, the replacement character
+	anomalyRounded                       // differences of large numbers are below the resolution of float32
+	anomalyNormal                        // a normal whose length differs from 1
+	anomalyPadded                        // a list of tokens ends in three equal tokens
+	anomalyMissing                       // a number is a common placeholder for a missing value
+	anomalyPath                          // the text is a file name
+	anomalyBytes                         // the text is a Python bytes literal
+	anomalyKinds   = iota
 )
 
-// signTexts holds the note for rows with each sign, including the next step.
-var signTexts = [signKinds]string{
+// anomalyTexts holds the note for the rows with each anomaly, including the next step.
+var anomalyTexts = [anomalyKinds]string{
 	"have a span that begins or ends within a word or with white space: expected offsets in characters from 0 (not bytes), with an exclusive end",
 	"have U+FFFD in their text, which replaces bytes that could not be decoded: write the table again from its source",
 	"have large numbers whose differences are too small for float32: subtract a constant (the first number, for example)",
@@ -41,33 +41,33 @@ var signTexts = [signKinds]string{
 	"have a Python bytes literal (b'x') as their text: write the decoded text (bytes.decode())",
 }
 
-// oneRow changes a text of signTexts for a single row.
+// oneRow changes a text of anomalyTexts for a single row.
 var oneRow = strings.NewReplacer("have ", "has ", "their text", "its text", "end in", "ends in", "these rows",
 	"this row")
 
-// signCounts counts the rows that have each sign.
-type signCounts struct {
-	kinds [signKinds]source.SkippedKind
+// anomalyCounts counts the rows with each anomaly.
+type anomalyCounts struct {
+	kinds [anomalyKinds]source.SkippedKind
 }
 
-// add counts a row with the signs s.
-func (c *signCounts) add(s signs, position func() string) {
+// add counts a row with the anomalies a.
+func (c *anomalyCounts) add(a anomalies, position func() string) {
 	for kind := range c.kinds {
-		if s&(1<<kind) != 0 {
+		if a&(1<<kind) != 0 {
 			c.kinds[kind].Add(position)
 		}
 	}
 }
 
-// note reports a note for each sign that occurred. It reports signPadded only if padded is set, and signPath
-// and signBytes only if most of the kept rows have them.
-func (c *signCounts) note(left *source.Skipped, padded bool) {
+// note reports a note for each anomaly that occurred: anomalyPadded only if padded is set, anomalyPath
+// and anomalyBytes only if most of the kept rows have them.
+func (c *anomalyCounts) note(left *source.Skipped, padded bool) {
 	for kind := range c.kinds {
 		k := &c.kinds[kind]
 		common := 2*k.Rows > left.Read-left.Left()
-		if report := k.Rows > 0 && (1<<kind != signPadded || padded) &&
-			(1<<kind&(signPath|signBytes) == 0 || common); report {
-			text := signTexts[kind]
+		if report := k.Rows > 0 && (1<<kind != anomalyPadded || padded) &&
+			(1<<kind&(anomalyPath|anomalyBytes) == 0 || common); report {
+			text := anomalyTexts[kind]
 			if k.Rows == 1 {
 				text = oneRow.Replace(text)
 			}
@@ -87,38 +87,38 @@ func normalAt(names []string) int {
 	return at
 }
 
-// detectSigns sets w.signs to the signs of a row that was converted to an example.
-func (w *worker) detectSigns(row *table.Row, e *seq.Example) {
+// detectAnomalies sets w.anomalies to the anomalies of a row that was converted to an example.
+func (w *worker) detectAnomalies(row *table.Row, e *seq.Example) {
 	if slices.ContainsFunc(e.Numbers, isMissing) ||
 		slices.ContainsFunc(e.Features, func(f []float32) bool { return slices.ContainsFunc(f, isMissing) }) {
-		w.signs |= signMissing
+		w.anomalies |= anomalyMissing
 	}
 	switch {
 	case w.options.Features != "":
 		if at := normalAt(w.options.FeatureNames); at >= 0 &&
 			slices.ContainsFunc(e.Features, func(f []float32) bool { return !unitOrZero(f[at : at+3]) }) {
-			w.signs |= signNormal
+			w.anomalies |= anomalyNormal
 		}
 		if isRounded(e.Features) {
-			w.signs |= signRounded
+			w.anomalies |= anomalyRounded
 		}
 	case w.tokenizer == nil:
 		if isPadded(e.A) {
-			w.signs |= signPadded
+			w.anomalies |= anomalyPadded
 		}
 	default:
 		text := row.Values[firstText].Text
 		if namesFile.MatchString(text[:min(len(text), maxPath)]) {
-			w.signs |= signPath
+			w.anomalies |= anomalyPath
 		}
 		if len(text) > 2 && text[0] == 'b' && (text[1] == '\'' || text[1] == '"') && text[len(text)-1] == text[1] {
-			w.signs |= signBytes
+			w.anomalies |= anomalyBytes
 		}
 		if slices.ContainsFunc(w.texts(row), func(v table.Value) bool {
 			return strings.Contains(v.Text, "\uFFFD") &&
 				utf8.ValidString(v.Text)
 		}) {
-			w.signs |= signLost
+			w.anomalies |= anomalyLost
 		}
 	}
 }
