@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestHiddenStates compares the rows after each layer with the float64 reference, truncated after
-// this layer, on every device. The logits must equal those of [sft.Scorer.Examples].
+// TestHiddenStates compares the rows after each layer with the float64 reference of the model truncated
+// after this layer, on every device. The logits must equal those of [sft.Scorer.Examples].
 func TestHiddenStates(t *testing.T) {
 	configtest.OnEveryDevice(t, []string{"pre", "post", "retrieval", "conv", "odd"},
 		func(t *testing.T, name string, device tensor.Device) {

@@ -27,7 +27,7 @@ import (
 
 // Options configure a conversion.
 type Options struct {
-	From   []string // files, or "-"
+	From   []string // files or folders, or "-" for standard input
 	To     string   // directory of the data set
 	Format string   // format of all files; "" derives it from their names
 

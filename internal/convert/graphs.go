@@ -102,7 +102,7 @@ func (s *graphSummary) write(ctx context.Context, dir string, o *GraphOptions) (
 var errChanged = errors.New("the files changed while they were read")
 
 // splitOf returns the split of a graph: the value of its split field, or a split drawn by the seed
-// and the graph's nodes and edges. Equal graphs are therefore never in two splits.
+// and the graph's nodes and edges. Without a split field, equal graphs are therefore in the same split.
 func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 	if o.SplitField != "" {
 		split, ok := seq.KnownSplit(x.Split)
