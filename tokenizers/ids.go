@@ -13,7 +13,7 @@ import (
 // optionally in brackets. Every id is a token, so there is no pad id.
 type IDs struct{ Vocab int }
 
-// newIDs returns the tokenizer for a JSON such as {"type": "ids", "vocab": 1000}.
+// newIDs returns the tokenizer for a specification such as {"type": "ids", "vocab": 1000}.
 func newIDs(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type  string `json:"type"`

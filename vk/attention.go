@@ -30,10 +30,11 @@ type attentionShape struct {
 	tensor.Attention
 	relation              uint32
 	tables                []operand // operands that relative_bias.glsl reads
-	d, channels, table    int
-	features              int // features per pair, for distances or edges
-	tokens, rows, batches int // capacities of the batch
-	maxKeys               int // maximum number of keys that a query attends to
+	d, channels           int       // values per token, and per head
+	table                 int       // TABLE of relative_bias.glsl
+	features              int       // features per pair, for distances or edges
+	tokens, rows, batches int       // capacities of the batch
+	maxKeys               int       // maximum number of keys that a query attends to
 	tile                  int
 	block, staged         int // channels per pass and number of staged operands, see saving; 0 if unused
 }

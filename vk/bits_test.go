@@ -70,7 +70,7 @@ func (p *packed) output(rows tensor.Axis, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// launch appends the last kernel and completes the program.
+// launch adds the program's only kernel and completes the program.
 func (p *packed) launch(k tensor.Kernel) {
 	p.Segment("test")
 	p.Launch(k)

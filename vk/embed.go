@@ -13,8 +13,8 @@ func embed(r *recorder, k tensor.Embed) {
 }
 
 // embedBackward dispatches a workgroup for each id, piece of the tokens and block of columns. It uses
-// many pieces for a small vocabulary, where an id has many tokens, and one piece for a large one. The
-// number of pieces depends on the vocabulary size, and is at most one per minTokens of the capacity.
+// more pieces for a smaller vocabulary, whose ids have more tokens, up to one piece per minTokens of
+// the batch's capacity.
 func embedBackward(r *recorder, k tensor.EmbedBackward) {
 	const enoughGroups, minTokens = 512, 256
 	ids := k.DWeight.Shape[0]

@@ -22,9 +22,9 @@ import (
 // instances guards kept and the function table of the Go binding, which is global.
 var instances sync.Mutex
 
-// kept reports whether an instance stays open for the lifetime of the process. Otherwise the loader
-// would unload the drivers with the last instance, and NVIDIA's driver (580.159.04) can only be
-// loaded about fourteen times per process.
+// kept reports whether an instance stays open until the process ends. The loader unloads the drivers
+// with the last instance, and NVIDIA's driver (580.159.04) can only be loaded about fourteen times per
+// process.
 var kept bool
 
 // instance is a Vulkan instance: a connection to the loader and its drivers.

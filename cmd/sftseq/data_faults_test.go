@@ -48,7 +48,7 @@ func TestForceSurvivesFailingCalls(t *testing.T) {
 		if found = failedCall != ""; !found {
 			break
 		}
-		linked := strings.HasPrefix(failedCall, "link ") // a copy replaces the link
+		linked := strings.HasPrefix(failedCall, "link ") // the file is copied or renamed instead
 		if (status == 0) != linked || !linked && !strings.Contains(message, "injected") {
 			t.Errorf("%s: status %d, message %q", failedCall, status, message)
 		}

@@ -28,8 +28,8 @@ func dataGenerateCommand() *cli.Command {
 	return out
 }
 
-// generateCommand returns the command that generates the data of a task. Its flags are the numbers
-// of rows, by default as in the published data, and the task's options.
+// generateCommand returns the command that generates the data of a task. Its flags include the
+// task's options. The default numbers of rows are those of the published data.
 func generateCommand(task *lra.Task) *cli.Command {
 	published := task.Presets[len(task.Presets)-1].Data
 	flags := generateFlags(published.Train, published.Val, published.Test)
@@ -63,7 +63,7 @@ func generateFlags(train, val, test int) []cli.Flag {
 			forceFlag(), noBaselinesFlag()))
 }
 
-// generate generates the data set of the flags.
+// generate writes a data set of the task with the settings of the flags.
 func generate(c *cli.Context, task *lra.Task) error {
 	if err := noArguments(c); err != nil {
 		return err

@@ -121,7 +121,7 @@ func dataInfo(c *cli.Context) error {
 		}
 		fmt.Fprintln(c.App.ErrWriter, "the checksums agree")
 	}
-	// The totals over all splits have the same keys as a file.
+	// The total number of rows has the same key as the number of rows of a file.
 	set := struct {
 		Rows       int64                `json:"rows"`
 		Splits     map[string]*fileInfo `json:"splits"`

@@ -28,8 +28,9 @@ type models struct {
 // probabilities do not.
 const explainFlag = "--explain"
 
-// loadModels reads --model for a command that only predicts, so it accepts an ensemble. If a flag
-// or command needs a single model, single is its name, and a folder of several models is an error.
+// loadModels reads --model, a model or an ensemble. single is the name of a flag or command that needs
+// a single model, or "". If single is set, an ensemble is an error, except that --explain and
+// --evidence accept summed logits.
 func loadModels(c *cli.Context, single string) (m models, err error) {
 	dir := c.String("model")
 	members := membersOf(dir)
@@ -182,5 +183,5 @@ func baseNames(paths []string) (names []string) {
 	return names
 }
 
-// tokenizerDir returns the directory of a model's tokenizer file, if it has one.
+// tokenizerDir returns the directory in which the tokenizer file of --model would be.
 func tokenizerDir(c *cli.Context) string { return membersOf(c.String("model"))[0] }

@@ -102,7 +102,8 @@ func (r *evalRows) evaluatorInput(c *cli.Context, m models) *task.Input {
 	return in
 }
 
-// rankingProgress returns a function that starts a progress bar for n queries.
+// rankingProgress returns a function that starts a progress bar for n queries. Its result is to be
+// called after each query.
 func rankingProgress() func(n int) (done func()) {
 	var p *progress
 	return func(n int) func() {

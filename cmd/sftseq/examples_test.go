@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// exampleFiles writes a few rows of each raw file that the README of an example names.
+// exampleFiles maps an example to a function that writes a few rows of each raw file that the
+// example's README names.
 var exampleFiles = map[string]func(t *testing.T, dir string){
 	"components": func(t *testing.T, dir string) {
 		for class, height := range map[string]int{"Crystal": 0, "Varistor": 9} {
@@ -106,7 +107,7 @@ func runExample(t *testing.T, command, dir, example string) string {
 		}
 		switch args[0] {
 		case "apt-get":
-			return "" // the raw data exist
+			return "" // exampleFiles has written the data of the package
 		case "sftseq":
 			if args[1] == "train" {
 				args = append(args, tiny...)
@@ -132,7 +133,7 @@ func runExample(t *testing.T, command, dir, example string) string {
 	return input
 }
 
-// TestCollectSources checks that the script takes a limited number of files per language and skips
+// TestCollectSources checks that collect.sh copies a limited number of files per language and skips
 // files with equal content. Shell scripts need no extension.
 func TestCollectSources(t *testing.T) {
 	sh, err := exec.LookPath("sh")

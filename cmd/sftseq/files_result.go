@@ -24,7 +24,7 @@ type fileResult struct {
 	Kind        string         `json:"kind,omitempty"` // "" for a file that is too short, or unknown
 	Nearest     string         `json:"nearest,omitempty"`
 	Probability float64        `json:"probability,omitempty"`
-	Named       string         `json:"named,omitempty"` // the kind of the name, if the prediction is another
+	Named       string         `json:"named,omitempty"` // the kind that the path implies, if it differs from Kind
 	unlabelled  bool           // the model has no class for Named
 	Evidence    []fileEvidence `json:"evidence,omitempty"`
 }
@@ -38,10 +38,10 @@ type fileEvidence struct {
 	bytes  []byte
 }
 
-// unknownKind is printed for files without a kind of sufficient probability.
+// unknownKind is printed if the most probable kind is below the threshold or is [files.Other].
 const unknownKind = "unknown"
 
-// predict sets the kind of a file by the outputs of a model.
+// predict sets the kind and the evidence from the output of a model.
 func (r *fileResult) predict(f *sampledFile, o *sft.Output, labels []string, threshold float64) {
 	probabilities := sft.Probabilities(o.Logits)
 	best := sft.Argmax(probabilities)
@@ -59,7 +59,7 @@ func (r *fileResult) predict(f *sampledFile, o *sft.Output, labels []string, thr
 	}
 }
 
-// maxEvidence is the number of ranges of bytes that are shown.
+// maxEvidence is the maximum number of ranges of bytes that are shown.
 const maxEvidence = 5
 
 // evidenceOf returns disjoint ranges of bytes with the largest positive contributions of n-grams to the
@@ -111,7 +111,7 @@ func printedPath(path string) string {
 	return path
 }
 
-// print prints the result as a line, and a line for each range of bytes.
+// print prints the result as a line, and a line for each range of bytes. --json prints one JSON line.
 func (r *fileResult) print(c *cli.Context) error {
 	if c.Bool("json") {
 		line, err := json.Marshal(r)

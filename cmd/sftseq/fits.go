@@ -37,8 +37,8 @@ func checkFit(c *sft.Config, s *seq.Spec) error {
 	return task.Of(c).CheckLabels(s)
 }
 
-// checkRows returns an error if a model cannot read the rows, or if they have no targets to
-// evaluate predictions.
+// checkRows returns an error if a model cannot read the rows, or if the rows lack the labels or numbers
+// with which predictions are compared.
 func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 	if err := checkFit(c, s); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", path, model, err)

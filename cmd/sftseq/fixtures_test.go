@@ -50,7 +50,7 @@ func runCustom(t *testing.T, data, out string, flags ...string) string {
 		"--out", out}, flags...)...)
 }
 
-// prediction is the reply of predict with a class.
+// prediction is an output line of predict with a class.
 type prediction struct {
 	ID            json.RawMessage `json:"id,omitempty"`
 	Label         any             `json:"label"`

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestGraphsOfOneNode checks that a model learns the class of graphs of one node without edges from
-// their only feature, also beside graphs with edges or loops.
+// TestGraphsOfOneNode checks that a model learns to classify graphs of one node without edges by the
+// node's feature, also if the data has graphs with edges or loops.
 func TestGraphsOfOneNode(t *testing.T) {
 	for name, edges := range map[string][]string{"without edges": {"[]"}, "beside others": {"[]", "[[0,0,1]]", ""}} {
 		t.Run(name, func(t *testing.T) {

@@ -62,8 +62,8 @@ func helpAllFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "help-all", Usage: "show help with the advanced flags", DisableDefaultText: true}
 }
 
-// withHelpAll returns an action that prints the full help if the command or a parent has
-// --help-all.
+// withHelpAll returns an action that prints the full help if --help-all follows the command or a
+// parent, and calls action otherwise.
 func withHelpAll(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if !slices.ContainsFunc(c.Lineage(), func(context *cli.Context) bool { return context.Bool("help-all") }) {
@@ -170,8 +170,8 @@ func flagRows(flags []cli.Flag) (rows [][2]string) {
 	return rows
 }
 
-// placeholder returns the placeholder of a flag's value, which is in backquotes in its usage, and
-// the usage without backquotes.
+// placeholder returns the placeholder of a flag's value, and the flag's usage without backquotes. The
+// placeholder is in backquotes in the usage; without backquotes, it depends on the flag's type.
 func placeholder(f cli.Flag) (value, usage string) {
 	usage = f.(cli.DocGenerationFlag).GetUsage()
 	if before, rest, ok := strings.Cut(usage, "`"); ok {

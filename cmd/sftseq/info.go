@@ -162,8 +162,8 @@ func parameterParts(m *sft.Model) (parts []part) {
 }
 
 // operations returns the multiply-adds of a forward pass per token. Operations per sampled token
-// are divided among all tokens. With chunks, the exported rows of a chunk of average length are
-// divided among its tokens.
+// are divided among all tokens. With chunks, the operations of a chunk's exported rows are divided
+// among its tokens, for a chunk of average length.
 func operations(c *sft.Config, length int) []part {
 	parts := layerOperations(c, length, c.NumLayers)
 	if c.Chunks != nil {
@@ -219,7 +219,7 @@ func tokenOperations(c *sft.Config, length int) []operationCount {
 const editedChunks = 2
 
 // editCost returns the fraction of a document's multiply-adds that an edit needs: two chunks of the
-// local encoder, and the whole document encoder and token stage. It returns 0 for models in which
+// local encoder, and the whole document encoder and token stage. It returns 0 without chunks, and if
 // an edit may move all later chunks.
 func editCost(c *sft.Config, length int) float64 {
 	if c.Chunks == nil || c.Chunks.Rule != string(chunk.Content) {

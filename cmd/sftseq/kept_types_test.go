@@ -50,7 +50,8 @@ func TestKeptTypes(t *testing.T) {
 	}
 }
 
-// typedStream returns an Arrow stream of texts with integer keys, the last of them null.
+// typedStream returns an Arrow stream of texts with integer keys and dates. In the last row, the key is
+// null and the text is empty.
 func typedStream(t *testing.T) string {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "key", Type: arrow.PrimitiveTypes.Int16, Nullable: true},
@@ -124,7 +125,7 @@ func TestKeptTypesOfStreams(t *testing.T) {
 	checkFile(parts[0])
 }
 
-// TestDatesAsIDs checks that a column of dates can be the id of rows in every output.
+// TestDatesAsIDs checks that a column of dates can be the id of rows in CSV and in JSON lines.
 func TestDatesAsIDs(t *testing.T) {
 	in := writeText(t, filepath.Join(t.TempDir(), "in.arrows"), typedStream(t))
 	for _, name := range []string{"out.csv", "out.jsonl"} {
@@ -154,7 +155,7 @@ func TestArrowInJavaScript(t *testing.T) {
 	}
 	rows := func(name string, command ...string) (out []row) {
 		path := filepath.Join(dir, name)
-		// The last row has no text.
+		// The model refuses the empty text of the last row.
 		exits(t, exitError, "", slices.Concat(command, flags, []string{"--output", path})...)
 		text := readText(t, path)
 		if !strings.HasSuffix(name, ".jsonl") {

@@ -23,7 +23,7 @@ type killer struct {
 	ended  int // processes that exited before their kill
 }
 
-// newKiller returns a killer with a sixth of the kills, because there are six tests.
+// newKiller returns a killer for one test, which makes a sixth of the kills.
 func newKiller(t *testing.T, seed uint64) *killer {
 	k := &killer{random: rand.New(rand.NewPCG(seed, 0)), wanted: max(1, *kills/6)}
 	t.Cleanup(func() { t.Logf("killed %d processes; %d processes exited before their kill", k.killed, k.ended) })

@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	printError(app.ErrWriter, err)
 	var usage usageError
-	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "No help topic") { // by the command help
+	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "No help topic") { // from the command help
 		return exitUsage
 	}
 	return exitError
@@ -84,7 +84,7 @@ Example: sftseq train listops --out runs/listops
 		Metadata:             map[string]any{closingFailed: new(atomic.Bool), temporaryModels: new([]string)},
 		EnableBashCompletion: true,
 		Suggest:              true,
-		// A repeated flag has one value each time, because names of files may contain commas.
+		// A comma does not separate values, because file names may contain commas. A flag is repeated instead.
 		DisableSliceFlagSeparator: true,
 		HideVersion:               true, // the command version replaces the library's flag
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"},

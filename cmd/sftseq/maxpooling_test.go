@@ -14,8 +14,8 @@ import (
 )
 
 // TestMaxPooling checks a model of clouds whose head takes the maximum over a sample of the points.
-// The test trains, evaluates and explains the model, and draws it in a report. --init-from accepts the
-// model for models with another pooling or without pooling.
+// The test trains, evaluates and explains the model, and draws it in a report. A model with another
+// pooling, or without pooling, can be initialised from this model (--init-from).
 func TestMaxPooling(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestMaxPooling(t *testing.T) {
 		for _, w := range reply.Explain.Pooling {
 			sum += w
 		}
-		// The sample has at most 20 of the 24 points.
+		// The 10 sampled points and their partners are at most 20 of the 24 points.
 		if len(reply.Explain.Pooling) != 24 || math.Abs(float64(sum)-1) > 1e-5 ||
 			!slices.Contains(reply.Explain.Pooling, 0) {
 			t.Errorf("pooling %v, want 24 weights with a sum of 1, some of them 0", reply.Explain.Pooling)

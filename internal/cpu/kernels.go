@@ -9,12 +9,12 @@ import (
 
 // implementation computes a kernel, either as a whole or row by row.
 type implementation struct {
-	kernelType reflect.Type // type of the kernel
+	kernelType reflect.Type
 	whole      func(*run, tensor.Kernel)
 	byRows     func(*run, tensor.Kernel) rowwise
 }
 
-// kernels maps the type of each kernel to its implementation. The kernel's file registers it.
+// kernels maps the type of each kernel to its implementation. The file of a kernel registers it.
 var kernels = map[reflect.Type]implementation{}
 
 // whole returns the implementation of a kernel that f computes as a whole.

@@ -63,7 +63,7 @@ func (t *pairTerms) scoreGradients(s, da []float32, scale float32, relu bool) (t
 	return total
 }
 
-// pairWeightsBackward adds the keys in order, in float64 because there are many.
+// pairWeightsBackward adds up the gradients of all keys in float64, because there may be many keys.
 func pairWeightsBackward(r *run, k tensor.PairWeightsBackward) {
 	d, dp, heads, n := r.floats(k.D), r.floats(k.DP), k.DP.Width(), k.DMulWeight.Width()
 	width := 2*n + 3

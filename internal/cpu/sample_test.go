@@ -174,10 +174,10 @@ func (s *sampleRun) compare(t *testing.T, scores [][]float32) {
 			top = append(top, 0)
 		}
 		if g := tops[s.firstRow[b]:s.firstRow[b+1]]; !slices.Equal(g, top) {
-			t.Fatalf("sequence %d of %d: got S1 %v, want %v", b, len(score), g, top)
+			t.Fatalf("sequence %d of %d tokens: got S1 %v, want %v", b, len(score), g, top)
 		}
 		if g := partners[s.firstRow[b]:s.firstRow[b+1]]; !slices.Equal(g, partner) {
-			t.Fatalf("sequence %d of %d: got S2 %v, want %v", b, len(score), g, partner)
+			t.Fatalf("sequence %d of %d tokens: got S2 %v, want %v", b, len(score), g, partner)
 		}
 	}
 }

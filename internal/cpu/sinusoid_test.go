@@ -69,7 +69,7 @@ func TestCosineCache(t *testing.T) {
 		t.Errorf("a full cache stored %d tiles, want 0", len(full.cosines.tiles))
 	}
 	d := NewLevel(3, k)
-	d.cosines.words = maxCosines - 3*(dim/2+1)*cosineTile - 1
+	d.cosines.words = maxCosines - 3*(dim/2+1)*cosineTile - 1 // leaves room for 3 tiles
 	var group sync.WaitGroup
 	for i := range 6 {
 		group.Go(func() {

@@ -29,7 +29,7 @@ func TestOneRank(t *testing.T) {
 }
 
 // TestFreeExchange checks that with an infinitely fast network and host, a step takes the time of
-// the rank with most tokens.
+// the rank with the most tokens.
 func TestFreeExchange(t *testing.T) {
 	f := ClusterFigures{Alone: 1e-6, Together: 1e-6, Update: 0.001}
 	free := Network{Bandwidth: math.Inf(1)}
@@ -67,21 +67,21 @@ func TestPredictedExchange(t *testing.T) {
 	f := ClusterFigures{Alone: 1, Together: 1}
 	s := PredictSteps(b, f, Network{Bandwidth: 100}, []int{4})[0]
 	if exchange := (4*p*3./4 + 4*(p+results)*3./4) / 100; !near(s.Exchange, exchange/(4096+exchange)) {
-		t.Errorf("got %+v, want another fraction of exchange", s)
+		t.Errorf("got %+v, want the fraction %v of exchange", s, exchange/(4096+exchange))
 	}
 }
 
 // TestFrontiersAreSent checks that a rank sends all sums of its frontier.
 func TestFrontiersAreSent(t *testing.T) {
-	// Three micro-batches on two ranks: one rank has two leaves, which may or may not be siblings,
-	// and the other rank has one leaf. Nodes 0+1 and 2 are single sums.
+	// The size of micro-batch 0 puts leaves 1 and 2 on the other rank. The leaves are not siblings, so
+	// this rank sends two sums.
 	b := batchOf(3, 4096, 1000, 0)
-	b.MicroBatches[0] = 3 * 4096 // places 1 and 2, which are not siblings, on one rank
+	b.MicroBatches[0] = 3 * 4096
 	s := PredictSteps(b, ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]
 	if want := 4. * (2*500 + 500); !near(s.SentBytes, want) || !near(s.Seconds, want) {
 		t.Errorf("got %+v, want %v bytes", s, want)
 	}
-	// A rank without micro-batches sends no sums, but waits for the received messages.
+	// A rank without micro-batches sends no sums, but takes part in the exchange.
 	s = PredictSteps(batchOf(1, 4096, 1000, 0), ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]
 	if want := 4. * (500 + 500); s.Busy != 1 || !near(s.Seconds, want) {
 		t.Errorf("got %+v, want %v seconds", s, want)
@@ -104,7 +104,7 @@ func TestEfficiencyFalls(t *testing.T) {
 func TestDoubling(t *testing.T) {
 	for last, want := range map[int][]int{1: {1}, 2: {1, 2}, 6: {1, 2, 4, 6}, 8: {1, 2, 4, 8}} {
 		if got := Doubling(last); !slices.Equal(got, want) {
-			t.Errorf("Doubling(%d) = %v", last, got)
+			t.Errorf("Doubling(%d) = %v, want %v", last, got, want)
 		}
 	}
 }

@@ -11,8 +11,9 @@ package distributed
 #include <string.h>
 #include <time.h>
 
-// A handle is a pointer in Open MPI and an int in MPICH. Both are passed in one 64-bit register,
-// and the callee reads its part. Variables that MPI writes must be zero before.
+// A handle is a pointer in Open MPI and an int in MPICH. Both are passed in one 64-bit register; the
+// callee reads as many bits as it needs. A handle that MPI writes must be 0 before the call, because
+// MPICH writes only half of it.
 typedef uintptr_t handle;
 
 static struct {
@@ -55,7 +56,7 @@ static void mpi_version(char *text, int *n) { mpi.Get_library_version(text, n); 
 static void mpi_describe(int e, char *text, int *n) { mpi.Error_string(e, text, n); }
 static int mpi_finalize(void) { return mpi.Finalize(); }
 
-#define SILENT (-1)
+#define SILENT (-1) // result of a call in which a rank did not respond within the timeout
 
 // The pulse is a barrier that runs repeatedly, concurrently with all other calls.
 static struct {
@@ -98,9 +99,9 @@ static int mpi_pulse(void) {
 	return 0;
 }
 
-// finish waits for a request. It yields the CPU after some time, because ranks may share a CPU.
-// After the pulse has stopped, all ranks are about to leave, so a rank that does not join is
-// silent.
+// finish waits for a request. It yields the CPU after some time, because ranks may share a CPU. After
+// the pulse has stopped, all ranks are about to leave, so a request that takes longer than the timeout
+// means that a rank is silent.
 static int finish(handle *request) {
 	double begun = now();
 	for (int n = 1;; n++) {

@@ -19,14 +19,14 @@ type Evaluation struct {
 	Measure Measure
 	// CutTags counts the labels of tokens beyond the model's window, which the model does not read.
 	CutTags int64
-	// Seen, if not nil, is called with each row and its length before truncation.
+	// Seen, if not nil, is called with each measured row, its length before truncation, and its logits.
 	Seen func(x *seq.Example, length int, logits []float32)
 	// Refused is called with each row that cannot be measured: the model cannot read it, or its
 	// output is not finite. If Refused is nil, such a row is an error.
 	Refused func(x *seq.Example, length int, err error)
 }
 
-// Run measures all rows of in. It passes the number of measured rows to done.
+// Run measures all rows of in. It calls done with the number of rows of each batch.
 func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) error {
 	for rows, err := range in.All() {
 		if err != nil {
@@ -44,7 +44,7 @@ func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) 
 	return nil
 }
 
-// measureBatch measures as many rows from index at as fit into a batch, and returns their number.
+// measureBatch measures the batch of rows that begins at index at, and returns its number of rows.
 func (e *Evaluation) measureBatch(ctx context.Context, rows *seq.Rows, at int) (int, error) {
 	var examples []seq.Example
 	var lengths, cut []int

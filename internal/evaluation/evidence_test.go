@@ -25,11 +25,11 @@ func TestMcNemar(t *testing.T) {
 	}
 }
 
-// TestSelections checks the numbers of selected tokens, and which have the largest weights.
+// TestSelections checks the numbers of selected tokens, and that evidence has the largest weights.
 func TestSelections(t *testing.T) {
 	for n, want := range map[int]int{2: 1, 10: 1, 11: 2, 100: 10} {
 		weights := make([]float32, n)
-		weights[n-1] = 1 // then the first of equal weights
+		weights[n-1] = 1 // the other weights are equal: the first of them are selected
 		evidence, random := largest(weights), randomOf(n, 7, 0)
 		if !evidence[n-1] || want > 1 && !evidence[want-2] || chosen(evidence) != want || chosen(random) != want {
 			t.Errorf("%d tokens: evidence %v, random %v, want %d", n, evidence, random, want)

@@ -85,7 +85,7 @@ func metricsText(t *testing.T, m *Metrics) (text []byte) {
 	return text
 }
 
-// stepOf returns the step of the first line, or 0.
+// stepOf returns the step of the first line, or 0 without lines.
 func stepOf[T any](lines []T, step func(T) int) int {
 	if len(lines) == 0 {
 		return 0

@@ -39,7 +39,8 @@ type labelsMeasurement struct {
 
 func (m *labelsMeasurement) temperature() float64 { return m.sample.Temperature() }
 
-// add counts each label as a binary classification with the logits 0 and its own.
+// add adds a row. For the temperature, each label is a binary classification whose logits are 0 and
+// the label's logit.
 func (m *labelsMeasurement) add(logits []float32, e seq.Example) {
 	m.tally.Add(logits, e.Labels)
 	if m.sample == nil {
@@ -57,8 +58,9 @@ func (m *labelsMeasurement) report(r *EvaluationReport) {
 	r.setScaledLoss(m.sample)
 }
 
-// checkLabelCounts returns an error if a multi-label validation split does not define the
-// metric that selects the model.
+// checkLabelCounts returns an error if a multi-label validation split does not define the metric that
+// selects the model. Macro-F1 needs a row with a label; mean average precision also needs a row
+// without this label.
 func checkLabelCounts(s *Settings, val *seq.File) error {
 	if val.Spec().Task != config.MultiLabel {
 		return nil

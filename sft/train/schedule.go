@@ -34,7 +34,7 @@ type Settings struct {
 	// SpanDecoding chooses [config.Config.SpanDecoding] on the validation split if Select is
 	// span-f1.
 	SpanDecoding bool `json:"span_decoding,omitempty"`
-	// Select is the metric that selects the saved model, one of [Selections]; "" is accuracy.
+	// Select is the metric that selects the saved model, one of [Selections]; "" is the task's default.
 	Select string `json:"select,omitempty"`
 
 	// ClassWeights multiply the loss of the rows of each class; nil means 1. The sum over a batch

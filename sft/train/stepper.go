@@ -10,7 +10,7 @@ import (
 )
 
 // Stepper makes the steps of a [Trainer] on given examples, without a data set and without files,
-// for measurements. It has no end of the run, so its learning rate has a warm-up and no decay.
+// for measurements. Its learning rate warms up but never decays, because the run has no end.
 type Stepper struct {
 	stepper
 	length         int
@@ -19,9 +19,9 @@ type Stepper struct {
 }
 
 // NewStepper copies a model to a device and prepares it for batches of sequences of at most length
-// tokens; for graphs, length is the result of [sft.PlannedTokens]. memory limits the memory in
-// bytes, as Memory of [Options] does. If the plan exceeds it, the error is a [*config.MemoryError].
-// The weights of m do not change.
+// tokens; for graphs, length is the result of [sft.PlannedTokens]. memory is the limit in bytes; 0
+// means no limit. If the plan exceeds the limit, the error is a [*config.MemoryError]. The weights of
+// m do not change.
 func NewStepper(m *sft.Model, s Settings, device sft.Device, length int, memory int64) (*Stepper, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func NewStepper(m *sft.Model, s Settings, device sft.Device, length int, memory 
 func (s *Stepper) Close() { s.engine.Close() }
 
 // Step trains on one batch and returns its mean loss before the update. All random numbers depend
-// only on the Index of an example and the number of the step.
+// only on the seed, the Index of an example and the number of the step.
 func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float64, err error) {
 	if n := len(examples); n < 1 || n > s.settings.Batch {
 		return 0, fmt.Errorf("found %d examples, expected 1 to %d", n, s.settings.Batch)

@@ -17,9 +17,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTemperatureOfSavedModel checks that the saved model of every task with probabilities has the
-// best temperature on the validation split, with unchanged weights, and that its scorer divides by
-// it. Calibrated logits have a lower loss, and their own best temperature is 1.
+// TestTemperatureOfSavedModel checks that the saved model of classification and retrieval has the
+// best temperature on the validation split, with unchanged weights, and that its scorer divides logits
+// by the temperature. Calibrated logits have a lower loss, and their best temperature is 1.
 func TestTemperatureOfSavedModel(t *testing.T) {
 	anyInterior := false
 	for _, task := range []string{config.Classification, config.Retrieval} {
@@ -57,8 +57,8 @@ func TestTemperatureOfSavedModel(t *testing.T) {
 		interior := scaled.Config.Temperature < 0.99*metrics.MaxTemperature
 		anyInterior = anyInterior || interior
 		if !(loss[1] < loss[0]) || interior && math.Abs(calibrated.Temperature()-1) > 1e-4 {
-			t.Errorf("%s: loss %g, with temperature %g loss %g; the best of the calibrated logits is %g", task, loss[0],
-				scaled.Config.Temperature, loss[1], calibrated.Temperature())
+			t.Errorf("%s: loss %g, with temperature %g loss %g; best temperature of the calibrated logits: %g", task,
+				loss[0], scaled.Config.Temperature, loss[1], calibrated.Temperature())
 		}
 	}
 	if !anyInterior {

@@ -47,16 +47,16 @@ type Trainer struct {
 	order      *order
 	metrics    *metricsLog
 	lock       *flock.Flock
-	now        func() time.Time // time.Now
+	now        func() time.Time // time.Now, except in tests
 	started    time.Time
-	saved      time.Time
+	saved      time.Time // time of the last checkpoint
 	throughput throughput
-	kernels    string // instruction set of the checkpoint
+	kernels    string // kernels of the last checkpoint, see Kernels
 }
 
-// NewTrainer prepares a new run, or the rest of a run. A checkpoint provides the model and the
-// state; m may then be nil. s applies in both cases: to continue with the original settings, pass
-// those of the checkpoint.
+// NewTrainer prepares a new run of m, or continues a run if from is not nil. The checkpoint from
+// provides the model and the state, and m is ignored. s applies in both cases: pass from.Settings to
+// continue with the original settings.
 func NewTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.File, from *Checkpoint,
 	o Options) (*Trainer, error) {
 	t, err := newTrainer(m, s, device, train, val, from, o)
@@ -479,7 +479,7 @@ func (t *Trainer) log(rate float64) error {
 	return t.report(r)
 }
 
-// epochs returns the number of passes over the data, with a fraction.
+// epochs returns the number of passes over the data, including the fraction of the current pass.
 func (t *Trainer) epochs() float64 {
 	return float64(t.state.Next.Epoch) + float64(t.state.Next.Batch)/float64(t.order.epochs.PerEpoch())
 }
