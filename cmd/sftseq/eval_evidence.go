@@ -14,7 +14,7 @@ import (
 // evidenceBatch is the number of rows whose evidence is measured together.
 const evidenceBatch = 16
 
-// evalEvidence measures the evidence of --evidence rows, which are evenly spaced.
+// evalEvidence measures and prints the evidence of evenly spaced rows. --evidence is their number.
 func evalEvidence(c *cli.Context, m models) error {
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {

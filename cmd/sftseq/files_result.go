@@ -21,16 +21,16 @@ import (
 type fileResult struct {
 	Path        string         `json:"path"`
 	Size        int64          `json:"size"`
-	Kind        string         `json:"kind,omitempty"` // "" for a file that is too short, or unknown
-	Nearest     string         `json:"nearest,omitempty"`
+	Kind        string         `json:"kind,omitempty"`    // "" for a file that is too short, or unknown
+	Nearest     string         `json:"nearest,omitempty"` // most probable kind
 	Probability float64        `json:"probability,omitempty"`
 	Named       string         `json:"named,omitempty"` // the kind that the path implies, if it differs from Kind
 	unlabelled  bool           // the model has no class for Named
 	Evidence    []fileEvidence `json:"evidence,omitempty"`
 }
 
-// fileEvidence is a range of bytes with a weight: for models with a linear member the contribution of an n-gram to the
-// logit of the kind, otherwise ln p − ln p′, where p′ is the probability of the kind without these bytes.
+// fileEvidence is a range of bytes with a weight: for models with a linear member the contribution of an n-gram
+// to the logit of Nearest, otherwise ln p − ln p′, where p′ is the probability of Nearest without these bytes.
 type fileEvidence struct {
 	Start  int64   `json:"start"`
 	End    int64   `json:"end"`

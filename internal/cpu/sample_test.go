@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// sampleRun runs the kernel once on sequences with given scores.
+// sampleRun runs [tensor.Sample] on sequences with given scores.
 type sampleRun struct {
 	tensor.Sample
 	firstRow       []int // first sampled row of each sequence, and the total number of rows

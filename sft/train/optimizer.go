@@ -39,9 +39,9 @@ func newStepper(m *sft.Model, s Settings, e *model.Engine, slots int) (stepper, 
 	return out, err
 }
 
-// update trains on one batch. The random draws depend on step; t counts updates from 1. The memory
-// of the gradient is returned to the pool. A gradient that is not finite is an error unless the loss
-// scale can be halved.
+// update trains on one batch. The random draws depend on step; t counts updates from 1. The gradient of
+// the result is invalid: its memory is back in the pool. A gradient that is not finite is an error
+// unless the loss scale can be halved.
 func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64,
 	scale lossScale) (*batchGradient, error) {
 	s.gradients.scale, s.optimizer.scale = scale.value(), scale.value()
@@ -135,9 +135,9 @@ func newOptimizer(e *model.Engine, weightDecay float64) (*optimizer, error) {
 	return o, nil
 }
 
-// apply updates the weights. gradients is a sum over examples, multiplied by the loss scale; t counts
-// updates from 1. apply returns the norm of the mean gradient before clipping. If the norm is not
-// finite, no weight changes.
+// apply updates the weights. gradients is the sum over a number of examples, multiplied by the loss
+// scale; t counts updates from 1. apply returns the norm of the mean gradient before clipping. If the
+// norm is not finite, no weight changes.
 func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples, t int, learningRate,
 	maxNorm float64) (float64, error) {
 	s := tensor.AdamWStep{
