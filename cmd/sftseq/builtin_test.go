@@ -81,8 +81,8 @@ func TestBuiltinFiles(t *testing.T) {
 	}
 }
 
-// TestBlockEvidence checks the evidence of a model with layers: the blocks whose removal lowers the probability of the kind
-// most, as the predictions for files without one of the blocks show, also at the end of a long file.
+// TestBlockEvidence checks the evidence of a model with layers: the blocks whose removal lowers the probability of
+// the kind most, as the predictions for files without one of the blocks show, also at the end of a long file.
 func TestBlockEvidence(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	whole := readText(t, "main.go")
@@ -94,7 +94,8 @@ func TestBlockEvidence(t *testing.T) {
 		dir := t.TempDir()
 		name := writeText(t, filepath.Join(dir, "whole"), c.text)
 		var want fileResult
-		must.Check(t, json.Unmarshal([]byte(succeed(t, "", "files", "--json", "--evidence", "--threshold", "0", name)), &want))
+		shown := succeed(t, "", "files", "--json", "--evidence", "--threshold", "0", name)
+		must.Check(t, json.Unmarshal([]byte(shown), &want))
 		args := []string{"files", "--json", "--threshold", "0"}
 		for _, e := range want.Evidence {
 			if e.End-e.Start > int64(c.size) || e.Start < 0 || e.End > int64(len(c.text)) {
@@ -128,8 +129,8 @@ func TestBlockEvidence(t *testing.T) {
 		order := slices.SortedFunc(maps.Values(changes), func(a, b float64) int { return cmp.Compare(b, a) })
 		for i, e := range want.Evidence {
 			if math.Abs(float64(e.Weight)-changes[e.Start]) > 1e-5 || math.Abs(float64(e.Weight)-order[i]) > 1e-5 {
-				t.Errorf("evidence %d at byte %d has the weight %v, want %v and %v", i, e.Start, e.Weight, changes[e.Start],
-					order[i])
+				t.Errorf("evidence %d at byte %d has the weight %v, want %v and %v", i, e.Start, e.Weight,
+					changes[e.Start], order[i])
 			}
 		}
 	}

@@ -141,7 +141,8 @@ func checkFilesCommand(t *testing.T, model, software string) {
 		text[first.Start:first.End]))
 
 	odd := writeText(t, filepath.Join(dir, "a\nb.png"), "package p1\n\nvar x = 0\n")
-	contains(t, succeed(t, "", "files", "--model", model, odd), strconv.Quote(odd)+": go ", " (named png, not a kind of the model)\n")
+	contains(t, succeed(t, "", "files", "--model", model, odd), strconv.Quote(odd)+": go ",
+		" (named png, not a kind of the model)\n")
 
 	absent := filepath.Join(dir, "absent")
 	out, errs := exits(t, exitError, "", "files", "--model", model, absent, wrong)

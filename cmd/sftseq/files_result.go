@@ -130,7 +130,8 @@ func (r *fileResult) print(c *cli.Context) error {
 	case r.Kind == "":
 		fmt.Fprintf(&out, "%s: %s (%s %.1f%%)\n", path, unknownKind, r.Nearest, 100*r.Probability)
 	case r.unlabelled:
-		fmt.Fprintf(&out, "%s: %s %.1f%% (named %s, not a kind of the model)\n", path, r.Kind, 100*r.Probability, r.Named)
+		fmt.Fprintf(&out, "%s: %s %.1f%% (named %s, not a kind of the model)\n", path, r.Kind, 100*r.Probability,
+			r.Named)
 	case r.Named != "":
 		fmt.Fprintf(&out, "%s: %s %.1f%% (named %s)\n", path, r.Kind, 100*r.Probability, r.Named)
 	default:

@@ -18,14 +18,15 @@ import (
 
 func modelFlag() cli.Flag {
 	return &cli.StringFlag{Name: "model", Category: modelGroup,
-		Usage: "read the model in `DIR`, or builtin:NAME; also the first argument (required)", TakesFile: true, Action: setBuiltinModel}
+		Usage:     "read the model in `DIR`, or builtin:NAME; also the first argument (required)",
+		TakesFile: true, Action: setBuiltinModel}
 }
 
 // modelsFlag returns the --model flag of commands that also accept an ensemble.
 func modelsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "model", Category: modelGroup,
-		Usage: "read the model in `DIR`, the ensemble of a folder of models, or builtin:NAME; also the first argument " +
-			"(required)",
+		Usage: "read the model in `DIR`, the ensemble of a folder of models, or builtin:NAME; also the first " +
+			"argument (required)",
 		TakesFile: true, Action: setBuiltinModel}
 }
 
