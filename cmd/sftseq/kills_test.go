@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// kills is the number of processes that the kill tests kill (make kills).
-var kills = flag.Int("kills", 20, "how many `processes` the tests TestKills… kill in all")
+// kills is six times the number of processes that each kill test kills (make kills).
+var kills = flag.Int("kills", 20, "each of the tests TestKills… kills a sixth of `N` processes, at least one")
 
 // killer kills the program at random moments.
 type killer struct {
@@ -23,7 +23,7 @@ type killer struct {
 	ended  int // processes that exited before their kill
 }
 
-// newKiller returns a killer for one test, which makes a sixth of the kills.
+// newKiller returns a killer for one test, which makes a sixth of -kills.
 func newKiller(t *testing.T, seed uint64) *killer {
 	k := &killer{random: rand.New(rand.NewPCG(seed, 0)), wanted: max(1, *kills/6)}
 	t.Cleanup(func() { t.Logf("killed %d processes; %d processes exited before their kill", k.killed, k.ended) })
