@@ -114,12 +114,12 @@ func TestFlagsOfTasks(t *testing.T) {
 		"input":           func(task *lra.Task) bool { return task.Features != nil },
 		"embedding-init":  func(task *lra.Task) bool { return task.Tokenizer != nil },
 		"sinusoid-dim":    func(task *lra.Task) bool { return task.Tokenizer != nil },
-		"class-weights":   func(task *lra.Task) bool { return task.Labels != nil },
+		"class-weights":   func(task *lra.Task) bool { return task.Labels != nil || task == lra.Files },
 		"regression-loss": func(task *lra.Task) bool { return task.Numbers != nil },
 		"mask-rate":       func(*lra.Task) bool { return false },
 		"select":          func(*lra.Task) bool { return true },
 	} {
-		for _, task := range lra.Tasks() {
+		for _, task := range append(lra.Tasks(), lra.Files) {
 			help := succeed(t, "", "train", task.Name, "--help-all")
 			if shown := strings.Contains(help, "\n  --"+name+" "); shown != want(task) {
 				t.Errorf("train %s --help-all shows --%s: %v", task.Name, name, shown)

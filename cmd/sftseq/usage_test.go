@@ -209,7 +209,7 @@ func TestSuggestions(t *testing.T) {
 
 // TestPresetHelp checks that the help of --preset names exactly the presets of the task.
 func TestPresetHelp(t *testing.T) {
-	for _, task := range lra.Tasks() {
+	for _, task := range append(lra.Tasks(), lra.Files) {
 		help := succeed(t, "", "train", task.Name, "--help-all")
 		_, line, _ := strings.Cut(help, "--preset NAME")
 		line, _, _ = strings.Cut(line, "\n   --")
