@@ -349,7 +349,8 @@ var (
 // TestLinks checks that the files and headings that links name exist. It ignores links to other sites.
 func TestLinks(t *testing.T) {
 	var pages []string
-	for _, pattern := range []string{"../*.md", "*.md", "*/*.md", "../examples/*.md", "../examples/*/README.md", "../clients/*/README.md"} {
+	for _, pattern := range []string{"../*.md", "*.md", "*/*.md", "../examples/*.md", "../examples/*/README.md", "../clients/*/README.md",
+		"../models/*/README.md"} {
 		found := must.Get(filepath.Glob(pattern))(t)
 		pages = append(pages, found...)
 	}

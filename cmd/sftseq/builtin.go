@@ -18,8 +18,9 @@ const builtinPrefix = "builtin:"
 // temporaryModels is the key of the temporary folders of models in the metadata of the program, a *[]string.
 const temporaryModels = "temporary models"
 
-// setBuiltinModel is the action of --model, which runs before the command: for builtin:NAME it writes the model to
-// a folder of the cache, and sets --model to this folder. If the cache is not writable, it uses a temporary folder.
+// setBuiltinModel is the action of --model: for builtin:NAME it writes the model to a folder of the cache, or of the
+// temporary files if that fails, and sets --model to this folder. An action runs only for a flag that was given, so
+// the command files also calls it for the default.
 func setBuiltinModel(c *cli.Context, value string) error {
 	name, ok := strings.CutPrefix(value, builtinPrefix)
 	if !ok {

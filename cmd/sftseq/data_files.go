@@ -27,10 +27,10 @@ func dataFilesCommand() *cli.Command {
 Example: sftseq data files --from /usr --from ~/go/pkg/mod --to data/files`,
 		Description: `Samples files of about a hundred kinds, such as python or png, by their extensions, including
 files in gzip, zip, jar and whl archives. A row has the first 1,024 bytes of a file, 512 in the middle
-and the last 512. All files of a software package are in the same split. Of files with equal content
-only the first is kept. Files whose content contradicts the extension are omitted; those of test
-packages are in the split mislabelled. Rare kinds form the class other or the split unknown. The data
-set depends on the files installed on the machine.
+and the last 512. All files of a software package are in the same split, except for rare kinds, which
+form the class other or the split unknown. Of files with equal content only one is kept. Files whose
+content contradicts the extension are omitted; those of test packages are in the split mislabelled.
+The data set depends on the files installed on the machine.
 More: docs/files.md`,
 		Flags: append(group(dataGroup,
 			&cli.StringSliceFlag{Name: "from", Usage: "read the files below `DIR`; repeat it for more folders " +

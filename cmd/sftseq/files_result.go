@@ -94,8 +94,8 @@ func largestEvidence(all []fileEvidence) (out []fileEvidence) {
 	return out
 }
 
-// blockSize returns the size of the blocks of a sample that are removed to measure their weight. Parts of a file
-// begin at a multiple of it.
+// blockSize returns the size of the blocks of a sample that are removed to measure their weight. In a sample, each part
+// begins at a multiple of the size, so no block spans two parts.
 func blockSize(sample int) int {
 	if sample < 256 {
 		return 16

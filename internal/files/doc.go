@@ -4,6 +4,6 @@
 // [Kinds] lists the kinds with their file names and signatures. [Walk] finds the files below folders,
 // including those within gzip, zip, jar and whl archives, and assigns each to its software package
 // ([Packages]). [Options.Choose] samples them so that no package dominates a kind, and assigns whole packages
-// to splits: similar files of one package are never in two splits. [Write] reads the sample,
+// to splits: similar files of one package are never in two of train, val and test. [Write] reads the sample,
 // removes files of equal content and writes the bytes that [Sample] selects.
 package files
