@@ -115,8 +115,8 @@ func checkColumns(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// customWarnings returns warnings about empty splits, missing labels and other properties of the data set
-// that are probably unintended.
+// customWarnings returns warnings about empty splits, missing labels and other probably unintended properties
+// of the data set.
 func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []string) {
 	rows := func(split string) int64 { return m.Splits[split].Rows }
 	if text := splitsWarning(c, o); text != "" {

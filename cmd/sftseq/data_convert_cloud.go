@@ -111,8 +111,8 @@ func convertCloud(c *cli.Context) error {
 }
 
 // warnClouds warns of folders and splits without rows. unassigned reports whether there are files
-// outside split folders. With --val-part 0 and --test-part 0, these files are rows for predict,
-// which needs no splits, so warnClouds does not warn of splits.
+// outside split folders. With --val-part 0 and --test-part 0, these files are rows for predict.
+// Since predict needs no splits, warnClouds then does not warn of them.
 func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, unassigned bool) {
 	warn := func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)

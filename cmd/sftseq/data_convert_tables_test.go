@@ -249,8 +249,8 @@ func TestConvertSplitFiles(t *testing.T) {
 	}
 }
 
-// TestConvertBesideTrain checks that convert warns before it splits a single training file if files
-// of other splits are in the same folder, and that the flags in the warning read these files.
+// TestConvertBesideTrain checks that convert warns before it splits a single training file the same
+// folder has files of other splits, and that the flags in the warning read these files.
 func TestConvertBesideTrain(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"reviews_train.csv", "reviews_validation.csv", "reviews_test.csv"} {

@@ -128,8 +128,8 @@ func printFileKinds(w io.Writer, s *files.Summary) error {
 		mislabelled += k.Mislabelled
 		fmt.Fprintf(&out, "%-12s %5d files of %d packages\n", k.Name, k.Files, k.Packages)
 	}
-	fmt.Fprintf(&out, "%d classes; omitted: %d files with contradicting content, %d duplicates, %d unreadable\n",
-		len(s.Kinds), mislabelled, s.Duplicates, s.Unreadable)
+	fmt.Fprintf(&out, "%d classes; left out of train, val and test: %d files with contradicting content, %d "+
+		"duplicates, %d unreadable\n", len(s.Kinds), mislabelled, s.Duplicates, s.Unreadable)
 	if s.Random > 0 {
 		fmt.Fprintf(&out, "%d rows of random bytes in other and in the split %s\n", s.Random, files.Unknown)
 	}

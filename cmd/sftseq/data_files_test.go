@@ -35,7 +35,7 @@ func TestDataFiles(t *testing.T) {
 	args := []string{"files", "--from", software, "--to", data}
 	out := mustRunData(t, args...)
 	contains(t, out, "go             240 files of 30 packages", "python         240 files of 30 packages",
-		"2 classes; omitted: 240 files with contradicting content, 0 duplicates, 0 unreadable",
+		"2 classes; left out of train, val and test: 240 files with contradicting content, 0 duplicates, 0 unreadable",
 		"omitted kinds, with files and packages: shell 0/0 (240 contradict it)", "baselines of test: largest class")
 	refuse(t, exitError, "(--force replaces it)", "", append([]string{"data"}, args...)...)
 	contains(t, mustRunData(t, append(args, "--force", "--fragment", "24", "--no-baselines")...), " to 24 tokens")
@@ -61,7 +61,7 @@ func TestDataFiles(t *testing.T) {
 		}
 	}
 	out = mustRunData(t, append(args, "--force", "--min-files", "100", "--no-baselines")...)
-	contains(t, out, "omitted: 360 files with contradicting content", "mislabelled.arrow: ")
+	contains(t, out, "left out of train, val and test: 360 files with contradicting content", "mislabelled.arrow: ")
 	out = succeed(t, "", "eval", "--model", model, "--data", data, "--split", "mislabelled")
 	contains(t, out, "accuracy   0.00%")
 

@@ -54,8 +54,8 @@ func TestZSTDWindow(t *testing.T) {
 	}
 }
 
-// TestZSTDBlocks checks that maxZSTDSize is at least the decompressed size of the frames. A frame
-// that states a larger size must be refused before memory is allocated for it.
+// TestZSTDBlocks checks that maxZSTDSize is at least the decompressed size of the frames. Frames
+// with a larger stated size must be refused before memory is allocated for them.
 func TestZSTDBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300<<10)

@@ -18,8 +18,8 @@ import (
 // classes.
 const usualSlots = 1 << 22
 
-// smallVocabulary is the vocabulary size up to which n-grams of tokens have up to six tokens instead
-// of three, because single tokens such as bytes or bases carry little information.
+// smallVocabulary is the vocabulary size up to which n-grams have up to six tokens, not three:
+// single tokens such as bytes or bases carry little information.
 const smallVocabulary = 512
 
 // NGrams returns the n-gram options that suit the rows of a data set, and the learning rate of a

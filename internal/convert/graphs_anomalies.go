@@ -42,8 +42,8 @@ func (s *edgeAnomalies) count(edges []seq.Edge, nodes int) {
 	}
 }
 
-// isIndex reports whether a graph's edges are two lists that look like PyTorch Geometric's edge_index, a list
-// of sources and a list of targets. Each list must have at least three integers below the number of nodes, and the
+// isIndex reports whether a graph's edges are two lists that look like PyTorch Geometric's edge_index:
+// sources, then targets. Each list must have at least three integers below the number of nodes, and the
 // pairs must be distinct.
 func isIndex(edges []seq.Edge, nodes int) bool {
 	if len(edges) != 2 || len(edges[0].Features) == 0 || len(edges[0].Features) != len(edges[1].Features) {

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Span tags are stored in the scheme BIO. Other schemes also mark the last token of a span and spans
-// of a single token. Their tags are converted, because two adjacent spans could otherwise become one:
+// Span tags are stored in the scheme BIO. Other schemes also mark the last token of a span, and
+// single-token spans. Their tags are converted, because two adjacent spans could otherwise become one:
 //
 //	BIOES  B-X I-X E-X, S-X
 //	BILOU  B-X I-X L-X, U-X
