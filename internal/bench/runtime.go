@@ -22,7 +22,7 @@ const (
 	tableLayers = 2
 )
 
-// LayerShape holds the sizes of the table's layer that the paper does not state.
+// LayerShape holds the sizes of the measured layer that the paper's runtime table does not state.
 type LayerShape struct {
 	Heads        int
 	Intermediate int // width of the MLP

@@ -15,8 +15,7 @@ func FormatSeconds(seconds float64) string {
 	return FormatDigits(seconds/1e-6) + " µs"
 }
 
-// FormatDigits formats v with three significant digits, or with all digits before the decimal point
-// if there are more.
+// FormatDigits formats v with two decimal places below 10, one below 100, and none from 100 on.
 func FormatDigits(v float64) string {
 	switch {
 	case v >= 100:
@@ -27,7 +26,7 @@ func FormatDigits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// FormatRate formats v with three significant digits below 100, otherwise as an integer.
+// FormatRate formats a rate like [FormatDigits].
 func FormatRate(v float64) string {
 	if v < 100 {
 		return FormatDigits(v)

@@ -9,7 +9,7 @@ type Figure struct {
 // Spacing in pixels.
 const (
 	margin    = 16 // around a figure
-	chartGap  = 28 // between its charts
+	chartGap  = 28 // between charts
 	swatch    = 30 // length of a line's sample in the legend
 	entryGap  = 22
 	titleRoom = 28
@@ -72,7 +72,7 @@ func (l *Series) swatch(s *Scene, at Point) {
 	}
 }
 
-// Swatch returns a sample of a style, for a legend of a page.
+// Swatch returns a sample of a style for the legend of a page.
 func Swatch(style Style, name string) *Scene {
 	s := &Scene{Width: swatch, Height: 12, Name: name}
 	(&Series{Style: style}).swatch(s, Point{0, 6})

@@ -2,7 +2,7 @@ package chart
 
 import "image/color"
 
-// Ink is a colour. A page's style sheet can replace the colour by Class, for instance on a dark
+// Ink is a colour. A page's style sheet can override the colour of a Class, for instance on a dark
 // background. A standalone picture uses Color.
 type Ink struct {
 	Class string
@@ -66,8 +66,8 @@ type Style struct {
 	Dash  []float64
 	Shape Shape
 	Width float64 // 0: default
-	Pale  bool
-	Apart bool // draw all points and no line
+	Pale  bool    // draw a thinner, translucent line
+	Apart bool    // draw all points and no line
 }
 
 // dashes are alternating lengths of strokes and gaps.

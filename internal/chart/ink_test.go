@@ -57,8 +57,8 @@ func contrast(a, b color.RGBA) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// TestPalette checks that the colours are distinguishable from each other and from the background
-// in all simulated kinds of vision.
+// TestPalette checks the contrast of colours with the background, and that colours are
+// distinguishable from each other in all simulated kinds of vision. The 24 styles must differ.
 func TestPalette(t *testing.T) {
 	white, dark := color.RGBA{0xff, 0xff, 0xff, 0xff}, color.RGBA{0x14, 0x18, 0x1e, 0xff}
 	var light [len(palette)]color.RGBA

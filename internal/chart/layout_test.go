@@ -225,8 +225,8 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestFormats checks that a picture has the same size in PNG as in SVG, and that PDF output is
-// valid.
+// TestFormats checks that a picture has the same size in PNG as in SVG, and that PDF output has the
+// header of a PDF.
 func TestFormats(t *testing.T) {
 	for name, s := range testScenes() {
 		var out bytes.Buffer

@@ -20,7 +20,7 @@ import (
 // Formats are the output formats of pictures, by file name extension.
 var Formats = []string{"svg", "png", "pdf"}
 
-// FormatOf returns the format of a file name, or "".
+// FormatOf returns the format of a file name, or "" if its extension is not in [Formats].
 func FormatOf(path string) string {
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
 	if !slices.Contains(Formats, format) {
@@ -33,7 +33,7 @@ func FormatOf(path string) string {
 // an SVG on high-resolution screens.
 const dotsPerPixel = 2
 
-// Write writes the scene in a format.
+// Write writes the scene in one of [Formats].
 func (s *Scene) Write(w io.Writer, format string) error {
 	width, height := length(s.Width), length(s.Height)
 	switch format {
@@ -61,8 +61,8 @@ type painter struct {
 	height float64
 }
 
-// westernCanvas is a PDF whose fonts have the characters of Windows-1252. Other characters become
-// question marks.
+// westernCanvas is a PDF canvas whose fonts have the characters of Windows-1252. Other characters
+// become question marks.
 type westernCanvas struct{ *vgpdf.Canvas }
 
 func (c westernCanvas) FillString(f font.Face, at vg.Point, text string) {
@@ -89,7 +89,7 @@ func (s *Scene) paint(c vg.Canvas) {
 
 func (p *painter) at(q Point) vg.Point { return vg.Point{X: length(q.X), Y: length(p.height - q.Y)} }
 
-// color sets the colour to an ink blended with white by its opacity.
+// color sets the colour to an ink with the given opacity on white; 0 means opaque.
 func (p *painter) color(i Ink, opacity float64) {
 	opacity = cmp.Or(opacity, 1)
 	mix := func(c uint8) uint8 { return uint8(math.Round(255 + opacity*(float64(c)-255))) }

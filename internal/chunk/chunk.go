@@ -23,7 +23,7 @@ const (
 	//
 	//	h ← 2h + gear[token]  (mod 2⁶⁴)
 	//
-	// The chunk ends after a token if it has 2A tokens, or if it has at least A/4 and the leading
+	// The chunk ends when it has 2A tokens, or when it has at least A/4 tokens and the leading
 	// log₂ A bits of h are zero. Only the last 64 tokens affect h. If tokens are random and
 	// A is at least 64, chunks have about 1.07·A tokens on average. An insertion changes about 1.5
 	// chunks if A is at least 256, and more if A is so small that many chunks begin within the 64

@@ -47,7 +47,8 @@ func binaryPLY(order binary.ByteOrder, name string) string {
 	return b.String()
 }
 
-// TestRead checks that every format gives the same triangle, or the same two points with normals.
+// TestRead checks that every format gives the same triangle, or the same two points, mostly with
+// normals.
 func TestRead(t *testing.T) {
 	triangle := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {0, 2, 3}}, Faces: [][3]int32{{0, 1, 2}}}
 	pair := &Shape{Points: []Vec{{0, 0, 1}, {1, 2, 3}}, Normals: []Vec{{0, 0, 1}, {1, 0, 0}}}
@@ -96,7 +97,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestUnreadable checks that every error states the problem and its position.
+// TestUnreadable checks that every error states the problem and the file, and the line or element if
+// it is known.
 func TestUnreadable(t *testing.T) {
 	cut := binaryPLY(binary.LittleEndian, "binary_little_endian")
 	cut = cut[:len(cut)-5]
@@ -272,7 +274,7 @@ func numberedLines(first int, suffix string) (text string) {
 }
 
 // TestCountedPoints checks that a first column of consecutive integers is read as a coordinate if
-// the fourth column cannot be a coordinate.
+// the integers begin at 3, or if column 4 is missing or has no fractions.
 func TestCountedPoints(t *testing.T) {
 	for _, behind := range []string{"2 0.%d", "0.5 2 %d", "0.5 2 0.%d5"} {
 		text := numberedLines(1, behind)

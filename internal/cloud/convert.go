@@ -22,7 +22,7 @@ import (
 // Options configure Convert.
 type Options struct {
 	Points int  // points per cloud
-	Parts  bool // tag each point CATEGORY/PART, from its class and the last number of its line
+	Parts  bool // tag each point CLASS/PART, where PART is the last number of its line
 	Seed   uint64
 	// fractions of the files without a split folder; ValPart also applies to training files if no
 	// folder has validation files
@@ -97,10 +97,10 @@ type converter struct {
 	reading        *semaphore.Weighted // limits the total size of the files being read, in bytes
 }
 
-// Convert writes a data set with a cloud per file. If no folder determines a file's split, its name
-// and the seed do. They also determine the sampled points. A cloud is centred and divided by its
-// radius. If the first usable file has normals or faces, all rows must have normals. The returned
-// report of skipped files is also valid if Convert returns an error.
+// Convert writes a data set with a cloud per file. If no folder or list determines a file's split, its
+// name and the seed do. They also determine the sampled points. A cloud is centred and divided by its
+// radius. If the first usable file has normals or faces, all rows must have normals; otherwise none
+// may have normals. The returned report of skipped files is also valid if Convert returns an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{Options: o, files: files, dir: dir, skipped: source.NewSkipped(),
 		splits:  map[string]*seq.SplitWriter{},
@@ -363,11 +363,11 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	return out
 }
 
-// A few far points determine the radius of a cloud if nine tenths of its points are within
-// 1/farTimes of the radius.
+// A few far points determine the radius of a cloud if at least nine tenths of its points are closer
+// to the median than 1/farTimes of the radius.
 const (
 	farTimes     = 100
-	minFarPoints = 10 // minimum number of points to report
+	minFarPoints = 10 // minimum number of points of a reported cloud
 )
 
 // hasFar reports whether a few points of a cloud of radius 1 are far from the other points.

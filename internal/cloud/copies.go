@@ -18,7 +18,8 @@ func (f *file) original() string { return cmp.Or(f.first, f.relative) }
 func (c *converter) chance(f *file) func() float64 { return c.random(f.original(), 0) }
 
 // findCopies finds files with the same content, so that copies of a training file are also in the
-// training split. It reads only files of equal size. It does nothing for tasks with known splits.
+// training split. It reads only files of equal size. It does nothing for a task with known splits
+// (Options.Spec).
 func (c *converter) findCopies(ctx context.Context) error {
 	if c.Spec != nil {
 		return nil
@@ -76,8 +77,9 @@ func (s *Shape) hashOfPoints() (sum uint64) {
 	return sum + uint64(len(s.Points))
 }
 
-// adoptSplit moves a row to the split of an earlier row with the same points, unless a folder
-// determines its split.
+// adoptSplit moves a row to the split of an earlier row with the same points. Rows whose split a
+// folder or list determines do not move, except between training and validation if some training
+// files are used for validation.
 func (c *converter) adoptSplit(r *row) {
 	before := c.written[r.points]
 	if c.Spec != nil || before == nil || before.split == r.split {
@@ -88,7 +90,7 @@ func (c *converter) adoptSplit(r *row) {
 	}
 }
 
-// countCopy counts a row if an earlier row has the same points.
+// countCopy counts a row if an earlier row has the same points, and otherwise records its points.
 func (c *converter) countCopy(r *row) {
 	if c.Spec != nil {
 		return
@@ -98,12 +100,12 @@ func (c *converter) countCopy(r *row) {
 		c.written[r.points] = &file{class: r.file.class, split: r.split}
 		return
 	}
-	place := func() string { return r.file.path }
-	c.skipped.Repeated.Add(place)
+	position := func() string { return r.file.path }
+	c.skipped.Repeated.Add(position)
 	if before.class != r.file.class && !c.Parts {
 		c.skipped.OtherLabel++
 	}
 	if before.split != r.split {
-		c.skipped.OtherSplit.Add(place)
+		c.skipped.OtherSplit.Add(position)
 	}
 }

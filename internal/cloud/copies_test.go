@@ -10,7 +10,7 @@ import (
 )
 
 // TestCopies checks that copies of a file are in its split and are counted, even if they are in
-// another class. They must not change the splits of other files.
+// another class. Copies in folders of other splits stay there.
 func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, n int) {

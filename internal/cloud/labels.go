@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// label sets the class of a row, or the tags of its points. It returns a skip reason if a known
-// specification lacks one of these labels.
+// label sets the class of a row, or the tags of its points. It returns a skip reason if the
+// specification in Options.Spec lacks one of these labels.
 func (c *converter) label(r *row) *source.SkipReason {
 	names := c.files.Classes
 	if c.Spec != nil {
@@ -54,7 +54,8 @@ func unknownPart(name, class string, names []string) error {
 	return fmt.Errorf("%q, expected one of %s", name, strings.Join(parts, ", "))
 }
 
-// renameLabels sorts the labels that occur and rewrites the files with the sorted labels.
+// renameLabels sorts the tags, or removes the classes without rows, and renumbers the labels in the
+// files accordingly.
 func (c *converter) renameLabels(ctx context.Context) error {
 	if c.Parts {
 		names, number := c.tags.sorted()

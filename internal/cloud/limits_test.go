@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestFaceOfManyCorners checks that a face which would expand to many times its text is refused
-// with an error that names its line.
+// TestFaceOfManyCorners checks that a face with more than maxCorners corners and a line longer than
+// maxLine are errors.
 func TestFaceOfManyCorners(t *testing.T) {
 	points, corners := "0 0 0\n1 0 0\n0 1 0\n", strings.Repeat("1 2 0 ", maxCorners/3+1)
 	for name, text := range map[string]string{

@@ -44,7 +44,7 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// TestLists checks that a list which is too large or unreadable is an error.
+// TestLists checks that a list which is too large or malformed is an error.
 func TestLists(t *testing.T) {
 	from := modelNet(t)
 	list := filepath.Join(from, "modelnet40_train.txt")
@@ -63,7 +63,7 @@ func TestLists(t *testing.T) {
 	if _, err := Find(from); err == nil || err.Error() != list+": larger than 67108864 bytes" {
 		t.Error(err)
 	}
-	// With the lists of two layouts, the first unreadable list is reported.
+	// In a folder with the lists of both layouts, the lists of ShapeNetPart are read first.
 	write(t, filepath.Join(from, ShapeNetCategories), "Mug\n")
 	if _, err := Find(from); err == nil || !strings.Contains(err.Error(), ShapeNetCategories+": line 1") {
 		t.Error(err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPipes checks that conversion skips a pipe among the clouds' files. It refuses a pipe in place of
-// ModelNet's list of classes, because reading a pipe would block.
+// TestPipes checks that conversion skips a pipe among the clouds' files, and that Find refuses a pipe in
+// place of ModelNet's list of classes. Reading a pipe would block.
 func TestPipes(t *testing.T) {
 	from := modelNet(t)
 	pipe := func(name string) {

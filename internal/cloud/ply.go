@@ -104,7 +104,7 @@ func (e *plyElement) has(names ...string) bool {
 	})
 }
 
-// plyElement reads all entries of one element.
+// plyElement reads one item of an element, such as a vertex or a face.
 func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 	var point, normal Vec
 	for _, p := range e.properties {
@@ -155,7 +155,7 @@ func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 	return nil
 }
 
-// plyHeader reads the header.
+// plyHeader reads the header. It returns the elements and the body after the header.
 func plyHeader(text []byte) (elements []plyElement, body *plyBody, err error) {
 	body = &plyBody{}
 	format := ""

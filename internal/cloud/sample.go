@@ -25,9 +25,9 @@ func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shap
 // keeps.
 const oversampling = 8
 
-// Farthest returns n points that are far from each other, also for a surface. It selects them by
-// farthest point sampling from a denser uniform sample, so that thin parts get more points than
-// their area would give them. random returns uniform numbers in [0, 1).
+// Farthest returns n points selected by farthest point sampling, or all points of a set with at most n.
+// From a surface it selects them from a denser uniform sample, so that thin parts get more points
+// than in proportion to their area. random returns uniform numbers in [0, 1).
 func (s *Shape) Farthest(ctx context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		var err error
@@ -79,7 +79,7 @@ func (s *Shape) direction(i int) Vec {
 // onSurface draws n faces with probabilities proportional to their area, and a uniformly
 // distributed point on each.
 func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
-	areas := make([]float64, len(s.Faces)) // cumulative areas
+	areas := make([]float64, len(s.Faces)) // cumulative areas, doubled
 	total := 0.0
 	for i := range s.Faces {
 		total += s.direction(i).Norm()
@@ -112,7 +112,8 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 }
 
 // farthest selects a random point, and then repeatedly the point that is farthest from all selected
-// points. Of equally far points, it selects the first. It returns the indices of the points.
+// points. Of equally far points, it selects the first. It returns the indices of the points, or all
+// indices if there are at most n points.
 //
 // Source: Eldar, Lindenbaum, Porat and Zeevi, "The Farthest Point Strategy for Progressive
 // Image Sampling", IEEE Transactions on Image Processing 6, 1997.

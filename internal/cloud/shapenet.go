@@ -11,7 +11,7 @@ import (
 // ShapeNetCategories is the file that maps the folders of ShapeNetPart to categories.
 const ShapeNetCategories = "synsetoffset2category.txt"
 
-// ShapeNetLists is the path of a split's list of clouds, relative to the folder.
+// ShapeNetLists is the path of a split's list of clouds, relative to the folder; %s is the split.
 const ShapeNetLists = "train_test_split/shuffled_%s_file_list.json"
 
 // shapeNet sets the categories and splits of files in ShapeNetPart's layout; in other layouts it

@@ -15,8 +15,8 @@ import (
 )
 
 // shapeNetPart writes a folder in ShapeNetPart's layout. For training there are a mug and two
-// airplanes: one with three points of the parts 0 and 2, one with part 1. For validation there is a
-// mug, and for test one cloud.
+// airplanes: one with three points of the parts 0 and 2, one with part 1. Validation and test have a
+// mug each.
 func shapeNetPart(t *testing.T) string {
 	from := t.TempDir()
 	write(t, filepath.Join(from, ShapeNetCategories), "Mug\t03797390\nAirplane\t02691156\n")
@@ -136,7 +136,7 @@ func TestPartsTaken(t *testing.T) {
 }
 
 // TestShapeNetLeftOut checks that clouds without a category, split, file or part are left out with
-// a reason, and that errors for invalid lists name the line.
+// a reason, and that errors for invalid lists name the line or entry.
 func TestShapeNetLeftOut(t *testing.T) {
 	from := shapeNetPart(t)
 	write(t, filepath.Join(from, "99/x.txt"), "0 0 0 0 0 1 1\n")
