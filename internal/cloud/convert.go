@@ -22,7 +22,7 @@ import (
 // Options configure Convert.
 type Options struct {
 	Points int  // points per cloud
-	Parts  bool // tag each point CLASS/PART, where PART is the last number of its line
+	Parts  bool // tag each point CATEGORY/PART, from its class and the last number of its line
 	Seed   uint64
 	// fractions of the files without a split folder; ValPart also applies to training files if no
 	// folder has validation files
@@ -98,9 +98,10 @@ type converter struct {
 }
 
 // Convert writes a data set with a cloud per file. If no folder or list determines a file's split, its
-// name and the seed do. They also determine the sampled points. A cloud is centred and divided by its
-// radius. If the first usable file has normals or faces, all rows must have normals; otherwise none
-// may have normals. The returned report of skipped files is also valid if Convert returns an error.
+// name and the seed do; small data sets are also stratified by class. Name and seed also determine the
+// sampled points. A cloud is centred and divided by its radius. If the first usable file has normals or
+// faces, all rows must have normals; otherwise none may have normals. The returned report of skipped
+// files is also valid if Convert returns an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{Options: o, files: files, dir: dir, skipped: source.NewSkipped(),
 		splits:  map[string]*seq.SplitWriter{},

@@ -21,7 +21,7 @@ const (
 	anomalySpan    anomalies = 1 << iota // a span begins or ends within a word or with white space
 	anomalyLost                          // the text contains U+FFFD, the replacement character
 	anomalyRounded                       // differences of large numbers are below the resolution of float32
-	anomalyNormal                        // a normal whose length differs from 1
+	anomalyNormal                        // a normal whose length is neither 0 nor about 1
 	anomalyPadded                        // a list of tokens ends in three equal tokens
 	anomalyMissing                       // a number is a common placeholder for a missing value
 	anomalyPath                          // the text is a file name
@@ -87,7 +87,7 @@ func normalAt(names []string) int {
 	return at
 }
 
-// detectAnomalies sets w.anomalies to the anomalies of a row that was converted to an example.
+// detectAnomalies adds the anomalies of a converted row to w.anomalies, except anomalySpan.
 func (w *worker) detectAnomalies(row *table.Row, e *seq.Example) {
 	if slices.ContainsFunc(e.Numbers, isMissing) ||
 		slices.ContainsFunc(e.Features, func(f []float32) bool { return slices.ContainsFunc(f, isMissing) }) {

@@ -113,8 +113,8 @@ func TestIntervalBlocks(t *testing.T) {
 	}
 }
 
-// TestOtherTokens checks that a text is counted if a different text in another split has the same
-// tokens, for instance if only the case differs.
+// TestOtherTokens checks that a text is counted if a different text has the same tokens, for instance
+// if only the case differs, and exactly one of the two texts is in train.
 func TestOtherTokens(t *testing.T) {
 	rows := `{"text":"A","split":"val"}` + "\n" + `{"text":"a","split":"test"}` + "\n" +
 		`{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" +

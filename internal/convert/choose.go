@@ -11,14 +11,15 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Limits on the rows and the bytes of text from which a tokenizer is chosen. The texts come from
-// the first table, or from files spread over a folder.
+// Limits on the number of texts and their bytes from which a tokenizer is chosen. The texts come from
+// the first rows of the first table, or from files spread over the first folder.
 const (
 	sampleRows  = 2000
 	sampleBytes = 8 << 20
 )
 
-// chooseTokenizer selects the tokenizer that suits the texts.
+// chooseTokenizer sets options.Tokenizer to a tokenizer that suits the first texts. It chooses bytes for
+// input that can be read only once.
 func (c *converter) chooseTokenizer(ctx context.Context) error {
 	choice := tokenizers.Choice{Name: "byte", Spec: []byte(`{"type":"byte"}`),
 		Reason: "standard input and pipes are read only once, so nothing can be learned from them"}

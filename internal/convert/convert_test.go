@@ -32,7 +32,8 @@ func textOptions(t testing.TB, from ...string) Options {
 		Tokenizer: []byte(`{"type":"byte"}`), SplitFractions: []SplitFraction{{Split: "train", Fraction: 1}}}
 }
 
-// contents returns the rows of all splits: "train: text (label)".
+// contents returns the rows of all splits: "train: text (label)", or "train: text | text (label)" for
+// pairs.
 func contents(t testing.TB, d *seq.Dataset) (rows []string) {
 	t.Helper()
 	text := func(tokens []int32) string {
@@ -182,8 +183,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// TestLateLabels checks that labels which are found after the files were begun do not change the
-// files. A failure while the labels are added must leave no file.
+// TestLateLabels checks that the files do not depend on whether labels are found before or after the
+// files were begun. A failure after the files were begun must leave no file.
 func TestLateLabels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -302,7 +303,7 @@ func TestRepeated(t *testing.T) {
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 {
 		t.Errorf("pairs: got repeated texts %+v, want 1", skipped.Repeated)
 	}
-	// Rows with a split column have no digest. The digest of an earlier row must not be reused.
+	// With a split column, only training rows have a digest. It must not be reused for the next rows.
 	o = textOptions(t, writeFile(t, "a.csv", "text,label,part\na,1,train\nb,1,test\nc,1,test\nb,2,train\n"))
 	o.SplitColumn = "part"
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 ||
@@ -389,8 +390,8 @@ func TestRepeatedLabels(t *testing.T) {
 	}
 }
 
-// TestSortNames checks that names are sorted by value if all are numbers, of any kind, and as text
-// otherwise.
+// TestSortNames checks that names are sorted by value if all are finite or infinite numbers, and as
+// text otherwise.
 func TestSortNames(t *testing.T) {
 	for _, want := range [][]string{
 		{"-20", "-1", "0.5", "1", "2.5", "10"}, {"1", "1.0", "1e1", "11"}, {"-inf", "0", "inf"},

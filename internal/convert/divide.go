@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// With the default fractions, the validation split and the test split have at least minRows rows,
-// but this minimum is at most 1/minRowsDivisor of all rows.
+// With the default fractions, the validation and test splits of a small data set have at least minRows
+// rows each, but this minimum is at most 1/minRowsDivisor of all rows.
 const (
 	minRowsDivisor = 10
 	minRows        = 50
@@ -42,7 +42,8 @@ func (c *converter) assignSplits(ctx context.Context) error {
 	return nil
 }
 
-// addStrata adds the hashes of a file's texts to strata, except texts with a split of their own.
+// addStrata adds the hashes of a file's texts to strata, except texts whose split the split column
+// determines.
 func (c *converter) addStrata(ctx context.Context, path string, strata *stratify.Strata) error {
 	options := c.tableOptions(nil)
 	options.MissingColumn = nil // the conversion reports missing columns
@@ -73,8 +74,8 @@ func (c *converter) addStrata(ctx context.Context, path string, strata *stratify
 	return ctx.Err()
 }
 
-// classOf returns the class by which a row's split is stratified; "" for rows without classes. It
-// returns false if the row has no valid class and is left out.
+// classOf returns the class by which a row's split is stratified; "" if rows have no class or several
+// labels. It returns false if the row has no valid class and is therefore left out.
 func (c *converter) classOf(row *table.Row) (string, bool) {
 	if c.options.Label == "" || c.options.Numbers != nil || c.options.isTagging() {
 		return "", true

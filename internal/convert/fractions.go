@@ -14,7 +14,7 @@ import (
 // splitName matches valid names of splits, which are also file names.
 var splitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// validSplit reports whether a name can name a split.
+// validSplit reports whether a name is a valid name of a split.
 func validSplit(name string) bool { return splitName.MatchString(name) }
 
 // splitOf returns the canonical name of a split, for instance "val" for "validation".
@@ -43,7 +43,7 @@ func CheckSplitFractions(fractions []SplitFraction) error {
 	return nil
 }
 
-// digestOf returns the SHA-256 of a seed and the bytes of a text. It uses buf as scratch memory.
+// digestOf returns the SHA-256 of a seed and the bytes of a value. It uses buf as scratch memory.
 func digestOf(seed uint64, text table.Value, buf *[]byte) [sha256.Size]byte {
 	*buf = appendBytes(binary.LittleEndian.AppendUint64((*buf)[:0], seed), text)
 	return sha256.Sum256(*buf)
@@ -66,7 +66,7 @@ func drawSplit(fractions []SplitFraction, digest [sha256.Size]byte) string {
 	}
 }
 
-// appendBytes appends the bytes of a value.
+// appendBytes appends the bytes of a value: its text, tokens or features.
 func appendBytes(to []byte, v table.Value) []byte {
 	if v.Tokens == nil && v.Features == nil {
 		return append(to, v.Text...)

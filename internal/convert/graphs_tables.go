@@ -116,7 +116,7 @@ type tableRow struct {
 	options *GraphOptions
 }
 
-// value returns the value of a column; ok is false if the table has no such column.
+// value returns the value of a column; ok is false if the column is missing or the value is null.
 func (r *tableRow) value(column string) (v table.Value, ok bool) {
 	at := slices.Index(r.columns, column)
 	if at < 0 || at >= len(r.Values) || r.Values[at].Null {
@@ -177,7 +177,7 @@ func (r *tableRow) readTargets(x *graphlines.Row) (err error) {
 		return nil
 	}
 	fields := []string{o.Label, o.Tags}
-	if o.Label == o.Tags { // a data set stores labels of tokens in the same column
+	if o.Label == o.Tags { // in the files of a data set, one column holds either kind of labels
 		fields = fields[1:]
 	}
 	for _, name := range fields {

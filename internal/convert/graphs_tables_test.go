@@ -394,8 +394,7 @@ func TestDifferentFeatureNames(t *testing.T) {
 	}
 }
 
-// TestNullColumn checks that a column with only null values gives no targets, whatever its
-// type.
+// TestNullColumn checks that a column of type null gives no targets.
 func TestNullColumn(t *testing.T) {
 	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.Null, "tags", texts), nil)
 	path := writeTables(t, schema, `{"features":[[1]],"edges":[],"tags":["a"]}`)[0]

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// labels assigns provisional numbers to class names in the order of their first occurrence. The
-// final order is by value if all names are numbers, otherwise alphabetical.
+// labels assigns provisional numbers to class names in the order in which workers find them. The final
+// order is by value if all names are numbers, otherwise alphabetical. Given names keep their order.
 type labels struct {
 	mu      *sync.RWMutex
 	fixed   bool // only the given names are valid

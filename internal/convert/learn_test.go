@@ -69,8 +69,8 @@ func wave(i int) []byte {
 	return sound
 }
 
-// TestStrayFilesBesideWAV checks that a folder of WAV files is audio even if it contains other
-// files, which are left out and listed.
+// TestStrayFilesBesideWAV checks that a folder of WAV files is audio even if it contains another file or
+// a malformed WAV file, which is left out.
 func TestStrayFilesBesideWAV(t *testing.T) {
 	for name, content := range map[string]string{"low/readme.txt": "Recorded at night.", "README": "See low.",
 		"low/cut.wav": string(wave(1)[:20]), "low/x.wav": "RIFF",

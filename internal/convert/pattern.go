@@ -8,9 +8,9 @@ import (
 )
 
 // extract returns the part of a text that a pattern selects: the name of the first named group that
-// matches, otherwise the text of the first group that matches, or the whole match if the pattern
-// has no groups. Without a pattern, it returns the text. It returns false if the pattern does not
-// match.
+// matches, otherwise the text of the first group that matches, or "" if no group matches. If the
+// pattern has no groups, extract returns the whole match. Without a pattern, it returns the text. It
+// returns false if the pattern does not match.
 func extract(pattern *regexp.Regexp, text string) (string, bool) {
 	if pattern == nil {
 		return text, true

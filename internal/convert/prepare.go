@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// prepare checks the options and opens every input once.
+// prepare checks the options, and opens every input that can be read more than once.
 func (c *converter) prepare(ctx context.Context) error {
 	o := &c.options
 	if o.Series != nil {
@@ -69,7 +69,7 @@ func (o *Options) check() error {
 	return o.checkMultiLabel()
 }
 
-// targets returns the columns that are not inputs of a model.
+// targets returns the columns of labels, ids, splits and numbers, which are not steps of a series.
 func (o *Options) targets() (out []string) {
 	for _, column := range slices.Concat([]string{o.Label, o.ID, o.SplitColumn}, o.Numbers, o.LabelColumns) {
 		if column != "" {
@@ -125,7 +125,7 @@ func (c *converter) describe() error {
 	return nil
 }
 
-// nameLabels sets the label names that the options give.
+// nameLabels sets the label names that the options give, and checks the fractions of the splits.
 func (c *converter) nameLabels() error {
 	o := &c.options
 	if err := seq.CheckNames(o.Labels); err != nil {
@@ -147,8 +147,8 @@ func (c *converter) nameLabels() error {
 	return CheckSplitFractions(o.SplitFractions)
 }
 
-// openAll opens each input once, so that an error in a late file is found before hours of work on
-// earlier files.
+// openAll opens each input except standard input and pipes, so that an error in a late file is found
+// before hours of work on earlier files. The first rows decide whether the data are multi-label.
 func (c *converter) openAll(ctx context.Context) error {
 	for _, path := range c.options.From {
 		if table.ReadOnce(path) {

@@ -51,7 +51,8 @@ func continuesSpan(before, tag string) bool {
 	return strings.HasPrefix(tag, "I-") && innerTag(before) == tag
 }
 
-// checkTags returns an error for inconsistent options, before any file is read.
+// checkTags checks the options of tags. It adds the column of tags or spans to c.columns, or reads the
+// file of intervals.
 func (c *converter) checkTags() error {
 	o := &c.options
 	count := 0
@@ -186,7 +187,7 @@ func (w *worker) tokenTags(row *table.Row, e *seq.Example) ([]int32, *source.Ski
 	parts, at, between := make([]taggedRange, len(words)), 0, outside
 	for i, word := range words {
 		if kind, _, ok := strings.Cut(tags[i], "-"); tags[i] != outside && !(ok && (kind == "B" || kind == "I")) {
-			between = "" // the tags do not cover the text between words
+			between = "" // tags such as parts of speech label words only, not the text between words
 		}
 		parts[i] = taggedRange{at, at + len(word), tags[i], innerTag(tags[i])}
 		at += len(word) + 1
@@ -200,7 +201,7 @@ func spanOf(start, end int, kind string) taggedRange {
 }
 
 // tagParts tags the tokens of a text by its parts, which are in order. Text between two words of
-// the same span continues the span. Other text between words has the tag in the argument between.
+// the same span continues the span. Other text outside the parts has the tag in the argument between.
 func (w *worker) tagParts(text string, tokens int, parts []taggedRange, between string,
 	words bool) ([]int32, *source.SkipReason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)
@@ -265,7 +266,8 @@ func (w *worker) appendTag(tag string) *source.SkipReason {
 	return nil
 }
 
-// tagNames returns the tags of a row, converted to BIO if they mark spans.
+// tagNames returns the tags of a row, converted to BIO if they mark the ends of spans. It records rows
+// with inconsistent marks.
 func (c *converter) tagNames(row *table.Row) (tags []string, reason *source.SkipReason) {
 	if tags, reason = c.writtenTags(row.Values[c.tagsAt]); c.hasEndMarks && toBIO(tags) >= 0 {
 		c.inconsistent.Add(1)
@@ -330,7 +332,7 @@ func (c *converter) writtenTags(v table.Value) (tags []string, reason *source.Sk
 }
 
 // spansOf parses a JSON list of objects with the keys start and end, in characters of the text, and
-// label.
+// label. It returns the spans as byte ranges, in order.
 func spansOf(column, text, list string) ([]taggedRange, *source.SkipReason) {
 	skip := func(kind, format string, a ...any) *source.SkipReason {
 		return source.Skip(kind, fmt.Errorf("column %s: "+format, append([]any{column}, a...)...))

@@ -15,7 +15,8 @@ import (
 )
 
 // readTokenizer reads the tokenizer's file. If the directory of the data set contains a different
-// file of this name, it may be the user's own: it is replaced only together with the data set.
+// tokenizer.json, the existing file may be the user's own: readTokenizer returns an error unless the
+// file is part of a data set that the conversion replaces.
 func (c *converter) readTokenizer() (err error) {
 	o := &c.options
 	if c.tokenizer, o.Tokenizer, c.file, err = tokenizers.ReadFile(o.TokenizerFile); err != nil {
