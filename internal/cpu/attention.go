@@ -35,7 +35,7 @@ type attentionRun struct {
 	relativeBias           relativeBias
 	d, dh                  int
 	scale                  float32
-	lanes                  int // queries per vector of the kernels
+	lanes                  int // queries that the kernels process together: two vectors
 }
 
 func newAttentionRun(r *run, k tensor.Attention, grad tensor.RelativeBiasGradient) *attentionRun {
@@ -73,14 +73,14 @@ func (a *attentionRun) keys(b int) (lo, end int) {
 	return lo, end
 }
 
-// queries is a tile of queries of one sequence and head. The kernels process whole vectors, so a
-// partial last tile begins early and overlaps the previous tile. The results of the overlapping
-// queries are discarded. Sequences shorter than a vector use the kernels in Go.
+// queries is a tile of queries of one sequence and head. The kernels process multiples of lanes
+// queries, so a partial last tile begins early and overlaps the previous tile. The results of the
+// overlapping queries are discarded. Sequences of fewer than lanes tokens use the kernels in Go.
 type queries struct {
 	b, head  int
 	row      int // packed row of the first query
 	position int // position of the first query in the sequence
-	n, skip  int
+	n, skip  int // number of queries, number of leading queries with discarded results
 	stride   int // floats between the scores of consecutive keys
 	kernels  *simd.Kernels
 	worker   *worker
@@ -162,7 +162,7 @@ func (a *attentionRun) eachTile(f func(t queries)) {
 }
 
 // prefetch prefetches memory that later tiles need, before the tile of keys that begins at row key.
-// It prefetches some rows of each x behind the tile of queries, and some rows of y that the tile
+// It prefetches some rows of each x after the tile of queries, and some rows of y that the tile
 // will write. It may prefetch too much or nothing.
 func (a *attentionRun) prefetch(t queries, key int, y []float32, x ...[]float32) {
 	lo, end := a.keys(t.b)

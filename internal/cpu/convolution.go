@@ -45,7 +45,8 @@ func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 		if !k.Accumulate {
 			clear(dx[lo*d : hi*d])
 		}
-		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) { // dilated taps in reverse order
+		// DX uses the taps in reverse order.
+		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) {
 			from, to := (reach-after)*d, (reach+before+1)*d
 			r.device.simd.ConvolutionBackward(dx[lo*d:hi*d], dweight[from:to], dz[(lo-before*k.Dilation)*d:],
 				x[lo*d:hi*d], weight[from:to], d, k.Dilation*d)

@@ -28,8 +28,8 @@ type worker struct {
 	scratch []float32
 	parts   []float32 // see run.parts
 
-	// The arguments of Dropout are passed by pointer; as local variables each call would allocate
-	// them.
+	// Arguments that vector kernels take by pointer. As local variables they would be allocated by
+	// each call.
 	counter      [4]uint32
 	key          [2]uint32
 	lead         [4]float32
@@ -134,7 +134,8 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 	return x.Inspect(ctx, mem, from, to, nil)
 }
 
-// Inspect runs segments from … to−1 and calls visit after each launch.
+// Inspect runs segments from … to−1. If visit is not nil, Inspect fuses no launches and calls visit
+// after each launch. An error of visit ends the run.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) (err error) {
 	r := &run{device: x.device, profile: x.device.profile.Load()}
@@ -310,7 +311,7 @@ func (r *run) sumParts(parts []float32, sums ...[]float32) {
 // columnBlock is the number of columns that a worker sums in one piece.
 const columnBlock = 64
 
-// eachColumns calls f for blocks of n columns on the workers.
+// eachColumns splits n columns into blocks and calls f for each block on the workers.
 func (r *run) eachColumns(n int, f func(lo, hi int)) {
 	r.parallel((n+columnBlock-1)/columnBlock, func(_ *worker, i int) { f(i*columnBlock, min(n, (i+1)*columnBlock)) })
 }

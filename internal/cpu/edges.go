@@ -8,7 +8,7 @@ import (
 )
 
 // edgeBias is the relative bias of the tokens of a graph. All pairs without an edge have the same
-// terms in a head; the few edges into a key's tokens are then corrected.
+// terms in a head. The terms of the few pairs with an edge are then corrected.
 type edgeBias struct {
 	pairBias
 	first, source []int32
@@ -136,7 +136,7 @@ func (e *edgeBias) backward(t queries, at, keys int, s, da []float32, relu bool,
 		total[j] = w.terms.scoreGradients(s[j*t.stride:][:t.n], da[j*t.stride:][:t.n], e.scale, relu)
 		w.restore(edges)
 		out := e.d[((at+j)*e.heads+t.head)*(2*n+3):][:2*n+3]
-		dp, dmul, dadd := &out[0], out[1:n+2], out[n+2:] // each followed by its bias
+		dp, dmul, dadd := &out[0], out[1:n+2], out[n+2:] // dmul and dadd end with the bias
 		t.kernels.RowDot(sum[:], w.ones, w.terms.dmul, 0)
 		dmul[n] += float32(sum[0] * w.slope)
 		t.kernels.RowDot(sum[:], w.ones, w.terms.dadd, 0)

@@ -14,7 +14,7 @@ func huber(r *run, k tensor.Huber) rowwise {
 			for c := range n {
 				d := logits[e*n+c] - target[e*n+c]
 				g := min(max(d, -k.Delta), k.Delta)
-				sum += float32(g * (d - g/2)) // in both cases: g is d, or ±delta if |d| is larger
+				sum += float32(g * (d - g/2)) // d²/2, or δ(|d| − δ/2) if |d| > δ = Delta
 				dlogits[e*n+c] = scale[c] * g
 			}
 			loss[e] = sum

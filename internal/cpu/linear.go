@@ -18,7 +18,7 @@ func linearBackward(r *run, k tensor.LinearBackward) rowwise {
 	return rowwise{n: rows,
 		block: func(wk *worker, lo, hi int) { r.mul(wk, dx, dy, w, lo, hi, k.Accumulate) },
 		finish: func() {
-			// One piece per idle thread; the sum of an element does not depend on the pieces.
+			// One piece for this thread and each idle thread; sums do not depend on the pieces.
 			piece := roundUp((out+len(r.device.idle))/(len(r.device.idle)+1), rowBlock)
 			r.parallel((out+piece-1)/piece, func(w *worker, i int) {
 				r.transposedMul(w, dw, db, dy, x, i*piece, min(out, (i+1)*piece), rows, in, out)

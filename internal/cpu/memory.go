@@ -28,7 +28,8 @@ type pack struct {
 	current bool
 }
 
-// maxWords is the maximum number of words of an allocation; no address space holds more.
+// maxWords is the maximum number of words of an allocation: 64 TiB. For much larger sizes, make
+// would panic.
 const maxWords = 1 << 44
 
 // Allocate returns zeroed memory.
@@ -69,7 +70,8 @@ func (m *memory) invalidatePacks() {
 }
 
 // packed returns a weight [out, in] as the right factor of y·w, or of x·wᵀ if transposed. The
-// packed weight is cached until an update or an upload changes the weights.
+// packed weight is cached until an update or an upload changes the weights. Each call packs tensors
+// outside the region Weights again.
 func (r *run) packed(weight *tensor.Tensor, transposed bool) simd.Packed {
 	p := &r.device.simd.Products
 	k, n := weight.Shape[0], weight.Width()

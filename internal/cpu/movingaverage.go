@@ -66,8 +66,8 @@ func movingAverageBackward(r *run, k tensor.MovingAverageBackward) {
 		for t := lo; t < hi; t++ {
 			clear(dx[t*d+c:][:n])
 		}
-		// The sums of sumRows rows are added to sums. The first half of the pairs (r, w) belongs to
-		// forward states, the second half to backward states.
+		// The sums of sumRows rows are added to total. The first half of the states r and w of
+		// AverageBackward belongs to the forward averages, the second half to the backward averages.
 		total := sums[2*b*all:][:2*all]
 		for from := 0; from < hi-lo; from += sumRows {
 			rows := min(sumRows, hi-lo-from)
@@ -83,7 +83,7 @@ func movingAverageBackward(r *run, k tensor.MovingAverageBackward) {
 	for i, a := range a {
 		at := i
 		if i >= half {
-			at += half // behind the sums of both kinds of the forward states
+			at += half // skips the sums of w of the forward averages
 		}
 		byGain, byDecay := total[at], total[at+half]
 		dgain[i] = rest[i] * byGain

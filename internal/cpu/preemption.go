@@ -9,9 +9,9 @@ import (
 )
 
 // preemption decides how many workers may compute. An urgent run preempts all other runs; at most
-// one run is urgent at a time. The program can reserve threads for other work. If fewer workers may
-// compute than there are runs, the runs take turns. A worker checks before each piece of its work
-// and waits while too many workers compute, so that a long pass does not delay a short pass.
+// one run is urgent at a time. The program can reserve threads for other work. If the reservation
+// leaves fewer workers than runs, the runs take turns. A worker checks before each piece of its work,
+// and waits or stops if too many workers compute, so that a long pass does not delay a short pass.
 type preemption struct {
 	worker chan *worker // worker of the urgent run
 
@@ -22,7 +22,7 @@ type preemption struct {
 	waiting   []chan struct{} // one channel per waiting worker, closed when the worker may continue
 }
 
-// yieldEvery is the time after which a patient run yields its thread.
+// yieldEvery is the time after which a patient run yields its CPU to other threads.
 const yieldEvery = 500 * time.Microsecond
 
 // timeSlice is the time for which a run computes while other runs wait for a thread.
@@ -33,7 +33,8 @@ func (p *preemption) init() {
 	p.worker <- new(worker)
 }
 
-// Reserve reserves n threads for work outside the device.
+// Reserve reserves n threads, at most all but one, for work outside the device. It replaces the
+// previous reservation.
 func (d *Device) Reserve(n int) {
 	d.preemption.mu.Lock()
 	defer d.preemption.mu.Unlock()
@@ -49,8 +50,8 @@ func (d *Device) setUrgent(urgent bool) {
 	d.updateReserved()
 }
 
-// updateReserved recomputes the number of reserved threads. The caller of this function and of the
-// functions below must hold the mutex.
+// updateReserved recomputes the number of reserved threads. Callers of updateReserved, computing,
+// maxComputing and resume must hold the mutex.
 func (d *Device) updateReserved() {
 	reserved := min(d.preemption.requested, d.threads-1)
 	if d.preemption.urgent {
@@ -60,7 +61,7 @@ func (d *Device) updateReserved() {
 	d.resume()
 }
 
-// computing returns the number of computing workers, including those of an urgent run.
+// computing returns the number of computing workers, including the helpers of an urgent run.
 func (d *Device) computing() int { return d.threads - len(d.idle) - len(d.preemption.waiting) }
 
 // maxComputing returns the maximum number of computing workers.
@@ -87,8 +88,8 @@ func (r *run) mustStop() bool {
 }
 
 // yield makes the worker that leads a run wait while too many workers compute, and after a time
-// slice if other runs wait. If the run's context ends while the worker waits, yield panics to leave
-// the kernel, see [run.recoverCancelled].
+// slice if other runs wait. In a patient run it also yields the CPU after yieldEvery. If the run's
+// context ends while the worker waits, yield panics to leave the kernel, see [run.recoverCancelled].
 func (r *run) yield() {
 	if r.patient && time.Since(r.yielded) > yieldEvery {
 		yieldThread()

@@ -11,8 +11,9 @@ import (
 // still fused; the time of a launch is the sum over its blocks.
 func (d *Device) StartProfile() { d.profile.Store(new(tensor.KernelTimes)) }
 
-// StopProfile returns the times by kernel. A time is the mean of the computing times of all threads,
-// so it is less than the elapsed time if some threads wait for others.
+// StopProfile ends the profile and returns the times by kernel; nil without a profile. A time is the
+// mean computing time of all threads, so it is less than the elapsed time if some threads wait for
+// others.
 func (d *Device) StopProfile() []tensor.KernelTime {
 	p := d.profile.Swap(nil)
 	if p == nil {

@@ -19,7 +19,7 @@ const rowBlock = 84
 // blocks returns the number of blocks for n rows.
 func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
 
-// eachRows calls f for blocks of n rows on the workers.
+// eachRows splits n rows into blocks and calls f for each block on the workers.
 func (r *run) eachRows(n int, f func(w *worker, lo, hi int)) {
 	r.parallel(blocks(n), func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
 }

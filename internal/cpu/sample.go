@@ -26,7 +26,7 @@ type sampler struct {
 	token    []int32  // ascending positions; −1 for dropped tokens until S1 is chosen
 	key      []uint32 // sort key, smallest first
 	ties     []uint32
-	unchosen []uint32 // length of each sequence's list without S1
+	unchosen []uint32 // length of each sequence's list after S1 is removed
 }
 
 func sample(r *run, k tensor.Sample) {

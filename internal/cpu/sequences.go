@@ -21,7 +21,7 @@ func (r *run) sequences(b *tensor.Batch) sequences {
 	}
 }
 
-// tokens returns the packed rows of sequence b.
+// tokens returns the range of packed rows of sequence b.
 func (s sequences) tokens(b int) (lo, hi int) { return int(s.offset[b]), int(s.offset[b+1]) }
 
 // sampled returns the range of rows for the sampled keys of sequence b, including unused rows.

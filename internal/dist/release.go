@@ -115,7 +115,7 @@ type commit struct {
 }
 
 // program builds the program for a target and returns its path and commit. The result does not
-// depend on the path of the checkout or on the presence of a C compiler.
+// depend on the path of the checkout or, without Vulkan, on the presence of a C compiler.
 func (r *release) program(ctx context.Context, t target) (path string, from commit, err error) {
 	path = filepath.Join(r.scratch, t.executable("sftseq-"+t.suffix()))
 	if _, err := t.goCommand(ctx, r.root, "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", path,
@@ -133,7 +133,7 @@ func (r *release) program(ctx context.Context, t target) (path string, from comm
 		}
 	}
 	if err != nil || from.time.IsZero() {
-		return "", commit{}, fmt.Errorf("%s: expected the time of the commit in the program, found none: releases are built from a checkout by git", path)
+		return "", commit{}, fmt.Errorf("%s: expected the time of the commit in the program, found none: build releases in a git checkout", path)
 	}
 	return path, from, nil
 }

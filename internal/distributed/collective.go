@@ -109,7 +109,7 @@ func Broadcast(c Communicator, mine []byte, err error) ([]byte, error) {
 }
 
 // Compare returns the same error on all ranks if a rank's values differ from those of rank 0. The
-// keys are names for the user.
+// error names the key of the first different value.
 func Compare(c Communicator, mine map[string]string, err error) error {
 	text, _ := json.Marshal(mine) // a map of strings always marshals
 	all, err := Gather(c, text, err)

@@ -56,7 +56,8 @@ func LaunchedRank() int {
 	return 0
 }
 
-// mpiLibraries returns the names of libraries to try, the launcher's own first.
+// mpiLibraries returns the names of libraries to try: only the library that MPIVariable names, or all,
+// the launcher's own first.
 func mpiLibraries() []string {
 	open, mpich := []string{"libmpi.so.40"}, []string{"libmpi.so.12", "libmpich.so.12"}
 	switch {

@@ -4,7 +4,7 @@ package distributed
 
 import "errors"
 
-// World represents the processes of a job; this program supports only one process.
+// World represents the processes of a job; without MPI a job has one process.
 type World struct{}
 
 var errNone = errors.New("this program was built without MPI, which requires Linux and cgo: start a single process without mpirun or srun")

@@ -164,7 +164,7 @@ func exchange(w *World) error {
 		}
 	}
 	if err := w.AllGather([]uint32{1}, make([]uint32, 3), []int{1}); err == nil {
-		return errors.New("parts of 1 word of 3 are accepted")
+		return errors.New("got no error for counts of 1 word and a buffer of 3 words")
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func TestFrontier(t *testing.T) {
 			for i := range tokens {
 				tokens[i] = MicroBatchTokens + random.IntN(longest)
 				if mixed && i < short {
-					tokens[i] = MicroBatchTokens // so that many equal a long one
+					tokens[i] = MicroBatchTokens // a long micro-batch has the tokens of many short ones
 				}
 			}
 			if mixed {

@@ -29,7 +29,7 @@ func goldenScorer(t *testing.T, name string, window *config.InputWindow) *sft.Sc
 }
 
 // TestRefused checks that unreadable rows and rows with an infinite output are refused in order,
-// with their lengths. Without Refused, the first refused row is an error.
+// with their lengths. Without Refused, an unreadable row is an error.
 func TestRefused(t *testing.T) {
 	scorer := goldenScorer(t, "pre", &config.InputWindow{Length: 5, Policy: "error"})
 	var data bytes.Buffer

@@ -15,16 +15,15 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// evidenceDivisor is the ratio of a sequence's length to the number of its tokens with the largest
-// weights, its evidence.
+// evidenceDivisor is the ratio of the number of tokens in a sequence to the number in its evidence.
 const evidenceDivisor = 10
 
 // Evidence measures whether the weights of tokens in explanations name the tokens on which
 // predictions depend. The evidence of a sequence is the tenth of its tokens with the largest weights
 // in [sft.Explanation.Pooling]; for a pair, of each sequence.
 //
-// Source: DeYoung et al., "ERASER: A Benchmark to Evaluate Rationalized NLP Models", ACL 2020, whose
-// sufficiency and comprehensiveness compare probabilities where this compares predicted classes.
+// Source: DeYoung et al., "ERASER: A Benchmark to Evaluate Rationalized NLP Models", ACL 2020. Its
+// sufficiency and comprehensiveness compare probabilities; Evidence compares predicted classes.
 type Evidence struct {
 	Rows int `json:"rows"` // rows of at least two tokens
 	// Kept and RandomKept count rows with an unchanged prediction from only the evidence, and from
@@ -41,7 +40,8 @@ type Evidence struct {
 	onlyEvidence, onlyRandom int // rows that only one of both deletions changed
 }
 
-// CanMeasureEvidence returns an error if the scorer's model has no classes or no weights of tokens.
+// CanMeasureEvidence returns an error unless the scorer's model reads tokens, predicts classes and has
+// weights of tokens.
 func CanMeasureEvidence(s *sft.Scorer) error {
 	c := s.Config()
 	switch {
@@ -133,7 +133,8 @@ func randomOf(n int, row uint32, side int) []bool {
 // evidenceTokens returns the number of tokens in the evidence of n tokens.
 func evidenceTokens(n int) int { return (n + evidenceDivisor - 1) / evidenceDivisor }
 
-// only returns a row with only the selected tokens, or with only the others.
+// only returns a row with only the selected tokens if keep is set, otherwise with only the other
+// tokens.
 func only(e seq.Example, selected [2][]bool, keep bool) seq.Example {
 	filter := func(tokens []int32, selected []bool) (out []int32) {
 		for i, t := range tokens {
