@@ -2,6 +2,7 @@ package lra
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sftseq/sftseq/seq"
 )
@@ -43,6 +44,9 @@ type pathfinderDraw struct {
 	paddles map[point]*paddle // cache of dashes; the key is the head relative to the tail
 	image   grid
 	mask    grid // area occupied by dashes, except the last dash of each contour
+
+	free       []point     // memory of chooseStart
+	candidates []candidate // memory of possibleHeads
 }
 
 // borderMask is the mask of an image without dashes: 1 in the padding, 0 elsewhere.
@@ -150,15 +154,20 @@ func (d *pathfinderDraw) randomAngle() float64 { return float64(d.below(360)) * 
 // chooseStart returns a random pixel where a contour in the given direction can start, away from the
 // border and from existing dashes. It returns false if fewer than minFree pixels are possible.
 func (d *pathfinderDraw) chooseStart(angle float64, border, minFree int) (point, bool) {
-	var free []point
+	var heads [size]point // head of the dash that starts at (i, i); its coordinates are independent of each other
+	sin, cos := math.Sincos(angle)
+	for i := range heads {
+		heads[i] = point{i, i}.move(paddleLength*sin, paddleLength*cos)
+	}
+	free := d.free[:0]
 	for y := range size {
 		for x := range size {
-			tail := point{y, x}
-			if d.isFree(tail, tail.step(paddleLength, angle), border) {
+			if tail := (point{y, x}); d.isFree(tail, point{heads[y].y, heads[x].x}, border) {
 				free = append(free, tail)
 			}
 		}
 	}
+	d.free = free
 	if len(free) < minFree {
 		return point{}, false
 	}
@@ -168,7 +177,7 @@ func (d *pathfinderDraw) chooseStart(angle float64, border, minFree int) (point,
 // isFree reports whether a dash from tail to head stays away from the border and from existing
 // dashes.
 func (d *pathfinderDraw) isFree(tail, head point, border int) bool {
-	for _, p := range lineTo(head.minus(tail)) {
+	for _, p := range dashLine(head.minus(tail)) {
 		p = p.plus(tail)
 		if !p.inside(border) || *d.mask.at(p) > maxStartMask {
 			return false
@@ -189,16 +198,16 @@ func (d *pathfinderDraw) start(s *snake, tail point, angle float64) {
 // free directions are more likely. It returns false if there is no room.
 func (d *pathfinderDraw) addDash(s *snake) bool {
 	pivot := s.pivot.step(paddleLength+2*paddleMargin, s.randomAngle)
-	heads, angles, weights, sum := d.possibleHeads(pivot, s.randomAngle)
+	candidates, sum := d.possibleHeads(pivot, s.randomAngle)
 	if sum < minWeight {
 		return false
 	}
 	for range paddleTries {
 		u, i := d.uniform()*sum, 0
-		for ; i < len(weights)-1 && u >= weights[i]; i++ {
-			u -= weights[i]
+		for ; i < len(candidates)-1 && u >= candidates[i].weight; i++ {
+			u -= candidates[i].weight
 		}
-		head, angle := heads[i], angles[i]
+		head, angle := candidates[i].head, candidates[i].angle
 		tail := head.step(paddleLength, angle+math.Pi)
 		p := d.paddle(tail, head)
 		if d.overlaps(p, tail) {
@@ -212,27 +221,43 @@ func (d *pathfinderDraw) addDash(s *snake) bool {
 	return false
 }
 
-// possibleHeads returns the possible heads of the next dash: pixels on a circle around the pivot, with their
-// directions and weights.
-func (d *pathfinderDraw) possibleHeads(pivot point, angle float64) (heads []point, angles []float64,
-	weights []float32, sum float32) {
-	const radius = paddleLength + paddleMargin
-	n := int(math.Floor(2 * math.Pi * radius)) // steps of one pixel
-	seen := map[point]bool{}
-	for i := range n {
-		phi := 2 * math.Pi * float64(i) / float64(n)
-		y, x := float64(pivot.y)+radius*math.Sin(phi), float64(pivot.x)+radius*math.Cos(phi)
-		head := point{int(math.Trunc(y)), int(math.Trunc(x))}
-		if !head.inside(padding) || seen[head] {
+// candidate is a possible head of the next dash.
+type candidate struct {
+	head   point
+	angle  float64 // direction of the dash
+	weight float32 // proportional to the probability
+}
+
+// ring has the directions to the candidates around a pivot, in steps of one pixel on a circle.
+var ring = func() (out [ringSteps]struct{ angle, dy, dx float64 }) {
+	for i := range out {
+		phi := 2 * math.Pi * float64(i) / ringSteps
+		out[i].angle, out[i].dy, out[i].dx = phi, ringRadius*math.Sin(phi), ringRadius*math.Cos(phi)
+	}
+	return out
+}()
+
+const (
+	ringRadius = paddleLength + paddleMargin
+	ringSteps  = 18 // floor(2π·ringRadius)
+)
+
+// possibleHeads returns the candidates for the next dash, and the sum of their weights. The result is valid until
+// the next call.
+func (d *pathfinderDraw) possibleHeads(pivot point, angle float64) (candidates []candidate, sum float32) {
+	candidates = d.candidates[:0]
+	for _, r := range &ring {
+		head := point{int(math.Trunc(float64(pivot.y) + r.dy)), int(math.Trunc(float64(pivot.x) + r.dx))}
+		if !head.inside(padding) || slices.ContainsFunc(candidates, func(c candidate) bool { return c.head == head }) {
 			continue
 		}
-		seen[head] = true
-		turn := math.Abs(math.Remainder(phi-angle, 2*math.Pi))
+		turn := math.Abs(math.Remainder(r.angle-angle, 2*math.Pi))
 		c := math.Cos(min(continuity*turn, math.Pi/2))
 		w := float32(c*c) * (1 - d.maxMaskNear(head))
-		heads, angles, weights, sum = append(heads, head), append(angles, phi), append(weights, w), sum+w
+		candidates, sum = append(candidates, candidate{head, r.angle, w}), sum+w
 	}
-	return heads, angles, weights, sum
+	d.candidates = candidates
+	return candidates, sum
 }
 
 // maxMaskNear returns the largest value of the mask within the margin of a pixel.

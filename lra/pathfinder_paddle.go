@@ -18,7 +18,13 @@ func (p point) minus(q point) point { return point{p.y - q.y, p.x - q.x} }
 
 // step returns the pixel at a distance d in the direction of an angle.
 func (p point) step(d, angle float64) point {
-	return point{int(math.Ceil(float64(p.y) + d*math.Sin(angle))), int(math.Ceil(float64(p.x) + d*math.Cos(angle)))}
+	sin, cos := math.Sincos(angle)
+	return p.move(d*sin, d*cos)
+}
+
+// move returns the pixel at a distance of (dy, dx), rounded up.
+func (p point) move(dy, dx float64) point {
+	return point{int(math.Ceil(float64(p.y) + dy)), int(math.Ceil(float64(p.x) + dx))}
 }
 
 // grid holds a value for each pixel.
@@ -26,18 +32,31 @@ type grid [size * size]float32
 
 func (g *grid) at(p point) *float32 { return &g[p.y*size+p.x] }
 
-// patch is a small grid around a pixel, from −reach to reach in both directions.
-type patch struct {
-	reach  int
-	values []float32
+// patch is a small image around a pixel: its values other than 0, row by row.
+type patch []patchPixel
+
+// patchPixel is a value of a patch, at a position relative to its centre.
+type patchPixel struct {
+	at    point
+	value float32
+}
+
+// newPatch returns the patch of a square image whose centre is at (reach, reach).
+func newPatch(reach int, values []float32) (out patch) {
+	side := 2*reach + 1
+	for i, v := range values {
+		if v != 0 {
+			out = append(out, patchPixel{point{i/side - reach, i%side - reach}, v})
+		}
+	}
+	return out
 }
 
 // forEachPixel calls visit for every pixel of the image where a patch at p is not zero.
-func (t *patch) forEachPixel(p point, visit func(at point, v float32)) {
-	side := 2*t.reach + 1
-	for i, v := range t.values {
-		if at := p.plus(point{i/side - t.reach, i%side - t.reach}); v != 0 && at.inside(0) {
-			visit(at, v)
+func (t patch) forEachPixel(p point, visit func(at point, v float32)) {
+	for _, x := range t {
+		if at := p.plus(x.at); at.inside(0) {
+			visit(at, x.value)
 		}
 	}
 }
@@ -71,8 +90,25 @@ func newPaddle(to point) *paddle {
 			}
 		}
 	}
-	return &paddle{patch{paddleReach, shrink(line, side)}, patch{paddleReach, shrink(mask, side)}}
+	return &paddle{newPatch(paddleReach, shrink(line, side)), newPatch(paddleReach, shrink(mask, side))}
 }
+
+// dashLine returns the pixels on the line from the origin to the head of a dash, at most paddleLength+1 away along each
+// axis.
+func dashLine(to point) []point {
+	const reach = paddleLength + 1
+	return dashLines[(to.y+reach)*(2*reach+1)+to.x+reach]
+}
+
+// dashLines has the results of dashLine.
+var dashLines = func() (out [][]point) {
+	for y := -paddleLength - 1; y <= paddleLength+1; y++ {
+		for x := -paddleLength - 1; x <= paddleLength+1; x++ {
+			out = append(out, lineTo(point{y, x}))
+		}
+	}
+	return out
+}()
 
 // lineTo returns the fine pixels on the line from the origin to another fine pixel, by Bresenham's
 // algorithm.

@@ -3,12 +3,14 @@ package lra
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"image/color"
 	"image/png"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +102,42 @@ func TestPathfinderLabel(t *testing.T) {
 	}
 	if seen[0] < images/4 || seen[1] < images/4 {
 		t.Errorf("%v images were checked per label, want at least %d", seen, images/4)
+	}
+}
+
+// TestPathfinderDigests checks that the images of a seed never change.
+func TestPathfinderDigests(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("other architectures round sines and fused products differently")
+	}
+	for _, test := range []struct {
+		rule PathfinderRule
+		want string
+	}{
+		{LRAPathfinder, "2e637b127ca3"},
+		{PathfinderRule{Contour: 6, Distractors: 5}, "2a7b1556c36e"},
+		{PathfinderRule{Contour: 3, Distractors: 20}, "de89f8bc9a3e"},
+		{PathfinderRule{Contour: 1}, "d5050ba9e29c"},
+	} {
+		h := sha256.New()
+		d := pathfinderDraw{random: random{seed: 9}, rule: test.rule}
+		for n := range uint64(100) {
+			e := d.draw(n)
+			for _, v := range append(e.A, e.Label) {
+				h.Write([]byte{byte(v)})
+			}
+		}
+		if found := fmt.Sprintf("%.6x", h.Sum(nil)); found != test.want {
+			t.Errorf("contours of %d dashes: found the digest %s, want %s", test.rule.Contour, found, test.want)
+		}
+	}
+}
+
+// BenchmarkPathfinder measures the time of an image.
+func BenchmarkPathfinder(b *testing.B) {
+	d := pathfinderDraw{random: random{seed: 1}, rule: LRAPathfinder}
+	for n := uint64(0); b.Loop(); n++ {
+		d.draw(n)
 	}
 }
 
