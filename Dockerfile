@@ -1,16 +1,16 @@
-# The program as an image that computes on the processor, and as one that also has Vulkan:
+# Builds an image of the program for CPUs, or an image that also has Vulkan:
 #
 #     docker build --tag sftseq .
 #     docker build --tag sftseq:vulkan --target vulkan .
 #
-# The context is a clone with its folder .git: the program says which commit it is from.
+# The build context is a clone with its .git folder, because the program reports its commit.
 FROM golang:1.26.8-trixie AS source
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 
-# The files of the archive that make dist writes for this processor.
+# Builds the release archive for this architecture, as make dist does, and extracts it.
 FROM source AS build-cpu
 RUN CGO_ENABLED=0 go run -trimpath ./internal/dist -out /dist -targets "linux/$(go env GOARCH)" \
     && mkdir /data /out \
@@ -21,8 +21,8 @@ RUN CGO_ENABLED=0 go run -trimpath ./internal/dist -out /dist -targets "linux/$(
     && mkdir /data /out \
     && tar --extract --gzip --file /dist/*.tar.gz --strip-components=1 --directory /out
 
-# Mesa has the drivers of AMD's, Intel's and other cards, and one that computes on the
-# processor. NVIDIA's driver comes from the host; it asks for the libraries of a display.
+# Mesa has drivers for AMD, Intel and other GPUs, and a CPU driver. NVIDIA's driver comes from
+# the host; it needs the EGL, GLX and X11 libraries.
 FROM debian:trixie-slim AS vulkan
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \

@@ -13,7 +13,7 @@ dist: ## write the archives of a release to dist; see docs/install.md
 	rm -rf dist && CGO_ENABLED=0 $(GO) run -trimpath ./internal/dist -out dist
 
 # Checks a change within a minute: gofmt, go vet, and the tests of most packages with -short.
-# The larger half of the suite is cmd/sftseq, sft/train and vk; make test runs all of it.
+# It leaves out cmd, sft, sft/train and vk, the larger half of the suite; make test runs all packages.
 check:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
@@ -21,7 +21,7 @@ check:
 
 # Runs the whole suite. It installs nothing and does not need root. Its last lines name the skipped tests
 # and the missing dependencies. With CI=true a missing dependency is a failure (internal/testenv).
-# It tests one package more than there are CPUs concurrently, because the longest packages mostly wait.
+# It tests CPUS + 1 packages concurrently, because the longest packages mostly wait.
 CPUS := $(shell nproc 2>/dev/null || echo 2)
 test:
 	@list=$$(mktemp) && trap 'rm -f "$$list"' EXIT && status=0; \
@@ -38,9 +38,9 @@ LIST_SKIPPED = NR == 1 { print "\nSkipped tests, by missing dependency:" } \
 # Repeats tests under other conditions; each test decides whether a condition applies to it. The
 # conditions run concurrently, one per CPU: the race detector for concurrent code; shaders with
 # subgroups of 4, 16 and 32 in addition to the usual 8; calls into Vulkan with checked pointers and
-# the race detector; CPU kernels without assembly; and the program without cgo. The packages for the
-# race detector are divided into two targets, so that no CPU waits for the longest package at the end.
-# The second target comes after the shaders, when the first has compiled the common imports.
+# the race detector; CPU kernels without assembly; and devices without cgo. The packages for the race
+# detector are divided into two targets, so that no CPU waits for the longest package at the end. The
+# second target comes after the shaders, when the first has compiled the common imports.
 test-again:
 	@$(MAKE) --no-print-directory -j $(CPUS) test-race test-subgroups test-race-models test-go test-calls test-pure
 
@@ -67,9 +67,9 @@ ci: deps
 test-dist:
 	SFTSEQ_DIST=1 $(GO) test -timeout 30m ./internal/dist
 
-# Compiles the program without cgo for other systems and architectures. If an emulator is installed, it
-# also tests the numerical packages on arm64. -trimpath, which releases use as well, reuses the
-# packages for Windows that test-dist has compiled.
+# Compiles all packages without cgo, for other systems and architectures and for this one. If an
+# emulator is installed, it also tests the numerical packages on arm64. -trimpath, which releases use
+# as well, reuses the packages for Windows that test-dist has compiled.
 EMULATOR := $(shell command -v qemu-aarch64-static)
 cross:
 	for target in linux/arm64 darwin/arm64 windows/amd64; do \
@@ -88,15 +88,16 @@ FUZZ ?= .
 fuzz:
 	$(GO) run ./internal/fuzz -time $(FUZZTIME) -match '$(FUZZ)'
 
-# Kills the program at random moments while it trains, pretrains, generates, converts and serves an
-# index. It checks that no file is half-written, that no acknowledged change is lost, and that a
-# resumed run has the same bits. The ordinary tests kill it 20 times.
+# Kills the program at random moments while it trains, pretrains, generates, converts, predicts shards
+# and serves an index. Each of the eight tests makes KILLS/6 kills. They check that no file is
+# half-written, that no acknowledged change is lost, and that a resumed run has the same bits. The
+# ordinary tests make three kills each.
 KILLS ?= 1000
 kills:
 	$(GO) test ./cmd/sftseq -count 1 -timeout 0 -v -run '^TestKills' -kills $(KILLS)
 
-# Edits documents of chunked models at random, and compares each answer with a computation from
-# scratch, on the CPU, on Vulkan and through the server. The ordinary tests make 160 edits.
+# Edits documents of chunked models at random, and compares each result with a computation from
+# scratch, on the CPU, on Vulkan and through the server. The ordinary tests make about 200 edits.
 EDITS ?= 10000
 edits:
 	$(GO) test ./sft -count 1 -timeout 0 -v -run 'Edits$$' -edits $(EDITS)

@@ -8,7 +8,7 @@ export interface DocumentClient {
 }
 
 /**
- * An open document, which the server classifies or tags after a pause in editing. Offsets count
+ * An open document, for which the server publishes results after a pause in editing. Offsets count
  * UTF-16 code units, as in JavaScript strings. Every method of the client accepts a document as a
  * sequence. The result describes the document's version at the time of the request.
  */

@@ -18,7 +18,10 @@ export interface Graph {
 /** Two sequences to compare. */
 export type Pair = readonly [Sequence, Sequence];
 
-/** The part of a sequence to read if the sequence is longer than the model's limit. length and stride are in tokens. */
+/**
+ * The part of a sequence to read. length and stride are in tokens. By default length is the model's
+ * limit, and stride is half the length.
+ */
 export interface Window {
   policy: 'head' | 'tail' | 'sliding';
   length?: number;
@@ -46,9 +49,9 @@ export interface SequenceResult {
 
 /** The parts of a sequence that the model read. */
 export interface Explanation {
-  /** Absent for linear models and for models without attention. */
+  /** Absent for linear models, chunked models and models without attention. */
   layers?: { positions: number[]; weights: number[]; mass: number[] }[];
-  /** Absent for linear models and for tags. */
+  /** Absent for linear models, chunked models and tags. */
   pooling?: number[];
   /** Present for linear models and for fusions with one. */
   linear?: LinearExplanation;
@@ -143,12 +146,12 @@ export interface PublishedResult {
   error?: { code: number; message: string; data?: unknown };
 }
 
-/** An item that is in the index and on disk. */
+/** The result of adding an item, which is now in the index and on disk. */
 export interface AddResult extends SequenceResult {
   id: string;
 }
 
-/** The result of a removal. */
+/** The number of removed items, and the requested ids that the index does not contain. */
 export interface RemoveResult {
   removed: number;
   unknown: string[];

@@ -162,7 +162,7 @@ class Client:
     def add_each(
         self, items: Iterable[Tuple[Union[str, int], Sequence]], ahead: int = AHEAD
     ) -> Iterator[Union[AddResult, ServerError]]:
-        """Adds pairs of an id and a sequence to the index. Ids must be distinct, because the order may change."""
+        """Adds pairs of an id and a sequence to the index. Ids must be distinct, because the requests run concurrently."""
         return self._each("retrieval/add", items, lambda item: {"id": item[0], **_sequence_params(item[1])}, ahead)
 
     def remove(self, *ids: Union[str, int]) -> RemoveResult:

@@ -178,7 +178,7 @@ class Connection:
         if handler:
             try:
                 handler(value)
-            except Exception:  # an error of the caller must not end the connection
+            except Exception:  # an exception of a handler must not end the connection
                 log.exception("a handler failed")
 
     def _fail_call(self, request_id: int) -> None:
@@ -206,5 +206,5 @@ class _Call(Future):  # type: ignore[type-arg]
 
 
 def initialize_params() -> Dict[str, Any]:
-    """Returns the params of initialize. The server exits after the process with the id processId has exited."""
+    """Returns the params of initialize. Over standard input the server exits when the process processId exits."""
     return {"processId": os.getpid(), "clientInfo": {"name": "sftseq-client"}, "capabilities": {"general": {"positionEncodings": ["utf-32"]}}}

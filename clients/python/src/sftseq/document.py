@@ -1,4 +1,4 @@
-"""Documents that the server classifies after a pause in editing."""
+"""Documents for which the server publishes results after a pause in editing."""
 
 from __future__ import annotations
 

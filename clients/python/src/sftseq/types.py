@@ -36,10 +36,10 @@ class _Window(TypedDict):
 
 
 class Window(_Window, total=False):
-    """The part of a sequence to read if the sequence is longer than the model's limit."""
+    """The part of a sequence to read."""
 
-    length: int  # tokens
-    stride: int  # distance between the starts of sliding windows, in tokens
+    length: int  # tokens in the part or in each sliding window; by default the model's limit
+    stride: int  # distance between the starts of sliding windows, in tokens; by default half the length
 
 
 class _Sizes(TypedDict):
