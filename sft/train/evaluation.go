@@ -111,9 +111,9 @@ func (t *Trainer) keepDecision(r *EvaluationReport) {
 }
 
 // configToWrite returns the model's configuration with the thresholds, temperature and span
-// decoding that belong to the weights in the directory. After a kill between an evaluation and its
-// checkpoint these are newer than those of the checkpoint, until the resumed run repeats the
-// evaluation.
+// decoding that belong to the weights in the directory. If the run was killed between an evaluation
+// and its checkpoint, the directory has newer values than the checkpoint, until the resumed run
+// repeats the evaluation.
 func (t *Trainer) configToWrite() *config.Config {
 	if !decides(t.model.Config) {
 		return t.model.Config

@@ -18,15 +18,15 @@ import (
 // sums is the tree of a single process. Each rank contributes the largest sums that its own
 // micro-batches form, adds up all ranks' sums for its share of the words, and receives the other
 // shares. Messages only move bytes, so the result has the same bits for every number of ranks. With
-// P parameters, W ranks and F sums per rank, all ranks together send 4·P·(F+1)·(W−1) bytes per
-// step.
+// P parameters, W ranks and F sums per rank, all ranks together send 4·P·(F+1)·(W−1) bytes of sums
+// per step.
 type exchange struct {
 	sft.Communicator
 	engine *model.Engine
 	shares *blocks       // memory for sums over this rank's share of the words
 	spent  time.Duration // time in exchanges since the last line of metrics, waiting included
 	steps  int           // steps since the last line of metrics
-	busy   int           // ranks with micro-batches, summed over these steps
+	busy   int           // number of ranks with micro-batches, summed over these steps
 	cuts   []int         // index of each rank's first micro-batch in the current batch
 }
 
@@ -110,8 +110,8 @@ func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, resu
 	return x.allGather(t, sum, gs, cuts, results, err)
 }
 
-// reduceScatter returns this rank's share of the sum of all micro-batches. After a failure a rank
-// still takes part in every collective call and returns the error at the end.
+// reduceScatter returns this rank's share of the sum of all micro-batches. A rank that cannot read
+// its sums still takes part in the collective call, and then returns the error.
 func (x *exchange) reduceScatter(ctx context.Context, t *tree, leaves int, cuts []int) ([]uint32, error) {
 	nodes := distributed.Frontier(leaves, cuts[x.Rank()], cuts[x.Rank()+1])
 	sendCounts, receiveCounts := make([]int, x.Size()), make([]int, x.Size())

@@ -23,7 +23,7 @@ import (
 )
 
 var update = flag.Bool("update", false,
-	"write the golden folders that the reference computes anew")
+	"rewrite the golden folders with results of the float64 reference")
 
 // fillMaskFolders lists the golden folders of models that predict masked tokens: gradients in
 // "fill_mask", training steps in "train_fill_mask".
@@ -48,7 +48,7 @@ type goldenStep struct {
 	GradNorm float64 `json:"grad_norm"`
 }
 
-// TestGoldenLosses compares the mean loss with each golden folder.
+// TestGoldenLosses compares the mean loss and its number of terms with each golden folder.
 func TestGoldenLosses(t *testing.T) {
 	if *update {
 		for name, change := range fillMaskFolders {
@@ -108,8 +108,8 @@ func writeFillMask(t *testing.T, dir string, change func(c *config.Config)) {
 }
 
 // writeGolden writes a golden folder with results of the float64 reference. Its gradients are
-// central differences of lossOf, which returns a mean and its number of terms. A folder train_…
-// gets three training steps.
+// central differences of lossOf, which returns a mean and its number of terms. A folder whose name
+// begins with train_ gets three training steps.
 func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Example,
 	lossOf func(modeltest.Reference, []seq.Example) (float64, int)) {
 	m := modeltest.RandomModel(c, 5)
@@ -216,7 +216,7 @@ func referenceAdamW(r modeltest.Reference, m *sft.Model, g, m1, m2 map[string][]
 	return norm
 }
 
-// saveTensors writes the float64 values of all parameters to a safetensors file.
+// saveTensors writes the values of all parameters to a safetensors file, rounded to float32.
 func saveTensors(r modeltest.Reference, t *testing.T, path string, m *sft.Model, words map[string][]float64) {
 	var out []safetensors.Tensor
 	for _, p := range m.Parameters.List {
@@ -232,7 +232,7 @@ func saveTensors(r modeltest.Reference, t *testing.T, path string, m *sft.Model,
 	must.Succeed(t, safetensors.Write(path, out, nil))
 }
 
-// goldenSequences returns five sequences of 1 to 40 tokens, without labels.
+// goldenSequences returns five sequences of 1 to 40 tokens with the label 0.
 func goldenSequences() (out []seq.Example) {
 	random := rand.New(rand.NewPCG(6, 1))
 	for i, n := range []int{1, 5, 16, 40, 27} {

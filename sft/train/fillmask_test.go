@@ -36,7 +36,7 @@ func fillMaskSlopes(m *sft.Model, examples []seq.Example) (out []slope) {
 		for n := range 8 {
 			i := random.IntN(len(w))
 			if n == 0 {
-				i = len(w) - 1 // index in the embedding of the mask
+				i = len(w) - 1 // in the table of embeddings, part of the mask's row
 			}
 			const h = 1e-5
 			at := func(step float64) float64 {
@@ -52,7 +52,8 @@ func fillMaskSlopes(m *sft.Model, examples []seq.Example) (out []slope) {
 	return out
 }
 
-// TestFillMaskAgainstReference compares loss and gradient with the reference on every device.
+// TestFillMaskAgainstReference compares loss and gradient with the reference on every kind of
+// device.
 func TestFillMaskAgainstReference(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	type expectation struct {
@@ -92,8 +93,8 @@ func TestFillMaskAgainstReference(t *testing.T) {
 }
 
 // TestFillMaskBatchingIsBitExact checks that an example's loss, in training and in evaluation,
-// depends only on its row and the step: other examples of the batch and the number of threads
-// change no bit.
+// depends only on its row and the step. Other examples of the batch, slots and threads change no
+// bit.
 func TestFillMaskBatchingIsBitExact(t *testing.T) {
 	configtest.OnEveryKind(t, testFillMaskBatchingIsBitExact)
 }
@@ -107,7 +108,7 @@ func testFillMaskBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 	for i, device := range devices {
 		if other, b := gradientOf(t, m, 1+i, device, examples, model.TrainMode); !slices.Equal(other, gradient) ||
 			!slices.Equal(b.loss, all.loss) {
-			t.Errorf("%d slots on %s: the loss has other bits than with one slot", 1+i, device.Name())
+			t.Errorf("%d slots on %s: the gradient or loss differs from one slot", 1+i, device.Name())
 		}
 	}
 	measure := func(examples ...seq.Example) [][]float32 {
@@ -169,8 +170,8 @@ func TestFillMaskRefusals(t *testing.T) {
 	}
 }
 
-// TestTrainFillMask trains on rows of repeated tokens. The loss selects the model, and lines of
-// metrics have bits per token and no accuracy.
+// TestTrainFillMask trains on random tokens. The loss selects the model, and lines of metrics have
+// bits per token and no accuracy.
 func TestTrainFillMask(t *testing.T) {
 	train, val := tinySplits(t, config.FillMask)
 	c := configtest.WithTask(configtest.TinyConfig(), config.FillMask)

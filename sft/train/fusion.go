@@ -25,7 +25,8 @@ const fusionRows = 256
 // Member is a model of a fusion with the name of its folder.
 type Member struct {
 	Name string
-	// Kind is equal for members that differ only in their seeds, which get equal weights.
+	// Kind is equal for members that differ only in their seeds. Members of one kind get equal
+	// weights.
 	Kind  string
 	Model *sft.Model
 }
@@ -33,10 +34,11 @@ type Member struct {
 // FitFusion fits the weights and the temperature of a fusion on validation rows. It skips rows
 // without a label. The weights are not negative, and equal for members of a kind. They minimise the
 // mean loss (cross-entropy, binary cross-entropy of labels, squared error of standardised numbers)
-// plus a ridge penalty towards 0.6 for a linear model and 0.3 shared by the other models. With fewer
-// than 100 rows the weights are these priors. If the sum is not better than the best model, this
-// model gets the weight 1 and the others 0. To limit memory, FitFusion samples very large splits.
-// done receives the number of rows scored; nil disables it.
+// plus a ridge penalty towards the prior: 0.6 for a linear model and 0.3 shared by the other models,
+// divided by their sum for numbers. With fewer than 100 rows the weights are the prior. Otherwise,
+// if a single kind of models has a loss as low as the sum, the other kinds get the weight 0. To limit
+// memory, FitFusion samples very large splits. After each part of the split, FitFusion calls done
+// with its number of rows, unless done is nil.
 func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft.Device,
 	done func(int64)) (*sft.Fusion, error) {
 	f := &sft.Fusion{ModelType: config.FusionType, Temperature: 1, Weights: priorWeights(members)}
@@ -89,7 +91,8 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft
 	return f, nil
 }
 
-// groups returns the index of each member's kind, from 0 in the order of their first members.
+// groups returns the index of each member's kind. Kinds count from 0 in the order of their first
+// members.
 func groups(members []Member) []int {
 	index := map[string]int{}
 	var out []int

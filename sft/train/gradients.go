@@ -16,8 +16,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Gradient returns the gradient of the examples' mean cross-entropy in evaluation mode, in the
-// layout of the model's weights, and the mean cross-entropy. Every label must be below num_labels.
+// Gradient returns the gradient of the examples' mean loss in evaluation mode, in the layout of the
+// model's weights, and the mean loss. It returns an error for an example on which the model cannot
+// train.
 func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []seq.Example) (gradient []float32,
 	loss float64, err error) {
 	for i, e := range examples {
@@ -65,7 +66,7 @@ func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []s
 // micro-batches run concurrently.
 type accumulator struct {
 	engine *model.Engine
-	groups [][]*model.Slot // slots whose micro-batches run together; each group has the same number, a power of two
+	groups [][]*model.Slot // slots whose micro-batches run together; the groups have equal sizes, a power of two
 	blocks *blocks         // memory for gradients
 	scale  float64         // loss scale of the gradient
 	weight []float64       // weight of each class in the loss; nil means equal
@@ -225,10 +226,10 @@ func (a *accumulator) microBatches(ctx context.Context, group []*model.Slot, t *
 }
 
 // block returns the memory for a slot's gradient: the slot's own block if keeps is true, otherwise
-// a block of the pool. The first slot of a group uses the pool, because its block ends with the
-// group's sum and goes to the tree. The other slots keep their blocks, and the device reuses the
-// same memory for every group. If the tree does not add up the group as a whole, it needs the
-// blocks of all slots, and none is kept.
+// a block of the pool. The first slot of a group uses the pool, because its block receives the
+// group's sum and goes to the tree. The other slots keep their blocks, so the device reuses the same
+// memory for every group of micro-batches. If the tree does not add up the group before other
+// leaves, it needs the blocks of all slots, and no slot keeps its block.
 func (a *accumulator) block(l *model.Slot, keeps bool) (m tensor.Memory, err error) {
 	if !keeps {
 		return a.blocks.take()

@@ -30,8 +30,8 @@ var graphFolders = map[string]func(c *config.Config){
 func writeGraphs(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
 	change(c)
-	// These graphs avoid channels where a query nearly equals a key: the gradient of their maximum
-	// goes to one of the two, and rounding would change which.
+	// In these graphs, a query never nearly equals a key in any channel. The gradient of their
+	// maximum goes to the larger one, and rounding would decide between nearly equal values.
 	writeGolden(t, dir, c, configtest.RandomGraphs(c, rand.New(rand.NewPCG(10, 3)), 1, 5, 16, 40, 27),
 		modeltest.Reference.ClassificationLoss)
 }
@@ -94,8 +94,8 @@ func TestGraphLogits(t *testing.T) {
 	}
 }
 
-// TestGraphOfManyEdges compares a graph of 700 nodes and 100,000 edges with the reference. Many
-// edges are loops or parallel, and 50 nodes have no edges.
+// TestGraphOfManyEdges compares the logits of a graph of 700 nodes and 100,000 edges with the
+// reference. Many edges are loops or parallel, and 50 nodes have no edges.
 func TestGraphOfManyEdges(t *testing.T) {
 	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
 	c.NumLayers, c.NumSampledTokens = 2, 40
@@ -124,7 +124,7 @@ func TestGraphOfManyEdges(t *testing.T) {
 }
 
 // TestGraphSymmetry checks that the order of the nodes does not change the logits if the model
-// samples all of them, and that other targets or reversed edges do.
+// samples all of them, and that reversed edges or a missing edge do.
 func TestGraphSymmetry(t *testing.T) {
 	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
 	c.NumSampledTokens, c.NumLayers = 64, 2
@@ -174,8 +174,8 @@ func TestGraphSymmetry(t *testing.T) {
 	}
 }
 
-// TestGraphRefusals checks the errors for malformed edges and for a start from a model with
-// different edge features.
+// TestGraphRefusals checks the errors for malformed edges, and for records and initial models with
+// different edge features. A window keeps only the edges between its nodes.
 func TestGraphRefusals(t *testing.T) {
 	c := configtest.GraphConfig(configtest.TinyConfig())
 	m, other, none := modeltest.RandomModel(c, 1), *c, *c

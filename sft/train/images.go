@@ -16,8 +16,8 @@ const maxImageShift = 1024
 // augmentsImages reports whether training changes images.
 func (s *Settings) augmentsImages() bool { return s.ImageFlip || s.ImageShift > 0 }
 
-// checkImages returns an error if the settings augment images and a row is not one square image, or
-// its pixels have labels.
+// checkImages returns an error if the settings augment images and a row is not a single square image
+// wider than ImageShift, or its pixels have labels.
 func (s *Settings) checkImages(c *config.Config, rows *seq.File) error {
 	if !s.augmentsImages() {
 		return nil
@@ -69,6 +69,7 @@ func (s *Settings) augmentImage(pixels []int32, row uint32, step int) []int32 {
 	return out
 }
 
-// imageNoise separates the draws for images from those for tokens, whose counters have the number of
-// the sequence, 0 or 1, in its place.
+// imageNoise is the tower in the random counters of images. [philox.Counter] keeps only a tower's lowest
+// bit, so an image has the draws of its first token, and its flip and shift correlate with the noise on
+// this token.
 const imageNoise = 2

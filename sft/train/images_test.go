@@ -93,7 +93,8 @@ func tokenBytes(tokens []int32) (out []byte) {
 	return out
 }
 
-// TestCheckImages checks that only square images without labels of pixels can be augmented.
+// TestCheckImages checks that only square images wider than the shift, without labels of pixels, can
+// be augmented.
 func TestCheckImages(t *testing.T) {
 	split := func(task string, lengths ...int) *seq.File {
 		rows, _ := writeSplits(t, task, len(lengths), func(_ *rand.Rand, split string, i int) int {
@@ -131,7 +132,7 @@ func TestCheckImages(t *testing.T) {
 	m := modeltest.RandomModel(configtest.TinyConfig(), 1)
 	if _, err := NewTrainer(m, s, cpu.New(1), rows, rows, nil, Options{}); err == nil ||
 		!strings.Contains(err.Error(), "expected square images") {
-		t.Errorf("a trainer of other images: got error %v", err)
+		t.Errorf("a trainer of images that are not square: got error %v", err)
 	}
 	for _, bad := range []int{-1, maxImageShift + 1} {
 		s.ImageShift = bad

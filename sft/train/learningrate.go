@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Schedules lists the learning-rate schedules: a factor every few epochs, or a half cosine, a
+// Schedules lists the learning-rate schedules: a factor every StepSize epochs, or a half cosine, a
 // straight line or an exponential over the whole run.
 var Schedules = []string{"step", cosine, linear, exponential}
 

@@ -104,7 +104,7 @@ func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 }
 
 // TestCheckingNames checks that the error for a wrong output names the kernel and the tensor, for
-// every output of every kernel.
+// every output of every kernel in a training step.
 func TestCheckingNames(t *testing.T) {
 	lengths := []int{30, 1, 7}
 	complete := lockstep.New(cpu.New(2), cpu.New(2))

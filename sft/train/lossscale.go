@@ -9,7 +9,7 @@ import (
 
 const (
 	firstLossScale = 1 << 15
-	goodSteps      = 2000 // number of steps before the scale is doubled
+	goodSteps      = 2000 // consecutive steps without overflow before the scale is doubled
 )
 
 // lossScale is the factor of the loss before the backward pass, a power of two. It is used on
@@ -53,8 +53,8 @@ func (s lossScale) after(skipped bool) lossScale {
 	return s
 }
 
-// mayHalve reports whether an overflow may skip the update. With a factor of 1 an overflow is an
-// error.
+// mayHalve reports whether an overflow may skip the update. With a factor of 1, or without loss
+// scaling, an overflow is an error.
 func (s lossScale) mayHalve() bool { return s.Factor > 1 }
 
 func (s lossScale) valid() bool {

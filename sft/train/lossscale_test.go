@@ -21,7 +21,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// narrow is a device whose scaled gradients overflow above a limit, as products in float16 do.
+// narrow is a device whose gradients overflow if the loss scale exceeds a limit, as products in
+// float16 do.
 type narrow struct {
 	tensor.Device
 	limit float32
@@ -219,7 +220,7 @@ func TestLossScaleEnds(t *testing.T) {
 func TestResumeLossScale(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
-	// begin creates a run at step 0 whose scale doubles after the next step.
+	// begin creates a run at step 0 whose scale doubles after three steps.
 	begin := func() (string, *Checkpoint) {
 		dir := t.TempDir()
 		tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s,

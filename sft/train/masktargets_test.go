@@ -13,7 +13,7 @@ import (
 )
 
 // TestMaskTargetsAgainstReference checks that the loss of a batch is the mean cross-entropy of the
-// mask targets.
+// mask targets, and that Fill returns an error for such a model.
 func TestMaskTargetsAgainstReference(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 3)), 300, 420, 90)

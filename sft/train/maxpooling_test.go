@@ -18,7 +18,7 @@ import (
 )
 
 // TestMaxPooling compares models with max pooling, over all tokens or a sample of them, with the
-// reference: logits, pooled vectors and the explanation of the pooling.
+// reference: logits and explanations.
 func TestMaxPooling(t *testing.T) {
 	models := map[string]*sft.Model{}
 	var names []string
@@ -61,7 +61,7 @@ func TestMaxPoolingDrops(t *testing.T) {
 		c.NormPosition, c.NumLayers, c.DropToken, c.Pooling, c.PoolingSamples = "post", 1, 0.7, config.MaxPooling, n
 		m := modeltest.RandomModel(c, 5)
 		bias, _ := m.Parameters.Lookup("layers.0.norm2.bias")
-		for i := range bias.Size() { // otherwise a row of zeros would be each maximum
+		for i := range bias.Size() { // makes values negative, so that a row of zeros in the sample would be the maximum
 			m.Parameters.Slice(m.Weights, bias)[i] = -10
 		}
 		clouds := configtest.RandomClouds(c, rand.New(rand.NewPCG(4, 2)), 1, 3, 9, 30, 17)

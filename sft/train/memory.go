@@ -11,13 +11,14 @@ import (
 // addition to weights and arenas.
 const reservedBytes = 256 << 20
 
-// planSlots returns the number of concurrent micro-batches: the device's slots, or fewer if the
-// limit in bytes requires it. A limit of 0 means the device's own memory. Where several
-// micro-batches run together in a slot, they take at most half of the limit, because the
-// memory that the device loses by rounding up allocations grows with their number. The plan is for the
-// largest micro-batches that the rows can form. Before it returns an error, planSlots shortens the
-// evaluation passes. sums is the largest number of sums that a rank contributes to an exchange, 0
-// for a single process.
+// planSlots returns the number of concurrent micro-batches: the device's slots, times the runs that a
+// [tensor.ConcurrentRunner] computes together, or fewer if the limit in bytes requires it. A limit of
+// 0 means the device's own memory, or no limit for a device without its own memory. If several
+// micro-batches run together in a slot, all take at most half of the limit, because the memory that
+// the device loses by rounding up allocations grows with their number. The plan is for the largest
+// micro-batches that the rows can form. Before it returns an error, planSlots shortens the evaluation
+// passes. sums is the largest number of sums that a rank contributes to an exchange, 0 for a single
+// process.
 func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums int) (int, error) {
 	// Weights, two moments, the copies of these three in a checkpoint, and the weights packed for
 	// the forward and the backward products.
@@ -81,7 +82,8 @@ func lengthRange(lengths []int32, bound int32) []int32 {
 	return []int32{min(slices.Min(lengths), bound), min(slices.Max(lengths), bound)}
 }
 
-// lengthsWithNoise returns the lengths of rows after token noise, which may leave a single token.
+// lengthsWithNoise returns the lengths of the rows and, if token deletion may shorten rows, the length
+// 1.
 func (s *Settings) lengthsWithNoise(rows []int32) []int32 {
 	if s.TokenDeletion == 0 {
 		return rows
@@ -89,8 +91,8 @@ func (s *Settings) lengthsWithNoise(rows []int32) []int32 {
 	return append([]int32{1}, rows...)
 }
 
-// largestPass returns the size of the largest forward pass over count rows, if a pass ends when it
-// reaches size tokens.
+// largestPass returns the size of the largest forward pass over count rows, if a pass has at most size
+// tokens or a single row.
 func largestPass(lengths []int32, count, size int) (tokens, examples int) {
 	longest, shortest := int(slices.Max(lengths)), max(model.MinTokens, int(slices.Min(lengths)))
 	return min(max(size, longest), count*longest), min(count, max(1, size/shortest))

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// metricsFile is the name of the metrics in a run directory: one line per logging interval and per
-// evaluation.
+// metricsFile is the name of the file of metrics in a run directory: one line per logging interval,
+// per evaluation and per skipped step.
 const metricsFile = "metrics.jsonl"
 
 // metricsLog appends lines to metrics.jsonl.
@@ -26,8 +26,8 @@ type metricsLog struct {
 }
 
 // openMetrics opens the log of a run that continues from s and truncates it to the length in s: the
-// resumed run repeats later steps. It repairs a log with earlier damage and returns a warning,
-// because no weight depends on the log.
+// resumed run repeats later steps. For damage before this length, openMetrics repairs the log and
+// returns a warning, because no weight depends on the log.
 func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error) {
 	path := filepath.Join(dir, metricsFile)
 	text, err := atomicfile.ReadRegular(path, math.MaxInt64-1)
@@ -88,8 +88,8 @@ func (m *metricsLog) write(line any) error {
 	return err
 }
 
-// StepReport is a line of metrics over an interval of training. The key "silent" of the dead rows
-// is the original name: existing logs have it.
+// StepReport is a line of metrics over an interval of training. DeadRows keeps its original key
+// "silent", which existing logs have.
 type StepReport struct {
 	Kind         string   `json:"kind"` // "train"
 	Step         int      `json:"step"`
@@ -103,7 +103,7 @@ type StepReport struct {
 	Tokens       int      `json:"tokens"`
 	// DeadRows is, per layer, the fraction of pairs of token and head without a positive score.
 	DeadRows   []float64 `json:"silent,omitempty"`
-	Seconds    float64   `json:"seconds"` // since the program started
+	Seconds    float64   `json:"seconds"` // since the trainer was created
 	TokensPerS float64   `json:"tokens_per_s"`
 
 	Ranks *RanksReport `json:"ranks,omitempty"` // nil for a single process
@@ -136,8 +136,8 @@ type EvaluationReport struct {
 	// ScaledLoss is the loss of logits divided by the best temperature for these rows. It is nil
 	// unless it selects the model.
 	ScaledLoss *float64 `json:"scaled_loss,omitempty"`
-	// BitsPerToken is the loss of masked tokens in bits. Accuracy and MacroF1 are metrics of
-	// classes. All three are nil for other tasks.
+	// BitsPerToken is the loss of masked tokens in bits. Accuracy and MacroF1 are metrics of classes
+	// and tags. All three are nil for other tasks, except MacroF1 for multi-label rows.
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
 	MacroF1      *float64 `json:"macro_f1,omitempty"`
@@ -157,15 +157,15 @@ type EvaluationReport struct {
 	MAP        *float64  `json:"mean_average_precision,omitempty"`
 	Thresholds []float64 `json:"thresholds,omitempty"`
 	// Temperature is fitted on these rows and scales the saved model's logits. Loss and the other
-	// metrics use the logits before the division by it, Thresholds the probabilities after it.
+	// metrics use unscaled logits. Thresholds apply to probabilities of scaled logits.
 	Temperature float64 `json:"temperature,omitempty"`
 	// Numbers holds the metrics of each number of a regression. MAE and R2 are means over the
 	// numbers.
 	Numbers []NumberReport `json:"numbers,omitempty"`
 	MAE     *float64       `json:"mae,omitempty"`
 	R2      *float64       `json:"r2,omitempty"`
-	// AUC is the area under the ROC curve for two classes. If it selects the model, it is the mean
-	// one-vs-rest AUC for more classes. It is nil if the labels do not define it.
+	// AUC is the area under the ROC curve for two classes, and nil if the labels do not define it. A
+	// model of more classes has the mean one-vs-rest AUC only if AUC selects the model.
 	AUC        *float64 `json:"auc,omitempty"`
 	SelectedBy string   `json:"selected_by,omitempty"` // metric of Best; absent: accuracy
 	Best       bool     `json:"best"`                  // best evaluation so far in the metric SelectedBy

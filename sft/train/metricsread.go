@@ -21,7 +21,8 @@ type Metrics struct {
 	Torn       bool // whether the last line is incomplete: a run is writing it, or was killed
 }
 
-// maxMetricsLine limits the length of a line. A line with the maximum number of layers is shorter.
+// maxMetricsLine limits the length of a line in bytes. A line with the maximum number of layers is
+// shorter.
 const maxMetricsLine = 1 << 20
 
 // ReadMetrics reads the metrics of a run directory, also during the run. If a step appears twice,
@@ -65,13 +66,14 @@ var metricsKeys = map[string][]string{
 	"validation": {"step", "epoch", "loss", "rows"},
 }
 
-// lineHeader holds the keys that every line has.
+// lineHeader holds the keys that all kinds of lines share.
 type lineHeader struct {
 	Kind string `json:"kind"`
 	Step int    `json:"step"`
 }
 
-// add parses a line and appends it to m.
+// add parses a line and appends it to m, after dropping the lines that it replaces. It ignores lines
+// with an unknown kind.
 func (m *Metrics) add(line []byte) (header lineHeader, err error) {
 	var found map[string]json.RawMessage
 	if err := json.Unmarshal(line, &found); err != nil {
@@ -105,8 +107,8 @@ func (m *Metrics) add(line []byte) (header lineHeader, err error) {
 	return header, nil
 }
 
-// rewind drops the lines that do not precede a line of this step and order. A step's lines are
-// written in the order skipped, train, validation.
+// rewind drops the lines of later steps, and the lines of this step from the given order on. A step's
+// lines are written in the order skipped (0), train (1), validation (2).
 func (m *Metrics) rewind(step, order int) {
 	end := func(lines, kindOrder int, stepAt func(int) int) int {
 		return sort.Search(lines,

@@ -83,8 +83,9 @@ const (
 	mixedTensorTolerance   = 0.2
 )
 
-// compareMixedGradients compares each tensor relative to its norm, but at least a thousandth of the
-// norm of the whole gradient, because errors of large gradients also reach small ones.
+// compareMixedGradients compares the whole gradient relative to its norm, and each tensor relative to
+// its own norm plus a thousandth of the whole norm, because errors of large gradients also reach small
+// ones.
 func compareMixedGradients(t *testing.T, m *sft.Model, got []float32, path string) {
 	t.Helper()
 	want, _ := must.Get2(safetensors.Read(path))(t)
@@ -126,7 +127,8 @@ func TestMixedGoldenGradients(t *testing.T) {
 	})
 }
 
-// TestMixedTraining makes the golden steps with their updates in mixed precision.
+// TestMixedTraining makes the golden steps with their updates in mixed precision, and compares the
+// losses.
 func TestMixedTraining(t *testing.T) {
 	runMixedPrecision(t, []string{"train", "train_retrieval"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
@@ -186,7 +188,7 @@ func TestMixedOverflow(t *testing.T) {
 		}
 	}
 	if st.scale.Factor > 1<<25 || st.scale.Factor < 1<<10 {
-		t.Errorf("the first update was made with a scale of %v", st.scale.Factor)
+		t.Errorf("the first update has a scale of %v, want 1<<10 to 1<<25", st.scale.Factor)
 	}
 	t.Logf("%d steps without an update, then a scale of %v", st.steps-1, st.scale.Factor)
 }

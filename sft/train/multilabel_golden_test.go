@@ -10,7 +10,7 @@ import (
 )
 
 // multiLabelFolders lists the golden folders of multi-label models: "multilabel" holds logits and
-// gradients, the other folder training steps.
+// gradients, "train_multilabel" training steps.
 var multiLabelFolders = map[string]func(c *config.Config){
 	"multilabel": func(c *config.Config) {
 		c.NumLayers, c.NumSampledTokens, c.Thresholds = 2, 7,
