@@ -108,8 +108,8 @@ func TestLabelWeights(t *testing.T) {
 	}
 }
 
-// TestMultiLabelRefusals checks the errors for settings that the task does not support and for rows
-// that it cannot train on.
+// TestMultiLabelRefusals checks the errors for settings that the task does not support, for splits
+// without the labels that a metric needs, and for rows on which the task cannot train.
 func TestMultiLabelRefusals(t *testing.T) {
 	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.MultiLabel), 1)
 	for want, change := range map[string]func(s *Settings){

@@ -88,12 +88,12 @@ func (a *accumulator) sumNGrams(sums ngramSums, leaves int) (root sparse.Gradien
 			return sparse.Gradient{}, err
 		}
 	}
-	for _, root = range sums { // sums has one element
+	for _, root = range sums { // sums has at most one element
 	}
 	return root, nil
 }
 
-// gatherNGrams adds the sums of all other ranks to sums. Every rank receives all of them.
+// gatherNGrams adds the sums of all other ranks to sums. Every rank receives the sums of all ranks.
 func (x *exchange) gatherNGrams(sums ngramSums, leaves, width int) error {
 	began := time.Now()
 	defer func() { x.spent += time.Since(began) }()

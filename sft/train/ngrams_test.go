@@ -44,7 +44,8 @@ func TestNGramSums(t *testing.T) {
 	}
 }
 
-// TestSelectedNGrams checks that max_features limits the table to n-grams of labelled rows.
+// TestSelectedNGrams checks that max_features limits the rows of the table, and that the table without
+// this limit contains the selected n-grams.
 func TestSelectedNGrams(t *testing.T) {
 	rows, _ := tinySplits(t, config.Classification)
 	c := configtest.TinyConfig()
@@ -58,7 +59,7 @@ func TestSelectedNGrams(t *testing.T) {
 	all := sft.NewModel(c, 1)
 	must.Succeed(t, all.CollectNGrams(t.Context(), rows))
 	if n := len(all.NGrams.Weights); n <= 5*c.HiddenSize {
-		t.Errorf("without a limit the table has %d numbers", n)
+		t.Errorf("the table without a limit has %d numbers, want more than %d", n, 5*c.HiddenSize)
 	}
 	for i, w := range m.NGrams.Used {
 		if w&^all.NGrams.Used[i] != 0 {
@@ -67,8 +68,8 @@ func TestSelectedNGrams(t *testing.T) {
 	}
 }
 
-// TestCollectNGrams checks that the table has a zero embedding for each n-gram of the training
-// rows, from both sequences of a pair.
+// TestCollectNGrams checks that the table has a zero embedding for each n-gram that occurs in at least
+// MinCount sequences of the training rows, counting both sequences of a pair.
 func TestCollectNGrams(t *testing.T) {
 	train, _ := tinySplits(t, config.Retrieval)
 	c := configtest.WithTask(configtest.TinyConfig(), config.Retrieval)
@@ -97,6 +98,7 @@ func TestCollectNGrams(t *testing.T) {
 		}
 	}
 	if n := v.Size(); n < 9 || len(m.NGrams.Weights) != n*c.HiddenSize || slices.Max(m.NGrams.Weights) != 0 {
-		t.Errorf("%d n-grams, want at least 9 with zero embeddings", n)
+		t.Errorf("%d n-grams with %d numbers up to %v, want at least 9 n-grams with zero embeddings", n,
+			len(m.NGrams.Weights), slices.Max(m.NGrams.Weights))
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// order maps each step to its rows: first the stages of short rows, if the settings have any, then
-// epochs of all rows. It depends only on the settings and the lengths.
+// order maps each step to its rows: first the stages, each on a part of the rows, if the settings have
+// stages, then epochs of all rows. It depends only on the settings and the lengths.
 type order struct {
 	epochs *seq.Batches
 	stages []stage
@@ -18,8 +18,8 @@ type order struct {
 type stage struct {
 	first, end int // range of steps
 	batches    *seq.Batches
-	rows       []uint32 // row of each index in a batch
-	tokens     float64  // mean tokens of a step
+	rows       []uint32 // row in the data set of each index in batches
+	tokens     float64  // mean number of tokens of a step
 }
 
 func newOrder(lengths []int32, s Settings) (*order, error) {
@@ -88,7 +88,7 @@ func (o *order) batch(s State) []uint32 {
 	return o.epochs.At(s.Next)
 }
 
-// next returns the position in the epochs of all rows after the step of s.
+// next returns the position in the epochs of all rows after the next step.
 func (o *order) next(s State) seq.Position {
 	if n := len(o.stages); n > 0 && s.Step < o.stages[n-1].end {
 		return s.Next

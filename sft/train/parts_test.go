@@ -23,8 +23,8 @@ func partsConfig() *config.Config {
 	return c
 }
 
-// partsSplits returns splits of shapes with one part above z = 0 and the other part below. The
-// category is not an input.
+// partsSplits returns splits of shapes with one part above z = 0 and the other part below. The second
+// point of a shape has no label. The category is not an input.
 func partsSplits(t *testing.T) (train, val *seq.File) {
 	t.Helper()
 	c := partsConfig()

@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestGradientAgainstDifferences changes each tensor along its gradient, for every task and every
-// option. The change of the loss must match the gradient's norm.
+// TestGradientAgainstDifferences changes each tensor along its gradient, for every task and several
+// configurations. The change of the loss must match the gradient's norm.
 func TestGradientAgainstDifferences(t *testing.T) {
 	for _, s := range []struct {
 		norm, score, probability, relative string
@@ -40,7 +40,7 @@ func TestGradientAgainstDifferences(t *testing.T) {
 		{"pre", "dot", "relu", "none", nil, config.MaxPooling, 0},
 		// Samples all tokens, because a sample could change.
 		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, config.MaxPooling, 100},
-		// No probability means no attention.
+		// The model with an empty probability has no attention.
 		{"pre", "maxout", "", "none", []config.Convolution{{KernelSize: 3, Dilation: 2}}, "", 0},
 		{"post", "maxout", "", "none", nil, config.MaxPooling, 100},
 	} {
@@ -187,8 +187,8 @@ func testAllTokensDropped(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestMoreSamplesThanTokens checks that k changes the logits only if it is below the length of the
-// sequence.
+// TestMoreSamplesThanTokens checks that the number k of sampled tokens changes the logits only if k is
+// below the length of the sequence.
 func TestMoreSamplesThanTokens(t *testing.T) { configtest.OnEveryKind(t, testMoreSamplesThanTokens) }
 
 func testMoreSamplesThanTokens(t *testing.T, devices ...tensor.Device) {

@@ -65,7 +65,7 @@ func testBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// compareEmbeddings compares the sequences' embeddings from Embeddings with those in want.
+// compareEmbeddings compares the results of Embeddings with the embeddings in want.
 func compareEmbeddings(t *testing.T, s *sft.Scorer, examples []seq.Example, want []sft.Output) {
 	t.Helper()
 	var sequences [][]int32
@@ -84,8 +84,8 @@ func compareEmbeddings(t *testing.T, s *sft.Scorer, examples []seq.Example, want
 	}
 }
 
-// comparePairs compares the logits of pairs from their embeddings with those in want. The pairs do
-// not fit into a single pass.
+// comparePairs compares the logits of pairs, computed from their embeddings, with the logits in want.
+// The pairs do not fit into a single pass.
 func comparePairs(t *testing.T, s *sft.Scorer, want []sft.Output) {
 	t.Helper()
 	var a, b [][]float32
@@ -97,7 +97,7 @@ func comparePairs(t *testing.T, s *sft.Scorer, want []sft.Output) {
 	}
 	got := must.Get(s.Compare(context.Background(), a, b))(t)
 	if !slices.Equal(got, logits) {
-		t.Errorf("the logits of %d pairs by their embeddings differ from those by their tokens", len(a))
+		t.Errorf("the logits of %d pairs from their embeddings differ from the logits from their tokens", len(a))
 	}
 }
 

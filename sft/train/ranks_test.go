@@ -37,8 +37,8 @@ func manyMicroBatches(t *testing.T, task string) (train, val *seq.File) {
 	})
 }
 
-// ranksRun is a run of several ranks. Each has its own device and directory; only rank 0's
-// directory has files.
+// ranksRun is a run of several ranks. Each rank has its own device. Ranks other than 0 have another
+// directory, in which they must not write files.
 type ranksRun struct {
 	train, val *seq.File
 	config     *config.Config
@@ -201,7 +201,7 @@ func TestRanksStop(t *testing.T) {
 		}
 	}
 	if stops < 3 {
-		t.Errorf("the run stopped %d times, want at least 3", stops)
+		t.Errorf("the run ended after %d starts, want at least 3", stops)
 	}
 	compareOutcomes(t, outcomeOf(t, r.dir), want)
 }
@@ -231,7 +231,7 @@ func (x failingRun) Run(ctx context.Context, mem tensor.Binding, from, to int) e
 	})
 }
 
-// TestRanksFail lets one rank fail at any launch. Every rank must return an error that names the
+// TestRanksFail lets one rank fail at a random launch. Every rank must return an error that names the
 // failed rank, without a deadlock.
 func TestRanksFail(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
@@ -259,7 +259,7 @@ func TestRanksFail(t *testing.T) {
 	}
 }
 
-// TestRanksDiffer checks that a rank with different data, length of the run or weights is named
+// TestRanksDiffer checks that an error names a rank whose data, step to stop at or weights differ,
 // before a file is written.
 func TestRanksDiffer(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
@@ -293,7 +293,7 @@ func TestRanksDiffer(t *testing.T) {
 	}
 }
 
-// forgetful is a device whose memory changes its first word.
+// forgetful is a device whose memory returns a wrong first word.
 type forgetful struct{ tensor.Device }
 
 func (d forgetful) Allocate(words int) (tensor.Memory, error) {

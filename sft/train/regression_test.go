@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTrainRegression checks that loss or R² selects the best evaluation, and that the reports are
-// in the units of the data.
+// TestTrainRegression checks that loss or R² selects the best evaluation, and that the metrics of
+// numbers are in the units of the data.
 func TestTrainRegression(t *testing.T) {
 	train, val := tinySplits(t, config.Regression)
 	for _, by := range []string{"", byR2} {
@@ -63,7 +63,8 @@ func TestTrainRegression(t *testing.T) {
 	}
 }
 
-// TestRegressionRefusals checks the errors for settings that the task does not support.
+// TestRegressionRefusals checks the errors for settings that the task does not support, and for rows
+// without numbers.
 func TestRegressionRefusals(t *testing.T) {
 	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Regression), 1)
 	for want, change := range map[string]func(s *Settings){

@@ -82,8 +82,8 @@ func outcomeOf(t *testing.T, dir string) outcome {
 		metrics.String(), modeltest.ReadFiles(t, filepath.Join(dir, model.ConfigFile))}
 }
 
-// TestResume checks that a run interrupted at any launch, and resumed with other numbers of threads
-// and other memory, writes the same results as an uninterrupted run.
+// TestResume checks that a run interrupted at random launches, and resumed with other numbers of
+// threads and other memory limits, writes the same results as an uninterrupted run.
 func TestResume(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -215,7 +215,7 @@ func compareOutcomes(t *testing.T, got, want outcome) {
 	}
 }
 
-// TestInterruptedEvaluation checks that a resumed run makes the evaluation that was interrupted.
+// TestInterruptedEvaluation checks that a resumed run repeats an interrupted evaluation.
 func TestInterruptedEvaluation(t *testing.T) {
 	train, val := tinySplits(t, "classification")
 	settings := runSettings()

@@ -26,7 +26,7 @@ const (
 // OneStandardError selects the evaluation with the lowest loss among evaluations whose accuracy is
 // within one standard error, √(a(1 − a)/rows), of the best accuracy a so far. This is the
 // one-standard-error rule of Breiman, Friedman, Olshen and Stone, "Classification and Regression
-// Trees", 1984. It avoids overconfident models that the rows cannot distinguish from others.
+// Trees", 1984. It avoids overconfident models whose accuracy is higher only by chance.
 const OneStandardError = "accuracy-1se"
 
 // ScaledLoss selects the evaluation with the lowest mean loss of logits that are divided by the
@@ -45,7 +45,7 @@ var selectionDescriptions = map[string]string{
 	byAUC:     "the area under the ROC curve", byR2: "the coefficient of determination R²",
 	byMAE:            "the mean absolute error",
 	ScaledLoss:       "the mean loss after temperature scaling",
-	OneStandardError: "the least loss within one standard error of the best accuracy",
+	OneStandardError: "the lowest loss within one standard error of the best accuracy",
 	byMAP:            "the mean average precision of the labels", bySpanF1: "the F1 of spans",
 	byIoU: "the mean intersection over union of parts",
 }
@@ -68,7 +68,7 @@ func checkSelectable(c *config.Config, by string, allowed ...string) error {
 		c.Task, DescribeSelections(allowed))
 }
 
-// Measures reports whether the task of c has a metric of [Selections].
+// Measures reports whether metric, one of [Selections], can select a model of c's task.
 func Measures(c *config.Config, metric string) bool {
 	return trainingOf(c).settings(c, &Settings{Select: metric}) == nil
 }

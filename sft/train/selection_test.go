@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// classSelections lists the selections of classification models.
+// classSelections lists the selections of classification models, without [OneStandardError].
 var classSelections = []string{byAccuracy, byLoss, byMacroF1, ScaledLoss, byAUC}
 
 // TestSelection checks that the saved model is from the evaluation with the best value of the

@@ -115,7 +115,7 @@ func parts(c *config.Config) *metrics.Parts {
 // errNoTags reports a split without a labelled token.
 var errNoTags = errors.New("no token has a label")
 
-// checkTags returns an error if no token of a split has a label.
+// checkTags returns an error if the model predicts tags and no token of a split has a label.
 func checkTags(c *config.Config, f *seq.File) error {
 	if !c.PerToken() {
 		return nil

@@ -22,7 +22,7 @@ import (
 )
 
 // TestTaggingBatchingIsBitExact checks that an example's logits, embedding and loss are the same
-// alone and in any batch, with any number of threads. Tokens without a label have no loss.
+// alone and in any batch, with any number of threads.
 func TestTaggingBatchingIsBitExact(t *testing.T) {
 	configtest.OnEveryKind(t, testTaggingBatchingIsBitExact)
 }
@@ -163,7 +163,8 @@ func TestTrainTagging(t *testing.T) {
 	}
 }
 
-// TestTaggingRefusals checks the errors for examples and settings that the task does not support.
+// TestTaggingRefusals checks the errors for examples, settings and data sets that the task does not
+// support.
 func TestTaggingRefusals(t *testing.T) {
 	c := configtest.WithTask(configtest.TinyConfig(), config.Tagging)
 	for want, e := range map[string]seq.Example{

@@ -9,8 +9,8 @@ import (
 // calibrator is a measurement that fits the temperature of its logits.
 type calibrator interface{ temperature() float64 }
 
-// newLogitSample returns storage for the logits that fit the temperature, or nil if the settings
-// need none.
+// newLogitSample returns storage for the logits on which the temperature is fitted, or nil if the
+// settings need no temperature.
 func newLogitSample(s *Settings) *metrics.LogitSample {
 	if !s.TemperatureScaling && s.Select != ScaledLoss {
 		return nil
@@ -25,7 +25,7 @@ func (r *EvaluationReport) setScaledLoss(s *metrics.LogitSample) {
 	}
 }
 
-// calibrate sets the temperature of the saved model. It converts the thresholds, which are
+// calibrate sets the temperature of the model to be saved. It converts the thresholds, which are
 // probabilities, and the span penalty, which is a difference of logits, so that the predictions do
 // not change.
 func (r *EvaluationReport) calibrate(temperature float64) {

@@ -9,7 +9,7 @@ import (
 // because they may have run on another machine.
 type throughput struct {
 	interval    tokenRate // training since the last line of metrics
-	recent      tokenRate // all training, weighted towards recent steps
+	recent      tokenRate // all training of this process, weighted towards recent steps
 	evaluations int
 	evaluating  time.Duration
 }

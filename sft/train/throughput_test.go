@@ -56,8 +56,9 @@ func TestRateIsFinite(t *testing.T) {
 	}
 }
 
-// TestTimeLeft simulates a millisecond per token and two hours per evaluation. At the end of an
-// epoch the estimate must be exact, although the steps of the stage are shorter than later ones.
+// TestTimeLeft simulates a millisecond per token and two hours per evaluation. At the ends of the stage
+// and of each epoch the estimate must be exact, although the steps of the stage are shorter than later
+// steps.
 func TestTimeLeft(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()

@@ -64,8 +64,8 @@ func (d unreliable) Allocate(words int) (tensor.Memory, error) {
 	return d.watched.Allocate(words)
 }
 
-// TestTogetherFails checks after a failure that each block is exactly once in the pool or with its
-// slot, and that the next batch has the correct gradient.
+// TestTogetherFails checks that each block is exactly once in the pool or with its slot after a
+// failure, and that the next batch has the correct gradient.
 func TestTogetherFails(t *testing.T) {
 	c := configtest.TrainingConfig()
 	c.HiddenSize, c.NumSampledTokens = 4, 3

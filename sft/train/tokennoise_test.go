@@ -90,7 +90,7 @@ func TestReplacement(t *testing.T) {
 				want = 0
 			}
 			if math.Abs(frequency-want) > 0.01 || want == 0 && frequency > 0 {
-				t.Errorf("padding %d: token %d has a share of %.4f, want %.4f", pad, token, frequency, want)
+				t.Errorf("padding %d: token %d has the frequency %.4f, want %.4f", pad, token, frequency, want)
 			}
 		}
 	}
@@ -128,8 +128,8 @@ func TestTrainWithNoise(t *testing.T) {
 	}
 }
 
-// TestDeletionOfLabels checks that a dropped token drops its label, and that the labels of a row do
-// not change.
+// TestDeletionOfLabels checks that a dropped token drops its label, and that the labels of a
+// multi-label row do not change.
 func TestDeletionOfLabels(t *testing.T) {
 	s := Settings{Seed: 3, TokenDeletion: 0.5}
 	for step := range 20 {

@@ -38,7 +38,7 @@ func tinySplits(t *testing.T, task string) (train, val *seq.File) {
 }
 
 // writeSplits writes a data set with rows of the given lengths and opens it. The first token of a
-// row determines its label.
+// row determines its class, and each token its tag.
 func writeSplits(t *testing.T, task string, trainRows int, length func(random *rand.Rand, split string,
 	i int) int) (train, val *seq.File) {
 	t.Helper()
@@ -338,8 +338,8 @@ func TestAnotherProgramHasTrained(t *testing.T) {
 	}
 }
 
-// dataTask returns the task of a data set with the labels of [RandomExamples]. Data for fill-mask
-// models have classes, which the model ignores.
+// dataTask returns the task of a data set with the labels of [configtest.RandomExamples]. Data sets for
+// fill-mask models have the task classification, because these models ignore labels.
 func dataTask(c *config.Config) string {
 	switch c.Kind() {
 	case config.Numbers:

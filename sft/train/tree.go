@@ -61,7 +61,7 @@ func (b *blocks) keep() (tensor.Memory, error) {
 	return m, err
 }
 
-// release returns a block to the pool.
+// release returns a block to the pool, unless a slot keeps the block.
 func (b *blocks) release(m tensor.Memory) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,8 +86,8 @@ func newTree(b *blocks, leaves int) *tree {
 	return &tree{blocks: b, leaves: leaves, ready: map[distributed.Node]tensor.Memory{}}
 }
 
-// add stores a node's sum, and adds it to its sibling's if that is ready, up to the root. Timing
-// decides which worker adds, but not the order of the additions.
+// add stores a node's sum. If the sum of the sibling is ready, add computes the sum of their parent,
+// and so on up to the root. Timing decides which worker adds, but not the order of the additions.
 func (t *tree) add(ctx context.Context, n distributed.Node, sum tensor.Memory) error {
 	for {
 		nodes := distributed.Width(t.leaves, n.Level)
