@@ -34,7 +34,7 @@ func moodModel(t *testing.T) string {
 	config := map[string]any{}
 	must.Succeed(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "config.json"))), &config))
 	config["max_position_embeddings"] = 1000
-	// Other tests read longer rows than the training rows.
+	// The tests predict rows that are longer than the training rows.
 	config["extra"].(map[string]any)["longest_row"] = 1000
 	writeText(t, filepath.Join(dir, "config.json"), string(must.Get(json.Marshal(config))(t)))
 	return dir
@@ -200,7 +200,8 @@ func TestKeptNested(t *testing.T) {
 		`"tags":["x","y"],"meta":{"a":[1.5,null]},"n":[1,2],"meta.a":[1.5,null],"label":"`)
 }
 
-// TestTableFormats checks that every input format and every output format gives the same rows.
+// TestTableFormats checks that predictions do not depend on the format of the input, and checks the
+// rows and the columns of each output format.
 func TestTableFormats(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	at := func(name, text string) string { return writeText(t, filepath.Join(dir, name), text) }
@@ -308,7 +309,7 @@ func TestTableFormats(t *testing.T) {
 	}
 }
 
-// tableText returns the given columns of a table, read by package table.
+// tableText returns the quoted texts of the given columns for each row of a table.
 func tableText(t *testing.T, path string, columns []string) (out []string) {
 	t.Helper()
 	r := must.Get(table.Open(t.Context(), path, table.Options{Columns: columns}))(t)
@@ -325,8 +326,8 @@ func tableText(t *testing.T, path string, columns []string) (out []string) {
 }
 
 // TestCSVSafe checks that --csv-safe prefixes texts that a spreadsheet would evaluate as formulas
-// with an apostrophe, in predict and in eval --errors. Without a text table as output, the flag is
-// refused.
+// with an apostrophe, in predict and in eval --errors. The flag is refused unless the output is CSV
+// or TSV.
 func TestCSVSafe(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -375,7 +376,7 @@ func TestKeepQuoted(t *testing.T) {
 }
 
 // TestKeepAllLeavesOut checks that --keep all leaves out columns that cannot be copied, and that
-// bytes in CSV and JSON do not cost a row its prediction.
+// CSV leaves out values that are not UTF-8 without failing their rows.
 func TestKeepAllLeavesOut(t *testing.T) {
 	image := arrow.StructOf(arrow.Field{Name: "bytes", Type: arrow.BinaryTypes.Binary, Nullable: true})
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String},

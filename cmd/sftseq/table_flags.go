@@ -131,7 +131,8 @@ func copiesArrow(c *cli.Context) bool {
 // tableInput is the input table of the flags.
 type tableInput struct{ answer.Table }
 
-// newTableInput examines the input table for a model that reads single sequences or pairs.
+// newTableInput returns the input table at path for a model. sequences lists the numbers of sequences
+// per row that the model accepts: 1, 2 or both.
 func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path string) (*tableInput, error) {
 	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"),
 		Points: config.HasFeatures()}}
@@ -191,7 +192,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		}
 	}
 	in.Warn = func(text string) { printWarnings(c, []string{text}) }
-	in.Options.Typed = in.copied() // also where the table is opened for checks
+	in.Options.Typed = in.copied() // the checks below open the table
 	if c.String("keep") == "all" {
 		in.leaveOut(c)
 	}
@@ -245,7 +246,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 		var err error
 		in.Options.Format, err = table.FormatOf(in.Path)
 		if err != nil && in.Path != table.StandardInput && errors.Is(missing, fs.ErrNotExist) {
-			return missing // not an error about its name
+			return missing // reported before an unknown format of the name
 		}
 		if err != nil {
 			return usage(c, "--input: %w", err)
@@ -254,7 +255,8 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 	return nil
 }
 
-// findSources sets the source columns from the flags, or to the content column of a folder.
+// findSources sets the source columns from the flags, or to the default column of a folder, of lines of
+// text or of CoNLL.
 func (in *tableInput) findSources(c *cli.Context) error {
 	var flags []string
 	for _, name := range []string{"text", "tokens", "series", "features", "pair"} {
@@ -301,7 +303,7 @@ func (in *tableInput) columns(c *cli.Context) ([]string, error) {
 	return t.Columns(), t.Close()
 }
 
-// ownColumns sets the source columns of a data set's file.
+// ownColumns sets the source columns and the id column of a data set's file.
 func (in *tableInput) ownColumns(have []string) {
 	for _, name := range have {
 		if in.Points && name == seq.ColumnFeatures {
@@ -371,7 +373,7 @@ func (in *tableInput) copied() []string {
 }
 
 // keepTypes keeps the types of copied columns if the output is Parquet or Arrow, and warns of types
-// that differ between files. In other formats, dates and times as ids become text.
+// that differ between files. In other formats, copied dates and times become text.
 func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) error {
 	in.Options.Typed = in.copied()
 	if format != "parquet" && format != "arrow" {

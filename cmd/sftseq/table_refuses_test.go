@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestTableFlags checks that errors about conflicting or missing flags and columns list the
-// existing columns.
+// TestTableFlags checks the errors about conflicting flags, missing flags and missing columns.
+// Errors about columns list the existing columns.
 func TestTableFlags(t *testing.T) {
 	dir := t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\nA,B\n")
@@ -58,10 +58,10 @@ func TestTableFlags(t *testing.T) {
 	}
 	equal(t, readText(t, shard), "t\nA\n")
 	noFile(t, to)
-	// The error for a table through a pipe must not appear for malformed JSON lines.
+	// Lines that begin like JSON must not get the advice for a CSV table.
 	for _, lines := range []string{" {\"t\":\"A\"}\n", "{\n", " [1]\nA,B\n"} {
 		if status, _, errs := program(strings.NewReader(lines), predict...); status != exitError ||
-			strings.Contains(errs, "a table is read") {
+			strings.Contains(errs, "looks like a CSV table") {
 			t.Errorf("%q: status %d, %s", lines, status, errs)
 		}
 	}
@@ -161,8 +161,8 @@ func TestIDsOfDataSets(t *testing.T) {
 		"--model", model, "--input", other)
 }
 
-// TestTableMemory checks that memory does not grow with the number of rows, whichever columns are
-// kept.
+// TestTableMemory checks that memory does not grow with the number of rows, even if a column of
+// long texts is kept.
 func TestTableMemory(t *testing.T) {
 	testenv.NoRace(t, "reads 150 MB on one thread")
 	model, dir := moodModel(t), t.TempDir()

@@ -47,8 +47,8 @@ func sentences(n int) (lines, conll string) {
 	return jsonl.String(), columns.String()
 }
 
-// TestTagging checks that tagged sentences and texts with spans train models that predict spans, as
-// lines, tables and Arrow. eval compares the models with baselines. Unsupported requests are
+// TestTagging checks that models trained on tagged sentences and on texts with spans predict spans,
+// for lines, tables and Arrow. eval compares the models with baselines. Unsupported flags are
 // refused.
 func TestTagging(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")

@@ -54,7 +54,8 @@ func (v *terminalWriter) Finish() {
 	v.part = nil
 }
 
-// escapeControls escapes all characters that a terminal would interpret.
+// escapeControls escapes invalid UTF-8 bytes, characters that change the writing direction, and
+// control characters except newlines and tabs.
 func escapeControls(text []byte) string {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -121,8 +122,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// maxErrorBytes is the length to which errors are shortened, because names and values in files can
-// be long.
+// maxErrorBytes is the maximum number of bytes that are printed of an error, because names and
+// values in files can be long.
 const maxErrorBytes = 4 << 10
 
 // shortenError cuts the middle of a long error message. The beginning names the file and line, the

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestTrainChunks trains a fusion with a chunked model, repeats the printed settings, and uses the
-// model with the commands that support it.
+// TestTrainChunks checks that a fusion with a chunked model is the same after a stop and --resume, and
+// uses the chunked model with the commands that support it.
 func TestTrainChunks(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")
@@ -107,7 +107,7 @@ func TestChunkLengths(t *testing.T) {
 	must.Succeed(t, command.Run([]string{"sftseq", command.Commands[0].Name}))
 }
 
-// TestChunkedSeedsResumed checks that --resume with the flags of the run starts a missing seed in chunks.
+// TestChunkedSeedsResumed checks that --resume with the flags of the run trains a chunked model for a missing seed.
 func TestChunkedSeedsResumed(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")

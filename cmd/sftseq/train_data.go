@@ -210,8 +210,8 @@ func chosenPrecision(c *cli.Context) string {
 	return c.String("precision")
 }
 
-// resumeFlags sets --preset, --data and, if it is not set, --precision to the values with which the
-// run was started.
+// resumeFlags sets --preset, and --data and --precision unless they are set, to the values with
+// which the run was started. It returns the provenance of the run.
 func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpoint) (*provenance.Provenance, error) {
 	p, err := provenance.Of(from.Config)
 	if err != nil {
@@ -240,9 +240,9 @@ func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpo
 	return &p, nil
 }
 
-// initConfig takes the architecture and the embeddings of the model of --init-from instead of the
-// preset's. Flags still override numbers. Training settings and input window stay the preset's.
-// kind is the task of the data.
+// initConfig replaces the preset's architecture by the architecture of the model in --init-from, if
+// set. Training settings, dropout, masks and input window stay the preset's. The caller applies
+// other flags later. kind is the task of the data.
 func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Settings) error {
 	dir := c.String("init-from")
 	if dir == "" {
@@ -263,7 +263,7 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 	source.DropToken, source.AttentionDropout = cfg.DropToken, cfg.AttentionDropout
 	source.EmbeddingDropout, source.FeedForward = cfg.EmbeddingDropout, cfg.FeedForward
 	source.MaskRate, source.MaskSpan = cfg.MaskRate, cfg.MaskSpan
-	if source.MaskTargets == nil || cfg.Task != config.FillMask { // otherwise the head continues with its targets
+	if source.MaskTargets == nil || cfg.Task != config.FillMask { // otherwise the head keeps the source's targets
 		source.MaskTargets = cfg.MaskTargets
 	}
 	if of := (sft.Config{Task: cmp.Or(cfg.Task, kind)}); !of.Pools() {

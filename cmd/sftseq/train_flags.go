@@ -36,8 +36,8 @@ const (
 	masksKind    kind = "masks" // masked tokens to predict, instead of labels
 )
 
-// hasKind reports whether a task may have data of kind k. Train custom may have data of any kind,
-// because its data set is not known before the flags are parsed.
+// hasKind reports whether a task may have data of kind k. Only pretrain has masksKind. Train custom may
+// have data of every other kind, because its data set is not known before the flags are parsed.
 func hasKind(task *lra.Task, k kind) bool {
 	custom, pretrains := task.Name == lra.CustomName, task.Name == lra.PretrainName
 	switch k {
@@ -61,7 +61,7 @@ func hasKind(task *lra.Task, k kind) bool {
 	return !pretrains
 }
 
-// runFlags returns the flags that do not affect the result of a run.
+// runFlags returns the flags besides [settingsFlags]: data, members, output and device.
 func runFlags(task *lra.Task) []cli.Flag {
 	generated, initial := "", "start from the weights of the model in `DIR`"
 	if hasKind(task, labelsKind) {
@@ -206,7 +206,8 @@ func trainFlags(task *lra.Task) []cli.Flag {
 	return append(settingsFlags(task), runFlags(task)...)
 }
 
-// settingsFlagNames returns the names of a command's flags that affect the result of a run.
+// settingsFlagNames returns the names of a command's flags that [runFlags] does not return. They
+// determine the settings and the configuration of a run.
 func settingsFlagNames(c *cli.Context) (names []string) {
 	runNames := append(runFlags(lra.Custom(&seq.Manifest{})), cli.HelpFlag, helpAllFlag())
 	for _, f := range c.Command.Flags {
@@ -217,7 +218,8 @@ func settingsFlagNames(c *cli.Context) (names []string) {
 	return names
 }
 
-// applyTrainFlags applies the flags that are set to the settings and the configuration of a task of this kind.
+// applyTrainFlags changes the settings and the configuration by the given flags. kind is the task of the
+// data.
 func applyTrainFlags(c *cli.Context, kind string, s *train.Settings, m *sft.Config) error {
 	for _, name := range settingsFlagNames(c) {
 		if c.IsSet(name) {
@@ -257,7 +259,7 @@ func checkPointFlags(c *cli.Context, features []string) error {
 	return nil
 }
 
-// applyTrainFlag applies one flag to the settings or the configuration.
+// applyTrainFlag changes the settings or the configuration by one flag.
 func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Config) (err error) {
 	field := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
@@ -333,7 +335,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 	return err
 }
 
-// enumValue returns the value of a flag, or an error unless values has it. The first value is the
+// enumValue returns the value of a flag, or an error unless values contains it. The first value is the
 // default and is returned as "", which is its representation in runs stored before the flag existed.
 func enumValue(c *cli.Context, name string, values []string) (string, error) {
 	value := c.String(name)

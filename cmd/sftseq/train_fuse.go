@@ -91,7 +91,8 @@ func (f *fusedRun) loadOrFitLinear() (*sft.Model, error) {
 
 // refitLinear trains the linear model on the training and the validation split. config.json records
 // the splits and is written before the weights. If the program is killed in between, a resumed run
-// therefore does not mistake the old weights for refitted weights, and writes both again.
+// therefore does not mistake refitted weights for weights of the training split, and writes both
+// again.
 func (f *fusedRun) refitLinear() error {
 	if !f.kinds[0].linear {
 		return nil

@@ -101,8 +101,8 @@ func TestTrainFused(t *testing.T) {
 }
 
 // TestTrainFusedStops checks that --resume continues a run that was stopped after the linear model
-// or before the weights. A run on other data, or into a folder with a run, is refused and leaves
-// the folder unchanged. Errors in flags are reported before anything is written.
+// or before the weights were fitted. A run on other data, or into a folder with a run, is refused
+// and leaves the folder unchanged. Errors in flags are reported before anything is written.
 func TestTrainFusedStops(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 200)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")

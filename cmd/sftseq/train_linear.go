@@ -124,7 +124,7 @@ func describeLinear(report *linear.Report) string {
 }
 
 // checkOut returns an error unless files can be written in the directory of --out. A missing directory
-// can be created, so checkOut writes a temporary folder into the nearest existing one and removes it.
+// can be created, so checkOut creates a temporary folder in the nearest existing directory and removes it.
 func checkOut(out string) error {
 	dir := filepath.Clean(out)
 	for {

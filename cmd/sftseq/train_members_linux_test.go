@@ -40,7 +40,7 @@ func TestRanksOfMembers(t *testing.T) {
 }
 
 // TestRanksOfTooLongRows checks that all ranks choose chunks for a row that a model without chunks cannot read,
-// although only one of them has the type of the error.
+// although only one of the ranks receives the typed error.
 func TestRanksOfTooLongRows(t *testing.T) {
 	program, data := built(t), tooLongRows(t)
 	for launcher := range launchers {

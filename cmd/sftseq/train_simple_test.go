@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// checkBaselines compares the baselines that training prints with the result of eval on the same
-// split, which want formats. A loss that eval does not print is removed from both texts.
+// checkBaselines compares the validation baselines in the output of training with the result of eval on
+// the validation split, formatted by want. Losses, which want does not print, are removed.
 func checkBaselines[R any](t *testing.T, output, model, data string, want func(r *R) string) {
 	t.Helper()
 	r := new(R)
@@ -57,7 +57,7 @@ func meanLoss(t *testing.T, data string) (sum float64) {
 	return sum
 }
 
-// frequencyLoss returns the cross-entropy on the validation split of predicting the class
+// frequencyLoss returns the mean binary cross-entropy on the validation split of predicting the label
 // frequencies of the training split.
 func frequencyLoss(t *testing.T, data string) (sum float64) {
 	t.Helper()

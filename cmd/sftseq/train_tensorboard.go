@@ -13,8 +13,9 @@ type trainEvents struct {
 	err  error // first write error, after which no more events are written; the run continues
 }
 
-// newTrainEvents creates an event file for a run that has completed done steps. It writes the
-// events of the last step again, because they may have been lost. Events may therefore occur twice.
+// newTrainEvents creates an event file for a run that has completed done steps. The file begins with
+// the events of the last step, which earlier files may lack. TensorBoard shows only the points of
+// this file from the last step on.
 func newTrainEvents(dir string, done int) (*trainEvents, error) {
 	m := &train.Metrics{}
 	if done > 0 {
@@ -69,7 +70,7 @@ func (e *trainEvents) observe(event any) any {
 	return nil
 }
 
-// Close returns the first write error.
+// Close closes the event file and returns its first error.
 func (e *trainEvents) Close() error { return e.file.Close() }
 
 // optional is a scalar that only some tasks have.

@@ -22,8 +22,8 @@ const (
 	chunkedMedian  = 4096   // median tokens of a row above which the choice is measured
 	measuredChunks = "1024" // value of --chunks that is compared with a flat model
 	trialFraction  = 0.05   // fraction of the time of a run for the trial of one model
-	// lossAdvantage is the fraction by which the validation loss of the other model must be lower, to
-	// be chosen in place of the preferred model (see betterChunks).
+	// lossAdvantage is the fraction by which the validation loss of the other model must be lower. If
+	// it is not, betterChunks chooses the preferred model.
 	lossAdvantage = 0.02
 )
 
@@ -84,9 +84,10 @@ func (x *trial) loss(m *seq.Manifest, seed uint64) (float64, error) {
 	return validationLoss(x.c, lra.CustomRun(m, runFlagsOf(x.c)), seed)
 }
 
-// chooseChunks sets --chunks for long rows. It trains a flat and a chunked model for the same time each and chooses the
-// better one, or the one with faster steps if the time is too short. within is the time of the whole run, or 0 if the
-// settings determine it. It returns the remaining time.
+// chooseChunks sets --chunks for long rows. It trains a flat and a chunked model for the same time each and chooses
+// the better model. If the time is too short, it chooses the model with faster steps. It chooses chunks if no step was
+// measured, or if a flat model cannot be trained. within is the time of the whole run, or 0 if the settings determine
+// it. The result is the remaining time.
 func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, within time.Duration) (time.Duration,
 	error) {
 	if !measuresChunks(c, m) {
@@ -152,7 +153,7 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 
 // needsChunks returns why a model without chunks cannot be trained, if preparing its run failed
 // because rows are too long for the model or for the memory. Otherwise reason is nil. The first
-// rank decides, because only one rank has the types of the error.
+// rank decides, because only one rank has the typed error.
 func needsChunks(c *cli.Context, prepared error) (reason, err error) {
 	var length *train.LengthError
 	var memory *config.MemoryError

@@ -35,8 +35,8 @@ func longRows(t *testing.T) string {
 var choice = regexp.MustCompile(`validation loss ([\d.]+) in chunks \((\d+) steps\), ([\d.]+) without chunks \((\d+) steps\): ` +
 	`chunks are (not )?chosen`)
 
-// readChoice returns the value of --chunks that a printed result states, and the numbers of steps in chunks and
-// without. It checks that the value follows from the losses.
+// readChoice returns the value of --chunks that a printed result states, and the numbers of steps with and without
+// chunks. It checks that the value follows from the losses.
 func readChoice(t *testing.T, progress string) (chunks string, steps [2]int) {
 	t.Helper()
 	occurs(t, progress, "validation loss ", 1)
@@ -87,8 +87,8 @@ func TestChooseChunks(t *testing.T) {
 	equal(t, strings.Contains(progress, "measuring whether"), false)
 }
 
-// TestChooseChunksOfSeeds checks that all seeds of a fusion's member are trained in the chunks of the first, also in a
-// resumed run, and that a run that is too short for losses uses the faster model.
+// TestChooseChunksOfSeeds checks that the choice for the first seed of a fusion's member applies to all its seeds, also
+// in a resumed run, and that a run that is too short for losses uses the faster model.
 func TestChooseChunksOfSeeds(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -108,7 +108,7 @@ func TestChooseChunksOfSeeds(t *testing.T) {
 	first := read("sft-3")
 	contains(t, progress, map[string]string{measuredChunks: ": chunks are chosen",
 		noChunks: ": chunks are not chosen"}[first])
-	// The second member of a run that was stopped after the first one.
+	// Without these files the run looks stopped after its first seed.
 	must.Succeed(t, errors.Join(os.Remove(filepath.Join(out, "config.json")), os.RemoveAll(filepath.Join(out, "sft-4"))))
 	_, progress = exits(t, exitOK, "", append(flags, "--resume")...)
 	equal(t, strings.Contains(progress, "measuring whether"), false)
