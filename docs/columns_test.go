@@ -10,8 +10,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// A line of Go has at most 120 columns; a tab counts as four. maxWide is the number of longer
-// lines: long strings, and code with a comment behind it. It may only decrease.
+// columns is the maximum width of a line of Go, where a tab counts as four columns. maxWide is the
+// maximum number of longer lines: long strings, and code with a comment behind it. It may only
+// decrease.
 const (
 	columns = 120
 	maxWide = 530
