@@ -2,8 +2,8 @@ package seq
 
 import "container/list"
 
-// cache holds the most recently used record batches, up to a number of bytes. It keeps the newest
-// batch even if this batch alone exceeds the limit.
+// cache holds the most recently used record batches, up to limit bytes. It keeps the newest batch
+// even if this batch alone exceeds the limit.
 type cache struct {
 	limit, size int64
 	order       *list.List // elements of type *cached, most recently used first

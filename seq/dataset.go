@@ -57,7 +57,7 @@ func (d *Dataset) Spec() Spec { return d.Manifest.Spec("") }
 func (d *Dataset) Fingerprint() string {
 	hash := sha256.New()
 	for _, name := range d.Manifest.SplitNames() {
-		// Fingerprints have no prefix, to stay equal to those of older versions.
+		// Manifests of version 1 state a SHA-256 without this prefix. Their fingerprints must stay equal.
 		fmt.Fprintf(hash, "%s %s\n", name, strings.TrimPrefix(d.Manifest.Splits[name].Checksum, "sha256:"))
 	}
 	return hex.EncodeToString(hash.Sum(nil))
@@ -86,7 +86,7 @@ func (d *Dataset) OpenWindow(split string, window Window) (*File, error) {
 }
 
 // OpenSequences opens a split like OpenWindow, but treats each sequence of a pair as an example
-// without a label. The sequences of row i are the examples 2i and 2i+1.
+// without a label. The sequences of pair i are the examples 2i and 2i+1.
 func (d *Dataset) OpenSequences(split string, window Window) (*File, error) {
 	spec := d.Spec()
 	return d.open(split, window, len(spec.TokenColumns()))
@@ -143,9 +143,9 @@ func (d *Dataset) checkFile(file *File, split string) error {
 	return d.checkSpec(file.Spec())
 }
 
-// CheckSplit compares the number of rows and the specification in a split's file with the manifest.
-// It reads only the beginning of the file, so that a caller can allocate memory for the stated
-// sizes safely.
+// CheckSplit compares the specification in a split's file with the manifest. It reads only the
+// beginning of the file. A caller can thus check the vocabulary size before it allocates memory for
+// the vocabulary.
 func (d *Dataset) CheckSplit(split string) error {
 	path, err := d.Path(split)
 	if err != nil {

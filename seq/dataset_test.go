@@ -185,8 +185,8 @@ func TestRowsAboveTheFile(t *testing.T) {
 	must.Fail(t, "rows as stated in dataset.json")(err)
 }
 
-// TestCheckSplit checks that CheckSplit fails if the vocabulary differs between manifest and file,
-// before memory is allocated for it.
+// TestCheckSplit checks that CheckSplit fails if the vocabulary size differs between manifest and
+// file.
 func TestCheckSplit(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)

@@ -65,7 +65,7 @@ func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 }
 
 // ParseEdges parses a list of edges in valid JSON, such as [[0, 1, 0.5], [1, 2, 2.5]]. An error
-// names the edge. ParseEdges allocates no more than the edges and a copy of one number.
+// names the edge. All features share one allocation.
 func ParseEdges(text []byte) ([]Edge, error) {
 	if len(text) == 0 || text[0] != '[' {
 		return nil, fmt.Errorf("expected a list of edges, found %.40s", text)

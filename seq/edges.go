@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// Edge is an edge of a graph. It leads from one token of a sequence, its source, to another token
-// or to the same token. Its features have names, like the features of a token.
+// Edge is a directed edge of a graph, between two tokens of a sequence or from a token to itself.
+// [Spec.EdgeFeatureNames] names its features.
 type Edge struct {
 	Source, Target int32 // token indices, from 0
 	Features       []float32
@@ -221,8 +221,8 @@ func (r *Rows) edgeCount(i int) int {
 	return n
 }
 
-// EdgesWithin returns the edges among the first tokens of a sequence. The result is a copy if it
-// omits edges.
+// EdgesWithin returns the edges whose source and target are below tokens. The result is a copy if
+// it omits edges.
 func EdgesWithin(edges []Edge, tokens int) []Edge {
 	count := 0
 	isWithin := func(e Edge) bool { return int(max(e.Source, e.Target)) < tokens }

@@ -48,7 +48,7 @@ func TestEdges(t *testing.T) {
 		spec := graphSpec()
 		spec.EdgeFeatureNames = names
 		want := graphs(spec, 300, 40)
-		// EdgesPerToken counts the edges from a token to itself only once.
+		// EdgesPerToken counts at most one edge in a row of one token.
 		loops := Example{Index: 300, Features: [][]float32{{1, 2}}}
 		for range 50 {
 			loops.Edges = append(loops.Edges, Edge{Features: make([]float32, len(names))})
@@ -91,7 +91,7 @@ func TestEdges(t *testing.T) {
 					t.Fatalf("window %d: row %d: %+v, want %+v; error %v", window, i, e, read, err)
 				}
 				n := len(read.Features)
-				// EdgesPerToken counts edges with the same ends only once.
+				// EdgesPerToken counts at most n² edges in a row of n tokens.
 				density = max(density, float64(min(len(read.Edges), n*n))/float64(n))
 			}
 			if got := f.EdgesPerToken(); got != int(math.Ceil(density)) {

@@ -11,14 +11,14 @@ import (
 )
 
 // PositionNames and NormalNames are the names of features that hold a token's position and its
-// normal. The relation of distances uses these features.
+// normal. Models with the relation "distance" use these features.
 var (
 	PositionNames = []string{"x", "y", "z"}
 	NormalNames   = []string{"nx", "ny", "nz"}
 )
 
-// Points returns the indices of the three features of positions. If all three features of normals
-// exist, their indices follow. Points returns nil if a feature of positions is missing.
+// Points returns the indices of the three PositionNames in names. If names has all three
+// NormalNames, their indices follow. Points returns nil if a position is missing.
 func Points(names []string) (columns []int) {
 	for _, group := range [][]string{PositionNames, NormalNames} {
 		var indices []int
@@ -35,7 +35,8 @@ func Points(names []string) (columns []int) {
 	return columns
 }
 
-// CheckFeatureNames returns an error if names are not allowed for features.
+// CheckFeatureNames returns an error unless names are valid names of features, by the rules of
+// [CheckNumberNames].
 func CheckFeatureNames(names []string) error { return CheckNumberNames(names) }
 
 // checkFeatureNames checks the names of features. Features replace tokens, so a specification with
@@ -58,7 +59,7 @@ func (s *Spec) checkFeatureNames() error {
 }
 
 // checkFeaturesColumn checks that the schema has one column of features, with a number for each
-// name, and no column of tokens.
+// name, and no column of tokens. Without names, it checks that there is no column of features.
 func (s *Spec) checkFeaturesColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnFeatures)
 	switch {

@@ -191,8 +191,8 @@ func TestForeignFeatures(t *testing.T) {
 	}
 }
 
-// TestSlicedFeatures checks that a slice of a record has the features of its rows. This holds even
-// if the array of tokens is itself a slice, or if tokens before the slice have another width.
+// TestSlicedFeatures checks that a slice of a record has the features of its rows, even if the
+// array of tokens is itself a slice. A slice after tokens of another width is refused.
 func TestSlicedFeatures(t *testing.T) {
 	spec := Spec{Task: Classification, FeatureNames: []string{"a", "b"}}
 	const rows = `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]},{"features":[[7,8]]}]`

@@ -14,9 +14,9 @@ import (
 const DefaultCache = 64 << 20
 
 // File gives random access to the rows of a file on disk, in the file or the stream format. Opening
-// a File reads the whole file once and validates every row. Afterwards memory holds only the
-// lengths of the rows (4 bytes per row), a checksum of each record batch (8 bytes) and a bounded
-// cache of record batches without ids. A File is safe for concurrent use.
+// a File reads the whole file once and validates every row. Afterwards memory holds only each
+// example's length (4 bytes), each record batch's location, checksum and first row (40 bytes), and a
+// bounded cache of record batches without ids. A File is safe for concurrent use.
 type File struct {
 	name          string
 	file          *os.File
@@ -27,7 +27,7 @@ type File struct {
 	perRow        int     // examples per row: 2 if the sequences of pairs are separate examples
 	lengths       []int32
 	longest       struct{ row, tokens int }
-	edgesPerToken int // maximum over the rows of edges per token, rounded up
+	edgesPerToken int // result of EdgesPerToken
 
 	mu    sync.Mutex
 	cache cache
@@ -80,7 +80,7 @@ func (f *File) scan(r *Reader) error {
 			}
 			if rows.edges != nil {
 				n := rows.length(0, i)
-				distinct := min(rows.edgeCount(i), n*n) // counts edges with the same ends once
+				distinct := min(rows.edgeCount(i), n*n) // n tokens have at most n² distinct edges
 				f.edgesPerToken = max(f.edgesPerToken, (distinct+n-1)/n)
 			}
 			if f.perRow == 1 {
@@ -99,14 +99,14 @@ func (f *File) scan(r *Reader) error {
 	return nil
 }
 
-// SetCache changes the size of the cache in bytes.
+// SetCache sets the size of the cache in bytes, and empties the cache.
 func (f *File) SetCache(bytes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cache = newCache(bytes)
 }
 
-// Name returns the path that the file was opened by.
+// Name returns the path given when the file was opened.
 func (f *File) Name() string { return f.name }
 
 // Spec returns the specification of the file's sequences.
@@ -119,12 +119,13 @@ func (f *File) Len() int { return len(f.lengths) }
 // The caller must not change the slice.
 func (f *File) Lengths() []int32 { return f.lengths }
 
-// Longest returns the number of tokens of the longest sequence, and the first row with a sequence
-// of this length. The sequences of a pair count separately.
+// Longest returns the number of tokens of the longest sequence, and the first row with a sequence of
+// this length. The sequences of a pair count separately.
 func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tokens }
 
-// EdgesPerToken returns the number of edges per token in the row where it is largest, rounded up.
-// Edges with the same ends count once.
+// EdgesPerToken returns the maximum over the rows of the number of edges divided by the number of
+// tokens, rounded up. A row of n tokens counts at most n² edges, because models join edges with the
+// same source and target.
 func (f *File) EdgesPerToken() int { return f.edgesPerToken }
 
 // Example returns a copy of example i.

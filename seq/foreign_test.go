@@ -36,8 +36,8 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
-// TestOwnFilesAreReplaced checks that a new data set may overwrite a damaged manifest, and splits
-// of a program that was killed before it wrote the manifest.
+// TestOwnFilesAreReplaced checks that a new data set may overwrite a damaged manifest, and the splits
+// left by a program that was killed before it wrote the manifest.
 func TestOwnFilesAreReplaced(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)

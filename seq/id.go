@@ -28,7 +28,7 @@ func hasIDs(schema *arrow.Schema) bool {
 	return len(fields) == 1 && (fields[0].Type.ID() == arrow.STRING || fields[0].Type.ID() == arrow.LARGE_STRING)
 }
 
-// loadIDs reads the column of ids and checks that each id is valid text within the column.
+// loadIDs reads the column of ids and checks the offsets, length and encoding of each id.
 func (r *Rows) loadIDs() error {
 	ids := r.record.Column(r.record.Schema().FieldIndices(ColumnID)[0]).(idText)
 	if r.Len() == 0 {
@@ -76,8 +76,9 @@ func (r *Rows) ID(i int) string {
 	return strings.Clone(r.ids.Value(i))
 }
 
-// dropIDs replaces all columns except the ids by copies, and returns the size of the copies in
-// bytes. Training does not use ids, but any column keeps the memory of the whole batch in use.
+// dropIDs removes the ids, which training does not use, and replaces all other columns by copies.
+// Otherwise any column would keep the memory of the whole batch, including the ids, in use. dropIDs
+// returns the size of the copies in bytes.
 func (r *Rows) dropIDs() (size int64) {
 	for i := range r.tokens {
 		size += r.tokens[i].detach()

@@ -18,7 +18,8 @@ func itemsType(number arrow.DataType, width int) *arrow.ListType {
 	return arrow.ListOf(arrow.FixedSizeListOf(int32(width), number))
 }
 
-// checkItems returns an error unless the field is a column of lists of items with width numbers.
+// checkItems returns an error unless the field is a column of lists of items with width numbers. If
+// an item is a list of variable length, checkItem checks its width.
 func checkItems(field arrow.Field, number arrow.DataType, width int) error {
 	if list, ok := field.Type.(*arrow.ListType); ok {
 		switch item := list.Elem().(type) {
@@ -129,8 +130,8 @@ func loadItems[T int32 | float32](r *Rows, c itemColumn[T], minItems int32) (*it
 	return &c, nil
 }
 
-// load returns an array of the numbers of all items. The function span returns the index of item t's
-// first number and how many numbers the item has.
+// load sets c.values and returns an array of the numbers of all items. The function span returns
+// the index of item t's first number and the item's count of numbers.
 func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, span func(t int) (from, n int), err error) {
 	switch items := items.(type) {
 	case *array.FixedSizeList:
@@ -159,7 +160,7 @@ func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, span func(
 		c.values = values[offsets[0]:]
 		return numbers, func(t int) (int, int) { return int(offsets[t]), int(offsets[t+1] - offsets[t]) }, nil
 	}
-	panic("seq: items of another type than was checked")
+	panic("seq: items of a type that checkItems refuses")
 }
 
 // numbers returns the array a and its values.
@@ -174,7 +175,8 @@ func (c *itemColumn[T]) numbers(a arrow.Array) (arrow.Array, []T) {
 	return a, values.([]T)
 }
 
-// checkItem returns an error if item t is null, does not have width numbers, or has a null number.
+// checkItem returns an error if item t is null, does not have width numbers, is not contiguous with
+// the items before it, or has a null number.
 func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, span func(t int) (from, n int), t int) error {
 	if items.IsNull(t) {
 		return fmt.Errorf(": expected %s, found null", c.kind.withArticle)
@@ -242,7 +244,7 @@ func bytesOf[T int32 | float32](values []T) []byte {
 	case []float32:
 		return arrow.Float32Traits.CastToBytes(values)
 	}
-	panic("seq: numbers of another type")
+	panic("seq: values of an unknown type")
 }
 
 // location returns the location of a row, for errors.

@@ -17,8 +17,8 @@ var labelsType = arrow.ListOf(arrow.PrimitiveTypes.Int32)
 // token.
 func (s *Spec) ListsLabels() bool { return s.Task == MultiLabel || s.Task == Tagging }
 
-// checkLabelColumn returns an error unless the schema has at most one column of labels, and its
-// type is the task's.
+// checkLabelColumn returns an error if the schema has several columns of labels, or a column of
+// labels with a type that the task does not use.
 func (s *Spec) checkLabelColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnLabel)
 	if !ok {
@@ -130,8 +130,8 @@ func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
 }
 
 // Labels returns a copy of row i's list of labels. For multi-label these are the positive labels.
-// For tagging it has an entry for each token in the window, [NoLabel] for a token without a label.
-// Labels returns nil for other tasks and for unknown labels.
+// For tagging the list has an entry for each token in the window, [NoLabel] for a token without a
+// label. Labels returns nil for other tasks and for unknown labels.
 func (r *Rows) Labels(i int) []int32 {
 	if r.lists == nil {
 		return nil
@@ -218,8 +218,8 @@ func (l *labelListWriter) relabel(number func(int32) int32, sorted bool) {
 	}
 }
 
-// addLabels counts a row with a list of labels: once for each positive label, or each token for its
-// tag.
+// addLabels counts a row with a list of labels. Multi-label counts the row once for each positive
+// label. Tagging counts each token once, for its label. Unknown labels count as NoLabel.
 func (s *Summary) addLabels(tokens int, labels []int32) {
 	if labels == nil {
 		if s.task == MultiLabel {

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// TestLayout checks that with a pad id of 0, a vocabulary one too large for a type is stored in
+// TestLayout checks that with a pad id of 0, a vocabulary that exceeds a type by one id is stored in
 // this type and read back unchanged. Such a file has a newer version, so that programs which do not
 // know the layout refuse it.
 func TestLayout(t *testing.T) {
@@ -69,8 +69,8 @@ func TestPlainLayout(t *testing.T) {
 	}
 }
 
-// TestNarrowColumns checks that a reader refuses ids outside the vocabulary and the pad id, for
-// every type of column and every first_token_id.
+// TestNarrowColumns checks that a reader refuses the pad id and ids outside the vocabulary, for
+// every type of column and with a first_token_id of 0 and 1.
 func TestNarrowColumns(t *testing.T) {
 	for _, c := range []struct {
 		item                    arrow.DataType

@@ -15,7 +15,8 @@ import (
 // ErrBusy is wrapped by the error for a directory in which another program writes a data set.
 var ErrBusy = errors.New("another program is writing a data set in this directory")
 
-// lockName is the lock file of a data set directory. It exists only while a program writes there.
+// lockName is the lock file of a data set directory. A program creates it before it writes there
+// and removes it afterwards.
 const lockName = ".dataset.lock"
 
 // datasetLock is an exclusive lock for writing a data set in a directory.
@@ -58,8 +59,8 @@ func lockDataset(dir string) (*datasetLock, error) {
 	}
 }
 
-// release unlocks the directory. It removes the directory if the lock created it and it is empty. A
-// second call does nothing.
+// release unlocks the directory. If lockDataset created the directory and it is still empty, release
+// removes it. A second call does nothing.
 func (l *datasetLock) release() {
 	if l.file == nil {
 		return

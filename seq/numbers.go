@@ -10,10 +10,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// maxNumbers is the maximum number of numbers per row, beyond any sensible regression.
+// maxNumbers is the maximum count of numbers per row of a regression, and of features per token or
+// edge.
 const maxNumbers = 1024
 
-// CheckNumberNames returns an error if names are not allowed for numbers.
+// CheckNumberNames returns an error unless names has 1 to 1,024 distinct names, none of them empty.
 func CheckNumberNames(names []string) error {
 	if n := len(names); n == 0 || n > maxNumbers {
 		return fmt.Errorf("expected 1 to %d names, found %d", maxNumbers, n)
@@ -34,8 +35,8 @@ func CheckNames(names []string) error {
 	return nil
 }
 
-// checkNumberNames checks that a regression has names of numbers and no labels, and that other
-// tasks have no numbers.
+// checkNumberNames checks that a regression has number names and no label names, and that other
+// tasks have no number names.
 func (s *Spec) checkNumberNames() error {
 	switch {
 	case s.Task != Regression && s.NumberNames != nil:

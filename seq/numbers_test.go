@@ -74,8 +74,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestBadNumbers checks that the writer and the reader refuse rows with numbers that are not finite
-// or are too many.
+// TestBadNumbers checks that the writer and the reader refuse numbers that are not finite and a
+// wrong count of numbers. Validate must refuse invalid names.
 func TestBadNumbers(t *testing.T) {
 	spec := numbersSpec()
 	for want, e := range map[string]Example{

@@ -120,7 +120,8 @@ func (r *Reader) next() (*Rows, error) {
 	return rows, nil
 }
 
-// Close closes the file that Open opened. After NewReader it does nothing.
+// Close closes the file that the Reader has opened. It does nothing for standard input, and for a
+// Reader from NewReader.
 func (r *Reader) Close() error {
 	if r.closer == nil {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// Rows is a validated view of a record batch. Every sequence has at least one token. Every id is
-// below the vocabulary size and is not the pad id. Every label has a name if the specification has
-// label names. Rows is safe for concurrent use.
+// Rows is a validated view of a record batch. Every sequence has at least one token. Every token id
+// is below the vocabulary size, if the size is known, and is not the pad id. Every label has a name
+// if the specification has label names. Rows is safe for concurrent use.
 type Rows struct {
 	record   arrow.Record
 	first    int64
@@ -110,12 +110,13 @@ func (r *Rows) Tokens(i int, buf []int32) []int32 {
 	return r.tokens[0].appendWindow(buf[:0], i, r.window)
 }
 
-// TokensB returns the second sequence of row i. It writes the sequence to buf, like Tokens.
+// TokensB returns the second sequence of pair i. It writes the sequence to buf, like Tokens.
 func (r *Rows) TokensB(i int, buf []int32) []int32 {
 	return r.tokens[1].appendWindow(buf[:0], i, r.window)
 }
 
-// Length returns the number of tokens of row i. For a pair it is the sum of both sequences.
+// Length returns the number of tokens of row i within the window. For a pair it is the sum of both
+// sequences.
 func (r *Rows) Length(i int) int {
 	if r.features != nil {
 		return r.length(0, i)
@@ -150,7 +151,7 @@ func (r *Rows) length(column, i int) int {
 	return r.window.Count(int(offsets[i+1] - offsets[i]))
 }
 
-// Label returns the label of row i; ok is false if it is unknown.
+// Label returns the label of row i; ok is false if the label is unknown.
 func (r *Rows) Label(i int) (label int32, ok bool) {
 	if r.labels == nil || r.labels.IsNull(i) {
 		return 0, false
@@ -220,7 +221,7 @@ func (s *Spec) checkID(id int32) error {
 	return nil
 }
 
-// tokenColumn is a column of lists of tokens. Exactly one of its three slices of ids is not nil.
+// tokenColumn is a column of lists of tokens. Its ids are in u8, u16 or i32; the other two are nil.
 type tokenColumn struct {
 	name    string
 	id      int32   // id that a stored 0 represents
@@ -230,7 +231,8 @@ type tokenColumn struct {
 	i32     []int32
 }
 
-// load reads the column's offsets and ids, and checks that every row has a non-empty list.
+// load reads the column's offsets and ids, and checks that every row has a non-empty list without
+// nulls.
 func (c *tokenColumn) load(list *array.List, first int64) error {
 	rows := list.Len()
 	if rows == 0 {
@@ -357,7 +359,7 @@ func firstBad[T uint8 | uint16 | int32](stored []T, first int32, spec *Spec) int
 	return -1
 }
 
-// appendWindow appends the tokens that a window reads of row i to buf.
+// appendWindow appends to buf the tokens of row i that w selects.
 func (c *tokenColumn) appendWindow(buf []int32, i int, w Window) []int32 {
 	from, to := c.offsets[i], c.offsets[i+1]
 	head, tail := w.parts(int(to - from))

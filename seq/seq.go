@@ -20,18 +20,18 @@
 // The schema's metadata contain the task, tokenizer, vocabulary, split, and the names of labels,
 // numbers, features and features of edges. A token id is the stored number plus first_token_id of
 // the metadata, which is 0 if absent. With a first_token_id of 1, the ids 1 … 256 of bytes are
-// stored as the bytes themselves. A file with the reserved column label_mask is refused. Other
-// columns are ignored, as is a column id that is not text.
+// stored as the bytes themselves. A file with the reserved column label_mask or a dictionary-encoded
+// column is refused. Other columns are ignored, as is a column id that is not text.
 //
 // # Hostile input
 //
 // A file may come from an untrusted source. Its messages are checked before Arrow decodes them, and
-// the decoded rows are validated one by one. A malformed file is an error that names file, record
-// batch, row and column. Reading it never panics, and never needs memory out of proportion to the
-// bytes read.
+// the decoded rows are validated one by one. The error for a malformed file names the file and, where
+// known, the record batch, row and column. Reading never panics, and never needs memory out of
+// proportion to the bytes read.
 //
 // Limits: metadata of a message 1 MiB, body of a record batch 1 GiB (also after
-// decompression), 64 columns, 128 MiB for the window that a ZSTD frame asks for.
+// decompression), 64 columns, 128 MiB for the window of a ZSTD frame.
 package seq
 
 // NoLabel is the value of Example.Label if the label is unknown.

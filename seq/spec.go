@@ -55,8 +55,8 @@ const (
 	KeyFirstTokenID     = "first_token_id" // decimal: id that a stored 0 represents; 0 if absent
 )
 
-// Version is the value of KeyVersion. A file with KeyFirstTokenID has VersionShifted instead, so
-// that programs which do not know KeyFirstTokenID refuse the file.
+// Version is the value of KeyVersion. A file with KeyFirstTokenID has VersionShifted instead.
+// Programs that do not know KeyFirstTokenID then refuse the file.
 const (
 	Version        = "1"
 	VersionShifted = "2"
@@ -78,7 +78,7 @@ const MaxLabelNames = 1 << 16
 // Tasks are the values of [Spec.Task].
 var Tasks = []string{Classification, Retrieval, Regression, MultiLabel, Tagging}
 
-// maxVocab keeps token ids within int32.
+// maxVocab is the maximum vocabulary size, which keeps token ids within int32.
 const maxVocab = math.MaxInt32
 
 // Spec is the specification of a file's sequences. Files of other programs may have no metadata.
@@ -115,12 +115,12 @@ func (s *Spec) TokenColumns() []string {
 	return []string{ColumnTokens}
 }
 
-// IsTokenColumn reports whether name is the name of a column that holds sequences.
+// IsTokenColumn reports whether name is the name of a column of token ids.
 func IsTokenColumn(name string) bool {
 	return name == ColumnTokens || name == ColumnTokensA || name == ColumnTokensB
 }
 
-// Validate returns an error for the first contradiction within the specification.
+// Validate returns an error for the first invalid or contradictory field of the specification.
 func (s *Spec) Validate() error {
 	if !slices.Contains(Tasks, s.Task) {
 		return fmt.Errorf("%s: expected one of %s, found %q", KeyTask, strings.Join(Tasks, ", "), s.Task)
@@ -301,8 +301,8 @@ func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 	return s.Validate()
 }
 
-// checkColumns returns an error unless the schema has each of the task's columns once, with a type
-// listed in the package documentation. A type may be wider than the vocabulary needs.
+// checkColumns checks the number and the types of the columns, by the rules of the package
+// documentation. The type of token ids may be wider than the vocabulary needs.
 func (s *Spec) checkColumns(schema *arrow.Schema) error {
 	if schema.HasField(ColumnLabelMask) {
 		return fmt.Errorf("column %s: the name is reserved: rename the column", ColumnLabelMask)

@@ -19,7 +19,8 @@ type Quantiles struct {
 	Mean float64 `json:"mean"`
 }
 
-// Unlabelled is the key for rows without a label in a label histogram.
+// Unlabelled is the key for rows without a label, or for tagging tokens without a label, in a label
+// histogram.
 const Unlabelled = "unlabelled"
 
 // Summary counts rows by length and by label, and summarises numbers. Its memory grows with the
@@ -126,7 +127,7 @@ func (s *Summary) Lengths() Quantiles {
 	total := 0.0
 	for length, rows := range counts {
 		lengths = append(lengths, length)
-		total += float64(length) * float64(rows) // exact, as the terms are integers below 2⁵³
+		total += float64(length) * float64(rows) // exact in any order, as the sum is an integer below 2⁵³
 	}
 	slices.Sort(lengths)
 	quantile := func(fraction float64) int64 {
@@ -145,7 +146,7 @@ func (s *Summary) Lengths() Quantiles {
 }
 
 // Labels returns the number of rows with each label, or the number of tokens for tagging. The keys
-// are the names of the labels, or their numbers if names is too short.
+// are results of [LabelName].
 func (s *Summary) Labels(names []string) map[string]int64 {
 	counts := map[string]int64{}
 	for label, rows := range s.labels {
@@ -154,8 +155,8 @@ func (s *Summary) Labels(names []string) map[string]int64 {
 	return counts
 }
 
-// LabelsPerRow returns a slice whose entry n is the number of rows with n labels. It returns nil
-// unless rows have lists of labels.
+// LabelsPerRow returns a slice whose entry n is the number of rows with n labels, for the task
+// multi-label. For other tasks it returns nil.
 func (s *Summary) LabelsPerRow() (rows []int64) {
 	for n, count := range s.perRow {
 		if n >= len(rows) {

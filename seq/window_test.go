@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestWindow checks the selected tokens against their definition, and that positions, counts and
-// windows of windows agree with them.
+// TestWindow checks the selected tokens against their definition. Positions, counts and nested
+// windows must agree with the selected tokens.
 func TestWindow(t *testing.T) {
 	windows := []Window{{}}
 	for length := 1; length <= 5; length++ {
@@ -51,7 +51,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestParseWindow checks the forms N and N:tail=M, and that errors name them.
+// TestParseWindow checks the forms N and N:tail=M, and that errors state these forms.
 func TestParseWindow(t *testing.T) {
 	for text, want := range map[string]Window{"0": {}, "7": {Length: 7}, "1024:tail=256": {1024, 256},
 		"1:tail=1": {1, 1}} {
@@ -65,8 +65,8 @@ func TestParseWindow(t *testing.T) {
 	}
 }
 
-// TestFileTail checks that a window with a tail gives both ends of the sequences, of both sequences
-// of a pair, and their lengths. Data with a label for each token and graphs are refused.
+// TestFileTail checks that a window with a tail reads the beginning and the end of each sequence,
+// also in pairs, and that the lengths agree. A tail is refused for tags and for graphs.
 func TestFileTail(t *testing.T) {
 	pairs, tags := listopsSpec(), listopsSpec()
 	pairs.Task, tags.Task = Retrieval, Tagging

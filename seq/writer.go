@@ -25,7 +25,7 @@ const (
 )
 
 // Writer writes rows as an Arrow IPC file or stream and holds one record batch in memory. After an
-// error of the output, all methods return this error. A Writer is not safe for concurrent use.
+// error of the output, all later calls return this error. A Writer is not safe for concurrent use.
 type Writer struct {
 	spec    Spec
 	schema  *arrow.Schema
@@ -148,7 +148,8 @@ func (w *Writer) finish() error {
 	return w.err
 }
 
-// withoutArrow removes the prefix of the Arrow library from an error of the file, which names the file.
+// withoutArrow removes the Arrow library's prefix from an error of the output file. The wrapped error
+// already names the file.
 func withoutArrow(err error) error {
 	for err != nil && strings.HasPrefix(err.Error(), "arrow/ipc: ") && errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)
@@ -156,8 +157,8 @@ func withoutArrow(err error) error {
 	return err
 }
 
-// prepare does the part of Close that may fail. Afterwards a file from Create is complete on the
-// disk under its temporary name.
+// prepare does everything that Close does before it renames the file. Afterwards a file from Create
+// is complete on the disk under its temporary name.
 func (w *Writer) prepare() error {
 	if w.finish() == nil && w.spec.NumberNames == nil {
 		w.err = w.spec.checkLabel(w.largest)

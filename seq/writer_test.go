@@ -62,12 +62,12 @@ func TestCreateIsAtomic(t *testing.T) {
 	must.Succeed(t, w.Write(Example{A: make7()}))
 	w.Abort()
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
-		t.Errorf("an aborted writer leaves %v", entries)
+		t.Errorf("an aborted writer leaves the files %v", entries)
 	}
 	w = must.Get(Create(path, listopsSpec()))(t)
 	must.Succeed(t, w.Close())
 	if _, err := inspectPath(path); err != nil {
 		t.Errorf("the file cannot be read after Close: %v", err)
 	}
-	must.Fail(t, "", "a closed writer takes rows")(w.Write(Example{A: make7()}))
+	must.Fail(t, "", "a closed writer accepts rows")(w.Write(Example{A: make7()}))
 }
