@@ -3,9 +3,9 @@ package sft
 import "github.com/sftseq/sftseq/seq"
 
 // CacheDocuments caches results for recent sequences, up to limit bytes: the exported rows of chunks,
-// and the n-grams of linear models. A later call with an edited sequence then computes little more
-// than the edit, and its results have the same bits as without a cache. CacheDocuments reports whether
-// a model is chunked. No call may be running.
+// and the n-grams of linear models. A later call with an edited sequence then computes only the
+// changed chunks and the document encoder, or the changed n-grams. Its results have the same bits as
+// without a cache. CacheDocuments reports whether a model is chunked. No other call of s may be running.
 func (s *Scorer) CacheDocuments(limit int64) (chunked bool) {
 	members := s.members()
 	each := limit / int64(len(members))
@@ -34,8 +34,8 @@ func (s *Scorer) ChunkCounts() (computed, reused int64) {
 }
 
 // ComputedTokens estimates the number of tokens that the scorer computes for an example, or for its
-// explanation. With [Scorer.CacheDocuments], the number for an edited version of a recent example is less
-// than its length. For several models ComputedTokens returns the largest of their numbers.
+// explanation. With [Scorer.CacheDocuments], the number for an edited version of a recent example can be
+// less than its length. For several models ComputedTokens returns the largest of their numbers.
 func (s *Scorer) ComputedTokens(e *seq.Example, explained bool) (tokens int) {
 	for _, member := range s.members() {
 		n := PlannedTokens(e.Length(), len(e.Edges))

@@ -86,7 +86,7 @@ func TestChunkExplanations(t *testing.T) {
 }
 
 // checkChunks checks that the chunks of an explanation cover the sequence, that the weight of a chunk
-// is the sum of its pooling weights, and that its tokens have the largest of these.
+// is the sum of its pooling weights, and that its positions have the largest pooling weights.
 func checkChunks(t *testing.T, e sft.Explanation) {
 	t.Helper()
 	end := int32(0)
@@ -307,7 +307,7 @@ func TestNoChunkedExamples(t *testing.T) {
 	}
 }
 
-// cancelling is a device that cancels a context after a number of runs.
+// cancelling is a device that calls cancel at its last remaining run.
 type cancelling struct {
 	tensor.Device
 	remaining *atomic.Int64
@@ -447,8 +447,8 @@ func TestComputedTokens(t *testing.T) {
 	}
 }
 
-// TestFusedComputedTokens checks that the number of a fusion is the largest number of its models, in
-// both orders of the models. It also checks the numbers of the linear model.
+// TestFusedComputedTokens checks that the estimate for a fusion is the largest estimate for one of its
+// models, in both orders of the models. It also checks the estimates for the linear model.
 func TestFusedComputedTokens(t *testing.T) {
 	models, fusion := fusionOf(t, 1<<20)
 	const n = 100_000

@@ -25,7 +25,7 @@ func chunkedTags() map[string]*config.Config {
 	return out
 }
 
-// TestChunkTags compares the logits of all tokens with the float64 reference.
+// TestChunkTags compares the logits of all tokens and the embeddings with the float64 reference.
 func TestChunkTags(t *testing.T) {
 	configs := chunkedTags()
 	names := slices.Sorted(maps.Keys(configs))
@@ -60,8 +60,8 @@ func compareEmbedding(t *testing.T, got []float32, want []float64) {
 	}
 }
 
-// TestChunkTagsAlone checks that tags and embedding of a document have the same bits alone and in a
-// batch, on each number of threads, and with the exports of an earlier version in a cache.
+// TestChunkTagsAlone checks that logits and embedding of a document have the same bits alone and in a
+// batch, with any number of threads, and with cached exports.
 func TestChunkTagsAlone(t *testing.T) { configtest.OnEveryKind(t, testChunkTagsAlone) }
 
 func testChunkTagsAlone(t *testing.T, devices ...tensor.Device) {
@@ -89,7 +89,7 @@ func testChunkTagsAlone(t *testing.T, devices ...tensor.Device) {
 			for _, s := range []*sft.Scorer{modeltest.NewScorerOf(t, m, d), cached, cached} {
 				for i, out := range modeltest.Score(t, s, examples) {
 					if !reflect.DeepEqual(out, want[i]) {
-						t.Errorf("%s, %s, example %d: other outputs in a batch than alone", name, d.Name(), i)
+						t.Errorf("%s, %s, example %d: the outputs in a batch differ from those alone", name, d.Name(), i)
 					}
 				}
 			}

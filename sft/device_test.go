@@ -20,8 +20,8 @@ func (idle) Slots() int { return 1 }
 
 func (idle) Close() error { return nil }
 
-// TestForeignDevice checks that a device that package device has not opened is refused, and nil as
-// well.
+// TestForeignDevice checks that NewScorer refuses nil, and a device that package device has not
+// opened.
 func TestForeignDevice(t *testing.T) {
 	m := modeltest.RandomModel(configtest.TinyConfig(), 1)
 	for want, d := range map[string]sft.Device{"the device (sft_test.idle) cannot compute": idle{},

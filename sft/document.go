@@ -40,8 +40,8 @@ func (s *Scorer) CanScoreDocument() error {
 // members returns the scorers of all models, the first model first.
 func (s *Scorer) members() []*Scorer { return append([]*Scorer{s}, s.others...) }
 
-// ScoreDocument scores one sequence that arrives in parts. Its output has the bits of [Scorer.Examples] for the whole
-// sequence.
+// ScoreDocument scores one sequence that arrives in parts. Its output has the same bits as the output of
+// [Scorer.Examples] for the whole sequence.
 // next returns the next tokens, which it may overwrite in the next call, and [io.EOF] with or after the last tokens.
 // The sequence may be longer than the configuration allows, because only the rows that its chunks export are kept.
 // These rows and the passes of a CPU device take at most memory bytes; 0 means no limit. An empty sequence is an error.
@@ -85,7 +85,8 @@ func (s *Scorer) ScoreDocument(ctx context.Context, memory int64, next func() ([
 	return s.Combine(all)[0], nil
 }
 
-// memberError adds the number of a model to an error about memory, if the scorer has several models.
+// memberError adds the index of a model, from 1, to an error about memory, if the scorer has several
+// models.
 func (s *Scorer) memberError(i int, err error) error {
 	var memory *config.MemoryError
 	if !errors.As(err, &memory) || s.others == nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// parts returns a function that returns tokens in random parts, in memory that it overwrites. It returns an error with
-// or after the last part.
+// parts returns a function that returns tokens in random parts. Each call overwrites the memory of the
+// previous part. The function returns the error last with or after the last part.
 func parts(random *rand.Rand, tokens []int32, last error) func() ([]int32, error) {
 	var buffer []int32
 	return func() ([]int32, error) {

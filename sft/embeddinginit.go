@@ -18,8 +18,8 @@ const maxFrequency = 64
 //
 //	√2·sin(ω_i·t) in channel 2i and √2·cos(ω_i·t) in channel 2i+1,
 //
-// with frequencies ω_i from 1 to 64 in equal ratios. Like normal embeddings they have mean square
-// 1. Neighbouring gray values, or samples of sound, then start with similar embeddings. Otherwise a
+// with frequencies ω_i from 1 to 64 in geometric progression. Like normal embeddings they have mean
+// square 1. Neighbouring gray values, or samples of sound, then start with similar embeddings. Otherwise a
 // model must learn the meaning of each level separately.
 //
 // Source: Tancik et al., "Fourier Features Let Networks Learn High Frequency Functions in
@@ -40,13 +40,13 @@ func (m *Model) FourierEmbeddings() {
 	}
 }
 
-// CodebookEmbeddings replaces initial embeddings by embeddings of vectors. Token v represents row v
-// of the codebook [V, n], such as a spectrum of sound, and its embedding is
+// CodebookEmbeddings replaces initial embeddings by embeddings of vectors. Token v represents row v of
+// the codebook [V, n], such as a spectrum of sound, and its embedding is
 //
 //	Σ_j z_vj·r_j / √n,
 //
-// where z are the standardised columns of the codebook, and each r_j [hidden] is a normal vector
-// that depends only on the seed and j. Like normal embeddings they have mean square 1 on average.
+// where z are the standardised columns of the codebook, and each r_j [hidden] is a normal vector that
+// depends only on the seed and j. Like normal embeddings they have mean square 1 on average.
 // Distances between embeddings approximate distances between the vectors (Johnson and Lindenstrauss
 // 1984), so that similar vectors start with similar embeddings.
 func (m *Model) CodebookEmbeddings(codebook []float32, seed uint64) error {

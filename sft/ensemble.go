@@ -48,8 +48,8 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 	return newMembers(models, &first, device)
 }
 
-// newMembers copies several models to a device. The scorer has the configuration first in place of the first
-// model's.
+// newMembers copies several models to a device. The configuration first replaces the configuration of the
+// first model.
 func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) {
 	var s *Scorer
 	for i, m := range models {
@@ -76,8 +76,8 @@ func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) 
 // Members returns the number of models that predict together.
 func (s *Scorer) Members() int { return 1 + len(s.others) }
 
-// MeanThresholds returns the mean of the models' thresholds for each label. It returns nil if no
-// model has thresholds: then all are 0.5.
+// MeanThresholds returns the mean of the models' thresholds for each label. It returns nil, which
+// means 0.5 for every label, if no model has thresholds.
 func MeanThresholds(models []*Model) []float64 {
 	if !slices.ContainsFunc(models, func(m *Model) bool { return m.Config.Thresholds != nil }) {
 		return nil
@@ -96,7 +96,7 @@ func MeanThresholds(models []*Model) []float64 {
 	return out
 }
 
-// MemberOutputs returns the outputs of each model.
+// MemberOutputs returns the outputs of each model, indexed by model and example.
 func (s *Scorer) MemberOutputs(ctx context.Context, examples []seq.Example) (all [][]Output, err error) {
 	for _, member := range append([]*Scorer{s}, s.others...) {
 		inputs := examples

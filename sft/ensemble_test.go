@@ -94,7 +94,8 @@ func meanPrediction(c *config.Config, outputs []sft.Output) (probabilities []flo
 }
 
 // TestEnsemble checks that an ensemble predicts the mean of its models' probabilities or numbers,
-// with as many logits as one model. Records and several ranks must give the same predictions.
+// with the same number of logits as one model. An example alone and several ranks must give the same
+// outputs.
 func TestEnsemble(t *testing.T) {
 	for _, folder := range ensembleFolders {
 		models, examples := siblings(t, folder)
@@ -153,7 +154,7 @@ func TestEnsemble(t *testing.T) {
 	}
 }
 
-// TestRanksRefuseLinear checks that several ranks refuse linear models, also as the last of several.
+// TestRanksRefuseLinear checks that several ranks refuse a linear model, both alone and in a fusion.
 func TestRanksRefuseLinear(t *testing.T) {
 	models, fusion := fusionOf(t, 100)
 	for name, s := range map[string]*sft.Scorer{"linear": modeltest.NewTestScorer(t, models[1]),

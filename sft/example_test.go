@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Example loads a model directory, classifies a sequence and embeds two.
+// Example loads a model directory, classifies a sequence and embeds two sequences.
 func Example() {
 	model, err := sft.Load("testdata/golden/pre")
 	if err != nil {

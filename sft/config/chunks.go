@@ -18,8 +18,8 @@ type Chunks struct {
 	Layers  int    `json:"local_layers"` // number of local layers, the first layers of the model
 }
 
-// MaxDocument is the number of tokens of a sequence up to which a new chunked model is trained and
-// served. Its memory depends on the exported rows, not on the tokens.
+// MaxDocument is the maximum length of a sequence, in tokens, that a new chunked model accepts. The
+// memory for a sequence depends on its exported rows, not on its tokens.
 const MaxDocument = maxSize
 
 // validateChunks returns an error for invalid chunks.
@@ -32,8 +32,8 @@ func (c *Config) validateChunks() error {
 	if err := cuts.Validate(); err != nil {
 		return fmt.Errorf("chunks.%w", err)
 	}
-	// Within this limit, every chunk but the last exports the same number of rows, so that
-	// differences of row indices are proportional to distances in the document.
+	// With at most this number of exports, every chunk but the last exports the same number of rows.
+	// Differences of row indices are then proportional to distances in the document.
 	shortest := cuts.MinLength()
 	switch {
 	case c.NumLayers < 2:
@@ -73,7 +73,7 @@ func ParseChunks(text string) (*Chunks, error) {
 	return &Chunks{Rule: rule, Average: average}, nil
 }
 
-// String formats the fields for an error.
+// String describes the chunks in words, for errors.
 func (k *Chunks) String() string {
 	if k == nil {
 		return "no chunks"

@@ -15,15 +15,15 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// Tasks of a model. A data set has a task, too: the default task of its models. A model may state
-// another task with the same number of sequences.
+// Tasks of a model. The task of a data set is the default task of its models. A model may have
+// another task that the data allow, such as fill-mask.
 const (
 	Classification = seq.Classification // one sequence
 	Regression     = seq.Regression     // one sequence, numbers are predicted
 	MultiLabel     = seq.MultiLabel     // one sequence, any number of labels
 	Retrieval      = seq.Retrieval      // a pair of sequences, one shared encoder
 	Tagging        = seq.Tagging        // one sequence, a label per token
-	// One sequence without a label, or each sequence of a pair: masked tokens are predicted.
+	// FillMask predicts masked tokens of one sequence, or of each sequence of a pair, without labels.
 	FillMask = "fill-mask"
 )
 
@@ -165,11 +165,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s, expected %s", e.Key, e.Found, e.Expected)
 }
 
-// ErrNoLabels is the error for a classification of data without label names.
+// ErrNoLabels is the error for a task that predicts labels, if the data have no label names.
 var ErrNoLabels = errors.New("the data set has no label names, so there are no classes to predict")
 
-// DescribeData sets the values that the data determine: vocabulary, tokenizer, labels or numbers,
-// and the task if c states none. Then it validates c.
+// DescribeData sets the values that the data determine: vocabulary, tokenizer, features, labels or
+// numbers, and the task if c states none. It clears [Config.Decision], which belongs to trained
+// weights, and validates c.
 func (c *Config) DescribeData(s seq.Spec) error {
 	switch {
 	case s.FeatureNames != nil:
@@ -195,7 +196,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	return c.Validate()
 }
 
-// Validate returns an error for the first invalid value.
+// Validate returns an error if a value is invalid.
 func (c *Config) Validate() error {
 	checks := []func() error{c.validateTask, c.validateSizes, c.validateFeatures, c.validateEdges,
 		c.validateRates, c.validateWindow, c.validateNGrams,
@@ -287,7 +288,7 @@ func (c *Config) validateRates() error {
 // validateShapes returns an error for sizes that do not fit together, and for an unknown type of
 // model.
 func (c *Config) validateShapes() error {
-	const maxLayers = 4096 // limits memory; random numbers would allow more layers
+	const maxLayers = 4096 // limits memory; the counters of random draws allow 2²³ layers
 	switch {
 	case c.NumLayers > maxLayers:
 		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", maxLayers))
@@ -340,7 +341,8 @@ func (c *Config) Write(path string) error {
 	return atomicfile.WriteBytes(path, append(text, '\n'))
 }
 
-// CheckTokens returns an error for the first token that the model does not accept.
+// CheckTokens returns an error if a sequence is empty or too long, or has a token that the model does
+// not accept.
 func (c *Config) CheckTokens(tokens []int32) error {
 	if len(tokens) == 0 {
 		return errors.New("expected at least 1 token, found an empty sequence")
@@ -359,8 +361,8 @@ func (c *Config) DataVocabSize() int {
 	return c.VocabSize
 }
 
-// OpenSplit opens a split of a data set as examples of the model: cut by [Config.ReadWindow], and
-// for the task fill-mask as single sequences of pairs.
+// OpenSplit opens a split of a data set as examples of the model, cut by [Config.ReadWindow]. For the
+// task fill-mask, the sequences of a pair are separate examples.
 func (c *Config) OpenSplit(set *seq.Dataset, split string) (*seq.File, error) {
 	if c.Sequences() == 1 {
 		return set.OpenSequences(split, c.ReadWindow())

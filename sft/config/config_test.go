@@ -27,8 +27,8 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-// TestConfigKeys checks that a model with every option writes all keys, and that a model without
-// options writes only the required keys.
+// TestConfigKeys checks that a model with every option writes all keys, and that exactly the keys of
+// requiredKeys are not optional.
 func TestConfigKeys(t *testing.T) {
 	full := configtest.FullConfig()
 	// These are not valid with a vocabulary.
@@ -53,8 +53,8 @@ func TestConfigKeys(t *testing.T) {
 	}
 }
 
-// TestKeyOrder checks that the groups of Go's struct are not part of the file, and that keys are
-// accepted in any order.
+// TestKeyOrder checks that the embedded groups of [config.Config] are not keys of the file, and that
+// keys are accepted in any order.
 func TestKeyOrder(t *testing.T) {
 	full := configtest.FullConfig()
 	text := must.Get(json.Marshal(full))(t)
@@ -256,8 +256,8 @@ func TestConfigBadText(t *testing.T) {
 	}
 }
 
-// TestTruncatedConfig checks that the error of a truncated config.json says so, and that the error of
-// malformed JSON names its byte.
+// TestTruncatedConfig checks the error for a truncated config.json, and that the error for malformed
+// JSON names the byte.
 func TestTruncatedConfig(t *testing.T) {
 	must.Fail(t, "found a truncated or damaged file that ends within it, after 9 bytes: restore the file from a copy")(
 		config.Parse([]byte(`{"task":"`)))
@@ -315,7 +315,7 @@ func TestCheckTokens(t *testing.T) {
 	}
 }
 
-// TestCheckManyTokens places a refused token at each index of sequences of up to 2,100 tokens.
+// TestCheckManyTokens places a refused token at many indices of sequences of up to 2,100 tokens.
 func TestCheckManyTokens(t *testing.T) {
 	for _, padding := range []*int32{nil, new(int32(0)), new(int32(3)), new(int32(8))} {
 		c := configtest.FullConfig()
@@ -349,8 +349,8 @@ func TestCheckManyTokens(t *testing.T) {
 	}
 }
 
-// FuzzParseConfig checks that an accepted configuration is valid, is written back unchanged, and
-// lists its parameters with little memory.
+// FuzzParseConfig checks that an accepted configuration is valid and is written back unchanged, with
+// limited memory.
 func FuzzParseConfig(f *testing.F) {
 	f.Add(configtest.ConfigText(f, nil))
 	text := must.Get(json.MarshalIndent(configtest.FullConfig(), "", " "))(f)
@@ -384,8 +384,8 @@ func TestFormatConvolutions(t *testing.T) {
 	}
 }
 
-// TestUnknownTaskWithFeatures checks that an unknown task is an error before Validate uses its
-// objective.
+// TestUnknownTaskWithFeatures checks that Validate returns an error, and does not panic, for an
+// unknown task of a model with features.
 func TestUnknownTaskWithFeatures(t *testing.T) {
 	c := must.Get(config.Read("../testdata/golden/clouds/config.json"))(t)
 	c.Task, c.Pooling = "sorting", config.MaxPooling

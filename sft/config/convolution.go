@@ -7,7 +7,7 @@ import (
 )
 
 // Convolution is a depthwise convolution: it mixes each channel of a token with the same channel of
-// its neighbours, at multiples of a distance.
+// other tokens, at distances that are multiples of Dilation.
 type Convolution struct {
 	KernelSize int `json:"kernel_size"` // odd number of taps; the middle tap is the token itself
 	Dilation   int `json:"dilation"`    // distance between taps, in tokens

@@ -15,7 +15,7 @@ const (
 	OnesInput     = "ones"     // the number 1: the model reads only the relations of tokens
 )
 
-// featureTokenizer is the tokenizer of models that do not read text.
+// featureTokenizer is the tokenizer of models whose tokens have features.
 var featureTokenizer = json.RawMessage(`{"type":"none"}`)
 
 // HasFeatures reports whether tokens have features instead of ids.
@@ -36,7 +36,8 @@ func (c *Config) describeFeatures(s seq.Spec) {
 	}
 }
 
-// validateFeatures returns an error for values that are not valid with or without features.
+// validateFeatures checks feature_names, and the values that must agree with tokens that have
+// features or ids.
 func (c *Config) validateFeatures() error {
 	bad := func(key string, found any, expected string) error {
 		return &Error{key, fmt.Sprint(found), expected}
@@ -75,7 +76,8 @@ func (c *Config) validateFeatures() error {
 	return nil
 }
 
-// CheckFeatures returns an error for the first token that the model does not accept.
+// CheckFeatures returns an error if a sequence is empty or too long, or has a token that the model
+// does not accept.
 func (c *Config) CheckFeatures(features [][]float32) error {
 	switch n := len(features); {
 	case n == 0:

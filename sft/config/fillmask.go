@@ -76,7 +76,7 @@ func (fillMask) headOperations(c *Config, _ int) float64 {
 func (fillMask) supportsFeatures() bool { return false }
 
 // Defaults of fill-mask models. With a small vocabulary, such as bytes, spans are masked, because
-// two neighbours reveal a single masked byte.
+// its two neighbours reveal a single masked byte.
 const (
 	maskRate            = 0.15
 	smallVocabulary     = 1024 // maximum size of a vocabulary whose tokens are masked in spans
@@ -90,6 +90,6 @@ const (
 	maxMaskSpan = 1000
 )
 
-// targetsMaskRate replaces maskRate if targets are classes. It is higher because a visible token
-// does not reveal its class.
+// targetsMaskRate replaces maskRate for models with [MaskTargets]. It is higher because a visible
+// token does not reveal its class.
 const targetsMaskRate = 0.5

@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestDescribeFillMask checks that the mask becomes the last token of the data's vocabulary.
+// TestDescribeFillMask checks that the mask becomes the last token of the vocabulary, after the data's
+// tokens. It also checks the default rates and spans, and the errors for invalid values.
 func TestDescribeFillMask(t *testing.T) {
 	spec := seq.Spec{Task: config.Classification, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`)}
 	c := configtest.TinyConfig()

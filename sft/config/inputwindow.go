@@ -6,9 +6,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Window returns the part of a sequence that the model reads: the whole sequence, or if the input
-// window has the policy head, its first and last tokens as [Config.ReadWindow] selects them. It
-// returns an error if the sequence is too long otherwise, or if the model does not accept a token.
+// Window returns the tokens of a sequence that the model reads: those that [Config.ReadWindow] selects
+// if the input window has the policy head, otherwise all tokens. It returns an error if a sequence is
+// too long and is not truncated, or if the model does not accept a token.
 func (c *Config) Window(tokens []int32) ([]int32, error) {
 	if err := c.checkWindow(len(tokens)); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func (c *Config) TruncatesAt() int {
 	return 0
 }
 
-// Truncate sets an input window with the policy head: the model then reads the head of a sequence
-// that is too long, and the tail if the input window has one, instead of refusing it.
+// Truncate sets an input window with the policy head. Instead of refusing a sequence that is too
+// long, the model then reads its head, and its tail if InputWindowTail is not 0.
 func (c *Config) Truncate() {
 	w := InputWindow{Length: c.MaxLength, Policy: "head"}
 	if c.InputWindow != nil {

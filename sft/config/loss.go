@@ -25,7 +25,8 @@ func (c *Config) Loss() Loss { return c.task().loss() }
 // [CrossEntropy].
 func (c *Config) LossTargets(e seq.Example) []float32 { return c.task().targets(c, e) }
 
-// LossTerms returns the number of terms of a row's loss. Losses are means over the terms.
+// LossTerms returns the number of terms of a row's loss. Reported losses are means over the terms of
+// all rows.
 func (c *Config) LossTerms() int {
 	if c.Loss() == CrossEntropy {
 		return 1

@@ -17,11 +17,11 @@ const SpectrumTargets = "spectra"
 const targetRate = 8000
 
 // MaskTargets replaces masked tokens by classes as the targets of the task fill-mask. Tokens are
-// µ-law samples of sound. The class of a sample is the nearest spectrum of a codebook to the
-// spectrum of the frame whose middle is nearest to the sample. Frames have 200 samples and begin at
-// every 80th sample. A single sample follows from its neighbours and carries no meaning, unlike the
-// spectrum of speech. Spectra are computed from the sequence without masks, but with the noise of
-// training ([train.Settings.TokenDeletion]).
+// µ-law samples of sound, and classes are the spectra of a codebook. A sample belongs to the frame
+// whose middle is nearest, and its class is the codebook's spectrum nearest to the spectrum of this
+// frame. Frames have 200 samples and begin at every 80th sample. A single sample follows from its
+// neighbours and carries no meaning, unlike the spectrum of speech. Spectra are computed from the
+// sequence without masks, but with the noise of training ([train.Settings.TokenDeletion]).
 //
 // Source: Hsu et al., "HuBERT: Self-Supervised Speech Representation Learning by Masked
 // Prediction of Hidden Units", IEEE/ACM Transactions on Audio, Speech, and Language

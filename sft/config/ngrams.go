@@ -10,8 +10,8 @@ import (
 )
 
 // NGrams defines the n-grams of tokens whose hashed embeddings a model adds to the embeddings of
-// tokens. Let E_t be the embedding of token t, and F_g the embedding of n-gram g. With n n-grams
-// that end at t and are frequent enough in the training split, the first layer reads
+// tokens. Let E_t be the embedding of token t, and F_g the embedding of n-gram g. If n n-grams with
+// an embedding end at t, the first layer reads
 //
 //	(E_t + Σ_g F_g) / √(1 + n)
 //
@@ -155,12 +155,12 @@ func (n *NGrams) String() string {
 	return text
 }
 
-// NGramTable holds the embeddings of a model's n-grams. An n-gram is a feature if its cell, a part
-// of its hash, is frequent enough, and its slot occurs in the training split. Features are numbered
-// by ascending slot.
+// NGramTable holds the embeddings of a model's n-grams. A feature is a slot with an embedding;
+// features are numbered by ascending slot. An n-gram has the feature of its slot if its cell, another
+// part of its hash, is frequent enough in the training split.
 type NGramTable struct {
-	Kept    []int32   // a bit for each cell; nil if MinCount is 1
-	Used    []int32   // a bit for each slot
+	Kept    []int32   // a bit for each cell, set if the cell is frequent enough; nil if MinCount is 1
+	Used    []int32   // a bit for each slot, set if the slot has an embedding
 	Weights []float32 // [features, hidden_size]
 	Squares []float32 // [features], state of the optimizer; nil without optimizer
 }

@@ -52,7 +52,8 @@ func TestNGramConfig(t *testing.T) {
 	}
 }
 
-// TestParseNGrams checks that ParseNGrams and String are inverse.
+// TestParseNGrams checks the values that ParseNGrams returns, and that it parses the result of String
+// to the same values.
 func TestParseNGrams(t *testing.T) {
 	for text, want := range map[string]config.NGrams{
 		"tokens:1-2:2^18":     {"tokens", 1, 2, 1 << 18, 2, 0, 0, 0, 0.1},

@@ -44,8 +44,8 @@ func (p Parameter) Size() int {
 }
 
 // Parameters lists a model's tensors in the order of the model. Weights, gradients and moments are
-// contiguous ranges with the same layout. Tensors with weight decay come first, so that an update
-// takes two launches.
+// contiguous ranges with the same layout. In a range, tensors with weight decay come first, so that
+// an update takes two launches.
 type Parameters struct {
 	List    []Parameter
 	Words   int // size of the range in words

@@ -14,8 +14,9 @@ const (
 	Squared  = "squared"   // d²/2
 )
 
-// Number is a number that a regression predicts. Training uses the standardised number, (y − mean)
-// / deviation, with mean and deviation of the training split. A deviation of 0 means 1.
+// Number is a number that a regression predicts, or a feature of a series. The model uses the
+// standardised number (y − mean) / deviation, with mean and standard deviation of the training split.
+// A deviation of 0 means 1.
 type Number struct {
 	Name      string  `json:"name"`
 	Mean      float64 `json:"mean"`

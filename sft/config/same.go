@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// SameInputsAndOutputs returns an error for the first difference in input or output of another
-// model, which prevents the two from predicting together.
+// SameInputsAndOutputs returns an error for the first difference in inputs or outputs that prevents
+// two models from predicting together.
 func (c *Config) SameInputsAndOutputs(other *Config) error {
 	window := func(c *Config) InputWindow {
 		if c.InputWindow == nil {
@@ -38,7 +38,7 @@ func differenceError(property string, first, found any) error {
 	return fmt.Errorf("%s: expected %v as in the first model, found %v", property, first, found)
 }
 
-// SameData returns an error for the first difference in another model's data or outputs.
+// SameData is like SameInputsAndOutputs, but ignores the input windows.
 func (c *Config) SameData(other *Config) error {
 	if err := c.CheckHasPredictions(); err != nil {
 		return err
@@ -76,8 +76,8 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // SameOutputs reports whether predictions of two models have the same meaning: the same kind,
-// number of sequences, and labels or numbers in the same order. Labels without names are compared
-// by their number.
+// number of sequences, mask targets, and labels or numbers in the same order. If a model has no label
+// names, only the number of labels is compared.
 func (c *Config) SameOutputs(other *Config) bool {
 	named := c.LabelNames != nil && other.LabelNames != nil
 	return c.samePredictions(other) && c.NumLabels == other.NumLabels &&

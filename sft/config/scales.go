@@ -10,7 +10,8 @@ import (
 // The features of a series' steps are in the units of the user, such as volts or hectopascals. The
 // input layer reads them standardised, (x − mean) / deviation, with mean and deviation of the
 // training split: at usual learning rates, a layer cannot learn from values near 0.01 or 1,000.
-// Points keep their units, because distances are computed from them, and so do nodes.
+// Points keep their units, because distances are computed from them. Nodes of graphs keep their units,
+// too.
 
 // describeScales computes mean and deviation of each feature of a series from the training split.
 func (c *Config) describeScales(set *seq.Dataset) error {
@@ -45,7 +46,8 @@ func (c *Config) describeScales(set *seq.Dataset) error {
 	return nil
 }
 
-// runningMoments computes the mean and the sum of squared differences of a stream of numbers.
+// runningMoments computes the mean of a stream of numbers, and the sum of squared differences from the
+// mean.
 //
 // Source: Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products",
 // Technometrics 1962.

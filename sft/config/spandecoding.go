@@ -10,8 +10,8 @@ import (
 
 // Span is a run of tokens that forms a unit, such as a name in a text.
 type Span struct {
-	Start int     `json:"start"` // first token
-	End   int     `json:"end"`   // token after the last one
+	Start int     `json:"start"` // index of the first token
+	End   int     `json:"end"`   // index after the last token
 	Label string  `json:"label"`
 	Score float32 `json:"score"` // mean probability of its tokens' tags
 }

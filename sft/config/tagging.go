@@ -43,8 +43,8 @@ func (tagging) check(c *Config, e seq.Example) error {
 	return nil
 }
 
-// TaggingLossOf returns the cross-entropy of the tags of an example, summed over its tokens. e has
-// one label per token, or [seq.NoLabel].
+// TaggingLossOf returns the cross-entropy of the tags of an example, summed over the tokens that have
+// a label.
 func (c *Config) TaggingLossOf(logits []float32, e seq.Example) (loss float64) {
 	for t, label := range e.Labels {
 		if label != seq.NoLabel {

@@ -29,8 +29,8 @@ type taskTraits interface {
 	supportsFeatures() bool
 	// headOperations returns the multiply-adds of the head per token of a sequence.
 	headOperations(c *Config, length int) float64
-	// loss returns the loss of a row of logits. targets returns the numbers that it compares with
-	// the logits, or nil for [CrossEntropy], which uses the label.
+	// loss returns the loss of the outputs of the head. targets returns the numbers that the loss
+	// compares with these outputs, or nil for [CrossEntropy], which uses the label.
 	loss() Loss
 	targets(c *Config, e seq.Example) []float32
 	// logits returns the logits of a prediction from the outputs of the head, which it may
@@ -41,8 +41,8 @@ type taskTraits interface {
 	head(c *Config, logits []float32) []float32
 }
 
-// Kind is the kind of a model's predictions. Code that reads predictions depends on the kind,
-// because several tasks may share one.
+// Kind is the kind of a model's predictions. Several tasks may share a kind. Code that reads
+// predictions depends on the kind, not on the task.
 type Kind string
 
 // The kinds of predictions.
@@ -135,7 +135,7 @@ func (c *Config) LogitCount(e seq.Example) int {
 	return c.NumLabels
 }
 
-// CheckHasPredictions returns an error if the model does not predict whole sequences.
+// CheckHasPredictions returns an error if the model predicts only masked tokens.
 func (c *Config) CheckHasPredictions() error {
 	if c.MasksTokens() {
 		return fmt.Errorf("a model of the task %s predicts masked tokens, not whole sequences", c.Task)

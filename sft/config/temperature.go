@@ -21,7 +21,8 @@ func (c *Config) LogitDivisor() float64 {
 	return 1
 }
 
-// CalibratedLogits returns [Config.Logits] divided by the temperature. It may overwrite the outputs of the head.
+// CalibratedLogits returns [Config.Logits] divided by [Config.LogitDivisor]. It may overwrite the
+// outputs of the head.
 func (c *Config) CalibratedLogits(head []float32) []float32 {
 	logits := c.Logits(head)
 	if d := float32(c.LogitDivisor()); d != 1 {

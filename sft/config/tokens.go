@@ -2,8 +2,8 @@ package config
 
 import "fmt"
 
-// CheckIDs returns an error for the first token of a part of a sequence that the model does not accept. at is the
-// index of the part's first token in the sequence, whose length is not limited.
+// CheckIDs returns an error for the first of the tokens that the model does not accept. The tokens begin
+// at index at of a sequence, whose length is not limited.
 func (c *Config) CheckIDs(tokens []int32, at int) error {
 	i := c.firstRefused(tokens)
 	switch {
@@ -40,8 +40,8 @@ func (c *Config) firstRefused(tokens []int32) int {
 const checkedTogether = 1024
 
 // areInside reports whether all tokens are inside the vocabulary and differ from the padding id. It
-// requires that this id is the first, the last or -1, and returns false for any other id. Eight
-// tokens share a branch.
+// supports only a padding id that is the first or last id, or -1 for none, and returns false for any
+// other. Eight tokens share a branch.
 func (c *Config) areInside(tokens []int32, padding int32) bool {
 	first, last := uint32(0), int64(c.VocabSize)-1
 	switch int64(padding) {
