@@ -17,8 +17,8 @@ const (
 	TableBatch  = 4
 	TableLength = 1024
 	tableHidden = 256
-	// tableLayers is the number of layers in a measured stack. The measured time is divided by it,
-	// which halves the contribution of the embedding and the head.
+	// tableLayers is the number of layers in a measured stack. The time of a layer is the time of the
+	// stack divided by tableLayers. With two layers, the embedding and the head count only half.
 	tableLayers = 2
 )
 

@@ -29,7 +29,7 @@ type StripMark struct {
 const (
 	stripWidth, stripLeft, stripRight = 1040, 66, 1016
 	stripArea, stripTick, stripGap    = 46, 18, 8
-	maxBins                           = 481 // about one bin for two pixels
+	maxBins                           = 481 // about one bin per two pixels
 )
 
 // Scene draws the strip.

@@ -13,8 +13,8 @@ import (
 // original returns the relative path of the first file with the same content.
 func (f *file) original() string { return cmp.Or(f.first, f.relative) }
 
-// chance returns the random numbers that determine a file's split. Copies of a file get the same
-// numbers.
+// chance returns a generator of the random numbers that determine a file's split. Copies of a file get
+// the same numbers.
 func (c *converter) chance(f *file) func() float64 { return c.random(f.original(), 0) }
 
 // findCopies finds files with the same content, so that copies of a training file are also in the
@@ -61,8 +61,8 @@ func hashOf(path string) (hash [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// hashOfPoints returns a hash of a shape's points that does not depend on their order. Copies in
-// another file format or number format therefore have the same hash.
+// hashOfPoints returns a hash of the coordinates of a shape's points as float32. It depends neither on
+// the order of the points nor on the formats of the file and of its numbers.
 func (s *Shape) hashOfPoints() (sum uint64) {
 	h := fnv.New64a()
 	var bytes [12]byte

@@ -40,8 +40,8 @@ func (a Vec) Cross(b Vec) Vec {
 // float32 returns the coordinates as features of a token.
 func (a Vec) float32() []float32 { return []float32{float32(a[0]), float32(a[1]), float32(a[2])} }
 
-// minExtent is the minimum extent of a cloud as a fraction of its largest coordinate. If points are
-// closer together, the rounding error of their mean is about as large as their distances from it.
+// minExtent is the minimum extent of a cloud as a fraction of its largest absolute coordinate. In a
+// smaller cloud, the rounding error of the mean is about as large as the distances from the mean.
 const minExtent = 1e-13
 
 // areEqual reports whether all points are equal up to rounding.

@@ -59,8 +59,8 @@ func (c *anomalyCounts) add(a anomalies, position func() string) {
 	}
 }
 
-// note reports a note for each anomaly that occurred: anomalyPadded only if padded is set, anomalyPath
-// and anomalyBytes only if most of the kept rows have them.
+// note adds a note to left for each anomaly that occurred: for anomalyPadded only if padded is set, for
+// anomalyPath and anomalyBytes only if most of the kept rows have them.
 func (c *anomalyCounts) note(left *source.Skipped, padded bool) {
 	for kind := range c.kinds {
 		k := &c.kinds[kind]

@@ -18,8 +18,8 @@ const (
 	sampleBytes = 8 << 20
 )
 
-// chooseTokenizer sets options.Tokenizer to a tokenizer that suits the first texts. It chooses bytes for
-// input that can be read only once.
+// chooseTokenizer sets options.Tokenizer to a tokenizer that suits the first texts. It chooses the byte
+// tokenizer for input that can be read only once.
 func (c *converter) chooseTokenizer(ctx context.Context) error {
 	choice := tokenizers.Choice{Name: "byte", Spec: []byte(`{"type":"byte"}`),
 		Reason: "standard input and pipes are read only once, so nothing can be learned from them"}

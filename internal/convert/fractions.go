@@ -14,7 +14,7 @@ import (
 // splitName matches valid names of splits, which are also file names.
 var splitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// validSplit reports whether a name is a valid name of a split.
+// validSplit reports whether the name of a split is valid.
 func validSplit(name string) bool { return splitName.MatchString(name) }
 
 // splitOf returns the canonical name of a split, for instance "val" for "validation".
@@ -26,8 +26,8 @@ func splitOf(name string) string {
 	return split
 }
 
-// CheckSplitFractions returns an error unless the names are valid and the fractions have a sum of
-// 1.
+// CheckSplitFractions returns an error unless the names are valid and the fractions are from 0 to 1
+// with a sum of 1.
 func CheckSplitFractions(fractions []SplitFraction) error {
 	sum := 0.0
 	for _, s := range fractions {
@@ -49,8 +49,8 @@ func digestOf(seed uint64, text table.Value, buf *[]byte) [sha256.Size]byte {
 	return sha256.Sum256(*buf)
 }
 
-// drawSplit returns the split of a text. The first 64 bits of its digest, read as a fraction in [0,
-// 1), select the split.
+// drawSplit returns the split of a text. The first 64 bits of its digest, as a fraction in [0, 1),
+// select the split.
 func drawSplit(fractions []SplitFraction, digest [sha256.Size]byte) string {
 	u := float64(binary.BigEndian.Uint64(digest[:])) / (1 << 64)
 	for _, s := range fractions {

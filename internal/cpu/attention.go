@@ -186,8 +186,7 @@ func (a *attentionRun) loadQueries(t queries, q []float32) {
 	t.kernels.Transpose(q, t.stride, a.head(a.q, t.row, t.head), a.d, t.n, a.dh)
 }
 
-// packValues copies the values so that the values of each head are contiguous, because every tile
-// of queries reads them.
+// packValues makes the values of each head contiguous, because every tile of queries reads them.
 func (a *attentionRun) packValues() {
 	rows := a.run.rows(a.V)
 	a.values = a.run.parts(rows * a.d)

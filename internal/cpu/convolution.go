@@ -8,7 +8,7 @@ import (
 
 func init() { register(byRows(convolution), byRows(convolutionBackward)) }
 
-// convolution may read rows outside its block directly, because an earlier launch has written them.
+// convolution may read rows of X outside its block, because launches that write X are not fused with it.
 func convolution(r *run, k tensor.Convolution) rowwise {
 	s, d, reach := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0]/2
 	y, a, x := r.floats(k.Y), r.floats(k.A), r.floats(k.X)

@@ -221,7 +221,7 @@ type run struct {
 	patient        bool
 	self           *worker
 	done           <-chan struct{} // closed when the run is cancelled
-	cancelled      bool            // the run was cancelled
+	cancelled      bool            // yield has panicked because the run was cancelled
 	yielded        time.Time       // time when the run last yielded its thread
 	computingSince time.Time       // start of the current period of computing
 	bound          [tensor.Regions]*memory

@@ -1,8 +1,8 @@
 // Package cpu implements the device that runs programs on the CPU. Each kernel has a file with its
 // forward and backward pass, which has the same name as the kernel's file in package tensor.
 //
-// Every sum has a fixed order of additions, which depends only on shapes and lengths. Work is split
-// into fixed pieces, each done by one worker, so that the number of threads never changes a bit of
-// the result. Products are rounded before they are added (float32(a*b)); otherwise the compiler
-// could fuse multiplication and addition in some places only.
+// Every sum has a fixed order of additions, which depends only on shapes and lengths, so that the
+// number of threads never changes a bit of the result. Work is split into pieces, each done by one
+// worker. Products are rounded before they are added (float32(a*b)); otherwise the compiler could
+// fuse multiplication and addition in some places only.
 package cpu

@@ -6,8 +6,8 @@ import "github.com/sftseq/sftseq/internal/simd"
 // would map to the same few lines of the first-level cache and evict each other.
 const cachePad = 16
 
-// mulTransposed computes y = x·wᵀ + bias for rows lo … hi−1: x [rows, in], wt = wᵀ packed, y [rows,
-// out].
+// mulTransposed computes y = x·wᵀ + bias for rows lo … hi−1:
+// x [rows, in], wt = wᵀ packed, y [rows, out].
 func (r *run) mulTransposed(wk *worker, y, x []float32, wt simd.Packed, bias []float32, lo, hi int) {
 	left := leftFactor(wk.floats(leftSize(wt.K)), x, wt.K, lo, hi)
 	r.device.simd.Mul(simd.Rows(y[lo*wt.N:], wt.N), left, wt, simd.Rows(bias, 0), hi-lo)

@@ -31,7 +31,7 @@ type sampler struct {
 
 func sample(r *run, k tensor.Sample) {
 	n, s := r.rows(k.Score), r.sequences(k.Batch)
-	// The pieces share the scratch memory of the run and use no memory of their workers.
+	// All pieces share this scratch memory. They must not request scratch memory of their workers.
 	scratch := tensor.Bits(r.self.floats(3*n + s.n))
 	x := sampler{
 		Sample: k, sequences: s, kernels: r.device.simd, position: r.ints(k.Batch.Position),
@@ -138,8 +138,8 @@ func (s *sampler) choosePartners(b int) {
 	}
 }
 
-// moveMarked moves the tokens with mark 1 to chosen, compacts the other tokens, and returns the number
-// of other tokens. Both lists keep their order.
+// moveMarked moves the tokens with mark 1 to chosen and compacts the remaining tokens. It returns the
+// number of remaining tokens. Both lists keep their order.
 func moveMarked(token []int32, mark []uint32, chosen []int32) (remaining int) {
 	chosenCount := 0
 	for i, at := range token {

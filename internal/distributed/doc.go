@@ -7,8 +7,8 @@
 //
 // A batch is split into micro-batches. A binary tree whose leaves are the micro-batches adds their
 // gradients, so that the order of the sum does not depend on the number of ranks. Each rank
-// computes all nodes of the tree that have only its own leaves; the largest of these nodes are its
-// frontier.
+// computes all nodes of the tree that have only its own leaves. Its frontier consists of the computed
+// nodes without a computed parent.
 //
 // # Errors
 //

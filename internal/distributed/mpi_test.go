@@ -116,7 +116,8 @@ func TestExchange(t *testing.T) {
 	})
 }
 
-// exchange makes calls of random sizes, the same on all ranks, with pauses for the pulse.
+// exchange makes calls with random numbers of words for each pair of ranks. All ranks draw the same
+// numbers. Pauses between calls let rounds of the pulse run.
 func exchange(w *World) error {
 	random := rand.New(rand.NewPCG(1, uint64(w.Size())))
 	word := func(from, to, i int) uint32 { return uint32(from<<28 | to<<24 | i) }
@@ -171,8 +172,8 @@ func exchange(w *World) error {
 
 // TestSilent checks that if a rank hangs, the other ranks end: during calls, between calls, and
 // while they leave the job. Open MPI's launcher reports the end of the other ranks and then kills
-// the stopped rank. In about one of several hundred launches the launcher hangs at this point,
-// which is not a fault of the ranks.
+// the stopped rank. In about one of several hundred launches the launcher hangs at this point. This
+// is not a fault of the ranks.
 func TestSilent(t *testing.T) {
 	const reported = "exited with non-zero status"
 	each(t, func(t *testing.T, launcher string) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFrontier checks that the frontier of a run has the same leaves as the run. For the cuts of
+// TestFrontier checks that the frontier of consecutive leaves has exactly these leaves. For the cuts of
 // Deal, a frontier must have at most MaxSums nodes, for any sizes of micro-batches.
 func TestFrontier(t *testing.T) {
 	for leaves := 1; leaves < 40; leaves++ {

@@ -19,8 +19,8 @@ import (
 const evidenceDivisor = 10
 
 // Evidence measures whether the weights of tokens in explanations name the tokens on which
-// predictions depend. The evidence of a sequence is the tenth of its tokens with the largest weights
-// in [sft.Explanation.Pooling]; for a pair, of each sequence.
+// predictions depend. The evidence of a sequence is the tenth of its tokens, rounded up, with the
+// largest weights in [sft.Explanation.Pooling]. In a pair, each sequence has its own evidence.
 //
 // Source: DeYoung et al., "ERASER: A Benchmark to Evaluate Rationalized NLP Models", ACL 2020. Its
 // sufficiency and comprehensiveness compare probabilities; Evidence compares predicted classes.
