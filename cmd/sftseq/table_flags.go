@@ -110,8 +110,8 @@ func checkTableFlags(c *cli.Context) (hasInput bool, err error) {
 	return false, nil
 }
 
-// copiesArrow reports whether input and output are Arrow files of sequences, which are processed by
-// record.
+// copiesArrow reports whether the input and the output are Arrow files and no flag names a column. The
+// input is then processed by record batch.
 func copiesArrow(c *cli.Context) bool {
 	if slices.ContainsFunc(tableNames, c.IsSet) || c.Bool(csvSafe) {
 		return false

@@ -158,8 +158,8 @@ func TestModelFlags(t *testing.T) {
 	noFile(t, out)
 }
 
-// TestCustomCalibrates checks that train custom saves a temperature, and that predict, eval and an
-// ensemble divide the logits by it. Without the key, the logits are not scaled.
+// TestCustomCalibrates checks that train custom saves a temperature, and that predict and eval divide
+// the logits by it. Without the key, the logits are not scaled.
 func TestCustomCalibrates(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")

@@ -214,9 +214,9 @@ func TestTrainFusedKinds(t *testing.T) {
 	}
 }
 
-// TestTrainFusedAlone checks fusions in which only one member has a weight. A linear member is
-// served as a linear model. A transformer has the temperature of the fusion and supports all
-// requests of a single model.
+// TestTrainFusedAlone checks that the only member with a weight has the weight and the temperature of
+// the fusion in predict, also with --explain. With two weights, --explain explains both members.
+// Without config.json, the error says how to finish the training.
 func TestTrainFusedAlone(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	_, output := exits(t, exitUsage, "", "train", "custom", "--data", data, "--out", out, "--preset", "no")
