@@ -3,7 +3,7 @@
 //   A_ij = m(q_i, k_j)/√dh · Rmul_ij + Radd_ij
 //   o_i  = Σ_j P_ij v_j,  P = ReLU(A)/(Σ ReLU(A) + leak + ε), or softmax
 //
-//   o, q [T, d], norm [T, h], dead [1], k, v [S, d], leak [B, h], count [B],
+//   o, q [T, d], norm [T, h], dead [1], k, v [S, d], leak [B, h], count [B], firstTokens, firstRows [B+1],
 //   f, g, e [2h, TABLE], or the operands of relative_bias.glsl for other relations, p, top, partner [S]
 //
 // A workgroup processes 64 queries of one sequence and head. An invocation holds one query and

@@ -1,12 +1,12 @@
 // Values of whole rows that the backward pass of attention needs:
 //
 //   share[i, n] = DO_i · O_i of head n
-//   bounds[n], bounds[h + n]: bounds of |dA·Rmul's derivative| and of |dA|, over all pairs
+//   bounds[n], bounds[h + n]: bounds of |dA·m|/√dh, the gradient of Rmul, and of |dA|, over all pairs
 //
 // The fixed-point sums of attention_backward_queries need the bounds. With the largest norms of k
 // and v of a head:
 //
-//   |dA| ≤ (‖DO_i‖·‖v‖ + |share|)/norm_i,  |m|/√dh ≤ 2(‖q_i‖ + ‖k‖) + 2√dh, or ‖q_i‖·‖k‖/√dh
+//   |dA| ≤ (‖DO_i‖·‖v‖ + |share|)/norm_i,  |m|/√dh ≤ 2(‖q_i‖ + ‖k‖) + 2√dh; ‖q_i‖·‖k‖/√dh for DOT
 //
 //   o, do, q [T, d], norm [T, h], keys [2h]: largest norms of k, then of v
 //

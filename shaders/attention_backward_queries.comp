@@ -3,7 +3,7 @@
 //   dA_ij = [A_ij > 0]·(DO_i·v_j − share_i)/norm_i   (softmax: P_ij(DO_i·v_j − share_i))
 //   DQ_i  = Σ_j dA_ij·Rmul_ij/√dh · ∂m/∂q_i
 //
-// and the gradients of the tables f and g: sums of dA times Rmul's derivative, and of dA, for each
+// and the gradients of the tables f and g: sums of dA_ij·m/√dh·∂Rmul_ij and of dA_ij·∂Radd_ij for each
 // i − j and i + j, in fixed point. See fixed.glsl.
 //
 //   dq, gradient, q [T, d], histogram [heads here, 2, 2, 2, TABLE]: for mul and add,

@@ -2,7 +2,7 @@
 // dlogits = scale[label]·(softmax(logits) − onehot(label)).
 //   loss [rows], dlogits, logits [rows, width], label [rows], scale [width]
 //
-// One workgroup processes 256/lanes rows. It stores the exponentials in dlogits meanwhile.
+// One workgroup processes 256/lanes rows. It keeps the exponentials in dlogits until it has their sum.
 //
 //   constants: lanes per row; push: extent
 #version 450

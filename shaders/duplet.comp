@@ -9,10 +9,10 @@
 //   y [S, d], p [S], x [T, d], noised [T], top, partner [S], count [B]
 //   firstTokens, firstRows [B+1]: first token row and sampled row of each sequence
 //
-// x is a block of the tokens' rows if all rows would not fit into a binding. Launches after the first
-// launch add to y. An element has at most two terms, so the split into blocks does not change a bit. The LANES invocations
-// of a row process its channels in turn. Push: d, axis and capacity of the sampled rows, first row
-// and number of rows of the block.
+// x is a block of the tokens' rows if all rows would not fit into a binding. Later launches add to y.
+// An element has at most two terms, so the split into blocks does not change a bit. The LANES
+// invocations of a row process its channels in turn. Push: d, axis and capacity of the sampled rows,
+// first row and number of rows of the block.
 #include "include/common.glsl"
 #include "include/math.glsl"
 #include "include/rows.glsl"

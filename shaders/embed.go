@@ -9,7 +9,7 @@ import (
 //go:embed *.spv
 var files embed.FS
 
-// Words returns the SPIR-V words of a shader. The name is the base name of its source.
+// Words returns the SPIR-V words of a shader. name is the base name of its source, without .comp.
 func Words(name string) ([]uint32, error) {
 	data, err := files.ReadFile(name + ".spv")
 	if err != nil {

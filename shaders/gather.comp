@@ -1,5 +1,5 @@
-// y[i] = x[row[i]], or 0 if row[i] is −1. A dispatch processes the rows of one block of x. The
-// dispatch for the first block clears all other rows of y, and those for later blocks write them.
+// y[i] = x[row[i]], or 0 if row[i] is −1. A dispatch writes the rows of y that come from one block of
+// x. The dispatch for the first block also sets all other rows of y to 0.
 //   y [rows, width], x [block, width], row [rows]
 //
 // One workgroup processes 1024 elements.

@@ -1,4 +1,4 @@
-// y = x·Φ(x), exact (erf).
+// y = x·Φ(x), exact (erf); y may be x.
 //   y, x [rows, width]
 //
 // One workgroup processes 1024 elements.

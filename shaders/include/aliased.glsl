@@ -1,6 +1,6 @@
-// Operands that may share memory, as a kernel that works in place has two bindings of the same
-// range. SPIR-V assumes that different bindings have different memory unless they are decorated as
-// Aliased (20). GLSL has no keyword for this decoration.
+// Operands that may share memory. A kernel that works in place has two bindings of the same range.
+// SPIR-V assumes that different bindings have different memory unless they are decorated as Aliased
+// (20). GLSL has no keyword for this decoration.
 #ifndef ALIASED_GLSL
 #define ALIASED_GLSL
 #extension GL_EXT_spirv_intrinsics : require

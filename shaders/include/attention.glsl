@@ -22,8 +22,8 @@ const uint LEAKY = 0, RELU = 1, SOFTMAX = 2;
 const uint VECTORS = (CHANNELS + 3) / 4;
 const uint ROWS = 64; // rows per workgroup, which has ROWS·SLICES invocations
 
-// To save registers, a workgroup sums only the channels of one pass. The constants do not change
-// the bits of the result.
+// To save registers, a workgroup sums only the channels of one pass. The value of BLOCK does not
+// change the bits of the result.
 const bool SPARING = BLOCK > 0;
 const uint SUMS = SPARING && BLOCK < CHANNELS ? BLOCK / 4 : VECTORS; // vectors per pass
 const uint PASSES = (VECTORS + SUMS - 1) / SUMS;
@@ -43,8 +43,8 @@ shared vec4 ownRows[STAGED > 0 ? STAGED * VECTORS * ROWS : 1];
 // operand is staged.
 #define OWN(held, at, c) ((at) < STAGED ? ownRows[((at) * VECTORS + (c)) * ROWS + slot] : held[c])
 
-// AGAIN is 0, but compilers cannot know this, as d is the width of rows. Reading at an offset of
-// AGAIN prevents a compiler from keeping a previous read in registers.
+// AGAIN is 0, as the width d of rows is below 2³¹, but compilers cannot know this. Reading at the
+// offset AGAIN prevents a compiler from keeping a previous read in registers.
 #define AGAIN (SPARING ? d >> 31 : 0)
 #define OWN_AGAIN(held, at, c) ((at) < STAGED ? ownRows[((at) * VECTORS + (c)) * ROWS + slot + AGAIN] : held[c])
 

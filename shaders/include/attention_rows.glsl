@@ -1,4 +1,4 @@
-// Loads rows of a head as vectors, into shared memory or into an invocation's own row.
+// Macros that load rows of a head as vectors, and a macro that adds and stores the sums of slices.
 #ifndef ATTENTION_ROWS_GLSL
 #define ATTENTION_ROWS_GLSL
 
@@ -18,8 +18,8 @@
         tile[TILE * VECTORS + at] = b; \
     }
 
-// LOAD_ROW loads the head's channels of row `row` of x into the vectors of `into`, or into the
-// operand `at` of the own rows. A barrier must follow.
+// LOAD_ROW loads the head's channels of row `row` of x into the vectors of `into`, or into operand `at`
+// in ownRows if this operand is staged. A barrier must follow.
 #define LOAD_ROW(into, at, x, row, head) \
     if ((at) < STAGED) { \
         for (uint c = slice; c < VECTORS; c += SLICES) { \

@@ -15,8 +15,8 @@ layout(set = 0, binding = 0, std430) readonly restrict buffer Counts { uint coun
 // range: a long grid is folded into two dimensions and may have a few more groups than requested.
 uint group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
 
-// used returns the number of rows in use of a tensor. The counts of the batch contain it for axes
-// other than 0. Axis 0 means that all rows are in use.
+// used returns the number of rows in use of a tensor: all rows for axis 0, and otherwise the count of
+// the axis in the batch.
 uint used(uint axis, uint capacity) { return axis == 0 ? capacity : counts[axis]; }
 
 // longest returns the length of the longest sequence in the batch.

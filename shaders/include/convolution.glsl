@@ -21,8 +21,8 @@ OPERAND(3, readonly, float, weight); // [taps, width]
 OPERAND(4, readonly, uint, sequence); // sequence of each output row
 OPERAND(5, readonly, uint, firstRows); // [B+1]
 
-// EACH_SUM computes a sum that starts from `begin`, stores it in sums[at], and then runs `end`. The
-// direction of the taps is 1, or −1 for the adjoint.
+// EACH_SUM computes a sum for each row, starting from `begin`, and then runs `end` with the output's
+// word `at` and the sum `total`. The direction of the taps is 1, or −1 for the adjoint.
 #define EACH_SUM(direction, begin, end) { \
     uint n = usedRows(push.axis, push.capacity, push.first, push.rows); \
     uint index = group() * 256 + gl_LocalInvocationIndex, row = index / push.width * ROWS, c = index % push.width; \

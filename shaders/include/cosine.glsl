@@ -4,8 +4,8 @@
 #define COSINE_GLSL
 
 // Turn returns the high half of t·w mod 2⁶⁴: the fraction of a turn, in units of 2⁻³², at position
-// t of frequency w, whose low half comes first. The encoding's F is even and G begins at 0, so t is
-// never negative.
+// t for frequency w, whose low half comes first. Table f is even in i − j, and g begins at i + j = 0,
+// so t is never negative.
 uint Turn(uint t, uvec2 w) {
     uint high, low;
     umulExtended(t, w.x, high, low);

@@ -1,7 +1,7 @@
 // Sums that do not depend on the order of additions: fixed point in two integers, added by atomics.
-// A value v, |v| ≤ bound, is hi·2^BITS + lo units. A unit is the bound's power of two divided by
-// 2^(2·BITS). 2^BITS times the number of values must be below 2³⁰. Several pairs (hi, lo) may
-// represent the same sum.
+// A value v, |v| ≤ bound, is hi·2^BITS + lo units. A unit is 2^(n − 2·BITS), where 2^n is the lowest
+// power of two above the bound. 2^BITS times the number of values must be below 2³⁰. Several pairs
+// (hi, lo) may represent the same sum.
 #ifndef FIXED_GLSL
 #define FIXED_GLSL
 
@@ -26,7 +26,7 @@ ivec2 fixedParts(float v, float unit, int bits) {
     return ivec2(int(high), int(low));
 }
 
-// fixedWord returns the same number of units as one integer. It needs |v·unit| < 2³¹.
+// fixedWord returns v·unit, rounded to a whole number of units, as one integer. It needs |v·unit| < 2³¹.
 int fixedWord(float v, float unit) { return int(roundEven(v * unit)); }
 
 // fixedSplit splits an integer of fixedWord, or a sum of such integers, into hi and lo with |lo| ≤

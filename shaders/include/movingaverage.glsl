@@ -4,9 +4,9 @@
 // borders, and so the order of additions, depend only on the length of its sequence.
 //
 // States omit the factor 1 − a of their input: h = a·h + x. The adjoint processes pairs of states
-// (r, w) against the direction of h; w is the derivative of r by a. An invocation processes one
-// channel and a set of SET averages of one direction. The states of a launch are vectors of SET
-// states, [parts, 2·sets, channels]: first the sets of the forward averages.
+// (r, w) against the direction of h; w is the derivative of r with respect to a. An invocation
+// processes one channel and a set of SET averages of one direction. The states of a launch are
+// vectors of SET states, [parts, 2·sets, channels]: first the sets of the forward averages.
 //
 // Include this file after the declaration of offset[], the first row of each sequence.
 #ifndef MOVINGAVERAGE_GLSL
@@ -63,8 +63,8 @@ bool exists(uint set, uint l) { return (push.firstSet + set % push.sets) * SET +
 #define PARAMETERS(into, x, set, channel) \
     for (uint l = 0; l < SET; l++) into[l] = exists(set, l) ? x[parameterIndex(set, l, channel)] : 0;
 
-// decays returns a = sigmoid(x) and rest = 1 − a. The error of the larger one is at most its
-// rounding error: errors of an a near 1 add up over many rows.
+// decays returns a = sigmoid(x) and rest = 1 − a. The error of the larger of both is at most its
+// rounding error, because the error of an a near 1 accumulates over many rows.
 void decays(vec4 x, out vec4 a, out vec4 rest) {
     for (uint l = 0; l < SET; l++) {
         float z = expBelow(-abs(x[l])), small = z / (1.0 + z), large = 1.0 - small;
@@ -75,8 +75,8 @@ void decays(vec4 x, out vec4 a, out vec4 rest) {
 
 // EACH_ROW runs `load` and then `compute` for STEPS rows at a time, so that a device waits for
 // several loads together. Both read the index k < STEPS of the row and the index `at` of the row's
-// word in tensors. The rows begin with word `begin`, and there are n of them. They end there if the
-// direction is not ascending.
+// word in tensors. The first of the n rows has the word `begin`, and the words of adjacent rows are
+// `pitch` apart. If `ascending` is false, the loop runs from the last row to the first.
 #define EACH_ROW(ascending, n, begin, pitch, load, compute) { \
     uint start = (ascending) ? begin : begin + ((n) - 1) * (pitch), stride = (ascending) ? (pitch) : 0 - (pitch); \
     for (uint row = 0; row < (n); row += STEPS) { \

@@ -1,8 +1,8 @@
 // A sequence is pooled in pieces. The sums of each piece are a row of the partial sums. The partial
 // sums of sequence b begin at firstPart(first row of b, b). This layout has enough rows for the
-// pieces of every sequence, without a table of the numbers of pieces. Include this file after the declarations of
-// offset[], the first row of each sequence, and of the push constants with the axis and the
-// capacity of the sequences.
+// pieces of every sequence, without a table of the numbers of pieces. Include this file after the
+// declarations of offset[], the first row of each sequence, and of the push constants with the axis
+// and the capacity of the sequences.
 #ifndef POOLING_GLSL
 #define POOLING_GLSL
 

@@ -1,6 +1,6 @@
 // Tiles of rows. A tile never spans two sequences. Tile t belongs to the last sequence b with
 // first[b]/size + b ≤ t. This layout has enough tiles for each sequence, without a prefix sum.
-// A shader must first declare firstTokens and firstRows, [B+1].
+// The argument `offsets` of TILE_OF is firstTokens or firstRows, [B+1].
 #ifndef TILES_GLSL
 #define TILES_GLSL
 
