@@ -23,7 +23,8 @@ import (
 	parquetschema "github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// parquetRows is the number of rows read at a time, unless they are too long.
+// parquetRows is the number of rows per record. A record that exceeds the memory limit is read again
+// in records of fewer rows.
 const parquetRows = 256
 
 // parquetMagic is the marker at both ends of a Parquet file.
@@ -324,8 +325,8 @@ func (g *groups) skipTo(row int64) int64 {
 	return row
 }
 
-// report reports progress as a fraction of the rows. It does not count bytes, because unwanted
-// columns are not read and other columns may be read twice.
+// report reports progress up to a fraction of the file size. The fraction counts rows, because
+// unwanted columns are not read and other columns may be read twice.
 func (g *groups) report(fraction float64) {
 	if now := int64(min(1, fraction) * float64(g.plain.size)); g.progress != nil && now > g.reported {
 		g.progress(now - g.reported)

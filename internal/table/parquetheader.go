@@ -165,8 +165,8 @@ func checkFooter(footer []byte) (unknown map[string]string, err error) {
 	})
 }
 
-// logicalTypeField is the field of a schema element with its logical type, the last field that
-// Arrow's reader knows.
+// logicalTypeField is the number of a schema element's field for the logical type. It is the last
+// field that Arrow's reader knows.
 const logicalTypeField = 10
 
 // Fields of the union LogicalType, and the last time unit.

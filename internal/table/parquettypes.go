@@ -17,7 +17,7 @@ func (g *groups) convertFields(columns []pqarrow.SchemaField) []arrow.Field {
 		switch f.Type.(type) {
 		case *arrow.StructType:
 			f.Type = arrow.StructOf(children...)
-		case *arrow.MapType: // its only part is the struct of key and item
+		case *arrow.MapType: // its only child is the struct of key and item
 			entry := children[0].Type.(*arrow.StructType)
 			f.Type = arrow.MapOfWithMetadata(entry.Field(0).Type, entry.Field(0).Metadata,
 				entry.Field(1).Type, entry.Field(1).Metadata)
@@ -33,7 +33,7 @@ func (g *groups) convertFields(columns []pqarrow.SchemaField) []arrow.Field {
 	return fields
 }
 
-// logicalField returns a field with the type that a logical type of Parquet stands for.
+// logicalField returns a field with the Arrow type or the metadata for its logical type in Parquet.
 func logicalField(f arrow.Field, logical parquetschema.LogicalType) arrow.Field {
 	switch logical := logical.(type) {
 	case parquetschema.UUIDLogicalType:

@@ -102,7 +102,8 @@ func (r *records) nameClasses(c hfClasses, requestedLists []string) {
 // MetadataValue returns the value of a key in the metadata of the file's schema.
 func (r *records) MetadataValue(key string) (text string, ok bool) { return r.metadata.GetValue(key) }
 
-// MetadataNames sets names to the JSON list that the metadata of a table's file have for a key, if any.
+// MetadataNames sets names to the JSON list under a key in the metadata of t's schema. Without the
+// key, names is unchanged. path names the table in the error.
 func MetadataNames(t Reader, path, key string, names *[]string) error {
 	table, ok := t.(interface {
 		MetadataValue(key string) (string, bool)

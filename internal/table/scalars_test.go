@@ -68,9 +68,9 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-// typedFile returns a Parquet file without rows. It has a text column, a byte column and a group. The
-// byte column and the group have the given logical type, a Thrift-encoded field of the union
-// LogicalType.
+// typedFile returns a Parquet file without rows. It has a text column, a byte column and a group of
+// one column. All except the text column have the given logical type, a Thrift-encoded field of the
+// union LogicalType.
 func typedFile(logical string) string {
 	typed := func(fields []byte) []byte { // appends logicalType, field 10, to an element's fields
 		return append(append(fields[:len(fields)-1], thriftStruct, 2*logicalTypeField), logical+"\x00\x00"...)
@@ -141,7 +141,7 @@ func TestInterval(t *testing.T) {
 // TestParquetTypes checks that Parquet's UUIDs and its timestamps with and without a time zone are
 // read as text.
 func TestParquetTypes(t *testing.T) {
-	for _, lists := range [][]string{nil, {"u"}} { // classes are also read with Lists
+	for _, lists := range [][]string{nil, {"u"}} { // Lists may contain columns without lists
 		rows := must.Get(readText("testdata/uuid.parquet", Options{Columns: []string{"u"}, Lists: lists}))(t)
 		if want := "1: 00000000-0000-4000-8000-000000000000"; rows[0] != want {
 			t.Errorf("got %q, want %q", rows[0], want)

@@ -25,7 +25,7 @@ import (
 // by commas.
 func SeriesName(columns []string) string { return strings.Join(columns, ",") }
 
-// StepsName is the name of the values of a series with one column per step.
+// StepsName is the channel name of a series with one column per step.
 const StepsName = "value"
 
 // seriesReader combines the columns of a series into features.
@@ -60,8 +60,8 @@ func openSeries(ctx context.Context, path string, o Options) (Reader, error) {
 	return r, err
 }
 
-// matchColumns returns the columns of a series in order. A name with * stands for all columns that
-// it matches.
+// matchColumns returns the columns of a series in the order of o.Series. A name with * stands for all
+// matching columns except o.NotSeries, in the order of the file.
 func matchColumns(ctx context.Context, file string, o Options) (columns []string, err error) {
 	var existing []string
 	for _, name := range o.Series {

@@ -66,8 +66,8 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	return r, err
 }
 
-// existing returns the columns of the first shard, and which of the columns path and split it has.
-// The columns of JSON are nil; its first rows show whether it has path and split.
+// existing returns the columns of the first shard. own has the same columns. For JSON, columns is nil,
+// and own has those of the names path and split that occur in the first rows.
 func (r *shardsReader) existing() (columns, own []string, err error) {
 	read := func(names ...string) (Reader, error) {
 		o := r.options
@@ -109,7 +109,8 @@ func (r *shardsReader) next() (Reader, error) {
 	return Open(r.ctx, filepath.Join(r.dir, filepath.FromSlash(r.shard)), r.options)
 }
 
-// Columns returns the columns of the first shard, and the path.
+// Columns returns the columns of the first shard, and the added columns path and split. It returns
+// nil for JSON.
 func (r *shardsReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
@@ -130,10 +131,10 @@ func (r *shardsReader) Next(row *Row) error {
 
 // findShards returns the files of a folder in the order of their names if they are tables, or nil.
 // They are tables if a format is given, or if all names have the extension of the same format. Text
-// files do not qualify, nor do tables in subfolders except Parquet and Arrow, because a folder of
-// such files may have a row per file. Files of another format beside Parquet or Arrow tables are an
-// error, because reading Parquet or Arrow files as rows is never intended. Documentation files are
-// skipped.
+// files do not qualify, nor do tables in subfolders unless they are Parquet, Arrow or named splits,
+// because a folder of such files may have a row per file. Files of another format beside Parquet or
+// Arrow tables are an error, because reading Parquet or Arrow files as rows is never intended. Hidden
+// files are skipped, and documentation unless the format is text.
 func findShards(dir, format string) (shards []string, _ error) {
 	shards = []string{}
 	first, nested := map[string]string{}, false // an example file of each format

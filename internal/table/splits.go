@@ -54,8 +54,8 @@ func HubSplits(dir, format string) (names []string) {
 	return names
 }
 
-// Shards returns the paths of the tables in a directory that is read as a single table, or nil for
-// other paths.
+// Shards returns the paths of the tables in a folder that is read as a single table. It returns nil
+// for other paths and for data sets saved by Hugging Face's library.
 func Shards(dir, format string) (paths []string) {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() || isHF(dir) {

@@ -26,12 +26,12 @@ import (
 // Row has a row's values of the requested columns, in the order of the request.
 type Row struct {
 	File   string
-	Line   int64  // line at which the row begins, from 1; 0 if unknown or if the row is a whole file
+	Line   int64  // line, or row number in JSON lists, Arrow and Parquet, from 1; 0 if unknown or a whole file
 	Byte   int64  // byte at which the row begins when a part of a file is read, from 1; otherwise 0
 	Name   string // name of the record in the file, or ""
 	Values []Value
 	Err    error // error of the row, which has no values or only the valid values
-	Uneven bool  // the number of fields differs from the number of columns; values up to the error are valid
+	Uneven bool  // the fields do not fit the columns, or repeat the header; values up to the error are valid
 
 	shared int // bytes of memory that the values share
 }
@@ -44,7 +44,8 @@ func (r *Row) begin(file string, line int64) {
 // fail removes the row's values and sets its error.
 func (r *Row) fail(err error) { r.Values, r.Err = r.Values[:0], err }
 
-// setNull marks a value that cannot be read as null, and keeps the row's other values.
+// setNull replaces a value that cannot be read by null, and keeps the row's other values. It sets the
+// row's error unless the row has one already.
 func (r *Row) setNull(v *Value, err error) {
 	*v = Value{Null: true}
 	if r.Err == nil {
@@ -93,14 +94,14 @@ type Value struct {
 	Text   string
 	Tokens []int32  // instead of Text, for lists of token ids
 	Items  []string // instead of Text, for lists in columns of [Options].Lists
-	// Features are set instead of Text, for lists in columns of [Options].Features.
+	// Features are set instead of Text, for a series and for lists in columns of [Options].Features.
 	Features [][]float32
 	Edges    [][2]int32 // instead of Text, for lists in columns of [Options].Edges
 	Gaps     []bool     // null elements of Items, in columns of [Options].Gaps
 	Null     bool       // whether the value is missing
 	IsWords  bool       // whether Text is a list of words separated by spaces, each of which may have a tag
-	// JSON reports whether Text, or Items, is valid JSON: a number, a boolean, or a value copied
-	// because of [Options].Copied.
+	// JSON reports whether Text, or Items, is valid JSON: a number, a boolean, or a list or object in
+	// a column of [Options].Copied.
 	JSON   bool
 	Stored Stored // value in Arrow's representation, in columns of [Options].Typed
 }

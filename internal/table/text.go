@@ -24,8 +24,8 @@ type textReader struct {
 // firstLines is the number of lines that decide whether a text has a different format.
 const firstLines = 100
 
-// checkFormat counts lines in a different format. After the first lines, or at the end of a shorter
-// file, it writes a note if all lines have that format.
+// checkFormat counts lines that are JSON objects or begin with a fastText label. After firstLines
+// lines, or at the end of a shorter file, it writes a note if all lines are in one of these formats.
 func (r *textReader) checkFormat(line string, last bool) {
 	if r.note == nil || r.lines > firstLines {
 		return

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestListsOfTexts checks that lists of texts in Arrow and Parquet are copied as JSON, and are
-// errors in other columns.
+// TestListsOfTexts checks that lists of texts in Arrow and Parquet are copied as JSON, and are an
+// error in a column that is not copied.
 func TestListsOfTexts(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "words",
 		Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)

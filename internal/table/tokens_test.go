@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestTokensOfDataSets checks that token ids stored minus 1 are read unchanged from a data set's
-// file and from a Parquet copy. Options that do not support such ids are errors.
+// TestTokensOfDataSets checks that token ids stored minus 1 are restored from a data set's file and
+// from a Parquet copy. Other lists in such a file, invalid metadata and too large ids are errors.
 func TestTokensOfDataSets(t *testing.T) {
 	for _, c := range []struct{ column, first, version, want, problem string }{
 		{"tokens", "1", "2", "1: [1 256]", ""},

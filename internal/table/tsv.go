@@ -11,9 +11,9 @@ import (
 // tsvReader reads lines of tab-separated fields. The first line names the columns. A field between
 // double quotes, whose inner quotes are doubled, is unquoted; all other quotes are literal.
 //
-// A quoted field may contain tabs and line ends. They are part of the field only if the separate
-// lines have the wrong number of fields and the joined lines have a field for each column.
-// Otherwise, each line is a row. [delimitedWriter] writes no text that this rule would change.
+// A quoted field may contain tabs and line ends. They are part of the field only if one of the
+// separate lines has the wrong number of fields and the joined lines have a field for each column.
+// Otherwise, each line is a row. [delimitedWriter] rejects texts that this rule would change.
 type tsvReader struct {
 	delimited
 	fields []string // fields of a row

@@ -3,8 +3,8 @@ package table
 import "strings"
 
 // readQuoted reads a line with count fields, and the following lines, as one row with quoted tabs
-// or line ends. It returns the row's bytes and the number of lines after the first, and stores the
-// fields in r.joined. ok is false if the lines do not form such a row.
+// or line ends. It returns the row's size in bytes and the number of lines after the first, and
+// stores the fields in r.joined. ok is false if the lines do not form such a row.
 func (r *tsvReader) readQuoted(line string, count int) (bytes, lines int, ok bool) {
 	if !strings.HasPrefix(line, `"`) && !strings.Contains(line, "\t\"") {
 		return 0, 0, false
@@ -15,7 +15,7 @@ func (r *tsvReader) readQuoted(line string, count int) (bytes, lines int, ok boo
 	if !open {
 		return len(line), 0, !rowsByLine && len(fields) == len(r.columns)
 	}
-	size, end := 0, 0 // size and end of the text to search
+	size, end := 0, 0 // in the window: bytes searched, and end of the last line searched
 	for open {
 		if size, ok = r.findClosingQuote(size); !ok {
 			return 0, 0, false

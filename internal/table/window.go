@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// window is the part of a text that has been read but not consumed. Rows share its memory, so
-// reading a row allocates nothing, and a value keeps its whole block in memory.
+// window is the part of a text that has been read but not consumed. Rows share its memory. Their
+// values therefore need no memory of their own, but each keeps its whole block in memory.
 type window struct {
 	in    io.Reader
 	text  string
@@ -31,7 +31,7 @@ func newWindow(in io.Reader) *window {
 // byteOrderMark is UTF-8's byte-order mark, with which some programs begin a text.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// readMore reads a block, or as many bytes as the window has if it is larger. The window thus
+// readMore reads a block, or the length of the window if that is more. The window thus at least
 // doubles, which bounds how often a long row is scanned again.
 func (w *window) readMore() {
 	n := max(w.block, len(w.text))

@@ -49,7 +49,7 @@ type Writer interface {
 // OutputFormats are the formats that [NewWriter] writes.
 var OutputFormats = []string{"jsonl", "csv", "tsv", "parquet", "arrow"}
 
-// BED is the format of named intervals. [NewWriter] does not write it, because it has no columns of its own.
+// BED is the format of named intervals. [NewWriter] does not write BED, whose columns are fixed.
 const BED = "bed"
 
 // outputExtensions maps file name extensions to output formats.

@@ -96,7 +96,7 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 		}
 	}
 	d.fields = append(d.fields, field)
-	if c.Kind == VectorColumn { // delimited files have no vectors
+	if c.Kind == VectorColumn { // a null vector has an empty field for each number
 		for range c.Width - 1 {
 			d.fields = append(d.fields, "")
 		}

@@ -44,8 +44,8 @@ func newParquetWriter(w io.Writer, schema *arrow.Schema) (recordFile, error) {
 	return &parquetWriter{parquetout.NewParquetWriter(w, root, parquetout.WithWriterProps(properties))}, nil
 }
 
-// logicalType returns the Parquet types of a column of dates, times or UUIDs, or nil for other
-// columns. Parquet has no seconds, so they become milliseconds.
+// logicalType returns the Parquet types of a column of 64-bit dates, times, timestamps or UUIDs, or
+// nil for other columns. Parquet has no seconds, so they become milliseconds.
 func logicalType(f arrow.Field) (logical parquetschema.LogicalType, physical parquet.Type, length int) {
 	units := []parquetschema.TimeUnitType{arrow.Second: parquetschema.TimeUnitMillis,
 		arrow.Millisecond: parquetschema.TimeUnitMillis, arrow.Microsecond: parquetschema.TimeUnitMicros,

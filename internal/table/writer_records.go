@@ -35,7 +35,7 @@ type recordFile interface {
 type recordFormat struct {
 	fixed bool // vectors are fixed-size lists
 	rows  int  // maximum rows of a batch
-	size  int  // maximum bytes of a batch
+	size  int  // approximate bytes from which a batch is written
 	flush bool // batches can be read before the file ends
 	open  func(io.Writer, *arrow.Schema) (recordFile, error)
 }
@@ -227,7 +227,7 @@ func (r *recordWriter) Flush() error {
 	return r.write()
 }
 
-// Close writes the remaining rows.
+// Close writes the remaining rows and the end of the file.
 func (r *recordWriter) Close() error {
 	if err := r.write(); err != nil {
 		return err
