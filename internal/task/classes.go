@@ -36,7 +36,8 @@ func (t classes) Answer(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t classes) ResponseNumbers(int) int { return logitNumbers(t.config) }
 
-// Columns returns the columns of the class, by name or number, and of each class's probability.
+// Columns returns the columns of the class, by name or number, and of each class's probability. For
+// jsonl, lists hold the logits and the probabilities of all classes.
 func (t classes) Columns(format string) requests.Columns {
 	if format == "jsonl" {
 		return requests.JSONColumns(func(answer any) []any {

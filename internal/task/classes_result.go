@@ -70,12 +70,12 @@ func (e *ClassesResult) Write(w io.Writer) error {
 	return e.advise(w, Accuracies(e.Baseline), e.Accuracy, AsPercent)
 }
 
-// shownClasses is the number of classes with the smallest F1, and of classes with the most rows,
-// printed if there are more than maxClasses.
+// shownClasses is the number of printed classes with the lowest F1, and of printed classes with the
+// most rows, if there are more than maxClasses.
 const shownClasses = 10
 
-// classes prints precision, recall and F1 of each class, and the confusion matrix if there are at
-// most maxClasses.
+// classes prints precision, recall and F1 of each class, and the confusion matrix. Of more than
+// maxClasses classes, it prints only the worst and the most frequent, without a confusion matrix.
 func (e *ClassesResult) classes(t *text) {
 	const head = "class\tprecision\trecall\tF1\trows\t"
 	if len(e.Classes) <= maxClasses {
@@ -97,7 +97,7 @@ func (e *ClassesResult) classes(t *text) {
 	for _, part := range []struct {
 		title string
 		of    []int
-	}{{"the classes with the least F1", worst}, {"the classes with the most rows", frequent}} {
+	}{{"the classes with the lowest F1", worst}, {"the classes with the most rows", frequent}} {
 		t.add("\n%s:", part.title)
 		t.add("%s", head)
 		for _, i := range part.of {

@@ -43,7 +43,7 @@ type Report interface{ Write(w io.Writer) error }
 type Input struct {
 	Data    string // directory of the data set, or a file
 	Path    string // file with the rows
-	Queries int    // number of queries to rank the documents of pairs for
+	Queries int    // number of queries for which the documents of pairs are ranked
 	Scorer  *sft.Scorer
 	Score   func(context.Context, []seq.Example) ([]sft.Output, error) // Begin may replace it
 	Embed   evaluation.Embed
@@ -94,15 +94,15 @@ func (e Evaluated) Title() string {
 	return text
 }
 
-// Trained describes the weights of a model within its training run. It is empty for a model without
-// its run.
+// Trained describes the weights of a model within its training run. It is the zero value for a model
+// without a run.
 type Trained struct {
 	Models     int  `json:"models,omitempty"`     // size of an ensemble; omitted for one model
 	Step       int  `json:"step,omitempty"`       // training step of a single model
 	Unfinished bool `json:"unfinished,omitempty"` // training has not ended
 }
 
-// baseEvaluator implements Begin, See and Finish for evaluators without baselines.
+// baseEvaluator has methods Begin, See and Finish that do nothing.
 type baseEvaluator struct{}
 
 func (baseEvaluator) Begin(*Input) error                           { return nil }

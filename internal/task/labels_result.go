@@ -51,16 +51,16 @@ func (r *LabelsResult) Write(w io.Writer) error {
 	row("macro F1", func(b *LabelsBaseline) string { return OrNone(b.MacroF1) })
 	row("mean average precision", func(b *LabelsBaseline) string { return OrNone(b.MeanAveragePrecision) })
 	row("all labels right", func(b *LabelsBaseline) string { return fmt.Sprintf("%.2f%%", 100*b.ExactMatch) })
-	out.add("%-20s  %8s  %8s  %9s  %9s  %9s  %8s  %17s", "label", "rows", "answered", "threshold", "precision",
-		"recall", "F1", "average precision")
+	out.add("%-20s  %8s  %9s  %9s  %9s  %9s  %8s  %17s", "label", "rows", "predicted", "threshold",
+		"precision", "recall", "F1", "average precision")
 	shown := slices.SortedStableFunc(slices.Values(r.Labels),
 		func(a, b metrics.LabelReport) int { return cmp.Compare(b.Rows, a.Rows) })
 	for _, k := range shown[:min(len(shown), maxLabels)] {
-		out.add("%-20s  %8d  %8d  %9.4f  %9s  %9s  %8s  %17s", k.Name, k.Rows, k.Answered, k.Threshold,
+		out.add("%-20s  %8d  %9d  %9.4f  %9s  %9s  %8s  %17s", k.Name, k.Rows, k.Answered, k.Threshold,
 			OrNone(k.Precision), OrNone(k.Recall), OrNone(k.F1), OrNone(k.AveragePrecision))
 	}
 	if more := len(shown) - maxLabels; more > 0 {
-		out.add("and %d labels of fewer rows (--json has all)", more)
+		out.add("and %d more labels (--json has all)", more)
 	}
 	err := out.writeTo(w)
 	switch b := r.Frequencies; {

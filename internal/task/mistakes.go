@@ -5,15 +5,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Mistakes writes the rows of a data set that a model predicts wrongly. Each row has its id, if
-// there is one, and its number, followed by:
+// Mistakes writes the rows of a data set that a model predicts wrongly. Each row has its id, if the
+// rows have ids, and its number, followed by:
 //   - classification: the class, the predicted class and all probabilities;
 //   - spans: one row per missed or wrong span, in tokens and as text;
 //   - points and nodes: one row per wrong token, with its tag and the predicted tag;
-//   - several labels: only the [MaxWorst] rows with the most wrong labels, then the largest loss;
+//   - multi-label: only the [MaxWorst] rows with the most wrong labels, then the largest loss;
 //   - numbers: only the [MaxWorst] rows with the largest error in standard deviations of the training split.
 type Mistakes interface {
-	// See is called with each row, truncated to the model's input, and writes its mistakes.
+	// See records the mistakes of a row. It is called with each row, truncated to the model's input.
 	See(x *seq.Example, length int, logits []float32)
 	// Omitted returns the number of wrong rows that are not written.
 	Omitted() int

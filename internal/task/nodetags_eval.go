@@ -29,7 +29,7 @@ func (t nodeTags) Page(in PageInput) *Page {
 			if err != nil {
 				return err
 			}
-			if parts != nil { // the baselines know the category as well
+			if parts != nil { // restricted to the category, like the baselines
 				r.ByTag = among.Tags(t.config.LabelNames)
 			}
 			out := &report.NodeTags{Data: in.Name, Note: in.Note, Rows: r.Rows, Tokens: r.Tokens, CutTags: r.CutTags,

@@ -11,7 +11,7 @@ import (
 )
 
 // TestNumbersOfLines checks that ReadLabels parses numbers from lists and objects, and the errors
-// for missing numbers.
+// for missing and malformed numbers.
 func TestNumbersOfLines(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/regression/config.json"))(t)
 	p := requests.NewParser(cfg, "", "f", 1)

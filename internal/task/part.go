@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Columns of a part of eval, after its id.
+// Columns of a part of eval, besides the row's id and error.
 const (
 	PartRow     = "row"
 	PartLength  = "length"
@@ -23,7 +23,7 @@ const (
 	partLogits  = "logits"
 )
 
-// AddPart counts the rows of a part, without rows that have an error.
+// AddPart counts the rows of a part, except rows with an error.
 func AddPart(kind Evaluator, record arrow.Record) error {
 	p, err := newPartColumns(record, kind.Columns())
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/sftseq/sftseq/internal/baseline"
 )
 
-// A Score is the score of a baseline in the metric that compares it with the model.
+// Score is the score of a baseline in the metric that compares it with the model.
 type Score struct {
 	Name, Text string
 	Value      float64 // larger is better; NaN if undefined on these rows
 }
 
-// DescribeBetterBaseline returns a sentence that the best baseline is better than, or equal to, the
-// model with score own. It returns "" if the model is better than all baselines, or if both scores
-// are 1, the maximum.
+// DescribeBetterBaseline returns a sentence if the best baseline is at least as good as the model with
+// score own. It returns "" if the model is better than all baselines, or if both scores are 1, the
+// maximum.
 func DescribeBetterBaseline(scores []Score, own float64, show func(v float64) string) string {
 	var best Score
 	for _, s := range scores {
@@ -71,4 +71,5 @@ func Accuracies(r *baseline.Result) (out []Score) {
 	return out
 }
 
+// AsPercent formats a fraction as a percentage with two decimals.
 func AsPercent(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }

@@ -100,8 +100,8 @@ func (r *TagsResult) writeSpans(out *text) {
 	for _, b := range r.Baselines {
 		out.add("%-40s  %7.2f%%  %8.4f  %8.4f", b.Name, 100*b.Accuracy, b.MacroF1, *b.SpanF1)
 	}
-	out.add("%-20s  %9s  %9s  %9s  %9s  %9s  %10s  %9s", "spans", "precision", "recall", "F1", "labels", "answers",
-		"F1 IoU≥0.5", "token F1")
+	out.add("%-20s  %9s  %9s  %9s  %9s  %9s  %10s  %9s", "spans", "precision", "recall", "F1", "labels",
+		"predicted", "F1 IoU≥0.5", "token F1")
 	for _, s := range append([]metrics.SpanScore{*r.Spans}, r.ByType[:min(len(r.ByType), maxTypes)]...) {
 		s.Type = cmp.Or(s.Type, "all")
 		out.add("%-20s  %9.4f  %9.4f  %9.4f  %9d  %9d  %10.4f  %9.4f", s.Type, s.Precision, s.Recall, s.F1, s.Spans,

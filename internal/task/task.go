@@ -36,7 +36,7 @@ type Replies interface {
 	// ReadLabels sets the labels or numbers of an example from a request.
 	ReadLabels(r *requests.Request, e *seq.Example) error
 	// ResponseNumbers returns the memory of a response to a request of the given number of tokens,
-	// in numbers of 16 bytes.
+	// in units of 16 bytes.
 	ResponseNumbers(tokens int) int
 	// Columns returns the columns of a response in a table of the given format.
 	Columns(format string) requests.Columns
@@ -92,10 +92,10 @@ type Comparison interface {
 	FormatScore(v float64, metric string) string
 }
 
-// Examples describe the labels of a model.
+// Examples draws random labels for a model and names its outputs.
 type Examples interface {
-	// Draw adds random labels to an example with the given number of tokens, which has a random
-	// label already.
+	// Draw adds random labels to an example with the given number of tokens. The example already has
+	// a random class label.
 	Draw(e *seq.Example, tokens int, d Draws)
 	// Outputs returns the singular and plural name of an output, and the names of all outputs or
 	// nil.
