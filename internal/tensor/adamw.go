@@ -9,7 +9,7 @@ type SumSquares struct {
 // AdamWStep holds the numbers of one update. They are in device memory because they change in every
 // step.
 type AdamWStep struct {
-	GradientScale float32 // 1/(examples·scale); G is the gradient of scale times the sum of the losses
+	GradientScale float32 // 1/(examples·loss scale); G is the gradient of the scaled sum of the losses
 	MaxNorm       float32 // maximum norm of the scaled gradient; 0 does not clip
 	LearningRate  float32
 	Correction1   float32 // 1/(1 − β1^t)
@@ -24,8 +24,8 @@ func (s AdamWStep) Words() []float32 {
 // AdamWStepWords is the number of words of AdamW's input Step.
 const AdamWStepWords = 5
 
-// AdamW updates W with decoupled weight decay. With n = √SumSquares·scale the norm of the gradient
-// and g = G·scale·min(1, MaxNorm/(n + 1e-6)):
+// AdamW updates W with decoupled weight decay. With scale = GradientScale, n = √SumSquares·scale the
+// norm of the gradient, and g = G·scale·min(1, MaxNorm/(n + 1e-6)):
 //
 //	W ← W(1 − lr·Decay)
 //	M ← β1 M + (1−β1) g, V ← β2 V + (1−β2) g²

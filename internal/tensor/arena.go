@@ -10,8 +10,8 @@ import (
 const alignment = 64
 
 // place sets the offset of each tensor so that tensors with overlapping lifetimes share no memory.
-// It returns the required number of words. It places large tensors first, each in the lowest gap
-// between the placed tensors with overlapping lifetimes.
+// Kept tensors live until launch end. It returns the required number of words. It places large
+// tensors first, each in the lowest gap between the placed tensors with overlapping lifetimes.
 func place(ts []*Tensor, end int) int {
 	var used []*Tensor
 	for _, t := range ts {

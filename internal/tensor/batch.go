@@ -2,8 +2,8 @@ package tensor
 
 // Batch holds the inputs that describe packed rows. The sequences of a batch follow each other
 // without padding. Sequence b owns the token rows Offset[b] … Offset[b+1]−1 and the sampled rows
-// SampleOffset[b] … SampleOffset[b+1]−1. A run uses the first of its sampled rows, one per sampled
-// token.
+// SampleOffset[b] … SampleOffset[b+1]−1. A run uses the first sampled rows of each sequence, one per
+// sampled token.
 type Batch struct {
 	Tokens       *Tensor // [T] int32: token ids
 	Position     *Tensor // [T] int32: position in the sequence, from 0

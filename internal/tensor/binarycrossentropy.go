@@ -1,8 +1,8 @@
 package tensor
 
-// BinaryCrossEntropy computes the loss of each example over n labels, and the gradient of Scale
-// times the loss. Any number of labels may be positive: y = Target is 1 for positive labels and 0
-// for others. With z = Logits,
+// BinaryCrossEntropy computes the loss of each example over n labels, and the gradient of the loss
+// with each label's term multiplied by its Scale. Any number of labels may be positive: y = Target is
+// 1 for positive labels and 0 for others. With z = Logits,
 //
 //	Loss = Σ_c Positive·y·softplus(−z) + (1 − y)·softplus(z)
 //	DLogits = Scale·(−Positive·σ(−z) if y = 1, σ(z) otherwise)

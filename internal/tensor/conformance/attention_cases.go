@@ -42,7 +42,7 @@ func attentionCases(add func(...Case)) {
 			addBoth(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, noRelation, true})
 		}
 	}
-	// More keys than a tile, k between L and 2k and above L, odd widths.
+	// More keys than a tile, sequences shorter than k, between k and 2k, and longer, odd widths.
 	for i, s := range []attentionSetup{
 		{shape: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: sinusoids},
 		{shape: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 3, probability: tensor.Softmax, relation: sinusoids},

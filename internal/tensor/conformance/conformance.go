@@ -1,10 +1,10 @@
 // Package conformance is the test suite of devices. It compares each kernel, forward and backward,
 // with a small and slow float64 reference. The sizes include odd numbers.
 //
-// Each kernel has a file, named after its wrapper, with its reference and its cases. The tests of
-// this package compare the references' gradients with finite differences, so that a mistake that a
-// kernel and its reference share is noticed. Memory is filled with NaN before a launch, so that a
-// kernel which reads unused rows fails.
+// Each kernel has a file, named like its file in package tensor, with its reference and its cases.
+// The tests of this package compare the references' gradients with finite differences, so that a
+// mistake that a kernel and its reference share is noticed. Memory is filled with NaN before a
+// launch, so that a kernel which reads unused rows fails.
 package conformance
 
 import (

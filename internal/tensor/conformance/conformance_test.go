@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// TestReferences checks each reference's gradient against finite differences of its forward along
+// TestReferences checks each reference's gradient against finite differences of its forward pass along
 // random directions.
 func TestReferences(t *testing.T) {
 	testenv.Long(t, "differentiates every reference")
@@ -33,7 +33,8 @@ func TestReferences(t *testing.T) {
 		}
 	}
 	for _, k := range table {
-		gradient := !slices.Contains([]string{"sample", "dropout", "add", "adamw", "feedforward", "pairweights"}, k.name) // linear or constant
+		// Kernels that are linear or have no gradient.
+		gradient := !slices.Contains([]string{"sample", "dropout", "add", "adamw", "feedforward", "pairweights"}, k.name)
 		if gradient && checked[k.name] == 0 {
 			t.Errorf("%s: no gradient was compared", k.name)
 		}
@@ -64,8 +65,7 @@ func checkDerivative(t *testing.T, r *fixture, name string, variable int, loss f
 	}
 }
 
-// TestTablesAreTheEncoding checks that the tables sum to the relative term as the encoding defines
-// it.
+// TestTablesAreTheEncoding checks that the tables sum to the relative term that the encoding defines.
 func TestTablesAreTheEncoding(t *testing.T) {
 	const n, ds, base = 40, 6, 100.0
 	weight, bias := []float64{0.3, -1, 0.7, 2, -0.4, 0.9}, 0.25
@@ -84,7 +84,7 @@ func TestTablesAreTheEncoding(t *testing.T) {
 // TestEveryKernel checks that each kernel of package tensor has a file of the same name here, with
 // its cases.
 func TestEveryKernel(t *testing.T) {
-	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`) // does not match SinusoidGradient
+	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`)
 	files := must.Get(filepath.Glob("../*.go"))(t)
 	cases := map[string]string{} // file of each kernel
 	for _, k := range table {
@@ -101,7 +101,7 @@ func TestEveryKernel(t *testing.T) {
 		text := must.Get(os.ReadFile(file))(t)
 		base := strings.TrimSuffix(filepath.Base(file), ".go")
 		for _, m := range kernel.FindAllStringSubmatch(string(text), -1) {
-			if strings.HasSuffix(m[1], "Gradient") {
+			if strings.HasSuffix(m[1], "Gradient") { // operands of a kernel, such as SinusoidGradient
 				continue
 			}
 			found++

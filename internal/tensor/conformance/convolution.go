@@ -62,7 +62,7 @@ func convolutionCases(add func(...Case)) {
 		d, taps, dilation int
 	}{
 		{[]int{1}, 1, 1, 1}, {odd, 3, 1, 5}, {odd, 5, 3, 1}, {odd, 33, 7, 1}, {odd, 48, 5, 2}, {odd, 20, 5, 32},
-		{odd, 17, 9, 1 << 24},          // all taps are outside the sequences
+		{odd, 17, 9, 1 << 24},          // all taps except the centre are outside the sequences
 		{[]int{5, 3, 1}, 7, 63, 1},     // most taps are outside the sequences
 		{[]int{200, 40}, 19, 63, 1},    // taps reach outside a block of rows
 		{[]int{500, 1, 90}, 4, 63, 11}, // taps reach far outside a block of rows

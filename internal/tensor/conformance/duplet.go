@@ -23,7 +23,7 @@ func rho64(x float64) float64 {
 	return sigmoid64(x) / softplus64(x)
 }
 
-// duplet64 mixes tokens; unused rows are zero.
+// duplet64 mixes tokens; unused rows of y and p are zero.
 func duplet64(r *fixture, s selection, x, score []float64, d int) (y, p []float64) {
 	y, p = zeros(len(s.top)*d), zeros(len(s.top))
 	for j, used := range s.inUse {
@@ -87,7 +87,6 @@ func dupletCases(add func(...Case)) {
 			add(Case{"duplet " + name, shape{lengths, s.k}, func(r *fixture) tensor.Kernel {
 				sel, x, score := dupletInputs(r, s.d, scale)
 				y, p := duplet64(r, sel, x.x, score.x, s.d)
-				// P is undefined in unused rows.
 				out := r.want(r.out(tensor.Sampled, 1), p, 1e-6)
 				return tensor.Duplet{Y: r.want(r.out(tensor.Sampled, s.d), y, 1e-6).Tensor, P: out.Tensor,
 					X: x.Tensor, Noised: score.Tensor, Top: r.list(tensor.Sampled, sel.top).Tensor,

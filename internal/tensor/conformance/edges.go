@@ -21,8 +21,8 @@ type edges64 struct {
 	ds    []float64 // [S, h, 2r + 3]
 }
 
-// linear returns w_mul·a + b_mul and w_add·a + b_add for positions i and t in the sequence of
-// sampled row j.
+// linear returns the features a of positions i and t in the sequence of sampled row j, and
+// w_mul·a + b_mul and w_add·a + b_add.
 func (e *edges64) linear(head, i, t, j int) (a []float64, mul, add float64) {
 	const r = edgeFeatures
 	w := e.w[head*(2*r+2):][:2*r+2]
@@ -65,8 +65,8 @@ func (e *edges64) gradient(r *fixture, tolerance float64) (tensor.RelativeBiasGr
 		[]pair{{e.w, e.dw}, {e.p, dp}}
 }
 
-// edges declares the operands of the relative bias of graphs. A third of the tokens have no edges,
-// some have an edge to themselves, and one token has edges from all tokens.
+// edges declares the operands of the relative bias of graphs. A third of the tokens have no incoming
+// edges, some have an edge to themselves, and one token of each graph has edges from all its tokens.
 func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
 	e := &edges64{sel: sel, heads: heads, ds: zeros(len(sel.top) * heads * (2*edgeFeatures + 3))}
 	first, source := []int{0}, []int{}

@@ -11,7 +11,7 @@ import (
 type bag64 struct {
 	row    [][]int // [T][groups] row of the table, or [tensor.NoRow]
 	scale  []float64
-	offset []int // start of each table row's tokens, and the total number of tokens
+	offset []int // start of each table row's tokens in token, and the length of token
 	token  []int
 }
 

@@ -188,7 +188,7 @@ func (r *fixture) operand(t *tensor.Tensor, rows, columns int) *operand {
 	return o
 }
 
-// set replaces the data. It rounds them to the precision of the device.
+// set replaces the data with f, rounded to float32.
 func (o *operand) set(f func(i int) float64) {
 	for i := range o.x {
 		o.x[i] = float64(float32(f(i)))

@@ -82,7 +82,7 @@ func layerNormBackwardCase(r *fixture, mode string, x, gain, bias *operand, mean
 	}
 	k := tensor.LayerNormBackward{X: x.Tensor, Mean: saved(mean).Tensor, RStd: saved(rstd).Tensor, Gain: gain.Tensor}
 	var dy *operand
-	if mode == "_backward in place" { // the model computes it in place between two layers
+	if mode == "_backward in place" { // the model computes the gradient in place between two layers
 		dy = r.inOut(tensor.Tokens, d)
 	} else {
 		dy = r.in(tensor.Tokens, d)
