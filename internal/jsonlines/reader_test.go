@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// read returns every line as "number:text", and errors as "number!".
+// read returns each line as "number:text", and each line above the limit as "number!bytes".
 func read(r *Reader) ([]string, error) {
 	var out []string
 	for {
@@ -77,7 +77,7 @@ func TestReaderReportsFailure(t *testing.T) {
 	}
 }
 
-// repeated is a reader of a byte repeated without end.
+// repeated is an endless reader of one byte value.
 type repeated byte
 
 func (b repeated) Read(p []byte) (int, error) {
@@ -100,8 +100,8 @@ func TestLongLineTakesLittleMemory(t *testing.T) {
 	}
 }
 
-// TestLongLineIsExact checks that a line of several blocks is returned unchanged, in a buffer of
-// its length.
+// TestLongLineIsExact checks that long lines are returned unchanged, in a buffer that is not much
+// longer.
 func TestLongLineIsExact(t *testing.T) {
 	for _, length := range []int{keep - 1, keep, keep + 1, 5 * keep, 5*keep + 12345} {
 		want := make([]byte, length)
@@ -122,8 +122,8 @@ func TestLongLineIsExact(t *testing.T) {
 	}
 }
 
-// TestRoom checks that a line is kept while Room grants memory. Otherwise the error has the head of
-// the line, and the next line can be read.
+// TestRoom checks that a line is kept while Room grants memory. If Room refuses, the error has the
+// head of the line, and the next line can be read.
 func TestRoom(t *testing.T) {
 	long := strings.Repeat("x", 5*Free/2)
 	r := NewReader(strings.NewReader("short\n"+long+"\n"+long+"\n"+strings.Repeat("y", 4*Free)+"\nb\n"), 3*Free)
@@ -146,9 +146,9 @@ func TestRoom(t *testing.T) {
 	var none *NoRoom
 	if _, err = r.Next(); !errors.As(err, &none) || none.Bytes != int64(len(long))+1 ||
 		len(none.Head) != HeadBytes || r.buf != nil {
-		t.Errorf("got error %v and a buffer of %d bytes, want a NoRoom and none", err, cap(r.buf))
+		t.Errorf("got error %v and a buffer of %d bytes, want a NoRoom error and no buffer", err, cap(r.buf))
 	}
-	var tooLong *TooLong // the limit applies whatever Room grants
+	var tooLong *TooLong // the limit applies regardless of Room
 	if _, err = r.Next(); !errors.As(err, &tooLong) || !strings.HasPrefix(string(tooLong.Head), "yyy") {
 		t.Error(err)
 	}

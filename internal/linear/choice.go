@@ -96,7 +96,8 @@ func (f *fitting) validate(ctx context.Context) (v validation, err error) {
 }
 
 // bestScale returns the minimum loss and its scale: the vertex of the parabola through the lowest
-// of losses and its neighbours, over the logarithm of the scale.
+// loss and its neighbours, over the logarithm of the scale. If the lowest loss is the first or the
+// last, bestScale returns this loss and its scale.
 func bestScale(losses []float64) (loss, scale float64) {
 	k := 0
 	for i, l := range losses {

@@ -16,7 +16,7 @@ import (
 // ModelType is the model_type of a linear model's config.json.
 const ModelType = "linear"
 
-// Config is the content of config.json: the definition of a model except its weights.
+// Config is the content of config.json: the definition of a model except its tensors.
 type Config struct {
 	ModelType  string          `json:"model_type"` // "linear"
 	Task       string          `json:"task"`       // classification, retrieval, multi-label or regression
@@ -61,13 +61,14 @@ func (c *Config) Memory(features int) int64 {
 // MaxColumns limits the number of weight vectors, and so their memory.
 const MaxColumns = 256
 
-// maxTable limits slots times columns: training takes 12 to 20 bytes for each.
+// maxTable limits slots times columns. Training takes up to 24 bytes per slot and column, and 48 for
+// a regression.
 const maxTable = 1 << 26
 
 // tasks lists the tasks of linear models.
 const tasks = "classification, retrieval, multi-label or regression"
 
-// Suited returns an error if the kind of data has no linear model.
+// Suited returns an error if linear models do not support the data.
 func Suited(s *seq.Spec) error {
 	switch n := len(s.LabelNames); {
 	case s.FeatureNames != nil:
@@ -158,7 +159,7 @@ func (c *Config) Validate() error {
 	}
 	for i, v := range c.Numbers {
 		if v.Name == "" || slices.ContainsFunc(c.Numbers[:i], func(o Number) bool { return o.Name == v.Name }) {
-			return fmt.Errorf("numbers: expected distinct names, found %q twice", v.Name)
+			return fmt.Errorf("numbers: expected distinct non-empty names, found %q in entry %d", v.Name, i+1)
 		}
 		if !(v.Deviation > 0) || math.IsInf(v.Deviation, 0) || math.IsNaN(v.Mean) || math.IsInf(v.Mean, 0) {
 			const format = "numbers: %s: expected a mean and a positive deviation, found %v and %v"

@@ -48,7 +48,7 @@ type data struct {
 	config     *Config
 	vocabulary *ngram.Vocabulary
 	blocks     []block
-	nGrams     []int64 // number of n-grams of each block
+	nGrams     []int64 // maximum n-grams of each block, from its number of tokens
 	cached     [][]row
 	bounds     bounds
 	cacheRoom  atomic.Int64 // number of features that may still be cached
@@ -194,8 +194,8 @@ func (d *data) inOrder(ctx context.Context, visit func(rows []row) error) error 
 // errEnough ends forEachGroup early.
 var errEnough = errors.New("enough rows were read")
 
-// shuffled calls visit for n rows in a random order that depends on the seed, the epoch
-// and the rows' lengths. It forms groups of random blocks and shuffles the rows of each group. If all
+// shuffled calls visit for up to n rows in a random order that depends on the seed, the epoch and
+// the rows' lengths. It forms groups of random blocks and shuffles the rows of each group. If all
 // data fit into one group, this is a full shuffle.
 func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, visit func(r *row)) error {
 	random := rand.New(rand.NewPCG(seed, uint64(epoch)))
@@ -228,20 +228,20 @@ type Options struct {
 	Rate    float64 // largest learning rate of Adagrad; 0 means 0.5 for words and 0.1 for other units
 	Epochs  int     // 0 means 5
 	Seed    uint64  // seed of the order of the rows
-	Threads int     // 0 means GOMAXPROCS; the model does not depend on the number
-	// Updates limits the number of weights that an epoch updates, counted per column: each epoch
-	// then sees a different part of the rows. Classes are still counted over all rows. 0 means no
-	// limit.
+	Threads int     // 0 means GOMAXPROCS, at most 16; the model does not depend on the number
+	// Updates limits the weight updates of an epoch: one per row, feature and column. Each epoch
+	// then visits a different sample of the rows, but the log-ratios are computed from all rows. 0
+	// means no limit, for pairs 2²⁵.
 	Updates int64
-	// Progress is called with the number of rows read since the last call, in every pass: two
-	// passes that index n-grams, and the epochs.
+	// Progress is called with the number of rows read since the last call, while n-grams are
+	// indexed, in each epoch, and while a comparison of pairs is trained.
 	Progress func(rows int)
 	bounds   *bounds // set by tests; nil means the defaults
 	maxEpoch int     // training stops after this number of epochs; 0 means all
 	scale    float64 // factor of the logits of a model without validation; 0 means 1
 }
 
-// maxSketches limits the threads, because each needs a sketch of 16 MiB.
+// maxSketches limits the default number of threads, because each needs a sketch of 16 MiB.
 const maxSketches = 16
 
 func (o *Options) workers() int {

@@ -1,13 +1,13 @@
 package linear
 
-// Document is a row of one sequence that is edited. Its logits have the same bits as those of the
-// whole row. It is not safe for concurrent use.
+// Document is an editable row of one sequence. Its logits equal the logits of the whole row bit for
+// bit. It is not safe for concurrent use.
 type Document struct {
 	counts []uint32 // number of n-grams per feature
 	sums   []sum
 }
 
-// NewDocument returns a row without tokens. The model must not compare pairs.
+// NewDocument returns a document without tokens. The model must not compare pairs.
 func (m *Model) NewDocument() *Document {
 	return &Document{make([]uint32, m.Features()), make([]sum, len(m.bias))}
 }
@@ -19,7 +19,8 @@ const sumBytes = 16
 func (m *Model) DocumentBytes() int64 { return 4*int64(m.Features()) + sumBytes*int64(len(m.bias)) }
 
 // Edit changes the tokens of a document from old to tokens and returns the logits like
-// [Predictor.Logits]. old and tokens have the same first prefix and last suffix tokens.
+// [Predictor.Logits]. prefix and suffix are the numbers of equal tokens at the beginning and at the
+// end of both sequences.
 func (p *Predictor) Edit(d *Document, old, tokens []int32, prefix, suffix int) []float64 {
 	before, after := p.model.Config.NGrams.Margins(tokens[:prefix], tokens[len(tokens)-suffix:])
 	for _, h := range p.extractor.Hashes(tokens[prefix-before:len(tokens)-suffix+after], nil) {

@@ -15,12 +15,13 @@ const (
 	MaxPlaces    = 8  // token ranges per n-gram
 )
 
-// Explanation lists the n-grams of a sequence with the largest contributions to a logit, in
-// descending order.
+// Explanation lists the n-grams of a sequence with the largest contributions to an output, by
+// descending absolute contribution.
 type Explanation struct {
 	NGrams []NGram
-	// Rest is the sum of the contributions of all other n-grams. The contributions and the bias,
-	// which is the logit of a row without n-grams, add up to the logit.
+	// Rest is the sum of the contributions of all other n-grams. The contributions and rests of all
+	// sequences add up to the output minus the output of a row without n-grams. For a model of
+	// pairs, this output is the weighted output of the n-grams alone.
 	Rest float64
 	// Shared lists the words or tokens that both sequences of a pair have, by descending
 	// contribution to the cosine. Both sequences have the same list, each with the token ranges in
@@ -34,9 +35,9 @@ type NGram struct {
 	Contribution float64
 }
 
-// Explain explains an output of a row, a logit or a number in its own units, for each of its
-// sequences. For two classes the output is the difference of the two logits. N-grams with the same
-// slot count as one.
+// Explain explains an output of a row: a logit, or a number in its own units. It returns an
+// explanation for each sequence of the row. For two classes, the output is the logit of the class
+// minus the logit of the other class. N-grams with the same slot count as one.
 func (p *Predictor) Explain(e *seq.Example, output int) []Explanation {
 	sides := [][]int32{e.A}
 	if e.B != nil {

@@ -56,7 +56,7 @@ func TestExplain(t *testing.T) {
 			}
 		}
 		if long == 0 {
-			t.Error("no row has more n-grams than an explanation lists: the test needs one")
+			t.Error("no row has more n-grams than an explanation lists: the test needs such a row")
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestExplainPairs(t *testing.T) {
 		for _, g := range got[side].NGrams {
 			total += g.Contribution
 			if g.Places[0][1] > len(tokens) {
-				t.Errorf("side %d: place %v is beyond its end", side, g.Places[0])
+				t.Errorf("side %d: the range %v is beyond the end of the text", side, g.Places[0])
 			}
 		}
 	}

@@ -20,8 +20,8 @@ const (
 	weightsFile = "model.safetensors"
 )
 
-// Tensors of model.safetensors, in their order. A row of weights or ratios belongs to a feature, a
-// used slot; features are numbered by ascending slot.
+// Tensors of model.safetensors, in their order. Features are the used slots, numbered in ascending
+// order. Each row of weights or ratios belongs to a feature.
 const (
 	keptTensor    = "kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent if min_count is 1
 	usedTensor    = "used_slots" // I32 [slots/32], a bit for each slot
@@ -72,7 +72,8 @@ func (m *Model) tensors() []safetensors.Tensor {
 }
 
 // WriteWeights writes the parts of the model that determine its logits, in a fixed order: the n-gram
-// options and all tensors. Names of labels and provenance are not included.
+// options, the configuration of the comparison of pairs, and all tensors. Names of labels and
+// provenance are not included.
 func (m *Model) WriteWeights(w io.Writer) error {
 	if err := json.NewEncoder(w).Encode(m.Config.NGrams); err != nil {
 		return err
@@ -126,9 +127,9 @@ func Load(dir string) (*Model, error) {
 	return m, nil
 }
 
-// checkShapes returns an error for the first tensor that the configuration does not expect. It
-// takes the number of features and of used slots from the file, because the configuration does not
-// contain them.
+// checkShapes returns an error for the first tensor that is missing, has an unexpected type or
+// shape, or is not part of the model. It takes two numbers from the file, because the configuration
+// does not contain them: features, and used slots of a comparison of pairs.
 func (c *Config) checkShapes(found []safetensors.Tensor) error {
 	indexOf := func(name string) int {
 		return slices.IndexFunc(found, func(t safetensors.Tensor) bool { return t.Name == name })

@@ -38,7 +38,7 @@ func TestFile(t *testing.T) {
 		for _, name := range []string{configFile, weightsFile} {
 			if !bytes.Equal(must.Get(os.ReadFile(filepath.Join(dir, name)))(t),
 				must.Get(os.ReadFile(filepath.Join(again, name)))(t)) {
-				t.Errorf("%s has other bytes after saving again", name)
+				t.Errorf("%s differs after the second save", name)
 			}
 		}
 	}
@@ -53,8 +53,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestHostileConfig checks that each malformed value of config.json, or contradiction to the file,
-// is an error that names the key, before memory is allocated.
+// TestHostileConfig checks that Load rejects malformed values in config.json and values that
+// contradict model.safetensors, and allocates little memory for them.
 func TestHostileConfig(t *testing.T) {
 	m, _ := fitted(t, classSpec(3), tiny, moods(1, 100, 3), nil, Options{})
 	dir := t.TempDir()
@@ -94,7 +94,8 @@ func TestHostileConfig(t *testing.T) {
 	}
 }
 
-// TestHostileTensors checks that an error for tensors that do not fit together names a tensor.
+// TestHostileTensors checks that an error for inconsistent tensors names a tensor, and that an error
+// for a malformed or missing file names the file.
 func TestHostileTensors(t *testing.T) {
 	m, _ := fitted(t, classSpec(2), tiny, moods(1, 100, 2), nil, Options{})
 	dir := t.TempDir()

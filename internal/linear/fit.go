@@ -15,7 +15,7 @@ import (
 type Report struct {
 	Rows int // labelled rows of the training split
 	// Losses holds the validation loss of each epoch with the selected learning rate, or of each
-	// penalty of a ridge regression; empty without validation.
+	// tried penalty of a ridge regression; empty without validation.
 	Losses []float64
 	Kept   int // index in Losses of the returned model; -1 without validation
 	Choice Choice
@@ -24,16 +24,17 @@ type Report struct {
 	Measured int
 	// Penalty is the λ of a ridge regression; otherwise 0.
 	Penalty float64
-	Pairs   *PairsReport // nil except for pairs
+	Pairs   *PairsReport // nil except for pairs with labelled validation rows
 }
 
 // Fit trains a model on the labelled rows of train. It returns the model of the [Choice], or of the
 // penalty of a ridge regression, with the lowest loss on val. If val is nil, it returns the model of
 // the last epoch with Options.Rate, or of the penalty 1.
 //
-// Two passes build the vocabulary, a third counts classes, and each epoch is a further pass.
-// Up to 512 MiB of features stay in memory between passes; the other features are computed again. The table
-// takes 12 to 20 bytes per feature and column, and each thread takes 16 MiB while it counts rows.
+// One or two passes build the vocabulary and another counts classes. Each epoch is a further pass,
+// and for a regression each iteration. Up to 512 MiB of the features of a split stay in memory
+// between passes; the other features are computed again. Weights take up to 24 bytes per feature and
+// column, for a regression 48, and each thread takes 16 MiB while it counts rows.
 func Fit(ctx context.Context, config *Config, train, val Rows, o Options) (*Model, *Report, error) {
 	if err := config.Validate(); err != nil {
 		return nil, nil, err
@@ -86,7 +87,7 @@ type fitting struct {
 // ErrNothingToLearn is the error for a split whose rows have no labels.
 var ErrNothingToLearn = errors.New("a linear model needs training rows with labels or numbers, found none")
 
-// parameter is a weight of Adagrad (Duchi, Hazan and Singer, JMLR 12, 2011).
+// parameter is a weight that Adagrad trains (Duchi, Hazan and Singer, JMLR 12, 2011).
 type parameter struct {
 	weight  float32
 	squares float32 // sum of the squares of gradients
@@ -147,9 +148,9 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	return nil
 }
 
-// descend trains from zero weights with a learning rate that decays to 0. If the lowest validation
-// loss of its epochs is below that of the saved weights, descend saves the weights of this epoch
-// and returns true.
+// descend trains from zero weights with a learning rate that decays linearly to minRate. If the
+// lowest validation loss of its epochs is below the loss of the saved weights, descend saves the
+// weights of this epoch and returns true.
 func (f *fitting) descend(ctx context.Context, s *step, rate float64) (better bool, err error) {
 	for i := range f.table {
 		f.table[i].weight, f.table[i].squares = 0, initialSquares
@@ -163,7 +164,7 @@ func (f *fitting) descend(ctx context.Context, s *step, rate float64) (better bo
 	}
 	epochs, total, t := f.Epochs, float64(f.Epochs*steps), 0
 	if f.maxEpoch > 0 {
-		epochs = min(epochs, f.maxEpoch) // total does not change: the learning rates are those of the whole run
+		epochs = min(epochs, f.maxEpoch) // total is unchanged, to keep the learning rates of the whole run
 	}
 	minLoss := math.Inf(1)
 	if f.report.Kept >= 0 {
@@ -211,12 +212,12 @@ func (f *fitting) saveBest() {
 	}
 }
 
-// fixedPoint returns v, a product of weight and ratio, in units of 2⁻²⁰.
+// fixedPoint returns v, a product of weight and ratio, in units of 2⁻²⁰, clamped to int32.
 func fixedPoint(v float64) int32 {
 	return int32(max(math.MinInt32, min(math.MaxInt32, math.Round(v*weightUnit))))
 }
 
-// roundRatio rounds a ratio to a multiple of 2⁻¹⁰.
+// roundRatio rounds a ratio to a multiple of 2⁻¹⁰, from −32 to 32.
 func roundRatio(r float64) float32 {
 	return float32(max(-maxRatio, min(maxRatio, math.Round(r*ratioUnit))) / ratioUnit)
 }

@@ -4,14 +4,14 @@
 // does not depend on the number of threads.
 //
 // Let J be the features of a row: the distinct slots of its n-grams that occur in the training
-// split (package ngram). The logit of column c of the model is
+// split often enough (package ngram). The logit of column c of the model is
 //
 //	z_c = Σ_{j∈J} w_cj·r_cj / √(Σ_{j∈J} r_cj²) + b_c
 //
 // Two classes have one column, with the logits 0 and z. More classes have one column each and a
-// softmax over them. Multi-label has one column per label, and a regression one per number. Let
-// p_cj be the number of training rows of class c with feature j, q_cj the number of rows of other
-// classes, and M the number of features. Then
+// softmax over them. Multi-label has one column per label, and a regression one per number. Of the
+// training rows with feature j, let p_cj be the number of rows of class c and q_cj the number of all
+// other rows. Let M be the number of features. Then
 //
 //	r_cj = ln((p_cj + 1) / (Σ_j p_cj + M)) − ln((q_cj + 1) / (Σ_j q_cj + M))
 //
@@ -22,7 +22,7 @@
 // subtracts exactly (see [Predictor.Edit]).
 //
 // The validation split selects the epoch, the learning rate (with few rows) and a factor of all
-// logits, which is part of w and b (see [Choice]).
+// logits, which is part of w and b (see [Choice]). For numbers, it selects the ridge penalty.
 //
 // A model of pairs has a second part, which compares the sides (package pairs). Its logits are
 // v_1 z_1 + v_2 z_2, the weighted sum of the logits of n-grams and of the comparison. The weights
@@ -41,7 +41,7 @@ import (
 const (
 	weightUnit = 1 << 20
 	ratioUnit  = 1 << 10
-	maxRatio   = 1 << 15 // maximum of a ratio's integer, so that no sum of squares overflows
+	maxRatio   = 1 << 15 // maximum absolute ratio in fixed point; prevents an overflow of the sum of squares
 )
 
 // Model is a trained model. It is safe for concurrent use.

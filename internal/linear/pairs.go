@@ -23,13 +23,12 @@ type PairsReport struct {
 var pairsPrior = [2]float64{0.3, 0.6}
 
 const (
-	pairsUpdates = 1 << 25 // maximum updates of weights of n-grams of pairs in an epoch
-	// maximum validation rows for fitting the weights of the parts; a larger split is subsampled
-	maxWeightRows = 1 << 16
+	pairsUpdates  = 1 << 25 // default of Options.Updates for pairs
+	maxWeightRows = 1 << 16 // approximate maximum of validation rows for fitting the weights of the parts
 )
 
-// comparison trains the part of the model that compares the sides of a pair, and fits the weights
-// of both parts. It drops the n-grams if the sum is not better with them.
+// comparison trains the part of the model that compares the sides of a pair, and fits the weights of
+// both parts. It drops the n-grams unless they reduce the loss of the sum.
 func (f *fitting) comparison(ctx context.Context, m *Model, train, val Rows) error {
 	var err error
 	m.pairs, _, err = pairs.Fit(ctx, *f.config.Pairs, train, val,
@@ -57,7 +56,8 @@ func (f *fitting) comparison(ctx context.Context, m *Model, train, val Rows) err
 	return err
 }
 
-// weights fits the weights of the parts with index from or higher.
+// weights fits the weights of the parts with index from or higher. It returns their prior if every
+// fitted weight is 0.
 func (f *fitting) weights(logits [][2][]float32, labels []int32, from int) []float64 {
 	fit := metrics.NewFusion(2-from, f.config.Outputs(), metrics.FusedClasses)
 	for i, z := range logits {
@@ -104,8 +104,9 @@ func (m *Model) dropNGrams() (err error) {
 	return err
 }
 
-// validationLogits returns the logits of the n-grams and of the comparison for validation rows, and
-// the labels of these rows.
+// validationLogits returns the logits of the n-grams and of the comparison for the labelled
+// validation rows, and the labels of these rows. It samples a split of more than maxWeightRows rows
+// at equal intervals.
 func (f *fitting) validationLogits(ctx context.Context, m *Model, val Rows) (logits [][2][]float32, labels []int32,
 	err error) {
 	n, every := len(val.Lengths()), 1

@@ -40,8 +40,8 @@ func pairsSpec() *seq.Spec {
 }
 
 // TestComparison checks that the model finds shared words with and without validation, and that it
-// drops n-grams of single sides, which carry no information here. The number of threads changes no
-// bit.
+// drops n-grams of single sides, which carry no information here. The model does not depend on the
+// number of threads.
 func TestComparison(t *testing.T) {
 	train, test := shared(1, 1500), shared(3, 500)
 	for _, val := range []made{shared(2, 300), shared(2, 50), nil} {
@@ -99,8 +99,8 @@ func TestSidesAndComparison(t *testing.T) {
 	}
 }
 
-// TestPairsFile checks that a saved model of pairs is loaded unchanged, and that errors for
-// contradictions to the file name the key or the tensor.
+// TestPairsFile checks that a saved model of pairs is loaded unchanged, and that the error for a
+// wrong value in config.json names the key or the tensor.
 func TestPairsFile(t *testing.T) {
 	c := must.Get(NewConfig(pairsSpec(), tiny))(t)
 	c.Pairs.Slots = 1024

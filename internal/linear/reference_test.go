@@ -177,8 +177,9 @@ func (f *reference) fit(train, val made, columns int, rate float64, seed uint64)
 	*f = *best
 }
 
-// scale returns the minimum of the labelled rows' summed loss over factors of their logits, and the
-// factor: the vertex of the parabola through the best factor of a grid and its neighbours.
+// scale multiplies the logits of the labelled rows by factors. It returns the minimum of the summed
+// loss and its factor: the vertex of the parabola through the best factor of a grid and its
+// neighbours.
 func (f *reference) scale(rows made) (loss, scale float64) {
 	at := func(k int) (sum float64) {
 		for i := range rows {

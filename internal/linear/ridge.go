@@ -9,7 +9,7 @@ import (
 )
 
 // penalties lists the values of λ that a ridge regression tries in this order until the validation
-// loss increases. Without validation λ is defaultPenalty.
+// loss stops decreasing. Without validation λ is defaultPenalty.
 var penalties = []float64{10, 3, 1, 0.3, 0.1, 0.03, 0.01}
 
 const (

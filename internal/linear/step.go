@@ -14,7 +14,7 @@ type step struct {
 	bias    []parameter
 	logits  []float64 // one per column
 	scales  []float64 // 1 divided by the row's norm
-	errors  []float64 // derivatives of the loss by the logits
+	errors  []float64 // derivatives of the loss with respect to the logits
 	targets []float64
 	team    *team // nil means that one thread computes all columns
 	shared  int   // minimum weights of a row whose columns are distributed to the team
@@ -67,8 +67,8 @@ func (s *step) forward(r *row) {
 }
 
 // loss returns the cross-entropy of a row from its computed logits, for multi-label the mean over
-// labels. It sets errors to the derivatives by the logits, for multi-label to the derivatives of the
-// sum over labels.
+// labels. It sets errors to the derivatives with respect to the logits, for multi-label to the
+// derivatives of the sum over labels.
 func (s *step) loss(r *row) (loss float64) {
 	clear(s.targets)
 	s.config.classes(r, func(c int) { s.targets[c] = 1 })
@@ -95,7 +95,7 @@ func (s *step) loss(r *row) (loss float64) {
 	return loss / float64(len(s.logits))
 }
 
-// losses adds the loss of a row to sums, one for each factor of the logits.
+// losses adds to sums[i] the loss of a row with its logits multiplied by factors[i].
 func (s *step) losses(r *row, factors, sums []float64) {
 	s.forward(r)
 	logits := slices.Clone(s.logits)
@@ -117,7 +117,7 @@ func (s *step) isCorrect(r *row) bool {
 	return slices.Index(s.logits, slices.Max(s.logits)) == int(r.label)
 }
 
-// update makes a step of Adagrad along the gradient of the row's loss.
+// update takes an Adagrad step that reduces the row's loss.
 func (s *step) update(r *row, rate float32) {
 	s.forward(r)
 	s.loss(r)

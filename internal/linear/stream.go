@@ -2,8 +2,8 @@ package linear
 
 import "github.com/sftseq/sftseq/internal/ngram"
 
-// Stream computes the logits of a row of one sequence that arrives in parts. They have the same bits as the logits of
-// the whole row, and the memory does not grow with the row. It is not safe for concurrent use.
+// Stream computes the logits of a row of one sequence that arrives in parts. They equal the logits of the whole row
+// bit for bit, and the memory does not grow with the row. A stream is not safe for concurrent use.
 type Stream struct {
 	model  *Model
 	ngrams *ngram.Stream
@@ -12,7 +12,7 @@ type Stream struct {
 	logits []float64
 }
 
-// NewStream returns a row without tokens. The model must not compare pairs.
+// NewStream returns a stream without tokens. The model must not compare pairs.
 func (m *Model) NewStream() *Stream {
 	return &Stream{m, ngram.NewStream(m.Config.NGrams), ngram.NewBitmap(m.Features() + 31),
 		make([]sum, len(m.bias)), make([]float64, m.Config.Outputs())}
