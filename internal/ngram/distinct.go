@@ -2,8 +2,8 @@ package ngram
 
 import "math/bits"
 
-// distinct is a set of numbers that can be cleared in constant time: an open-addressing table whose
-// entries store the generation, the number of clear calls, at the time of writing.
+// distinct is a set of numbers that is cleared in constant time. It is an open-addressing table. Each
+// call of clear starts a generation, and entries of other generations are free.
 type distinct struct {
 	table      []uint64 // generation in the upper half, number in the lower
 	generation uint32

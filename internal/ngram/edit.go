@@ -1,17 +1,19 @@
 package ngram
 
-// Margins returns how many tokens of an unchanged beginning and of an unchanged end of a sequence an
-// edit between them has to include. The n-grams of an edited sequence are those before the edit,
-// without those of the old part and with those of the new part, if each part includes the margins.
+// Margins returns the numbers of unchanged tokens before and after an edit that may share n-grams
+// with the edited tokens. beginning and end are the unchanged tokens on both sides of the edit. If the
+// n-grams of the old tokens with both margins are removed from a sequence, and the n-grams of the
+// new tokens with both margins are added, the result is the n-grams of the edited sequence.
 func (o *Options) Margins(beginning, end []int32) (before, after int) {
 	last := func(i int) int32 { return beginning[len(beginning)-1-i] }
 	next := func(i int) int32 { return end[i] }
 	return o.margin(len(beginning), last), o.margin(len(end), next)
 }
 
-// margin returns the number of tokens that an n-gram with a changed token can contain, of n
-// unchanged tokens with increasing distance to the edit. A word at the edit may change as a whole. A
-// margin of words ends at white space, which is never a part of a unit.
+// margin returns an upper bound of the unchanged tokens on one side of an edit that share an n-gram
+// with a changed token. token returns the n unchanged tokens by increasing distance to the edit. A
+// word at the edit may change as a whole. The margin for n-grams of words ends at white space, which
+// is not part of a unit.
 func (o *Options) margin(n int, token func(i int) int32) int {
 	words := o.MaxWords
 	if o.Units == Words {
@@ -21,7 +23,7 @@ func (o *Options) margin(n int, token func(i int) int32) int {
 	if words == 0 {
 		return margin
 	}
-	passed, inside := 0, false // runs of characters between white space
+	passed, inside := 0, false // number of runs without white space, and whether the last run continues
 	for i := range n {
 		white := isWhite(token(i))
 		if white && passed > words && i >= margin {
@@ -35,7 +37,7 @@ func (o *Options) margin(n int, token func(i int) int32) int {
 	return n
 }
 
-// isWhite reports whether a token is an ASCII byte of white space.
+// isWhite reports whether a token of a byte is ASCII white space.
 func isWhite(token int32) bool {
 	return token >= 1 && int(token) <= len(ascii) && ascii[token-1] == space
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMargins edits sequences and checks that the n-grams of the edited part with its margins, old
-// and new, are the difference between the n-grams of both sequences.
+// TestMargins checks on random edits that the n-grams of a sequence change only within the edited
+// part and its margins, and that the margins are short.
 func TestMargins(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 9))
 	alphabet := []byte("ab .\n\xc3\xa4\xe6\xbc\xa2\xff")
@@ -50,7 +50,7 @@ func TestMargins(t *testing.T) {
 			included, all = included+before+after, all+len(tokens)
 		}
 		if included > all*2/3 {
-			t.Errorf("%+v: the margins have %d of %d tokens", o, included, all)
+			t.Errorf("%+v: the edits and their margins have %d of %d tokens, want at most two thirds", o, included, all)
 		}
 	}
 }

@@ -88,7 +88,8 @@ func TestEndingWords(t *testing.T) {
 	}
 }
 
-// TestEndingFeatures compares the features of Ending and of Collect with the definition.
+// TestEndingFeatures compares Vocabulary.Ending with Feature, and the vocabulary of Collect with
+// Sketch.Kept and Use. It checks that Collect returns the errors of eachRow and of the context.
 func TestEndingFeatures(t *testing.T) {
 	o := Options{Units: Tokens, MinN: 1, MaxN: 2, Slots: MinSlots, MinCount: 2}
 	r := rand.New(rand.NewPCG(10, 11))
@@ -141,7 +142,7 @@ func TestEndingFeatures(t *testing.T) {
 	failed := errors.New("no such block")
 	_, err := Collect(context.Background(), o, 10, 2, func(int, func(a, b []int32)) error { return failed })
 	if !errors.Is(err, failed) {
-		t.Errorf("error %v, want the error of each", err)
+		t.Errorf("error %v, want the error of eachRow", err)
 	}
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -1,16 +1,16 @@
-// Package ngram hashes the n-grams of rows and numbers the distinct n-grams of a training split. It
-// follows Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
+// Package ngram hashes the n-grams of rows to slots and numbers the slots that occur in a training
+// split. It follows Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
 //
 // A row is a sequence of units, or two such sequences, the sides of a pair. The units are
 //
 //	words   maximal runs of letters, digits and marks (Unicode L, Nd, M) in lower case, and every
-//	        other character but white space
+//	        other character except white space
 //	bytes   single bytes; if n-grams of words are counted as well, ASCII letters are in lower case
-//	        (words and bytes read ids that are bytes plus 1; the id 0 stands for an empty text)
+//	        (words and bytes read ids that are bytes plus 1; the id 0 is hashed as an empty text)
 //	tokens  token ids of any tokenizer, as 4 bytes, little-endian
 //
-// An n-gram is n consecutive units on one side of one row. With H(u) the XXH3-64 of
-// a unit's bytes with the seed 0, the hash of n units on a side, 0 or 1, is
+// An n-gram is n consecutive units on one side of a row. Let H(u) be the XXH3-64 of the bytes of
+// unit u with the seed 0. The hash of n units on a side, 0 or 1, is
 //
 //	x ← 2n + side;  x ← x·0x9E3779B97F4A7C15 + H(u) for each unit in order;  h = mix(x)
 //
@@ -18,11 +18,12 @@
 //
 //	x ^= x≫33;  x *= 0xFF51AFD7ED558CCD;  x ^= x≫33;  x *= 0xC4CEB9FE1A85EC53;  x ^= x≫33
 //
-// N-grams of bytes can be combined with n-grams of words: n words are hashed with n + 8 in place of n.
+// N-grams of bytes can be combined with n-grams of words. The hash of n words then begins with
+// x ← 2(n + 8) + side.
 //
-// The slot of an n-gram is the first log₂(slots) bits of h. The last 24 bits are its cell in the sketch that
-// counts rows: n-grams whose cell counts fewer than MinCount rows are dropped. Test vectors are
-// in testdata/hashes.json.
+// The slot of an n-gram is the high log₂(slots) bits of h. The low 24 bits are its cell in the
+// sketch. N-grams whose cell counts fewer than MinCount rows are dropped. Test vectors are in
+// testdata/hashes.json.
 package ngram
 
 import (

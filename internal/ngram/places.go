@@ -1,6 +1,6 @@
 package ngram
 
-// Unit is a unit of a sequence: its hash H(u), and the range of its tokens.
+// Unit is a unit of a sequence: its hash H(u), and the range of its tokens, [From, To).
 type Unit struct {
 	Hash     uint64
 	From, To int
@@ -15,7 +15,7 @@ func (x *Extractor) Units(tokens []int32, out []Unit) []Unit {
 	return out
 }
 
-// start returns the first token of a unit that [Extractor.split] found.
+// start returns the index of the first token of unit i, after a call of [Extractor.split].
 func (x *Extractor) start(i int) int {
 	if x.options.Units == Words {
 		return int(x.starts[i])
@@ -23,7 +23,7 @@ func (x *Extractor) start(i int) int {
 	return i
 }
 
-// end returns the token after a unit that [Extractor.split] found.
+// end returns the index after the last token of unit i, after a call of [Extractor.split].
 func (x *Extractor) end(i int) int {
 	if x.options.Units == Words {
 		return int(x.ends[i])

@@ -69,7 +69,8 @@ func (v *Vocabulary) Select(ctx context.Context, n, classes, blocks, threads int
 	return NewVocabulary(v.Options, v.Kept, used)
 }
 
-// selectFeatures returns at most n features in ascending order by the counts of Select.
+// selectFeatures returns the features that Select chooses, at most n, in ascending order. counts has
+// the number of rows by feature and class, and rows the number of rows by class.
 func selectFeatures(counts, rows []uint32, n int) []int {
 	classes := len(rows)
 	type candidate struct {
@@ -85,7 +86,7 @@ func selectFeatures(counts, rows []uint32, n int) []int {
 		return cmp.Or(cmp.Compare(b.information, a.information), cmp.Compare(a.feature, b.feature))
 	})
 	var out []int
-	seen := map[string]bool{} // counts of the features with the same information
+	seen := map[string]bool{} // counts of the chosen features with the same information
 	var key []byte
 	for i, x := range all {
 		if i == 0 || x.information != all[i-1].information {
@@ -112,7 +113,7 @@ func selectFeatures(counts, rows []uint32, n int) []int {
 //
 //	Σ_c Σ_{x ∈ {0, 1}} p(x, c)·ln(p(x, c) / (p(x)·p(c)))
 //
-// counts has the rows of each class with the feature, rows the rows of each class.
+// counts has the number of rows with the feature by class, and rows the number of all rows by class.
 func mutualInformation(counts, rows []uint32) float64 {
 	with, all := 0.0, 0.0
 	for c, n := range rows {

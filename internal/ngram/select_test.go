@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestMutualInformation checks known values: of features that determine the class, are independent of it, or occur in
-// all rows or none.
+// TestMutualInformation checks known values for features that determine the class, are independent of it, occur in
+// all rows or none, or occur in half the rows of a class.
 func TestMutualInformation(t *testing.T) {
 	rows := []uint32{30, 10}
 	entropy := -(0.75*math.Log(0.75) + 0.25*math.Log(0.25))
@@ -80,8 +80,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestSelectFeatures checks the order of features by their information, and that of equal counts only the first is
-// chosen, while other counts with the same information remain.
+// TestSelectFeatures checks that the features with the largest information are chosen. Of features with equal counts
+// only the first is chosen; features with the same information but other counts remain.
 func TestSelectFeatures(t *testing.T) {
 	rows := []uint32{10, 10}
 	counts := []uint32{1, 1, 0, 9, 5, 0, 0, 5, 5, 0, 0, 9, 8, 0}
@@ -92,8 +92,8 @@ func TestSelectFeatures(t *testing.T) {
 	}
 }
 
-// TestSelectKeepsCells checks that a selected vocabulary still omits rare n-grams, and that counts do not depend on
-// threads that visit the same n-gram.
+// TestSelectKeepsCells checks that a selected vocabulary still omits rare n-grams, and that threads which visit the
+// same n-gram concurrently lose no counts.
 func TestSelectKeepsCells(t *testing.T) {
 	o := Options{Units: Tokens, MinN: 1, MaxN: 1, Slots: 1 << 12, MinCount: 2}
 	rows := [][]int32{{1, 2, 3}, {1, 4}, {2, 5}, {1, 2, 6}}

@@ -68,7 +68,7 @@ func (s *Sketch) Kept(minRows int) Bitmap {
 // Bitmap is a set of numbers: number i is bit i mod 32 of word i/32.
 type Bitmap []int32
 
-// NewBitmap returns an empty set of numbers below n, a multiple of 32.
+// NewBitmap returns an empty set of numbers below n, rounded down to a multiple of 32.
 func NewBitmap(n int) Bitmap { return make(Bitmap, n/32) }
 
 // Has reports whether a number is in the set.

@@ -13,9 +13,9 @@ type Stream struct {
 // NewStream returns a stream for valid options.
 func NewStream(o Options) *Stream { return &Stream{x: NewExtractor(o)} }
 
-// Add returns the hashes of the n-grams that the next part of the sequence completes. If no more parts follow, it also
-// returns those that end with the sequence. All results together are the hashes of [Extractor.Hashes], in another
-// order. The next call overwrites the result.
+// Add returns the hashes of the n-grams that the next part of the sequence completes. more must be false for the last
+// part, whose end also completes n-grams. All results together are the hashes of [Extractor.Hashes], in another order.
+// The next call overwrites the result.
 func (s *Stream) Add(tokens []int32, more bool) []uint64 {
 	x, o := s.x, &s.x.options
 	x.hashes = x.hashes[:0]
@@ -42,8 +42,8 @@ func (s *Stream) addWords(tokens []int32, more bool, minN, maxN int, begins *[Ma
 	s.words = x.appendAfter(s.words, minN, maxN, begins)
 }
 
-// appendAfter appends the hashes of the n-grams that end with one of the current units. previous has the units before
-// them. appendAfter returns the units that the next n-grams may contain.
+// appendAfter appends the hashes of the n-grams that end with one of x.units. previous has the units before x.units.
+// appendAfter returns the units that the next n-grams may contain.
 func (x *Extractor) appendAfter(previous []uint64, minN, maxN int, begins *[MaxN + 1]uint64) []uint64 {
 	units := append(previous, x.units...)
 	for i := range units {

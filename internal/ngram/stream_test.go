@@ -31,8 +31,8 @@ func hashesOf(o Options, tokens []int32) []uint64 {
 	return out
 }
 
-// TestStream checks that a sequence has the same n-grams in parts, for every two parts and for parts of one token. The
-// text has characters of several bytes, bytes that are not UTF-8, and CRLF.
+// TestStream checks that a sequence has the same n-grams in parts, for every split into two parts and for parts of one
+// token. The texts have characters of several bytes, bytes that are not UTF-8, and CRLF.
 func TestStream(t *testing.T) {
 	for _, text := range []string{"", "a", "Été: the END\r\n\xff\xe2\x82x 好日本。😀\xf0\x9f İΣ\r\n ́", "\xe2\x82",
 		"x\xc3"} {

@@ -15,8 +15,8 @@ type Extractor struct {
 	begins  [2][MaxN + 1]uint64
 	words   [2][MaxN + 1]uint64 // begins of word n-grams that accompany byte n-grams
 	units   []uint64            // hashes H(u) of a side's units
-	starts  []int32             // number of bytes before each word
-	ends    []int32             // number of bytes up to the end of each word
+	starts  []int32             // index of the first byte of each unit, for words
+	ends    []int32             // index after the last byte of each unit, for words
 	text    []byte              // bytes of a side
 	word    []byte              // current word in lower case
 	long    *xxh3.Hasher        // beginning of a long word, whose rest is in word; usually nil
@@ -70,9 +70,9 @@ func (x *Extractor) append(minN, maxN int, begins *[MaxN + 1]uint64) {
 	}
 }
 
-// Ending returns the hashes of a sequence's n-grams of bytes or tokens by the token at which they
-// end: [Options.Orders] numbers per token, 0 if no n-gram of this length ends there. The hashes are
-// those of the first side of a pair. The next call overwrites the result.
+// Ending returns the hashes of a sequence's n-grams by the token at which they end. Units must be
+// Bytes or Tokens. Each token has [Options.Orders] hashes, 0 if no n-gram of this length ends there.
+// The hashes equal the hashes of the first side of a pair. The next call overwrites the result.
 func (x *Extractor) Ending(tokens []int32) []uint64 {
 	o, groups := &x.options, x.options.Orders()
 	x.hashes = slices.Grow(x.hashes[:0], len(tokens)*groups)[:len(tokens)*groups]
@@ -182,9 +182,9 @@ func (x *Extractor) splitWords(tokens []int32) {
 	x.addWords(tokens, false)
 }
 
-// addWords appends the units of a part of a text to those of splitWords. The part continues the word in x.word.
-// If more parts follow, the last word remains in x.word. addWords returns the number of bytes read: all bytes except
-// an incomplete character at the end.
+// addWords appends the units of the next part of a text and their positions. The part continues the word in x.word.
+// If more parts follow, a word at the end of the part remains in x.word. addWords returns the number of bytes read: all
+// bytes except, if more parts follow, an incomplete character at the end.
 func (x *Extractor) addWords(tokens []int32, more bool) (read int) {
 	text := x.text[:0]
 	for _, t := range tokens {

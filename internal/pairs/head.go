@@ -33,7 +33,8 @@ func (h *head) parts(all []float64) (w, b, v, c []float64) {
 // cannot determine the prediction.
 const maxDeviation = 8
 
-// standardise converts features to deviations from their means in training, in standard deviations.
+// standardise converts features to deviations from their means in training, in standard deviations,
+// from −maxDeviation to maxDeviation.
 func (h *head) standardise(x []float64) {
 	for i, v := range x {
 		x[i] = max(-maxDeviation, min(maxDeviation, (v-h.mean[i])*h.scale[i]))
@@ -102,7 +103,7 @@ func (h *head) backward(x, hidden, errors, gradient []float64) {
 	}
 }
 
-// sample is the standardised features and labels of rows.
+// sample has the features and labels of rows.
 type sample struct {
 	inputs   int
 	features []float32

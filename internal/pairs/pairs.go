@@ -4,16 +4,19 @@
 //
 // Each view of a text has its n-grams of one kind, such as words or five bytes, hashed to slots
 // (package ngram). Let t_aj be the count of slot j's n-grams in text a, N the number of distinct
-// training texts, and n_j the number of training texts with slot j. The compared texts count as
-// well, so n_j is at least 1, and at least 2 if both texts have slot j:
+// training texts, and n_j the number of distinct training texts with slot j:
 //
 //	idf_j = ln((N + 1) / (n_j + 1)),  x_aj = (1 + ln t_aj)·idf_j
 //
+// n_j is raised to at least 1 in the norms of x_a and x_b, and to at least 2 for slots in both texts,
+// because the compared texts may not be training texts.
+//
 // A view has two features: the cosine of x_a and x_b, and the largest idf_j of a slot in both
-// texts, divided by 10. The first view, the words, has further features. Shared words are grouped
-// by the range of idf_j (0 to 1, 1 to 2, … and above 11) and by whether both texts capitalise the
-// word within a sentence. Each of these 24 groups has ln(1 + its number of shared words) and its
-// part of the cosine. The last feature is the length, ln((n_a + 1)(n_b + 1))/20 for n words.
+// texts, divided by 10. The first view, such as the words, has further features. Shared words are
+// grouped by the range of idf_j (0 to 1, 1 to 2, … and above 11) and by whether all occurrences in
+// both texts are capitalised within a sentence. Each of these 24 groups has ln(1 + its number of
+// shared words) and its part of the cosine. The last feature is the length, ln((w_a + 1)(w_b + 1))/20
+// for texts of w_a and w_b words.
 //
 // The standardised features are the input of a perceptron with a hidden layer of rectified linear
 // units. Its outputs are the logits of the classes.
@@ -30,7 +33,7 @@ type Config struct {
 	Units  string `json:"units"`        // words, bytes or tokens, as in package ngram
 	Slots  int    `json:"slots"`        // slots per view, a power of two from 2¹⁰ to 2²²
 	Texts  int    `json:"texts"`        // number of distinct training texts
-	Hidden int    `json:"hidden_units"` // 1 to 1,024
+	Hidden int    `json:"hidden_units"` // number of hidden units, 1 to 1,024
 	// Weights multiply the logits of the n-grams and the logits of the comparison before both are
 	// summed.
 	Weights [2]float64 `json:"weights"`

@@ -16,8 +16,8 @@ type view struct {
 	capitals bool // only capitalised words; if n is 1, only capitalised words within a sentence
 }
 
-// views are the views for each kind of units. Words exclude punctuation. For texts, bytes are in
-// lower case.
+// views are the views for each kind of units. Words exclude punctuation. In the view of bytes beside
+// words, ASCII letters are in lower case.
 var views = map[string][]view{
 	ngram.Words: {{ngram.Words, 1, false}, {ngram.Words, 2, false}, {ngram.Words, 1, true}, {ngram.Words, 2, true},
 		{ngram.Bytes, 5, false}},
@@ -38,7 +38,7 @@ const (
 type gram struct {
 	slot    uint32
 	count   uint32
-	capital capital // minimum over the n-grams; set for single words
+	capital capital // minimum over the n-grams; used for single words
 }
 
 // bag holds the n-grams of a text's view, in the order of each slot's first n-gram.

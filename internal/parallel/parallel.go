@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// Do calls work for each i < n on this number of threads, with the number of the thread. It returns
-// the first error of the thread with the smallest number. After an error of its work, or if ctx is
-// cancelled, a thread takes no more work.
+// Do calls work for each i < n on this number of threads, with the number of the thread. After an
+// error of its work, or if ctx is cancelled, a thread takes no more work. If several threads fail, Do
+// returns the error of the thread with the smallest number.
 func Do(ctx context.Context, threads, n int, work func(thread, i int) error) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
