@@ -19,7 +19,7 @@ type Class struct {
 	Class     int      `json:"class"`
 	Name      string   `json:"name,omitempty"` // set by callers that know the class names
 	Rows      int64    `json:"rows"`
-	Answered  int64    `json:"answered"`
+	Answered  int64    `json:"answered"` // rows predicted as the class
 	Precision *float64 `json:"precision"`
 	Recall    *float64 `json:"recall"`
 	F1        *float64 `json:"f1"`

@@ -40,7 +40,7 @@ const (
 
 // Truth has the target of a row: its class, its labels in ascending order, or its numbers.
 type Truth struct {
-	Labels  []int32
+	Labels  []int32 // the class alone, or the labels
 	Numbers []float64
 }
 
@@ -192,8 +192,8 @@ func (f *Fusion) objective(w, prior []float64) (value float64, gradient []float6
 	return value, gradient, hessian
 }
 
-// addOutputs adds the losses of a row's labels or numbers to the gradient and the Hessian, and
-// returns their sum. Each label or number depends on a single output.
+// addOutputs adds the derivatives of the losses of a row's labels or numbers to gradient and h, and
+// returns the sum of the losses. Each label or number depends on a single output.
 func (f *Fusion) addOutputs(r fusionRow, z, gradient, h []float64, output func(m, c int) float64) (value float64) {
 	labels := r.truth.Labels
 	for c := range z {

@@ -10,8 +10,9 @@ import (
 // kinds has all kinds of outputs.
 var kinds = []FusionKind{FusedClasses, FusedLabels, FusedNumbers}
 
-// randomFusion returns a Fusion of three models. The first model's outputs determine the targets,
-// the second model's outputs are noise, and the third model's are the negative of the first's.
+// randomFusion returns a Fusion of three models. The first model's outputs plus noise determine the
+// targets, the second model's outputs are noise, and the third model's outputs are the negative of
+// the first model's plus noise.
 func randomFusion(rows, outputs int, kind FusionKind) *Fusion {
 	random := rand.New(rand.NewPCG(1, 2))
 	f := NewFusion(3, outputs, kind)
@@ -163,9 +164,8 @@ func TestFusionFit(t *testing.T) {
 	}
 }
 
-// TestFusionFitGroups checks that models of a group get equal weights: a group of copies gets the
-// weight of a single copy, divided by their number. A group whose models are all noise gets no
-// weight.
+// TestFusionFitGroups checks that models of a group get equal weights: each copy of a model gets the
+// weight of the single model divided by the number of copies.
 func TestFusionFitGroups(t *testing.T) {
 	for _, kind := range kinds {
 		single, copies := randomFusion(1000, 4, kind), randomFusion(1000, 4, kind)

@@ -8,11 +8,11 @@ import (
 // FusionFit has the fitted parameters of a [Fusion], and the scores on its rows.
 type FusionFit struct {
 	Weights     []float64
-	Temperature float64   // divisor of the weighted sums; 1 for numbers
-	Thresholds  []float64 // thresholds that maximise the F1 of each label; nil for other outputs
-	Rows        int       // number of kept rows
-	Members     []FusionScore
-	Sum         FusionScore
+	Temperature float64       // divisor of the weighted sums; 1 for numbers
+	Thresholds  []float64     // thresholds that maximise the F1 of each label; nil for other outputs
+	Rows        int           // number of kept rows
+	Members     []FusionScore // scores of each model alone
+	Sum         FusionScore   // scores of the weighted sum
 }
 
 // FusionScore has the loss and the accuracy on rows.
@@ -27,9 +27,9 @@ type FusionScore struct {
 // model, from 0; nil means that each model is a group. The models of a group differ only by chance,
 // such as by their seeds, so they get equal weights: separate weights would overfit few rows.
 //
-// With at least 100 rows, the loss of the sum must be lower than the loss of each single scaled
-// group. Otherwise all other groups get the weight 0 and need not run. If every weight would be 0,
-// the prior is kept.
+// With at least 100 rows, Fit compares the loss of the sum with the loss of each single scaled
+// group. If a single group is as good or better, all other groups get the weight 0 and need not run.
+// If every fitted weight is 0, the prior replaces the weights.
 func (f *Fusion) Fit(prior []float64, groups []int) *FusionFit {
 	if groups == nil {
 		return f.fit(prior)
@@ -109,7 +109,8 @@ func (f *Fusion) singleWeights(model int, weight float64) []float64 {
 	return w
 }
 
-// bestScale returns the best weight of a single model, fitted with the prior 1.
+// bestScale returns the best weight of a single model, fitted with the prior 1, or 1 if the best
+// weight is 0.
 func (f *Fusion) bestScale(model int) float64 {
 	single := NewFusion(1, f.outputs, f.kind)
 	for _, r := range f.rows {

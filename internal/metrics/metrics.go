@@ -23,7 +23,7 @@ type Tally struct {
 // confused is a cell of the confusion matrix. Only nonzero cells are stored.
 type confused struct{ label, answer int }
 
-// row has the data of a row that curves and bins sort.
+// row has the data of a row for curves and length bins.
 type row struct {
 	margin  float64 // log odds of class 1; only for two classes
 	length  int32

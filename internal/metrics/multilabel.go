@@ -11,7 +11,7 @@ const DefaultThreshold = 0.5
 
 // MultiLabel measures multi-label predictions, one binary classification per label. It takes 4
 // bytes per row and label, and 4 bytes per true label. Consecutive rows with equal logits, such as
-// those of label frequencies, share memory.
+// the logits of a label-frequency baseline, share memory.
 type MultiLabel struct {
 	labels     int
 	logits     [][]float32 // logits of each row, by label
@@ -102,8 +102,8 @@ func (m *MultiLabel) ranked(label int) (rows []rankedRow, positives int) {
 }
 
 // Thresholds returns for each label the threshold with the largest F1 on these rows, halfway
-// between two adjacent probabilities. If several thresholds tie, it returns the one nearest to ½.
-// For a label without rows it returns ½.
+// between two adjacent probabilities, or between 0 and the smallest. If several thresholds tie, it
+// returns the threshold nearest to ½. For a label without rows it returns ½.
 func (m *MultiLabel) Thresholds() []float64 {
 	out := make([]float64, m.labels)
 	for label := range out {
@@ -127,7 +127,7 @@ func bestThreshold(rows []rankedRow, positives int) float64 {
 			next = float64(Sigmoid(float32(rows[i+1].odds)))
 		}
 		if p == next {
-			continue // no threshold separates them
+			continue // no threshold separates equal probabilities
 		}
 		sum, at := i+1+positives, (p+next)/2
 		gain := hits*bestSum - bestHits*sum

@@ -65,8 +65,8 @@ func TestMultiLabel(t *testing.T) {
 	}
 }
 
-// TestThresholds checks that no threshold has a larger F1 than the chosen threshold, and that ties
-// are resolved to the threshold nearest to ½.
+// TestThresholds checks that no threshold has a larger F1 than the chosen threshold, and that the
+// threshold does not separate equal probabilities.
 func TestThresholds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	f1 := func(m *MultiLabel, at float64) float64 {

@@ -21,15 +21,15 @@ import (
 // Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and Segmentation", CVPR
 // 2017, section 5.1.
 type Parts struct {
-	categories []string // sorted
-	category   []int    // index in categories, by tag
-	parts      [][]int32
+	categories []string  // sorted
+	category   []int     // index in categories, by tag
+	parts      [][]int32 // tags by category
 	shapes     []int64   // number of shapes by category
 	sums       []float64 // sum of the shapes' IoU by category
 	shapeCount int64     // number of shapes
 	sum        float64   // sum of the shapes' IoU
-	hits       int64
-	points     int64 // number of labelled points
+	hits       int64     // number of labelled points whose part is predicted correctly
+	points     int64     // number of labelled points
 }
 
 // NewParts returns an empty Parts for tags with the given names, or nil unless every name has the
@@ -58,8 +58,8 @@ func NewParts(names []string) *Parts {
 	return p
 }
 
-// categoryOf returns the part of a name before the last slash. It returns false if either side of
-// the slash is empty.
+// categoryOf returns the text of a name before the last slash. It returns false without a slash, or
+// if either side of the slash is empty.
 func categoryOf(name string) (string, bool) {
 	at := strings.LastIndexByte(name, '/')
 	return name[:max(at, 0)], at > 0 && at < len(name)-1

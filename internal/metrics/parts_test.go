@@ -51,7 +51,7 @@ func TestPartIoU(t *testing.T) {
 }
 
 // TestPartsPredict checks that the prediction is the largest logit among the parts of the labels'
-// categories only.
+// categories, and among all parts without labels.
 func TestPartsPredict(t *testing.T) {
 	p := NewParts(partNames)
 	logits := []float32{9, 1, 2, 3, 0, 5, 7, 1, 8, 7}

@@ -32,7 +32,7 @@ func Rank(scores []float64, relevant []int) Ranked {
 	slices.Sort(levels)
 	levels = slices.Compact(levels)
 	ties := make([]tie, len(levels))
-	above := make([]int, len(levels)) // number of candidates above a level and not above the next level
+	above := make([]int, len(levels)) // number of candidates between a level and the next level
 	for _, v := range scores {
 		n, equal := slices.BinarySearch(levels, v)
 		if equal {
@@ -94,8 +94,8 @@ func (t tie) reciprocalRank() float64 {
 // Ranking has the mean scores over queries.
 type Ranking struct {
 	Queries    int            `json:"queries"`     // ranked queries
-	AllQueries int            `json:"all_queries"` // all queries
-	Documents  int            `json:"documents"`
+	AllQueries int            `json:"all_queries"` // ranked and other queries; set by the caller
+	Documents  int            `json:"documents"`   // set by the caller
 	MRR        float64        `json:"mrr"`
 	ChanceMRR  float64        `json:"chance_mrr"` // MRR of a random order
 	Recall     []RecallAtRank `json:"recall"`

@@ -7,7 +7,7 @@ import (
 )
 
 // Report has the scores of the rows of a Tally. An undefined score is nil: the recall of a class
-// without rows, and AUC unless there are exactly two classes with rows.
+// without rows, and AUC unless the tally has two classes and both have rows.
 type Report struct {
 	Rows     int     `json:"rows"`
 	Accuracy float64 `json:"accuracy"`
@@ -18,7 +18,7 @@ type Report struct {
 	// MeanClassAccuracy is the mean recall of the classes that have rows.
 	MeanClassAccuracy float64  `json:"mean_class_accuracy"`
 	AUC               *float64 `json:"auc"`
-	// MacroAUC is the mean of the one-vs-rest AUCs with more than two classes.
+	// MacroAUC is the mean of the one-vs-rest AUCs with 3 to 24 classes.
 	MacroAUC *float64 `json:"macro_auc,omitempty"`
 	Classes  []Class  `json:"classes"`
 	// CalibrationError is the expected calibration error: the mean gap between confidence and
@@ -64,7 +64,8 @@ func (t *Tally) confusions() (cells []Confused, dense [][]int64) {
 	return cells, dense
 }
 
-// CalibrationBin has the rows whose predicted class has a probability in [From, To).
+// CalibrationBin has the rows whose predicted class has a probability in [From, To). The last bin
+// includes the probability 1.
 type CalibrationBin struct {
 	From       float64 `json:"from"`
 	To         float64 `json:"to"`
@@ -81,7 +82,7 @@ type LengthBin struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// lengthBins is the number of length bins. All rows of equal length are in the same bin.
+// lengthBins is the maximum number of length bins. All rows of equal length are in the same bin.
 const lengthBins = 5
 
 // Report returns the scores of the added rows, or nil without rows.

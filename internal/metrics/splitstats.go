@@ -55,8 +55,8 @@ func SplitStats(name string, r *seq.Reader) (Stats, error) {
 	return s, nil
 }
 
-// binEdges has the lower bounds of the length bins. There are eight bins per power of two, rounded
-// up to integers.
+// binEdges has the lower bounds of the length bins: the powers of 2^(1/8), rounded up to integers,
+// without duplicates.
 var binEdges = func() (edges []int64) {
 	for k := 0.0; k < 8*40; k++ {
 		if edge := int64(math.Ceil(math.Exp2(k / 8))); len(edges) == 0 || edge > edges[len(edges)-1] {

@@ -22,7 +22,7 @@ const maxSampled = 1 << 20
 type LogitSample struct {
 	logits  []float32
 	classes []int32
-	every   int // Add keeps the first of this many rows
+	every   int // sampling interval: Add keeps the first of every rows; 0 means 1
 	seen    int // number of added rows
 }
 
@@ -96,8 +96,8 @@ func (s *LogitSample) Loss(temperature float64) float64 {
 	return sum / float64(len(s.classes))
 }
 
-// slopeOf returns the derivative with respect to b of the cross-entropy of a row's logits b·z: Σ
-// p_c z_c − z_class.
+// slopeOf returns the derivative with respect to b of the cross-entropy of a row's logits b·z, which
+// is Σ p_c z_c − z_class.
 func slopeOf(logits []float32, class int, b float64) float64 {
 	top := float64(logits[0])
 	for _, z := range logits {

@@ -3,8 +3,9 @@ package metrics
 import "slices"
 
 // Validation computes the validation metrics of a model during training. Unlike a [Tally], it
-// stores no confusion matrix, because there may be many classes. AUC takes 8 bytes per row with two
-// classes. With more classes it takes 8 bytes per row and class, and is computed on request only.
+// stores no confusion matrix, because there may be many classes. AUC takes 12 bytes per row with two
+// classes. With more classes it takes 4 bytes per row and 8 bytes per row and class, and is computed
+// on request only.
 type Validation struct {
 	hits, labels, predictions []int64 // by class
 
