@@ -48,8 +48,9 @@ func Get2[A, B any](a A, b B, err error) func(t testing.TB, context ...any) (A, 
 	}
 }
 
-// Fail returns a function that takes the results of a call, the last of which is an error. It fails
-// the test, but continues, unless the error contains the text want. Every error contains "":
+// Fail returns a function that takes the results of a call, the last of which is an error. The
+// function fails the test, but continues, unless the error contains the text want. If want is "",
+// any error passes:
 //
 //	must.Fail(t, "no space left", format)(w.Close())
 func Fail(t testing.TB, want string, context ...any) func(results ...any) {

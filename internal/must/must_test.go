@@ -38,16 +38,16 @@ func TestAssertions(t *testing.T) {
 				t.Error(a, b)
 			}
 		}, broken.Error(), "", ""},
-		"Fail of its text": {func(t testing.TB, err error) { Fail(t, "disk full")("value", err) }, "", "",
+		"Fail with this text": {func(t testing.TB, err error) { Fail(t, "disk full")("value", err) }, "", "",
 			`found the error <nil>, expected one that contains "disk full"`},
-		"Fail of any text": {func(t testing.TB, err error) { Fail(t, "")(err) }, "", "",
+		"Fail with any error": {func(t testing.TB, err error) { Fail(t, "")(err) }, "", "",
 			`found the error <nil>, expected one that contains ""`},
-		"Fail of another text": {func(t testing.TB, err error) { Fail(t, "denied", "case")(err) }, "",
+		"Fail with another text": {func(t testing.TB, err error) { Fail(t, "denied", "case")(err) }, "",
 			`casefound the error disk full: short write, expected one that contains "denied"`,
 			`casefound the error <nil>, expected one that contains "denied"`},
-		"FailWith what it wraps": {func(t testing.TB, err error) { FailWith(t, io.ErrShortWrite)(0, err) }, "", "",
+		"FailWith the wrapped error": {func(t testing.TB, err error) { FailWith(t, io.ErrShortWrite)(0, err) }, "", "",
 			"found the error <nil>, expected short write"},
-		"FailWith another": {func(t testing.TB, err error) { FailWith(t, io.EOF)(err) }, "",
+		"FailWith another error": {func(t testing.TB, err error) { FailWith(t, io.EOF)(err) }, "",
 			"found the error disk full: short write, expected EOF", "found the error <nil>, expected EOF"},
 	} {
 		r, onNil := &recorder{}, &recorder{}

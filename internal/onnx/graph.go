@@ -38,7 +38,7 @@ const (
 	Float64 Type = 11
 )
 
-// Tensor is a tensor of a graph, by its name.
+// Tensor is the name of a tensor of a graph.
 type Tensor string
 
 // Dim is a dimension of an input or an output: a size, or a name if the size differs between runs.
@@ -60,7 +60,7 @@ type Graph struct {
 
 	nodes, inputs, outputs message
 	initializers           []initializer
-	made                   int                 // number of nodes
+	made                   int                 // counter for unique names of nodes
 	constants              map[string]Tensor   // by type, shape and bytes
 	weights                map[string]struct{} // by name
 }
@@ -104,18 +104,18 @@ func (g *Graph) stored(name string, t Type, shape []int, data any) Tensor {
 	return Tensor(name)
 }
 
-// Int returns a scalar constant.
+// Int returns a scalar int64 constant.
 func (g *Graph) Int(v int64) Tensor { return g.constant(Int64, nil, littleEndian([]int64{v})) }
 
-// Ints returns a vector constant.
+// Ints returns a vector of int64 constants.
 func (g *Graph) Ints(v ...int64) Tensor { return g.constant(Int64, []int{len(v)}, littleEndian(v)) }
 
-// Float returns a scalar constant.
+// Float returns a scalar float32 constant.
 func (g *Graph) Float(v float64) Tensor {
 	return g.constant(Float32, nil, littleEndian([]float32{float32(v)}))
 }
 
-// Doubles returns a vector constant.
+// Doubles returns a vector of float64 constants.
 func (g *Graph) Doubles(v ...float64) Tensor {
 	return g.constant(Float64, []int{len(v)}, littleEndian(v))
 }
@@ -135,17 +135,18 @@ func (g *Graph) constant(t Type, shape []int, data []byte) Tensor {
 	return Tensor(name)
 }
 
-// Scan calls body for each slice of x along the first axis, in order, and stacks the results. x is
-// a vector or a matrix. The body may use every tensor that exists before Scan.
+// Scan appends a node that applies body to each slice of x along the first axis, in order, and stacks
+// the results. x is a vector or a matrix. Scan calls body once, to append the nodes of the body. The
+// body may use every tensor that exists before Scan.
 func (g *Graph) Scan(x Tensor, in, out Type, body func(slice Tensor) Tensor) Tensor {
 	m := g.body([]scanned{{"slice", in}}, []Type{out},
 		func(in []Tensor) []Tensor { return []Tensor{body(in[0])} })
 	return g.op("Scan", []Tensor{x}, attribute{"body", m}, attribute{"num_scan_inputs", 1})
 }
 
-// Recurrence calls body for each slice of x along the first axis, with a state that begins as initial
-// and is then the previous call's next, and stacks the results out. If backward is true, the last
-// slice comes first. All tensors are float32.
+// Recurrence is like [Graph.Scan] with a state, which is initial for the first slice. For each slice,
+// body returns the state for the next slice and an output. Recurrence returns the outputs, stacked in
+// the order of x. If backward is true, the last slice is processed first. All tensors are float32.
 func (g *Graph) Recurrence(initial, x Tensor, backward bool, body func(state, slice Tensor) (next, out Tensor)) Tensor {
 	direction := []int{0}
 	if backward {

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
 )
 
-// line returns a graph of a·x + b that uses its weight twice.
+// line returns a graph of a·x + a/2 + 1/2 that uses its weight and its constant twice.
 func line() *onnx.Graph {
 	g := &onnx.Graph{Scope: "line/"}
 	x := g.Input("x", onnx.Float32, "Any numbers.", onnx.Named("length"), onnx.Size(2))
@@ -111,7 +111,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestTooLarge checks that a model which is too large is refused before it is built.
+// TestTooLarge checks that Model rejects a model above the maximum size, before it allocates the file.
 func TestTooLarge(t *testing.T) {
 	data := make([]float32, 1<<20)
 	g := &onnx.Graph{}

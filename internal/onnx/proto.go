@@ -23,7 +23,7 @@ func (m *message) bytes(field protowire.Number, v []byte) {
 	*m = append(*m, v...)
 }
 
-// begin appends the head of a field whose content, of the given number of bytes, follows.
+// begin appends the tag and the length of a field. The caller appends the content.
 func (m *message) begin(field protowire.Number, bytes int) {
 	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.BytesType), uint64(bytes))
 }

@@ -3,20 +3,19 @@
 // order or locks, and are the same on every device, in every batch and after every resume.
 //
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011. The
-// variant is Philox4x32-10. Section 2 of the model's specification defines the use of the counter.
+// variant is Philox4x32-10. [Counter] defines the layout of the counter.
 package philox
 
 const (
 	multiplier0 = 0xD2511F53
 	multiplier1 = 0xCD9E8D57
-	weyl0       = 0x9E3779B9 // golden ratio
-	weyl1       = 0xBB67AE85 // √3 − 1
-	mask32      = 1<<32 - 1  // mask of the untyped multiples of weyl0 and weyl1
+	weyl0       = 0x9E3779B9 // (√5 − 1)/2 in units of 2⁻³²
+	weyl1       = 0xBB67AE85 // √3 − 1 in units of 2⁻³²
+	mask32      = 1<<32 - 1  // truncates multiples of weyl0 and weyl1, which are untyped constants
 )
 
-// Words returns the four random words of Philox4x32-10 for
-// key = (low 32 bits of seed, high 32 bits of seed) and the counter.
-// One round is
+// Words returns the four random words of Philox4x32-10 for the counter and the
+// key = (low 32 bits of seed, high 32 bits of seed). One round is
 //
 //	(c0, c1, c2, c3) ← (hi(M1·c2) ⊕ c1 ⊕ k0, lo(M1·c2), hi(M0·c0) ⊕ c3 ⊕ k1, lo(M0·c0))
 //

@@ -23,9 +23,9 @@ type Provenance struct {
 	DataName  string         `json:"data_name"`
 	Data      string         `json:"data_sha256"` // hash of the splits' checksums
 	InitFrom  Path           `json:"init_from,omitempty"`
-	Members   string         `json:"members,omitempty"`     // kinds of the members of a fusion, in each member
-	Flags     []Flag         `json:"flags,omitempty"`       // flags that started a fusion, in each member
-	Linear    linear.Choice  `json:"linear,omitzero"`       // what validation selected for a linear model
+	Members   string         `json:"members,omitempty"`     // kinds of all members of a fusion, stored in each member
+	Flags     []Flag         `json:"flags,omitempty"`       // flags that started a fusion, stored in each member
+	Linear    linear.Choice  `json:"linear,omitzero"`       // options that validation selected for a linear model
 	TrainedOn []string       `json:"trained_on,omitempty"`  // splits, if more than the training split
 	Precision string         `json:"precision,omitempty"`   // value of --precision
 	Kernels   string         `json:"kernels,omitempty"`     // kernels at the start of the run, such as avx2
@@ -39,8 +39,8 @@ type Flag struct {
 	Value Path   `json:"value"`
 }
 
-// Of returns the provenance of a model. A model of another program has no provenance, which is an
-// error.
+// Of returns the provenance of a model. It returns an error if "extra" is missing or malformed, as in
+// models of other programs.
 func Of(config *sft.Config) (Provenance, error) {
 	var p Provenance
 	if err := json.Unmarshal(config.Extra, &p); err != nil {
@@ -61,12 +61,16 @@ func (p *Provenance) JSON() (json.RawMessage, error) { return json.Marshal(p) }
 // endFlags matches the flags for the length of a run, at the end of a command.
 var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 
-// MoveEnd changes the end of a resumed run and makes its command repeat the whole run. resume is
-// the command that resumes. If the run had already reached its end, it was evaluated there, so the
-// new command runs to the old end and then resumes. If the learning rate depends on the end, the
-// earlier steps followed the old end, so the new command stops at this step and resumes. Otherwise
-// the new command has the new end and pinned: flags for settings that a run of the new length would
-// choose differently.
+// MoveEnd changes the end of a resumed run and makes its command repeat the whole run. It stores the
+// result in the configuration of from. resume is the command that resumes the run. There are three
+// cases:
+//
+//   - If the run had already reached its end, it was evaluated there. The new command runs to the
+//     old end and then resumes.
+//   - If the learning rate depends on the end, the earlier steps followed the old end. The new
+//     command stops at the step of the checkpoint and then resumes.
+//   - Otherwise the new command has the new end and pinned, the flags for settings that a run of the
+//     new length would choose differently.
 func (p *Provenance) MoveEnd(from *train.Checkpoint, settings *train.Settings, resume, pinned string) error {
 	end := fmt.Sprintf(" --epochs %d", settings.Epochs)
 	if settings.Steps > 0 {

@@ -48,7 +48,7 @@ func TestMoveEnd(t *testing.T) {
 		want     string
 		pinned   string
 	}{
-		{"on the way", "train --lr 1 --steps 10", at(5, 0), train.Settings{Steps: 10}, train.Settings{Steps: 20},
+		{"in progress", "train --lr 1 --steps 10", at(5, 0), train.Settings{Steps: 10}, train.Settings{Steps: 20},
 			"train --lr 1 --steps 20", ""},
 		{"epochs in place of steps", "train --epochs=3 --steps 10", at(5, 0), train.Settings{Steps: 10},
 			train.Settings{Epochs: 4}, "train --epochs 4", ""},
@@ -108,8 +108,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestFound checks that a directory with files of another kind is refused, with and without
-// --resume.
+// TestFound checks the errors for directories without a run, with files of another program, and with
+// a malformed checkpoint.
 func TestFound(t *testing.T) {
 	dir := t.TempDir()
 	find := func(resume, must bool) (*train.Checkpoint, error) {
@@ -148,8 +148,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestStarts checks that a fresh run replaces the file, and that malformed lines are errors with
-// their line number.
+// TestStarts checks that a start at step 0 replaces the file, and that malformed lines are errors
+// with their line number.
 func TestStarts(t *testing.T) {
 	dir := t.TempDir()
 	for _, step := range []int{7, 0, 5, 9} { // step 7 belongs to an earlier run
@@ -175,8 +175,8 @@ func TestEnded(t *testing.T) {
 		settings train.Settings
 		want     bool
 	}{
-		{"on the way", train.State{Step: 5, Evaluated: 5}, train.Settings{Steps: 10, Patience: 2}, false},
-		{"not judged", train.State{Step: 10, Evaluated: 5}, train.Settings{Steps: 10}, false},
+		{"in progress", train.State{Step: 5, Evaluated: 5}, train.Settings{Steps: 10, Patience: 2}, false},
+		{"not evaluated", train.State{Step: 10, Evaluated: 5}, train.Settings{Steps: 10}, false},
 		{"by steps", train.State{Step: 10, Evaluated: 10}, train.Settings{Steps: 10}, true},
 		{"within an epoch", train.State{Step: 10, Evaluated: 10}, train.Settings{Epochs: 1}, false},
 		{"by epochs", train.State{Step: 10, Evaluated: 10, Next: seq.Position{Epoch: 1}}, train.Settings{Epochs: 1},

@@ -17,10 +17,11 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Found returns the checkpoint of the run in a directory, or nil if there is none. from and err are
-// the results of loading the checkpoint. A directory with a run is an error unless the run is
-// resumed, because runs are not overwritten. A directory without a run is an error if resume and
-// required are set. When several runs are resumed, some may be missing.
+// Found returns the checkpoint of the run to resume in a directory, or nil if a new run may begin
+// there. from and err are the results of loading the checkpoint. A directory with a run is an error
+// unless the run is resumed, because runs are not overwritten. A directory with files that a new run
+// would replace is an error. A directory without a run is an error if resume and required are set.
+// required is false if several runs are resumed, because some of them may not have started.
 func Found(dir string, from *train.Checkpoint, err error, resume, required bool) (*train.Checkpoint, error) {
 	switch {
 	case err == nil && !resume:
@@ -35,7 +36,7 @@ func Found(dir string, from *train.Checkpoint, err error, resume, required bool)
 			}
 		}
 		if _, err := ReadStarts(dir); err != nil {
-			return nil, fmt.Errorf("%w: it does not belong to a run: choose another --out", err)
+			return nil, fmt.Errorf("%w: the file does not belong to a run: choose another --out", err)
 		}
 		return nil, nil
 	case err != nil && !resume:
@@ -81,7 +82,7 @@ func otherRuns(dir string) string {
 		}
 		for _, entry := range entries {
 			run := filepath.Join(folder, entry.Name())
-			// A run of several models has a folder of each model.
+			// A run of several models has a folder per model.
 			if models, _ := os.ReadDir(run); hasCheckpoint(run) ||
 				slices.ContainsFunc(models, func(model os.DirEntry) bool {
 					return hasCheckpoint(filepath.Join(run, model.Name()))
@@ -129,8 +130,8 @@ func madeAllSteps(at *train.State, settings *train.Settings) bool {
 }
 
 // Differences lists the settings of a new run that differ from the settings at the start of an
-// existing run, except for the seed. They include the data and the initial model. An entry has the
-// form "num_hidden_layers 2, not 3".
+// existing run, except for the seed. It also compares the model's configuration, the data and the
+// initial model. An entry has the form "num_hidden_layers 2, not 3", or is "other data".
 func Differences(begun *train.Checkpoint, was, settings train.Settings, config sft.Config,
 	data, initFrom string) []string {
 	begunConfig := *begun.Config

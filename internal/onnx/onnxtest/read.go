@@ -20,10 +20,10 @@ type Model struct {
 type Node struct {
 	Operator        string
 	Inputs, Outputs []string
-	Body            *Model // of a Scan
+	Body            *Model // body of a Scan; nil for other operators
 }
 
-// Initializer is a tensor of a file.
+// Initializer is a constant tensor, stored in the file.
 type Initializer struct {
 	Shape []uint64
 	Type  uint64
@@ -75,8 +75,8 @@ func (m *Model) Operators() (out []string) {
 }
 
 // Read reads a model and makes the checks of every runtime: nodes read only earlier tensors, names
-// are unique, and the number of a tensor's elements matches its shape. In addition, every tensor of
-// the file must be read; runtimes would drop unused nodes.
+// are unique, and the number of a tensor's elements matches its shape. In addition, a node or an
+// output must read every initializer.
 func Read(t *testing.T, file []byte) *Model {
 	t.Helper()
 	m := &Model{Initializers: map[string]Initializer{}, Metadata: map[string]string{}}
