@@ -73,8 +73,8 @@ func TestMissingStrands(t *testing.T) {
 	}
 }
 
-// TestAmbiguousSequence checks that an interval is an error if two sequences have the name to which
-// it refers.
+// TestAmbiguousSequence checks that an interval is an error if two sequences have the name of its
+// sequence.
 func TestAmbiguousSequence(t *testing.T) {
 	fasta := writeFile(t, "x.fa", ">chr1\nACGTACGTA\n>chr2\nACGT\n>chr1\nACGTACGTAA\n")
 	set := func(bed string) Options {

@@ -106,7 +106,7 @@ func (w *edgeScratch) correct(edges []edge) {
 	}
 }
 
-// restore undoes correct.
+// restore resets the terms that correct changed.
 func (w *edgeScratch) restore(edges []edge) {
 	for _, h := range edges {
 		w.terms.mul[h.query], w.terms.add[h.query] = w.softplus, w.addBias
