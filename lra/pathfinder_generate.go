@@ -2,7 +2,10 @@ package lra
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/sftseq/sftseq/seq"
 )
@@ -59,6 +62,41 @@ func (r *PathfinderRule) provenance() map[string]any {
 func (r *PathfinderRule) ruleForRow(n, rows int) PathfinderRule {
 	n = min(n, rows-1) // workers draw more rows than requested
 	return PathfinderRule{Contour: r.Shortest + n*(r.Contour-r.Shortest+1)/rows, Distractors: n % (r.Distractors + 1)}
+}
+
+// firstRedraw is the number of the first image of [Redraw]. The numbers of generated data sets are smaller.
+const firstRedraw = 1 << 63
+
+// Redraw returns a function that draws the training rows of a data set of [Task.Generate] anew for each epoch. It needs
+// rows of equal length that are drawn independently of each other, which only [Pathfinder] has. A row is a
+// function of the data set's rule, seed, epoch and row, and the function may be called concurrently.
+func Redraw(m *seq.Manifest, seed uint64) (func(epoch, row uint32) seq.Example, error) {
+	var p struct {
+		Generator string          `json:"generator"`
+		Rule      *PathfinderRule `json:"rule"`
+		Shortest  int             `json:"train_shortest"`
+	}
+	text, err := json.Marshal(m.Provenance)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil || p.Generator != Pathfinder.Name || p.Rule == nil {
+		return nil, errors.New("expected data of sftseq data generate pathfinder, found other data")
+	}
+	p.Rule.Shortest = p.Shortest
+	if err := p.Rule.Validate(); err != nil {
+		return nil, err
+	}
+	rows := int(m.Splits["train"].Rows)
+	draws := sync.Pool{New: func() any { return &pathfinderDraw{random: random{seed: seed}} }}
+	return func(epoch, row uint32) seq.Example {
+		d := draws.Get().(*pathfinderDraw)
+		defer draws.Put(d)
+		if d.rule = *p.Rule; p.Shortest > 0 {
+			d.rule = p.Rule.ruleForRow(int(row), rows)
+		}
+		return d.draw(firstRedraw | uint64(epoch)<<32 | uint64(row))
+	}, nil
 }
 
 // pathfinderRows returns endless images from number first on. Function rule returns the rule of

@@ -133,6 +133,48 @@ func TestPathfinderDigests(t *testing.T) {
 	}
 }
 
+// TestRedraw checks that rows drawn anew follow the rule of the data set's rows, and are a function of
+// seed, epoch and row.
+func TestRedraw(t *testing.T) {
+	d := must.Get(Pathfinder.Generate(t.Context(), t.TempDir(), GenerateOptions{Train: 12, Val: 2, Seed: 1 << 60,
+		Rule: &PathfinderRule{Contour: 6, Distractors: 2, Shortest: 1}}))(t)
+	manifest := must.Get(seq.OpenDataset(d.Dir))(t).Manifest // the provenance as read from the file
+	redraw := must.Get(Redraw(manifest, 5))(t)
+	rule := func(row int) PathfinderRule { return PathfinderRule{Contour: 1 + row/2, Distractors: row % 3} }
+	seen := map[string]bool{}
+	for _, epoch := range []uint32{0, 1, 1 << 24} {
+		for row := range uint32(12) {
+			e := redraw(epoch, row)
+			want := drawPathfinder(5, 1<<63+uint64(epoch)<<32+uint64(row), rule(int(row)))
+			if !slices.Equal(e.A, want.A) || e.Label != want.Label {
+				t.Errorf("epoch %d, row %d: found another image than its rule draws", epoch, row)
+			}
+			seen[fmt.Sprint(e.A)] = true
+		}
+	}
+	f := must.Get(d.Open("train"))(t)
+	defer f.Close()
+	for row := range f.Len() {
+		seen[fmt.Sprint(must.Get(f.Example(row))(t).A)] = true
+	}
+	if len(seen) != 4*12 {
+		t.Errorf("%d different images, want %d", len(seen), 4*12)
+	}
+	plain := must.Get(Redraw(&seq.Manifest{Provenance: map[string]any{"generator": "pathfinder",
+		"rule": map[string]any{"contour": 9.0, "distractors": 5.0}}}, 5))(t)
+	want := drawPathfinder(5, 1<<63+7, PathfinderRule{Contour: 9, Distractors: 5})
+	if !slices.Equal(plain(0, 7).A, want.A) {
+		t.Error("without train_shortest, a row does not follow the rule of the data set")
+	}
+	for _, provenance := range []map[string]any{nil, {"generator": "listops", "rule": map[string]any{}},
+		{"generator": "pathfinder"}, {"generator": "pathfinder", "rule": 3}} {
+		m := &seq.Manifest{Provenance: provenance}
+		must.Fail(t, "expected data of sftseq data generate pathfinder", provenance)(Redraw(m, 1))
+	}
+	must.Fail(t, "dashes of a contour")(Redraw(&seq.Manifest{Provenance: map[string]any{"generator": "pathfinder",
+		"rule": map[string]any{"contour": 99}}}, 1))
+}
+
 // BenchmarkPathfinder measures the time of an image.
 func BenchmarkPathfinder(b *testing.B) {
 	d := pathfinderDraw{random: random{seed: 1}, rule: LRAPathfinder}

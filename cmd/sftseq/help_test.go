@@ -109,6 +109,7 @@ func isHelp(f cli.Flag) bool { return f.Names()[0] == "help" || f.Names()[0] == 
 func TestFlagsOfTasks(t *testing.T) {
 	for name, want := range map[string]func(*lra.Task) bool{
 		"point-rotation":  func(task *lra.Task) bool { return slices.Contains(task.Features, "z") },
+		"fresh":           func(task *lra.Task) bool { return task == lra.Pathfinder },
 		"image-flip":      func(task *lra.Task) bool { return task == lra.Image || task == lra.Pathfinder },
 		"point-shift":     func(task *lra.Task) bool { return slices.Contains(task.Features, "z") },
 		"input":           func(task *lra.Task) bool { return task.Features != nil },
@@ -126,7 +127,7 @@ func TestFlagsOfTasks(t *testing.T) {
 			}
 		}
 		if help := succeed(t, "", "train", "custom", "--members", "sft", "--help-all"); strings.Contains(help,
-			"\n  --"+name+" ") == (name == "mask-rate") {
+			"\n  --"+name+" ") == (name == "mask-rate" || name == "fresh") {
 			t.Errorf("train custom --help-all and --%s: %s", name, help)
 		}
 	}

@@ -325,10 +325,13 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 			return err
 		}
 	}
-	r.trainer, err = train.NewTrainer(model, settings, r.device, rows, val, from, train.Options{
-		Dir: r.dir, Memory: deviceMemoryLimit(c, r.device, memory), SaveEvery: c.Duration("save-every"),
-		StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe, Communicator: communicator(c),
-	})
+	options := train.Options{Dir: r.dir, Memory: deviceMemoryLimit(c, r.device, memory),
+		SaveEvery: c.Duration("save-every"), StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe,
+		Communicator: communicator(c)}
+	if options.Redraw, err = redrawFunction(data.set, &settings); err != nil {
+		return err
+	}
+	r.trainer, err = train.NewTrainer(model, settings, r.device, rows, val, from, options)
 	if long := (*train.LengthError)(nil); errors.As(err, &long) {
 		return fmt.Errorf("%w: %s", err, lengthAdvice(c, config, long))
 	}

@@ -132,6 +132,18 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 	return err
 }
 
+// redrawFunction returns the function that draws training rows anew, or nil without --fresh.
+func redrawFunction(set *seq.Dataset, s *train.Settings) (func(epoch, row uint32) seq.Example, error) {
+	if !s.Fresh {
+		return nil, nil
+	}
+	redraw, err := lra.Redraw(set.Manifest, s.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("--fresh: %s: %w", set.Dir, err)
+	}
+	return redraw, nil
+}
+
 // checkTask returns an error if the data do not fit a published task. The presets would train on
 // any labelled data, but results would not be comparable. Data with a different name and equal
 // properties cause a warning.

@@ -187,6 +187,9 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 			&cli.BoolFlag{Name: "image-flip", Usage: "mirror square images from left to right at random in training",
 				DefaultText: presetDefault},
 			whole("image-shift", "shift square images at random along each axis, by `N` pixels at most"))),
+		flagsIf(task.Name == lra.Pathfinder.Name, advancedGroup(trainingGroup,
+			&cli.BoolFlag{Name: "fresh", Usage: "draw other images in every epoch, by the rule of the data set",
+				DefaultText: presetDefault})),
 		group(modelGroup,
 			word("input-window",
 				"read the first `N` tokens of a row, or by N:tail=M the first N-M and the last M; 0 reads all")),
@@ -265,8 +268,8 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
 		"span-decoding": &s.SpanDecoding, "temperature-scaling": &s.TemperatureScaling, "log-every": &s.LogEvery,
 		"patience": &s.Patience, "warmup": &s.Warmup, "image-flip": &s.ImageFlip, "image-shift": &s.ImageShift,
-		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate,
-		"max-grad-norm":  &s.MaxGradNorm,
+		"lr": &s.LearningRate, "fresh": &s.Fresh, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate,
+		"final-rate": &s.FinalRate, "max-grad-norm": &s.MaxGradNorm,
 		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement, "point-shift": &s.PointShift,
 	}[name]
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {

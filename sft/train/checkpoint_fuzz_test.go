@@ -79,7 +79,7 @@ func FuzzCheckpoint(f *testing.F) {
 			return
 		}
 		for range 3 {
-			rows := order.batch(c.State)
+			rows, _ := order.batch(c.State)
 			if len(rows) == 0 || len(rows) > c.Settings.Batch {
 				t.Fatalf("the batch has %d rows, want 1 to %d", len(rows), c.Settings.Batch)
 			}

@@ -170,7 +170,8 @@ func TestSkippedSteps(t *testing.T) {
 	defer other.Close()
 	for step := range 8 {
 		if step >= 2 {
-			examples := must.Get(other.examples(train, other.order.batch(other.state)))(t)
+			rows, _ := other.order.batch(other.state)
+			examples := must.Get(other.examples(train, rows))(t)
 			at := other.state
 			at.Update = step - 2
 			rate := s.learningRate(&at, 8)

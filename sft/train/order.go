@@ -71,21 +71,20 @@ func (o *order) steps(s *Settings) int {
 // shuffle with disjoint epoch numbers.
 const stageEpochs = 1 << 24
 
-// batch returns the rows of the next step.
-func (o *order) batch(s State) []uint32 {
+// batch returns the rows of the next step, and the number of their epoch. Stages have epochs of their own.
+func (o *order) batch(s State) (rows []uint32, epoch uint32) {
 	for i, g := range o.stages {
 		if s.Step >= g.end {
 			continue
 		}
 		n, at := g.batches.PerEpoch(), s.Step-g.first
-		indices := g.batches.At(seq.Position{Epoch: stageEpochs*uint32(i+1) + uint32(at/n), Batch: at % n})
-		rows := make([]uint32, len(indices))
-		for i, p := range indices {
-			rows[i] = g.rows[p]
+		epoch = stageEpochs*uint32(i+1) + uint32(at/n)
+		for _, p := range g.batches.At(seq.Position{Epoch: epoch, Batch: at % n}) {
+			rows = append(rows, g.rows[p])
 		}
-		return rows
+		return rows, epoch
 	}
-	return o.epochs.At(s.Next)
+	return o.epochs.At(s.Next), s.Next.Epoch
 }
 
 // next returns the position in the epochs of all rows after the next step.

@@ -28,7 +28,8 @@ func TestStages(t *testing.T) {
 		var state State
 		seen := map[uint32]int{}
 		for ; state.Step < c.stage.Steps; state.Step++ {
-			for _, row := range o.batch(state) {
+			rows, _ := o.batch(state)
+			for _, row := range rows {
 				seen[row]++
 			}
 			state.Next = o.next(state)
@@ -43,7 +44,8 @@ func TestStages(t *testing.T) {
 		}
 		clear(seen)
 		for ; state.Step < o.steps(&s); state.Step++ {
-			for _, row := range o.batch(state) {
+			rows, _ := o.batch(state)
+			for _, row := range rows {
 				seen[row]++
 			}
 			state.Next = o.next(state)

@@ -130,6 +130,9 @@ func TestResume(t *testing.T) {
 			configtest.WithTask(c, config.Tagging)
 			s.ClassWeights, s.Epochs, s.Patience, s.TokenDeletion = []float64{0.3, 2, 0.7}, 1, 2, 0.2
 		}},
+		{"fresh rows", func(c *config.Config, s *Settings) {
+			s.Fresh, s.Epochs, s.Stages = true, 1, []Stage{{Steps: 2, Length: 8}}
+		}},
 		{"retrieval", func(c *config.Config, s *Settings) { c.Task, s.Epochs, s.Patience = config.Retrieval, 1, 2 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -137,8 +140,9 @@ func TestResume(t *testing.T) {
 			c.change(config, &settings)
 			train, val := tinySplits(t, config.Task)
 			uninterrupted := t.TempDir()
-			must.Succeed(t, trainNew(t, modeltest.RandomModel(config, 1), settings,
-				options(uninterrupted, nil), cpu.New(2), train, val))
+			o := options(uninterrupted, nil)
+			o.Redraw = redrawTiny(config, train)
+			must.Succeed(t, trainNew(t, modeltest.RandomModel(config, 1), settings, o, cpu.New(2), train, val))
 			want := outcomeOf(t, uninterrupted)
 
 			random := rand.New(rand.NewPCG(3, uint64(len(c.name))))
@@ -149,7 +153,7 @@ func TestResume(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				device := interrupting{cpu.New(1 + random.IntN(3)), new(atomic.Int64), cancel}
 				device.remaining.Store(1 + random.Int64N(130))
-				o := options(dir, nil)
+				o.Dir = dir
 				o.Memory = []int64{0, 300 << 20, 1 << 30}[random.IntN(3)]
 				tr, err := NewTrainer(modeltest.RandomModel(config, 1), settings, device, train, val, from, o)
 				must.Succeed(t, err)

@@ -61,6 +61,10 @@ type Settings struct {
 	ImageFlip  bool `json:"image_flip,omitempty"`
 	ImageShift int  `json:"image_shift,omitempty"`
 
+	// Fresh draws the training rows anew in each epoch, see [Options.Redraw]. The rows of the training
+	// split determine only the number of rows and their lengths.
+	Fresh bool `json:"fresh,omitempty"`
+
 	// EmbeddingInit is the initialisation of new embeddings, one of [config.EmbeddingInits]; "" is
 	// normal.
 	EmbeddingInit string `json:"embedding_init,omitempty"`

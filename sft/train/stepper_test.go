@@ -31,7 +31,8 @@ func TestStepperMatchesTrainer(t *testing.T) {
 	defer tr.Close()
 	st := must.Get(NewStepper(m, s, cpu.New(1), int(slices.Max(train.Lengths())), 0))(t)
 	for range s.Steps {
-		examples := must.Get(tr.examples(train, tr.order.batch(tr.state)))(t)
+		rows, _ := tr.order.batch(tr.state)
+		examples := must.Get(tr.examples(train, rows))(t)
 		if loss, err := st.Step(t.Context(), examples); err != nil || !(loss > 0) {
 			t.Fatal(loss, err)
 		}

@@ -28,6 +28,9 @@ type Options struct {
 	StopAt  int
 	Data    string // fingerprint of the data set, compared on resume
 	Observe func(event any)
+	// Redraw draws a training row anew for an epoch if Settings.Fresh is set. The result must have the
+	// length of the row and depend only on epoch and row. Redraw is called concurrently.
+	Redraw func(epoch, row uint32) seq.Example
 	// Communicator connects the ranks of a run of several processes; nil means a single process.
 	// All ranks need the same settings and data, and the result has the same bits for every number
 	// of ranks. Only rank 0 reads and writes the run directory.
@@ -45,6 +48,7 @@ type Trainer struct {
 	runner     *model.Runner
 	train, val *seq.File
 	order      *order
+	ahead      chan redrawn // the rows of a later step, if the CPU draws them while the device computes
 	metrics    *metricsLog
 	lock       *flock.Flock
 	now        func() time.Time // time.Now, except in tests
@@ -103,6 +107,9 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 	}
 	if train.Len() == 0 || val.Len() == 0 {
 		return nil, errors.New("the training and the validation split need at least one row each")
+	}
+	if s.Fresh && o.Redraw == nil {
+		return nil, errors.New("fresh: expected data that can be drawn again, found other data")
 	}
 	for _, f := range []*seq.File{train, val} {
 		if err := cmp.Or(checkLengths(m.Config, f), checkTags(m.Config, f)); err != nil {
@@ -372,7 +379,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	}
 	// The clock runs only during steps: tokens per second exclude evaluations and checkpoints.
 	start := t.now()
-	examples, err := t.examples(t.train, t.order.batch(t.state))
+	examples, err := t.nextExamples()
 	if err != nil {
 		return err
 	}

@@ -105,6 +105,9 @@ func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, 
 // device it counts only the cores that do not compute at that time.
 func (e *Engine) Threads(passes int) int { return max(e.packers, e.Device.Slots()/max(1, passes)) }
 
+// IdleCPU reports whether the device leaves at least one CPU core idle while it computes.
+func (e *Engine) IdleCPU() bool { return e.packers > 1 }
+
 // Allocate allocates device memory. Close frees it.
 func (e *Engine) Allocate(words int) (tensor.Memory, error) {
 	m, err := e.Device.Allocate(words)

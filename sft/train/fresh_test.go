@@ -1,0 +1,100 @@
+package train
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// redrawTiny returns a function for [Options.Redraw] with random tokens, and rows of the lengths of a split.
+func redrawTiny(c *config.Config, rows *seq.File) func(epoch, row uint32) seq.Example {
+	lengths := rows.Lengths()
+	return func(epoch, row uint32) seq.Example {
+		random := rand.New(rand.NewPCG(uint64(epoch), uint64(row)))
+		return configtest.RandomExamples(c, random, int(lengths[row]))[0]
+	}
+}
+
+// TestFresh checks that every step trains on rows of its epoch that are drawn once, and that a run on a
+// device that leaves the CPU idle, in several parts, has the same result.
+func TestFresh(t *testing.T) {
+	c, s := configtest.TrainingConfig(), runSettings()
+	s.Fresh, s.Epochs, s.Stages = true, 2, []Stage{{Steps: 2, Rows: 3}}
+	train, val := tinySplits(t, c.Task)
+	run := func(dir string, device tensor.Device, stops ...int) (draws [][2]uint32) {
+		var mu sync.Mutex
+		var from *Checkpoint
+		for _, stop := range append(stops, 0) {
+			o := options(dir, nil)
+			o.StopAt = stop
+			redraw := redrawTiny(c, train)
+			o.Redraw = func(epoch, row uint32) seq.Example {
+				mu.Lock()
+				draws = append(draws, [2]uint32{epoch, row})
+				mu.Unlock()
+				return redraw(epoch, row)
+			}
+			tr := must.Get(NewTrainer(modeltest.RandomModel(c, 1), s, device, train, val, from, o))(t)
+			must.Succeed(t, tr.Run(t.Context()))
+			if tr.ahead != nil {
+				<-tr.ahead
+			}
+			must.Succeed(t, tr.Close())
+			from = must.Get(LoadCheckpoint(dir))(t)
+		}
+		return draws
+	}
+	whole, parts := t.TempDir(), t.TempDir()
+	draws := run(whole, cpu.New(2))
+	epochs := map[uint32]int{}
+	for _, d := range draws {
+		epochs[d[0]]++
+	}
+	n := train.Len()
+	if epochs[0] != n || epochs[1] != n || epochs[stageEpochs]+epochs[stageEpochs+1] != len(draws)-2*n {
+		t.Errorf("%v rows of each epoch are drawn, want all %d of two epochs, and those of the stage", epochs, n)
+	}
+	slices.SortFunc(draws, func(a, b [2]uint32) int { return slices.Compare(a[:], b[:]) })
+	if once := len(slices.Compact(slices.Clone(draws))); once != len(draws) {
+		t.Errorf("%d draws of %d different rows", len(draws), once)
+	}
+	run(parts, configtest.Card{Device: cpu.New(1), Limit: 1 << 40}, 1, 3, 6)
+	compareOutcomes(t, outcomeOf(t, parts), outcomeOf(t, whole))
+	s.Fresh = false
+	old := t.TempDir()
+	run(old, cpu.New(2))
+	if slices.Equal(outcomeOf(t, old).weights, outcomeOf(t, whole).weights) {
+		t.Error("a run on the rows of the file has the same weights")
+	}
+}
+
+// TestFreshErrors checks the errors for data that cannot be drawn again and for rows of a wrong length or label.
+func TestFreshErrors(t *testing.T) {
+	c, s := configtest.TrainingConfig(), runSettings()
+	s.Fresh = true
+	train, val := tinySplits(t, c.Task)
+	must.Fail(t, "fresh: expected data that can be drawn again", "no function")(
+		NewTrainer(modeltest.RandomModel(c, 1), s, cpu.New(1), train, val, nil, options(t.TempDir(), nil)))
+	for want, change := range map[string]func(e *seq.Example){
+		"drawn anew: expected ": func(e *seq.Example) { e.A = append(e.A, 1) },
+		"label":                 func(e *seq.Example) { e.Label = 99 },
+	} {
+		o := options(t.TempDir(), nil)
+		redraw := redrawTiny(c, train)
+		o.Redraw = func(epoch, row uint32) seq.Example {
+			e := redraw(epoch, row)
+			change(&e)
+			return e
+		}
+		must.Fail(t, want)(trainNew(t, modeltest.RandomModel(c, 1), s, o, cpu.New(1), train, val))
+	}
+}
