@@ -47,8 +47,8 @@ func rawPost(path, body string) string {
 		"Content-Length: %d\r\n\r\n%s", path, len(body), body)
 }
 
-// TestHTTPConcurrent checks that each of 64 concurrent clients gets the right response to each
-// request.
+// TestHTTPConcurrent checks that 64 concurrent clients get status 200 for each request, and from
+// /classify the same response as a single client.
 func TestHTTPConcurrent(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	const clients, requests = 64, 25
@@ -87,7 +87,7 @@ func TestHTTPConcurrent(t *testing.T) {
 	})
 }
 
-// TestHTTPMemory checks that the heap does not grow over many valid and invalid requests.
+// TestHTTPMemory checks that the heap grows by at most 8 MiB over many valid and invalid requests.
 func TestHTTPMemory(t *testing.T) {
 	if !testenv.Race {
 		testenv.Long(t, "sends thousands of requests")
@@ -343,7 +343,7 @@ func TestHTTPComputingTime(t *testing.T) {
 	w.post("/classify", `{"tokens":[1]}`)
 }
 
-// TestHTTPCrowded checks that a connection beyond --max-clients gets status 429 or replaces an idle
+// TestHTTPCrowded checks that a connection beyond --max-clients gets status 429 or replaces a silent
 // connection.
 func TestHTTPCrowded(t *testing.T) {
 	o := testOptions(t, "pre")
@@ -382,8 +382,8 @@ func TestHTTPCrowded(t *testing.T) {
 	}
 }
 
-// TestHTTPBusy checks requests without enough memory for the body or for its parsed form. The
-// response is 429 with Retry-After, and no memory stays counted.
+// TestHTTPBusy checks requests whose body can be read, but not kept for lack of memory. The response
+// is 429 with Retry-After, and no memory stays counted.
 func TestHTTPBusy(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	m := &w.server.memory

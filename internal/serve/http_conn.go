@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// webConn is an HTTP connection and its session. Requests follow each other on it.
+// webConn is an HTTP connection and its session. It handles one request at a time.
 type webConn struct {
 	net.Conn
 	session *session
@@ -29,8 +29,8 @@ type webConnKey struct{}
 type phase int
 
 const (
-	awaitingRequest phase = iota // waits for a request
-	readingBody                  // reads a request's body
+	awaitingRequest phase = iota // between requests
+	readingBody
 	responding
 )
 
@@ -51,8 +51,8 @@ func (c *webConn) client() string {
 	return "a Unix socket"
 }
 
-// watchSession starts to watch an accepted connection. It closes the connection when its session ends
-// and stops it when the server drains.
+// watchSession starts to watch an admitted connection. It closes the connection when the session ends,
+// and calls stop when the server drains.
 func (c *webConn) watchSession() {
 	x := c.session
 	x.log.Debug("session begins")
@@ -66,7 +66,8 @@ func (c *webConn) watchSession() {
 	}()
 }
 
-// stop prevents further requests. A request whose body is still being read is refused.
+// stop prevents further requests. Between requests it ends the session. A request whose body is still
+// being read is refused.
 func (c *webConn) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,11 +116,13 @@ func (c *webConn) isLastResponse() bool {
 	return c.stopping
 }
 
-// endRequest marks the end of a request. It ends the session if the server drains.
+// endRequest marks the end of a request. If the server drains, endRequest ends the session, unless
+// net/http closes the connection.
 func (c *webConn) endRequest() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// With the header Connection: close, net/http closes after the client has read the response.
+	// After a response with Connection: close, net/http closes the connection and gives the client time
+	// to read the response.
 	if c.stopping && c.response.Header().Get("Connection") != "close" {
 		c.session.end(errStopped)
 	}

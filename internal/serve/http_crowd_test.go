@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// listenLocally listens at a free port of this machine until the test ends.
+// listenLocally listens on a free port of 127.0.0.1 until the test ends.
 func listenLocally(t testing.TB) net.Listener {
 	t.Helper()
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)

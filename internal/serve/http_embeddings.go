@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// embeddingsFields are the supported fields of POST /v1/embeddings. Clients of OpenAI may send
-// other fields, such as user.
+// embeddingsFields are the supported fields of POST /v1/embeddings. Other fields of OpenAI's API,
+// such as user, are ignored.
 var embeddingsFields = map[string]bool{"model": true, "input": true, "encoding_format": true, "dimensions": true}
 
 // Formats of a vector: a list of numbers, or base64 of little-endian float32 values.

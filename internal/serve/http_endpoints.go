@@ -23,8 +23,8 @@ const embeddingsPath = "/v1/embeddings"
 var describingMethods = map[string]bool{"model/info": true, "server/stats": true}
 
 // endpoints returns the handlers of all paths. Each JSON-RPC method has a path, the last part of
-// its name, with the same request and result. Other paths implement the APIs of OpenAI and of
-// rerank clients, and monitoring.
+// its name, with the same request and result. Other paths implement APIs of OpenAI, Cohere and Text
+// Embeddings Inference, the description of the API, and monitoring.
 func (g *gateway) endpoints() *http.ServeMux {
 	mux := http.NewServeMux()
 	handle := func(verb, pattern string, h http.HandlerFunc) {
@@ -33,7 +33,7 @@ func (g *gateway) endpoints() *http.ServeMux {
 		if verb == http.MethodGet {
 			allow = "GET, HEAD"
 		}
-		mux.HandleFunc(pattern, g.handler(func(x *exchange) { // all other methods
+		mux.HandleFunc(pattern, g.handler(func(x *exchange) { // all other HTTP methods
 			e := webFailure(http.StatusMethodNotAllowed, "", "method_not_allowed", "%s: expected %s, found %s",
 				short(x.r.URL.Path), verb, short(x.r.Method))
 			e.allow = allow
@@ -79,7 +79,7 @@ func (x *exchange) unknown() {
 		strings.Join(paths(), ", ")))
 }
 
-// paths returns all paths in sorted order.
+// paths returns all paths except /v1/models/NAME, in sorted order.
 func paths() []string {
 	all := append([]string{embeddingsPath, "/v1/models", openAPIPath, healthPath, healthAlias,
 		"/metrics"}, rerankPaths...)

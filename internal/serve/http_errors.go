@@ -17,11 +17,11 @@ import (
 type webError struct {
 	status    int
 	message   string
-	kind      string // error type: of the client or of the server
+	kind      string // error type, such as kindRequest
 	param     string // the field at fault, or ""
 	name      string // name of the error, or ""
-	retry     int    // milliseconds after which to retry; 0 if a retry is useless
-	challenge bool   // a token is missing
+	retry     int    // milliseconds after which to retry; 0 omits the headers
+	challenge bool   // a valid token is missing
 	allow     string // value of the header Allow if the method is not allowed
 }
 
@@ -54,8 +54,8 @@ const statusClientClosed = 499
 // codeNoModel occurs only over HTTP, since requests of JSON-RPC do not name a model.
 const codeNoModel = -32001
 
-// pathNames rewrites a message for HTTP: it replaces names of methods by paths, and advice to use
-// documents, which only JSON-RPC has.
+// pathNames rewrites a message for HTTP. It replaces names of methods by paths, and advice to use
+// documents, because only JSON-RPC has documents.
 var pathNames = sync.OnceValue(func() *strings.Replacer {
 	pairs := []string{openAdvice, "documents exist only in JSON-RPC: pass text, tokens or bytes"}
 	for _, suffix := range []string{"", "_a", "_b"} {
@@ -67,7 +67,7 @@ var pathNames = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 })
 
-// asWebError converts an error of JSON-RPC.
+// asWebError converts an error of JSON-RPC to an error of HTTP.
 func asWebError(e *Error) *webError {
 	out := &webError{status: http.StatusInternalServerError, kind: kindServer, message: pathNames().Replace(e.Message)}
 	if status, ok := statuses[e.Code]; ok {
@@ -78,7 +78,7 @@ func asWebError(e *Error) *webError {
 		Longest *int   `json:"longest"`
 		After   int    `json:"retryAfterMilliseconds"`
 	}
-	json.Unmarshal(e.Data, &data) // data that this server has encoded
+	json.Unmarshal(e.Data, &data) // the data is missing or was encoded by this server
 	out.param, out.retry = data.Field, data.After
 	if out.param == wholeParams { // the params of JSON-RPC are the body of HTTP
 		out.param = "body"
@@ -144,7 +144,7 @@ func (e *webError) setHeaders(h http.Header) {
 
 // setRetryAfter sets the headers that say after how many milliseconds a client may retry.
 func setRetryAfter(h http.Header, milliseconds int) {
-	h.Set("Retry-After", strconv.Itoa((milliseconds+999)/1000)) // in seconds
+	h.Set("Retry-After", strconv.Itoa((milliseconds+999)/1000)) // seconds, rounded up
 	h.Set("Retry-After-Ms", strconv.Itoa(milliseconds))
 }
 

@@ -25,16 +25,16 @@ type exchange struct {
 	r          *http.Request
 	control    *http.ResponseController
 	received   time.Time
-	authorised bool // has a valid token, or the server needs none
+	authorised bool // has a valid token, or the server requires no token
 
-	id     string // repeated in the response and in the access log
+	id     string // request id, repeated in the response and in the access log
 	trace  trace
 	status int // status of the response
 	tokens int // tokens computed by the model
 }
 
-// call responds with the result of a method. The function result computes it for a call whose
-// params are the request's body, or nil for a request without a body.
+// call runs a call of method and responds with the value that result returns. The call's params are
+// the request's body, or nil without a body.
 func (x *exchange) call(method string, result func(*call) (any, error)) {
 	s := x.conn.session
 	m, refused := x.read()
@@ -83,7 +83,7 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 	c.model.Done()
 }
 
-// checkedResult returns the result of a call after checking that its body is a JSON object.
+// checkedResult returns the result of a call after checking that its body, if any, is a JSON object.
 func (x *exchange) checkedResult(c *call, result func(*call) (any, error)) (any, error) {
 	if c.params == nil {
 		return result(c)
@@ -99,7 +99,8 @@ func (x *exchange) checkedResult(c *call, result func(*call) (any, error)) (any,
 	return result(c)
 }
 
-// checkObject checks that a body is a JSON object. The methods rely on it when they split the body.
+// checkObject checks that a body is a JSON object. The methods rely on this check when they split the
+// body.
 func checkObject(body json.RawMessage) error {
 	_, err := jsonlines.Fields(body, nil)
 	var syntax *jsonlines.NotJSON
@@ -112,7 +113,8 @@ func checkObject(body json.RawMessage) error {
 	return nil
 }
 
-// read reads the request's body if its method has one.
+// read checks the headers of a POST request and reads its body. It refuses a GET or HEAD request with
+// a body.
 func (x *exchange) read() (m transport.Message, refused *webError) {
 	limit := x.conn.session.server.options.MaxLine
 	switch {
@@ -209,7 +211,7 @@ func (x *exchange) timeLimit(bytes int) time.Duration {
 	return x.gateway.options.Timeout + time.Duration(bytes)*time.Second/time.Duration(x.gateway.options.MinRate)
 }
 
-// pacedBody reads a request's body. The deadline moves with the bytes received.
+// pacedBody reads a request's body. Its deadline moves with the n bytes received.
 type pacedBody struct {
 	exchange *exchange
 	n        int

@@ -56,7 +56,7 @@ func TestHTTPDrain(t *testing.T) {
 		_, _, running := queueState(w.server)
 		return running == 1 && w.server.stats().Sessions == 3
 	})
-	time.Sleep(50 * time.Millisecond) // the server has read the headers of the slow connection
+	time.Sleep(50 * time.Millisecond) // gives the server time to read the headers of the slow connection
 	drained := make(chan error, 1)
 	go func() { drained <- w.server.Drain(t.Context()) }()
 	for conn, want := range map[net.Conn]string{slow: "503", idle: ""} {
@@ -77,7 +77,7 @@ func TestHTTPDrain(t *testing.T) {
 }
 
 // TestHTTPLeave checks that responses close a client's keep-alive connection after Leave, and that
-// /healthz then says when to retry.
+// /healthz then has the header Retry-After.
 func TestHTTPLeave(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	exchange := func(path string, last bool) string {

@@ -17,7 +17,8 @@ import (
 )
 
 // httpPage is a page with examples: blocks of requests (">") and responses ("<"). A block's first
-// line names the model that serves the requests. The word "index" in it gives the server an index.
+// line names the model that serves the requests. The word "index" in this line gives the server an
+// index.
 const httpPage = "../../docs/http.md"
 
 var (
@@ -41,7 +42,7 @@ func TestHTTPPage(t *testing.T) {
 		}
 		w := startHTTP(t, o, HTTPOptions{})
 		var got []string
-		var checks []func(*apiDescription) // run last, because /stats counts the earlier requests
+		var checks []func(*apiDescription) // run last, because fetching /openapi.json changes /stats
 		for _, line := range lines {
 			if line[0] == '<' {
 				continue

@@ -27,8 +27,8 @@ const scoreMethod = "retrieval/score"
 var rerankFields = map[string]bool{"query": true, "model": true, "documents": true, "top_n": true,
 	"return_documents": true, "texts": true, "raw_scores": true, "return_text": true}
 
-// rerankRequest is the body of a rerank request. Cohere's API names the list "documents", Text
-// Embeddings Inference's "texts".
+// rerankRequest is the body of a rerank request. The list of documents is the field documents in
+// Cohere's API, and texts in the API of Text Embeddings Inference.
 type rerankRequest struct {
 	model  string
 	query  json.RawMessage
@@ -37,7 +37,7 @@ type rerankRequest struct {
 	top    int               // maximum number of results
 	echo   bool              // results repeat the documents
 	raw    bool              // log-odds instead of probabilities
-	cohere bool
+	cohere bool              // whether the response has Cohere's format
 }
 
 // relevance is a document's index in the request and its score.
@@ -148,9 +148,9 @@ func kindOrNone(value json.RawMessage) string {
 	return jsonlines.Kind(value)
 }
 
-// rerank returns the documents in descending order of relevance to a query. Relevance is the
-// probability of the last class for a model of pairs, else the cosine similarity of embeddings.
-// Cohere's response repeats id.
+// rerank returns the documents in descending order of relevance to a query. For a model of pairs,
+// relevance is the probability or the log-odds of the last class, otherwise the cosine similarity of
+// embeddings. A response in Cohere's format contains id.
 func (c *call) rerank(id string) (any, error) {
 	var r rerankRequest
 	if err := c.parseList(func() (err error) { r, err = parseRerank(c.params); return err }); err != nil {

@@ -141,8 +141,8 @@ func TestHTTPIndex(t *testing.T) {
 	}
 }
 
-// TestEmbeddings checks that /v1/embeddings returns the model's vectors bit for bit, for each form
-// of input and both formats, if normalization is off.
+// TestEmbeddings checks that /v1/embeddings without normalization returns the model's vectors bit for
+// bit, for each form of input and both formats.
 func TestEmbeddings(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Raw: true})
 	m := w.server.acquire()
@@ -218,7 +218,7 @@ func TestEmbeddingsOfAPart(t *testing.T) {
 	body, _ := json.Marshal(map[string]any{"model": "pre", "input": repeatedToken(5000)})
 	if got := w.post("/v1/embeddings", string(body)); !strings.HasSuffix(got,
 		`"usage":{"prompt_tokens":4096,"total_tokens":4096}}`) {
-		t.Errorf("got …%s, want a usage of 4096 tokens", got[max(0, len(got)-100):])
+		t.Errorf("got ...%s, want a usage of 4096 tokens", got[max(0, len(got)-100):])
 	}
 }
 
@@ -295,7 +295,7 @@ func TestHTTPErrors(t *testing.T) {
 		expectWebError(t, fmt.Sprintf("%s %s %.60s", c.verb, c.path, c.body), r, got, c.status,
 			c.message, c.param, c.code)
 	}
-	eventually(t, "expected two errors of −32001", func() bool { return w.server.stats().Errors["-32001"] == 2 })
+	eventually(t, "there are not two errors -32001", func() bool { return w.server.stats().Errors["-32001"] == 2 })
 	for header, want := range map[[2]string]int{
 		{"Content-Type", "text/plain"}:                           415, // a page may send it without a preflight
 		{"Content-Type", "application/x-www-form-urlencoded"}:    415,
@@ -410,7 +410,7 @@ func TestHTTPGet(t *testing.T) {
 }
 
 // FuzzEmbeddings checks parseEmbeddings with arbitrary bodies. It must return either an error with a
-// message, or params of sequence/embed that hold all sequences of the body in order.
+// message, or a request whose params contain all sequences of the body in order.
 func FuzzEmbeddings(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"pre","input":"a"}`, `{"input":["a","b"],"encoding_format":"base64"}`, `{"input":[1,2,3]}`,

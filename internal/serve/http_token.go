@@ -29,8 +29,9 @@ func (t *Tokens) Set(tokens ...string) {
 	t.hashes.Store(&hashes)
 }
 
-// contains reports whether a token is in the set. It compares SHA-256 hashes with all tokens in
-// constant time, so the time reveals neither the token's length nor which token matches.
+// contains reports whether a token is in the set. It compares the token's SHA-256 with the hashes of
+// all tokens in constant time. The time reveals neither the length of a valid token nor which token
+// matches.
 func (t *Tokens) contains(token string) bool {
 	found, equal := sha256.Sum256([]byte(token)), 0
 	for _, hash := range *t.hashes.Load() {
@@ -39,7 +40,7 @@ func (t *Tokens) contains(token string) bool {
 	return equal == 1
 }
 
-// hasValidToken reports whether a request has a valid token, or the server needs none.
+// hasValidToken reports whether a request has a valid token, or the server requires no token.
 func (g *gateway) hasValidToken(r *http.Request) bool {
 	if g.options.Tokens == nil {
 		return true
