@@ -2,13 +2,13 @@ package fair
 
 import "time"
 
-// Meter decides whether a session has received more than its fair share of a service. Its clock is the service that a
-// continuously active session would have received (virtual time): it advances by any session's service divided by the
-// number of active sessions.
+// Meter decides whether a session has received less than its fair share of a service. Its clock is the service that a
+// continuously active session would have received (virtual time). The clock advances by the service of each session,
+// divided by the number of active sessions.
 type Meter struct {
 	clock  time.Duration
-	period int64  // period over which active sessions are counted
-	counts [2]int // active sessions in this period and in the previous one
+	period int64  // number of the current period, see periodLength
+	counts [2]int // active sessions in the current and in the previous period
 }
 
 // Usage is the service of one session, relative to the clock. An idle session accrues a bounded
@@ -21,15 +21,15 @@ type Usage struct {
 }
 
 const (
-	periodLength = 100 * time.Millisecond
+	periodLength = 100 * time.Millisecond // time over which active sessions are counted
 	maxCredit    = 50 * time.Millisecond
 	maxDebt      = 10 * time.Millisecond
-	// lightBelow is the minimum service below the fair share of a light session.
+	// lightBelow is the minimum difference between the clock and the service of a light session.
 	lightBelow = 5 * time.Millisecond
 )
 
-// Join starts to count a session. The session begins as light, with a credit of lightBelow. While
-// it waits, the clock advances, so it gets its turn.
+// Join starts to count a session unless it has joined before. The session begins as light, with a
+// credit of lightBelow. While the session waits, the clock advances, so the session gets its turn.
 func (m *Meter) Join(u *Usage) {
 	if !u.joined {
 		*u = Usage{joined: true, service: m.clock - lightBelow, period: -1}
@@ -39,7 +39,7 @@ func (m *Meter) Join(u *Usage) {
 // serviceOf returns a session's service on the clock's scale, with a bounded credit.
 func (m *Meter) serviceOf(u *Usage) time.Duration { return max(u.service, m.clock-maxCredit) }
 
-// Light reports whether a session has recently received less than its fair share.
+// Light reports whether a session has recently received at least lightBelow less than its fair share.
 func (m *Meter) Light(u *Usage) bool { return m.serviceOf(u)+lightBelow <= m.clock }
 
 // Charge adds d to a session's service and advances the clock.

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// Turns divides the server's CPU time among its sessions. All work except forwarding bytes runs in
-// a turn: parsing, tokenizing, editing, searching, writing JSON. Few turns run concurrently; the
-// next turn goes to the session with the least service. The model's computations take no turn: the
-// batcher schedules them.
+// Turns divides the server's CPU time among its sessions. Parsing, tokenizing, editing, searching
+// and writing JSON run in turns. Few turns run concurrently; the next turn goes to the session with
+// the least service. The model's computations take no turn: the batcher schedules them.
 //
-// A session below its fair share does not wait: the operating system divides the cores between it
-// and the running turns. A client with small requests is therefore served without delay by other
-// clients.
+// A small turn of a light session starts immediately, up to a limit, beside the turns of the pools.
+// The operating system divides the cores among all of them. Other clients therefore do not delay a
+// client with small requests.
 type Turns struct {
 	reserve func(cores int) // sets the number of cores that the model's device leaves free
 
@@ -60,7 +59,9 @@ type Share struct {
 	waiting [kinds][]chan struct{} // waiting turns; a channel is closed when its turn begins
 }
 
-// New returns turns for half of the cores. The model uses the other half.
+// New returns turns for a number of cores. Small turns run on at most half of the cores, and large
+// turns on at most a quarter. reserve is called with the number of cores that the model's device must
+// leave free.
 func New(cores int, reserve func(cores int)) *Turns {
 	t := &Turns{reserve: reserve}
 	t.pools[Small].limit = max(1, cores/2)
@@ -71,8 +72,9 @@ func New(cores int, reserve func(cores int)) *Turns {
 // Share returns the share of a new session.
 func (t *Turns) Share() *Share { return &Share{turns: t} }
 
-// Do runs f in a turn of the session, unless ctx ends first. bytes is the approximate size of f's
-// input. f must not wait: neither for a lock, nor for a client, nor for another turn.
+// Do runs f in a turn of the session. If ctx ends while the turn waits, Do returns its cause without
+// running f. bytes is the approximate size of f's input. f must not wait: neither for a lock, nor
+// for a client, nor for another turn.
 func (s *Share) Do(ctx context.Context, bytes int, f func()) error {
 	turn, err := s.Begin(ctx, KindOf(bytes))
 	if err != nil {
@@ -92,8 +94,8 @@ type Turn struct {
 	began time.Duration // CPU time of the thread at the beginning
 }
 
-// Begin waits for a turn of the session, unless ctx ends first. The goroutine must not wait for
-// anything until it calls End.
+// Begin waits for a turn of the session. If ctx ends meanwhile, Begin returns its cause. The
+// goroutine must not wait for anything until it calls End.
 func (s *Share) Begin(ctx context.Context, kind Kind) (Turn, error) {
 	t := s.turns
 	p := &t.pools[kind]
@@ -149,7 +151,8 @@ func (x Turn) End() {
 	}
 }
 
-// passOn gives an ended turn to the waiting session with the least service. The caller holds t.mu.
+// passOn gives an ended turn of a pool to the waiting session with the least service, or else frees
+// the slot. The caller holds t.mu.
 func (t *Turns) passOn(kind Kind) {
 	p := &t.pools[kind]
 	if len(p.waiting) == 0 {
@@ -164,7 +167,8 @@ func (t *Turns) passOn(kind Kind) {
 	close(begun)
 }
 
-// dequeue removes the waiting turn with an index from the session's queue. The caller holds turns.mu.
+// dequeue removes the waiting turn with an index from the session's queue. The caller holds
+// s.turns.mu.
 func (s *Share) dequeue(kind Kind, index int) {
 	s.waiting[kind] = slices.Delete(s.waiting[kind], index, index+1)
 	if p := &s.turns.pools[kind]; len(s.waiting[kind]) == 0 {
@@ -172,10 +176,10 @@ func (s *Share) dequeue(kind Kind, index int) {
 	}
 }
 
-// Count is the numbers of turns of one kind.
+// Count has the numbers of turns of one kind.
 type Count struct {
 	Limit   int // maximum of concurrent turns
-	Running int
+	Running int // running turns of the pool, without light turns
 	Waiting int // sessions with waiting turns
 }
 

@@ -28,7 +28,7 @@ func TestNextTurn(t *testing.T) {
 		for range 200 {
 			turns.meter.Charge(&greedy.usage, time.Millisecond)
 		}
-		turns.meter.Charge(&modest.usage, time.Millisecond) // not light, but with less service
+		turns.meter.Charge(&modest.usage, time.Millisecond) // not light, but has less service than greedy
 		held := must.Get(greedy.Begin(t.Context(), Small))(t)
 		light, err := other.Begin(t.Context(), Small) // occupies the only light turn
 		must.Succeed(t, err)
@@ -102,7 +102,7 @@ func TestLightTurn(t *testing.T) {
 	}
 	defer first.End()
 	over := errors.New("it waits")
-	for what, kind := range map[string]Kind{"second turn": Small, "a large one": Large} {
+	for what, kind := range map[string]Kind{"a second turn": Small, "a large turn": Large} {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, over)
 		defer cancel()
 		if _, err := modest.Begin(ctx, kind); !errors.Is(err, over) {

@@ -14,10 +14,10 @@ type HalfCloser interface {
 	CloseWrite() error
 }
 
-// Linger closes the sending half of a connection and waits until the client has received
-// everything, or ctx ends. Closing a connection with unread input resets it, and data in flight is
-// lost. Linger therefore discards input until the client closes, or until the client has received
-// everything and sends nothing for the time silence: not every client closes at the end of input.
+// Linger closes the sending half of a connection and discards input until the client closes or ctx
+// ends. Closing a connection with unread input would reset it and lose data in flight. Because not
+// every client closes at the end of its input, Linger also returns when the client has received all
+// data and has sent nothing for the time silence.
 func Linger(ctx context.Context, conn HalfCloser, silence time.Duration) {
 	if conn.CloseWrite() != nil {
 		return

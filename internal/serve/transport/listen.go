@@ -65,7 +65,7 @@ func URL(a net.Addr) string {
 	return "http://" + a.String()
 }
 
-// String returns the address as in flags: HOST:PORT, or unix:PATH.
+// String returns HOST:PORT or unix:PATH, as in the flags for HTTP.
 func (a Address) String() string {
 	if a.Network == "unix" {
 		return "unix:" + a.Name
@@ -91,14 +91,15 @@ func Listen(a Address) (net.Listener, error) {
 	}
 	l, err := net.Listen(network, a.Name)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("the address is in use: stop the program that listens at it, or choose another "+
+		return nil, fmt.Errorf("the address is in use: stop the program that listens on it, or choose another "+
 			"address (%w)",
 			syscall.EADDRINUSE)
 	}
 	return l, describeListen(a, err)
 }
 
-// describeListen rewords an error of package net about listening on an address, which callers name.
+// describeListen adds the next step to an error of package net about listening on an address. It omits
+// the address, because callers add it.
 func describeListen(a Address, err error) error {
 	switch op := (*net.OpError)(nil); {
 	case errors.Is(err, syscall.EACCES) && a.Network == "tcp":
@@ -144,7 +145,7 @@ func removeStaleSocket(path string) error {
 		return errors.New("another server listens on this socket: stop it, or choose another path")
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) { // for example a server with a full backlog
-		return fmt.Errorf("another server may listen there: %w", err)
+		return fmt.Errorf("another server may listen on this socket: %w", err)
 	}
 	return os.Remove(path)
 }

@@ -11,11 +11,11 @@ import (
 type Outlet struct {
 	w            io.Writer
 	runInTurn    func(bytes int, write func())
-	blockedSince atomic.Pointer[time.Time] // start of the write that is blocked by the client
+	blockedSince atomic.Pointer[time.Time] // start of the current blocking write, or nil
 }
 
 // NewOutlet returns an outlet that writes to w. turn calls write, which writes at most the given
-// number of bytes without blocking, in a turn of the scheduler. It may return without calling write.
+// number of bytes without blocking, in a turn of the scheduler. turn may return without calling write.
 func NewOutlet(w io.Writer, turn func(bytes int, write func())) *Outlet {
 	return &Outlet{w: w, runInTurn: turn}
 }
@@ -39,7 +39,7 @@ func (o *Outlet) Write(p []byte) (n int, err error) {
 // counts as reading.
 const pieceBytes = 1 << 16
 
-// BlockedSince returns the start of the currently blocked write, or the zero time.
+// BlockedSince returns the start of the current blocking write, or the zero time.
 func (o *Outlet) BlockedSince() time.Time {
 	if since := o.blockedSince.Load(); since != nil {
 		return *since
@@ -47,7 +47,7 @@ func (o *Outlet) BlockedSince() time.Time {
 	return time.Time{}
 }
 
-// Blocked reports whether the current write has been blocked for more than blockedAfter.
+// Blocked reports whether the current blocking write has taken more than blockedAfter.
 func (o *Outlet) Blocked() bool {
 	since := o.BlockedSince()
 	return !since.IsZero() && time.Since(since) > blockedAfter

@@ -4,8 +4,8 @@ package transport
 
 import "net"
 
-// Only Linux can detect data that was not received, and closed sockets.
-
+// hasUnreceivedData returns false. Unacknowledged data is detected only on Linux.
 func hasUnreceivedData(net.Conn) bool { return false }
 
+// Closed returns false. A closed Unix socket is detected only on Linux.
 func Closed(any) bool { return false }

@@ -4,5 +4,5 @@ package transport
 
 import "io"
 
-// writeNonBlocking writes nothing, because non-blocking writes are not supported here.
+// writeNonBlocking writes nothing, because non-blocking writes are implemented only on Unix.
 func writeNonBlocking(io.Writer, []byte) int { return 0 }
