@@ -33,7 +33,7 @@ func (c *client) expectServed() {
 }
 
 // TestEvictsSilent checks that at --max-clients a new connection replaces the oldest connection
-// that has not sent a message. Sessions that have sent a message stay.
+// without a complete message. Sessions that have sent a message stay.
 func TestEvictsSilent(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 3

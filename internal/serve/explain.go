@@ -8,7 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// parseExplain parses the field that requests an explanation of a classification.
+// parseExplain parses the field explain, which path names in errors. It returns batching.Explain for
+// true, and batching.Classify for false or a missing field.
 func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, error) {
 	var requested bool
 	if value != nil {
@@ -28,9 +29,9 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	return batching.Classify, nil
 }
 
-// explanationTokens returns the number of tokens for which an explanation has weights. read is the
-// number of tokens that the model reads of a sequence of n tokens. A model that also reads the tail
-// has weights for the whole sequence.
+// explanationTokens returns the number of tokens that an explanation covers, for a sequence of n
+// tokens of which the model reads read tokens. If the model reads head and tail, the explanation
+// covers the whole sequence.
 func (c *call) explanationTokens(read, n int) int {
 	if c.model.config.ReadWindow().Tail > 0 {
 		return n
@@ -38,7 +39,8 @@ func (c *call) explanationTokens(read, n int) int {
 	return read
 }
 
-// shift converts positions in windows to positions in the whole sequence.
+// shift converts the positions of explanations from positions in windows to positions in the whole
+// sequence.
 func shift(outputs []sft.Output, cuts []windowPart) {
 	for i, o := range outputs {
 		for _, e := range o.Explanations {

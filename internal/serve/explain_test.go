@@ -49,7 +49,7 @@ func expectExplanation(t *testing.T, name string, got *sft.Explanation, want sft
 // TestExplain checks that "explain" does not change the rest of a response, and that the
 // explanation equals the scorer's for tokens, documents and list elements.
 func TestExplain(t *testing.T) {
-	testenv.NoRace(t, "compares with slow loops in float64")
+	testenv.NoRace(t, "computes many explanations")
 	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	random := rand.New(rand.NewPCG(1, 2))
@@ -212,7 +212,8 @@ func TestShiftedPlaces(t *testing.T) {
 	}
 }
 
-// TestShiftChunks checks that the chunks of a window count the tokens of the whole sequence.
+// TestShiftChunks checks that shift moves the chunks of a window and their positions to the whole
+// sequence.
 func TestShiftChunks(t *testing.T) {
 	chunks := []sft.ChunkExplanation{{Start: 0, End: 3, Positions: []int32{0, 2}},
 		{Start: 3, End: 4, Positions: []int32{3}}}

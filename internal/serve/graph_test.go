@@ -111,7 +111,7 @@ func TestGraphOverHTTP(t *testing.T) {
 }
 
 // TestGraphInitialize checks the capabilities in the initialize result: documents for models that
-// read tokens, and window policies for those that support windows.
+// read tokens, and window policies for tasks that support windows.
 func TestGraphInitialize(t *testing.T) {
 	for model, want := range map[string]struct {
 		documents bool

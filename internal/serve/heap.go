@@ -10,9 +10,10 @@ import (
 
 // LimitHeap sets Go's memory limit until stop is called. The limit is the memory outside of
 // requests and documents, plus --max-memory, plus a quarter of --max-memory for garbage. Below the
-// limit a collection starts when garbage reaches the larger of the live heap (Go's default) and a
-// quarter of --max-memory; otherwise marking a small live heap would take more time than the
-// requests. LimitHeap does nothing if GOMEMLIMIT or GOGC is set.
+// limit a collection starts when garbage reaches about a quarter of --max-memory, but at least the
+// size of the live heap (Go's default) and at most four times this size. With Go's default, marking
+// a small live heap would take more time than the requests. LimitHeap does nothing if GOMEMLIMIT or
+// GOGC is set.
 func (s *Server) LimitHeap() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}
@@ -35,8 +36,8 @@ func (s *Server) LimitHeap() (stop func()) {
 	}
 }
 
-// heapLimit updates Go's memory limit after every collection. A collection measures the memory of
-// models, which is not counted and may grow.
+// heapLimit updates Go's memory limit and GC percent after every collection. A collection measures the
+// memory of models, which is not counted and may grow.
 type heapLimit struct {
 	memory  *memory
 	samples []runtimemetrics.Sample
@@ -58,8 +59,8 @@ var heapMetrics = []string{
 	"/memory/classes/heap/objects:bytes",
 }
 
-// adjust sets the limit to the uncounted memory in use, plus --max-memory, plus a quarter of it for
-// garbage.
+// adjust sets the memory limit to the uncounted memory in use, plus --max-memory, plus a quarter of
+// --max-memory for garbage. It also updates the GC percent if it changes by more than an eighth.
 func (h *heapLimit) adjust() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,7 +81,8 @@ func (h *heapLimit) adjust() {
 	}
 }
 
-// watchCollections calls adjust after every collection, through the finalizer of an unreachable object.
+// watchCollections calls adjust after every collection until stop, through the finalizer of an
+// unreachable object.
 func (h *heapLimit) watchCollections() {
 	runtime.SetFinalizer(&collected{h}, func(c *collected) {
 		h := c.limit

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestLimitHeap checks that LimitHeap starts a garbage collection when garbage takes a quarter of
-// --max-memory, within minPercent and maxPercent. The stop function restores the setting. GOGC and
-// GOMEMLIMIT take precedence.
+// TestLimitHeap checks that LimitHeap sets a memory limit, and a GC percent from minPercent to
+// maxPercent that allows a quarter of --max-memory as garbage. The stop function restores both. With
+// GOGC or GOMEMLIMIT set, LimitHeap changes nothing.
 func TestLimitHeap(t *testing.T) {
 	percent := func() int {
 		p := debug.SetGCPercent(-1)

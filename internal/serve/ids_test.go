@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestIDsOfSequences checks that a response repeats the "id" of its sequence, whatever JSON value
-// it is. An id beside a list of sequences is refused.
+// TestIDsOfSequences checks that a response repeats the "id" of its sequence, which may be any JSON
+// value. An id beside a list of sequences is refused.
 func TestIDsOfSequences(t *testing.T) {
 	for _, x := range []struct{ folder, method, many, fields string }{
 		{"pre", "sequence/classify", "sequences", `"tokens":[7,8,9]`},

@@ -28,11 +28,11 @@ type modelInfo struct {
 	Models        int            `json:"models,omitempty"` // size of an ensemble; omitted for one model
 }
 
-// tokenizerInfo identifies a model's tokenizer by type and hash. It omits the vocabulary, which
-// takes about 200 KB for a tokenizer of words.
+// tokenizerInfo identifies a model's tokenizer by type and hash. It omits the vocabulary, which may
+// take hundreds of KB.
 type tokenizerInfo struct {
 	Type string `json:"type"`
-	Hash string `json:"hash"` // SHA-256 of its JSON in config.json, without white space
+	Hash string `json:"hash"` // SHA-256 of the tokenizer's JSON in config.json, without white space
 }
 
 // tokenizerOf returns the model's tokenizerInfo, or nil if the model has no tokenizer.

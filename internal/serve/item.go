@@ -20,7 +20,7 @@ type item struct {
 	numbers  int         // approximate size of the result, in units of numberBytes
 	onSubmit func()      // called when the jobs are submitted; may be nil
 	result   func([]sft.Output) (any, error)
-	err      error // error of planning; the other fields are then unset
+	err      error // error of planning or starting the item
 
 	jobs          []*batching.Job
 	ctx           context.Context // context of the jobs

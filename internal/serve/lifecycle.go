@@ -16,8 +16,8 @@ var ordered map[string]func(*session, json.RawMessage) (any, error)
 // notifications are the handlers of notifications, which run in the order of the stream.
 var notifications map[string]func(*session, json.RawMessage) error
 
-// cancelMethod is the only notification that is handled after shutdown, because earlier requests
-// may still be pending.
+// cancelMethod is the only notification besides exit that is handled after shutdown, because earlier
+// requests may still be pending.
 const cancelMethod = "$/cancelRequest"
 
 func init() {
@@ -45,7 +45,7 @@ type positionEncoding struct {
 	resultUnit string    // name of the unit in results
 }
 
-// positionEncodings are the encodings of LSP. The first is the default.
+// positionEncodings are the encodings of LSP. The first is the default, except for editors.
 var positionEncodings = []positionEncoding{{"utf-8", rope.Bytes, requests.UTF8},
 	{"utf-16", rope.UTF16, requests.UTF16}, {"utf-32", rope.Characters, requests.Characters}}
 

@@ -7,8 +7,7 @@ import (
 )
 
 // elements calls f with each element of a list, in order, until f returns an error. Elements are
-// slices of the list, because decoded values of many short elements would take a hundred times the
-// memory.
+// slices of the list, because decoded values of many short elements would take much more memory.
 func elements(field string, list json.RawMessage, f func(n int, element json.RawMessage) error) error {
 	if list[0] != '[' {
 		return badParam(field, "expected a list, found %s", jsonlines.Kind(list))

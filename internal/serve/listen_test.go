@@ -27,6 +27,6 @@ func TestDrainingAcceptsNobody(t *testing.T) {
 	defer conn.Close()
 	conn.SetReadDeadline(time.Now().Add(waitLimit))
 	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
-		t.Error(err)
+		t.Errorf("got error %v, want EOF", err)
 	}
 }

@@ -30,9 +30,9 @@ func loadRequests(t *testing.T) int {
 	return n
 }
 
-// TestLoad sends requests from 16 clients, with log-uniform lengths from 10 to 4,000; 5%
-// are cancelled and 5% invalid. Every request must get exactly one response, and the heap must not
-// grow.
+// TestLoad sends requests from 16 clients, with log-uniform lengths from 10 to 4,000 tokens, or to
+// 400 in the short form. 5% are cancelled and 5% invalid. Every request must get exactly one
+// response. In the long form, the heap must not grow.
 func TestLoad(t *testing.T) {
 	total, longest := 1600, 400.0
 	long := loadRequests(t)

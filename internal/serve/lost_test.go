@@ -19,9 +19,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-var errLost = errors.New("the card is gone")
+var errLost = errors.New("the GPU is gone")
 
-// failingDevice is a CPU device that fails with errLost once lost is set.
+// failingDevice is a CPU device whose runs fail with errLost once lost is set.
 type failingDevice struct {
 	tensor.Device
 	lost atomic.Bool
@@ -71,7 +71,7 @@ func TestLostDevice(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		pad := int32(1) // the model skips padding tokens
+		pad := int32(1) // the check of the new device must not use a padding token
 		m.Config.PadTokenID = &pad
 		out, d, err := onFailingDevice(m)
 		devices = append(devices, d)

@@ -65,8 +65,8 @@ func TestErrorsAreAhead(t *testing.T) {
 	}
 }
 
-// TestProgressOfMany checks that the reported percentage never decreases and that finally all found
-// tokens are done.
+// TestProgressOfMany checks that the reported percentage and number of tokens never decrease, and that
+// the last report counts all tokens.
 func TestProgressOfMany(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -93,7 +93,7 @@ func TestProgressOfMany(t *testing.T) {
 	}
 }
 
-// TestLongLists checks that every kind of list in a request has at most maxElements elements.
+// TestLongLists checks that every kind of list is refused above maxElements elements.
 func TestLongLists(t *testing.T) {
 	o := optionsWithIndex(t, "pre")
 	o.Debounce = time.Hour
@@ -122,8 +122,8 @@ func TestLongLists(t *testing.T) {
 		"changes: expected at most 16384, found more")
 }
 
-// TestMemoryOfLists checks that the elements of a list count as memory, and that splitting a list
-// that is too long allocates little.
+// TestMemoryOfLists checks that the elements of a list count as memory, and that splitting a list above
+// maxElements allocates little.
 func TestMemoryOfLists(t *testing.T) {
 	o := optionsWithIndex(t, "pre")
 	o.MaxMemory = 1 << 20

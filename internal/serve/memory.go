@@ -15,7 +15,7 @@ import (
 type memory struct {
 	limit int64
 	used  atomic.Int64
-	peak  atomic.Int64 // highest use since the last query
+	peak  atomic.Int64 // highest use since the last call of maxUsed
 }
 
 // reserve reserves n bytes, or returns false if they exceed the limit.
@@ -41,16 +41,16 @@ func (m *memory) release(n int64) { m.used.Add(-n) }
 // maxRequest is the maximum memory of one request. The rest remains for small requests.
 func (m *memory) maxRequest() int64 { return m.limit - m.limit/16 }
 
-// sessionBytes is the memory of an idle session: its buffer and the bytes of a message that are
-// free to read.
+// sessionBytes is the memory of an idle session: its buffer, and the bytes of a message that are read
+// without a reservation.
 const sessionBytes = 1<<16 + jsonlines.Free
 
 // MaxClients is the maximum number of connections that can be configured.
 const MaxClients = 1 << 30
 
-// sessionLimit returns the name of the limit that another session would exceed, or "". Sessions together
-// may take at most half of --max-memory, in addition to it. A first session is always allowed. The
-// caller holds the server's lock.
+// sessionLimit returns the name of the limit that another session would exceed, or "". The
+// fixed memory of all sessions may be at most half of --max-memory, in addition to it. A first session
+// is always allowed. The caller holds the server's lock.
 func (s *Server) sessionLimit() string {
 	n := len(s.sessions)
 	switch maxClients := s.options.MaxClients; {
@@ -139,7 +139,7 @@ func (s *session) release(n int64) {
 // lines, because a client that pipes a file cannot retry.
 func (s *session) Lend(n int64) bool {
 	for {
-		// Read this before the attempt. After a failed attempt all messages may be finished, but their
+		// Set mayFree before the attempt: after a failed attempt all messages may be finished, but their
 		// memory would suffice for a second attempt.
 		s.mu.Lock()
 		mayFree := s.bare.pending > 0 || s.lentBytes.Load() > 0

@@ -40,7 +40,7 @@ func TestMemoryOfDocuments(t *testing.T) {
 	for i := range n {
 		c.request(i, "sequence/classify", ask)
 	}
-	for range n - 8 { // 8 requests fit: the text takes 128 KiB and the tokens 256 KiB
+	for range n - 8 { // at most 8 requests fit, because each holds 256 KiB of tokens
 		if m := c.message(); m.Error == nil || m.Error.Code != -32000 ||
 			!strings.Contains(string(m.Error.Data), "retryAfter") {
 			t.Fatalf("request %s: got error %+v, want -32000 with retryAfter", m.ID, m.Error)
@@ -109,7 +109,7 @@ func TestMemoryOfJobs(t *testing.T) {
 }
 
 // TestMemoryOfResults checks that results count as memory until they are sent. The last results of
-// a large list are refused, but all results are sent if the client asks for partial results.
+// a large list are refused, but all results are sent if the client requests partial results.
 func TestMemoryOfResults(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
@@ -127,8 +127,9 @@ func TestMemoryOfResults(t *testing.T) {
 			t.Fatalf("result %d: got error %+v, want -32602", r.Index, r.Error)
 		}
 	}
-	if most := int(o.MaxMemory) / (resultBytes + numberBytes*s.current().config.HiddenSize); good == 0 || good > most {
-		t.Errorf("got %d results, want 1 to %d", good, most)
+	limit := int(o.MaxMemory) / (resultBytes + numberBytes*s.current().config.HiddenSize)
+	if good == 0 || good > limit {
+		t.Errorf("got %d results, want 1 to %d", good, limit)
 	}
 	ask["partialResultToken"], ask["workDoneToken"] = "p", "w"
 	c.request(2, "sequence/embed", ask)
@@ -230,7 +231,7 @@ func (s *Server) inflight() (n int) {
 
 // TestMemoryBesideIdleConnections checks that a request for more than half of the memory succeeds
 // beside an idle connection, and that two such clients both succeed if they retry. A request that
-// can never fit gets a lasting error.
+// can never fit gets status 400 without Retry-After.
 func TestMemoryBesideIdleConnections(t *testing.T) {
 	o := truncatingOptions(t, "pre")
 	o.MaxMemory = 8 << 20

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// A Model is a loaded model with its device.
+// Model is a loaded model with its device.
 type Model struct {
 	Scorer  *sft.Scorer
 	Task    Task
@@ -22,8 +22,8 @@ type Model struct {
 	Release func() // closes the device
 }
 
-// Hash returns a hash of everything that decides the embeddings of a model or an ensemble: the
-// weights and the configuration, without names, provenance and truncation.
+// Hash returns a hash of everything that affects the embeddings of a model or an ensemble: the weights
+// and the configuration, without the input window, label names, auto_map and provenance.
 func Hash(models ...*sft.Model) string {
 	h := sha256.New()
 	for _, m := range models {
@@ -44,7 +44,7 @@ type served struct {
 	config  *sft.Config
 	parser  *requests.Parser // parses single sequences and pairs
 	failed  atomic.Bool      // the device is lost
-	chunked bool             // a cache has exports of chunks
+	chunked bool             // the model is chunked, and a cache keeps the exports of chunks
 }
 
 // exportCacheDivisor is the ratio of --max-memory to the size of the cache for exports of chunks. The

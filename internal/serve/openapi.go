@@ -101,8 +101,8 @@ func (c *call) predictionSchema() schema {
 	return s
 }
 
-// sequencesSchema returns the schema of "input" in OpenAI's API and "inputs" in Text Embeddings
-// Inference's.
+// sequencesSchema returns the schema of the field input in OpenAI's API, which is also the schema of
+// inputs in the API of Text Embeddings Inference.
 func sequencesSchema() schema {
 	tokens := listOf(ofType("integer"))
 	return anyOf(textSchema(), listOf(textSchema()), tokens, listOf(tokens))
@@ -136,7 +136,7 @@ func rerankSchemas() (request, response schema) {
 // operation describes a path in /openapi.json.
 type operation struct {
 	summary           string
-	request, response schema // nil if there is no body; a response without schema is plain text
+	request, response schema // request is nil for GET; a GET response of type string is plain text
 }
 
 // operations returns the operations of the paths that the model and the server support.

@@ -44,7 +44,7 @@ func edits(version, n int, with string, places ...int) map[string]json.RawMessag
 }
 
 // TestManyChanges checks that a message with the maximum number of changes takes at most 2 s of CPU
-// time, at any position of a large document and in every unit.
+// time, at several positions of a large document and in every unit.
 func TestManyChanges(t *testing.T) {
 	const n, length = maxElements, 5 << 20
 	for _, unit := range []rope.Unit{rope.Bytes, rope.UTF16, rope.Characters} {

@@ -41,8 +41,8 @@ type workDone struct {
 	Total       *int   `json:"total,omitempty"`
 }
 
-// begin reports the number of elements of a request. total is the number of tokens, or 0 if it is
-// found later.
+// begin starts the reports for a request with the given number of elements. total is the number of
+// tokens, or 0 if planning the elements will find it.
 func (p *progress) begin(elements, total int) {
 	p.totalElements, p.totalTokens, p.last = elements, total, time.Now()
 	if p.workToken != nil {

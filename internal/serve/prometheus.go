@@ -33,7 +33,7 @@ func (s *Server) Metrics() http.Handler {
 	return mux
 }
 
-// reportHealth handles /healthz: 200 if the server is healthy, else 503.
+// reportHealth handles /healthz and /health: 200 if the server is healthy, else 503.
 func (s *Server) reportHealth(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	draining, lost := s.draining, s.model.failed.Load()
@@ -64,8 +64,8 @@ func (s *Server) Leave() { s.leaving.Store(true) }
 // collectors and health probes.
 const maxWatchers = 16
 
-// ServeMetrics serves [Server.Metrics] on l until stop is called. A client that sends an incomplete
-// request or does not read loses its connection to a later client.
+// ServeMetrics serves [Server.Metrics] on l until stop is called. Timeouts and maxWatchers prevent
+// clients with incomplete requests, or clients that do not read, from blocking other clients.
 func (s *Server) ServeMetrics(l net.Listener) (stop func()) { return s.serveMetrics(l, 5*time.Second) }
 
 func (s *Server) serveMetrics(l net.Listener, timeout time.Duration) (stop func()) {
@@ -90,7 +90,7 @@ type value struct {
 }
 
 var values = []value{
-	{"sessions", "Sessions that are open.", prometheus.GaugeValue,
+	{"sessions", "Open sessions.", prometheus.GaugeValue,
 		func(x *stats) float64 { return float64(x.Sessions) }},
 	{"queue_sequences", "Sequences waiting for a batch.", prometheus.GaugeValue,
 		func(x *stats) float64 { return float64(x.Waiting) }},

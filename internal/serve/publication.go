@@ -23,7 +23,7 @@ type publishedRead struct {
 	Error   *Error             `json:"error,omitempty"` // set instead of a prediction
 }
 
-// MarshalJSON writes the fields of URI and version, of the prediction, and of read as one object.
+// MarshalJSON writes URI, version, and the fields of the prediction and of read as one object.
 func (p publication) MarshalJSON() ([]byte, error) {
 	type document publication // has no MarshalJSON
 	parts := []any{document(p)}
@@ -33,8 +33,8 @@ func (p publication) MarshalJSON() ([]byte, error) {
 	return jsonlines.Join(append(parts, p.read)...)
 }
 
-// publication returns the publication for a document's text in the version of q. err is an error of
-// reading the text.
+// publication returns the publication for a document's text in the version of q. last is the
+// previous publication's text and tokens, or nil. err is an error of reading the text.
 func (c *call) publication(q *sequence, text string, last *encoded, err error) publication {
 	if err == nil && c.model.config.HasFeatures() { // possible after a reload
 		err = badParam("text", featuresOnly+": expected no document")
@@ -53,7 +53,8 @@ func (c *call) publication(q *sequence, text string, last *encoded, err error) p
 	return out
 }
 
-// predictText returns the prediction for a text. It sets the tokens of q.
+// predictText returns the prediction for a text. It sets the tokens of q, and turns a panic into an
+// error.
 func (c *call) predictText(q *sequence, text string, last *encoded) (a prediction, err error) {
 	defer c.recoverPanic(&err)
 	if q.tokens, err = c.encodeEdited(q.field, text, last); err != nil {

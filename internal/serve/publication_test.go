@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// TestPublishedNumbersAndLabels checks that regression and multi-label models push the same values
-// that a request returns, with and without windows. If a change cannot be applied, they push its
-// error.
+// TestPublishedNumbersAndLabels checks that the server pushes the same numbers and labels as in
+// responses, with and without windows. If a change cannot be applied, it pushes an error.
 func TestPublishedNumbersAndLabels(t *testing.T) {
 	for folder, methods := range map[string][2]string{"regression": {"sequence/predict", "sequence/publishNumbers"},
 		"multilabel": {"sequence/labels", "sequence/publishLabels"}} {

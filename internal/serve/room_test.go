@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// TestMemoryOfReading checks that unread messages take at most half of the memory and that the
+// TestMemoryOfReading checks that incomplete messages take at most half of the memory, so that the
 // server still serves other requests. Messages above the limit get a retryable error with their id
 // once they are complete.
 func TestMemoryOfReading(t *testing.T) {

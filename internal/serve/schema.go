@@ -13,7 +13,8 @@ import (
 // schema is a JSON Schema (2020-12), the dialect of OpenAPI 3.1.
 type schema map[string]any
 
-// Schemas of JSON values.
+// ofType, listOf, anyOf and textSchema return schemas of JSON values.
+
 func ofType(name string) schema  { return schema{"type": name} }
 func listOf(items schema) schema { return schema{"type": "array", "items": items} }
 func anyOf(all ...schema) schema { return schema{"anyOf": all} }

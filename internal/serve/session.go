@@ -23,14 +23,14 @@ const (
 	shutDown // after shutdown
 )
 
-// message is a received message and the time of its receipt.
+// message is a received message and the time at which it was read.
 type message struct {
 	transport.Message
 	received time.Time
 }
 
-// session is one client's stream. receive accepts messages in order. Some messages are complete
-// when they are accepted; the others become calls, which run concurrently.
+// session is one client's stream. receive accepts messages in order. Most requests become calls, which
+// run concurrently, and bare lines are queued. All other messages are complete when they are accepted.
 type session struct {
 	server  *Server
 	share   *fair.Share
@@ -38,7 +38,7 @@ type session struct {
 	frames  transport.Frames
 	input   io.Reader
 	out     *transport.Outlet
-	name    string // name of the input, for errors of bare lines
+	name    string // name of the input, for logs and for errors of bare lines
 	stdio   bool
 	log     *slog.Logger
 
@@ -51,7 +51,7 @@ type session struct {
 	stopOnce   sync.Once
 	lentBytes  atomic.Int64 // bytes lent to received messages that are not accepted yet
 
-	// Fields used only by the reading goroutine.
+	// Fields set only by the goroutine that runs receive. bare is shared with writeBare.
 	state         lifecycleState
 	sawJSONRPC    bool   // a JSON-RPC message was received
 	positionUnit  string // unit of positions in results; "" means characters
@@ -60,16 +60,16 @@ type session struct {
 	edits         uint64
 	exited        bool      // the client sent exit
 	turn          fair.Turn // current turn for a message, see runInTurns
-	unyieldedWork int       // work since the last check for a closed client
+	unyieldedWork int       // work since the last check in yield
 
 	sending      sync.Mutex // held while a message is written
 	mu           sync.Mutex
 	calls        map[*call]struct{} // pending calls
 	ids          map[string]*call
-	pushes       int           // documents whose result is pending
-	responseSent chan struct{} // receives an element after each response
+	pushes       int           // documents with a scheduled or running classification
+	responseSent chan struct{} // capacity 1, see signalResponse
 
-	memory           atomic.Int64 // bytes of the server's memory in use
+	memory           atomic.Int64 // bytes of the server's memory that the session has reserved
 	activity         activity
 	connectionClosed chan struct{} // closed when the connection is closed
 	documents        documents
@@ -78,9 +78,9 @@ type session struct {
 }
 
 // run serves the session to its end. It returns an error if the session had to end before all
-// responses were sent.
+// responses were sent, or because of a malformed header.
 func (s *session) run() (err error) {
-	s.bare.queue = make(chan *bareLine, maxBareLines+1) // sessions of HTTP have no bare lines
+	s.bare.queue = make(chan *bareLine, maxBareLines+1) // made here, because HTTP sessions need no queue
 	s.workGroup.Go(s.writeBare)
 	if after := s.server.options.IdleTimeout; after > 0 && !s.stdio {
 		s.workGroup.Go(func() { s.endWhenIdle(after) })
@@ -158,7 +158,7 @@ func (s *session) receive() {
 			}
 			lent := m.Room
 			c := s.accept(&m)
-			s.release(m.Room) // m.Room is 0 if the message is kept
+			s.release(m.Room) // m.Room is 0 if a call keeps the message
 			s.server.readingMemory.release(lent)
 			s.lentBytes.Add(-lent)
 			s.activity.note()
@@ -200,7 +200,8 @@ func (s *session) afterGrace() <-chan struct{} {
 	return late
 }
 
-// endOfInput completes pending requests and records the error of reading.
+// endOfInput waits for the pending responses after the end of input or a malformed header. After any
+// other error of reading it ends the session.
 func (s *session) endOfInput() {
 	if s.readErr == nil || s.readErr == io.EOF {
 		s.waitForResponses()
@@ -216,7 +217,7 @@ func (s *session) endOfInput() {
 }
 
 // waitForResponses waits until all calls and bare lines have responses and all documents' predictions are
-// pushed. It stops waiting when the client disconnects.
+// pushed. It stops waiting when the session ends, for example because the client has disconnected.
 func (s *session) waitForResponses() {
 	s.documents.publishNow()
 	poll := time.NewTicker(100 * time.Millisecond)

@@ -20,17 +20,17 @@ import (
 )
 
 // transcripts are the pages with examples: blocks of messages from (">") and to ("<") a client. A
-// block's first line names the model and its options:
+// block's first line names the model and options:
 //
 //	```jsonrpc pre        an initialized session
 //	```jsonrpc pre raw    a session that is not initialized
 //	```jsonrpc pre index  with an index
 //	```jsonrpc pre held   no batch starts before the line "# release"
 //	```jsonrpc pre quiet  documents are not classified automatically
-//	```jsonrpc pre busy   at most two pending requests and two open documents
+//	```jsonrpc pre busy   as held, with at most 2 pending requests, 2 documents and 300 bytes per message
 //
-// After a request the test waits for its response, unless the line "# next" follows. "# next" reads
-// one message, and "# end" reads to the end of the session.
+// After a request the test waits for its response, unless the block is held or busy, or the line
+// "# next" follows. "# next" reads one message, and "# end" reads to the end of the session.
 var transcripts = []string{protocolPage, errorsPage}
 
 const (
@@ -157,7 +157,7 @@ func replay(t *testing.T, framing string, words, block []string, masked map[stri
 var varying = map[string]bool{"hash": true, "device": true, "uptimeSeconds": true, "computingSeconds": true,
 	"recent": true, "memoryBytes": true, "bytes": true}
 
-// mask rounds numbers to three digits and replaces the values of masked fields.
+// mask rounds fractional numbers to three significant digits and replaces the values of masked fields.
 func mask(t *testing.T, message string, masked map[string]bool) string {
 	var order func(d *json.Decoder) string
 	order = func(d *json.Decoder) string {

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// turnAway refuses a session above the limit of a flag. It waits for at most maxRefusing refused
-// clients to read the error, because these connections take open files.
+// turnAway refuses a session above the limit of a flag. It keeps the connection open until the client
+// has read the error, unless maxRefusing refused connections are open already. Each takes an open file.
 func (s *session) turnAway(flag string) error {
 	reason := s.server.tooMany(flag, "")
 	s.refuse(nil, reason)

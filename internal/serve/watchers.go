@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// watcherListener accepts up to maxWatchers connections at a time. Above this limit, a new
-// connection closes the oldest connection without a running response, so that slow clients do not
-// block other clients.
+// watcherListener accepts up to maxWatchers connections at a time. Above this limit, a new connection
+// closes the oldest connection without a running response, or else the oldest connection. Slow clients
+// therefore do not block other clients.
 type watcherListener struct {
 	net.Listener
 	mu   sync.Mutex

@@ -13,11 +13,11 @@ import (
 // windowPolicies are the parts of a long sequence that a client may select.
 var windowPolicies = []string{"head", "tail", "sliding"}
 
-// window selects parts of a sequence that exceeds the model's maximum length. Without a window the
-// server does not shorten sequences.
+// window selects parts of a sequence that is longer than Length. Without a window, only the model's
+// input window shortens sequences.
 type window struct {
 	Policy string `json:"policy"`
-	Length int    `json:"length"` // tokens; 0 means the model's maximum
+	Length int    `json:"length"` // tokens per part; 0 means the model's maximum
 	Stride int    `json:"stride"` // tokens between the starts of sliding windows; 0 means half the length
 }
 
@@ -95,7 +95,7 @@ func (q *sequence) request(first windowPart) *requests.Request {
 	return r
 }
 
-// longest returns the maximum number of tokens that a model accepts.
+// longest returns the maximum number of tokens that a model reads of a sequence.
 func longest(c *sft.Config) int {
 	if w := c.InputWindow; w != nil {
 		return min(w.Length, c.MaxLength)
@@ -161,7 +161,7 @@ func (w *window) parts(c *sft.Config, q *sequence) ([]windowPart, error) {
 type windowRead struct {
 	Policy string `json:"policy"`
 	Start  int    `json:"start"` // first token read
-	End    int    `json:"end"`
+	End    int    `json:"end"`   // index after the last token read
 	Count  int    `json:"count"`
 }
 

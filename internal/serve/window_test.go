@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/batching"
 )
 
-// TestWindowCuts checks random windows. Invalid combinations are refused; valid windows are in
-// order, overlap by the stride, and reach the end of the sequence unless the policy is head.
+// TestWindowCuts checks random windows. Invalid combinations are refused. Valid windows are in order,
+// begin at most a stride apart, and reach the end of the sequence unless the policy is head.
 func TestWindowCuts(t *testing.T) {
 	m := must.Get(load(t, "pre")())(t)
 	defer m.Release()

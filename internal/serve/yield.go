@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// yieldWork is the work between two checks for a closed client, in bytes of text read. changeWork is the
-// work of a document change besides its text, in the same unit.
+// yieldWork is the work after which yield ends the turn and checks for a closed client, in bytes of
+// text read. changeWork is the work of a document change besides its text, in the same unit.
 const (
 	yieldWork  = 1 << 16
 	changeWork = 1 << 8
@@ -29,8 +29,9 @@ func (s *session) runInTurns(bytes int, f func() error) (err error) {
 	return f()
 }
 
-// yield is called between pieces of work on a message, with the work done. It returns an error if
-// the rest is not needed, because the client disconnected or the server drains.
+// yield is called between pieces of work on a message, with the work of the last piece. After yieldWork
+// it waits for another turn. It returns an error if the rest of the message is not needed, because the
+// client disconnected or the server drains.
 func (s *session) yield(work int) error {
 	if s.unyieldedWork += work; s.unyieldedWork < yieldWork {
 		return nil
