@@ -131,7 +131,7 @@ func TestShards(t *testing.T) {
 			refuse(t, exitError, fmt.Sprintf("expected parts of %d shards", n+1), "",
 				append(args(0), "--shard", fmt.Sprintf("0/%d", n+1))...)
 			other := editedModel(t, "pre", func(config, weights []byte) ([]byte, []byte) { return config, weights })
-			refuse(t, exitError, "not of the job: model (SHA-256): expected", "", "predict", "--verify",
+			refuse(t, exitError, "not part of the job: model (SHA-256): expected", "", "predict", "--verify",
 				"--output", dir, "--model", other)
 			os.Remove(filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n)))
 			if n > 1 {

@@ -33,8 +33,8 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// batches returns a file with a column text, in record batches or row groups of the given numbers
-// of rows.
+// batches returns the content of a file with a column text, in record batches or row groups of the
+// given numbers of rows.
 func batches(t *testing.T, format, prefix string, rows ...int) string {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
@@ -103,7 +103,7 @@ func gzipped(text string) string {
 	return out.String()
 }
 
-// contents returns files of all kinds that can be split, with their numbers of rows.
+// contents returns the contents of files of all kinds that Find accepts, with their numbers of rows.
 func contents(t *testing.T) map[string]struct {
 	text string
 	rows int
@@ -234,7 +234,7 @@ func TestHugeFiles(t *testing.T) {
 	}
 }
 
-// TestChanged checks that a file with fewer rows than expected is an error, not a shorter part.
+// TestChanged checks that a file with fewer rows or bytes than expected is an error, not a shorter part.
 func TestChanged(t *testing.T) {
 	for name, now := range map[string]string{"x.arrow": batches(t, "file", "x", 3),
 		"x.parquet": batches(t, "parquet", "x", 3)} {

@@ -20,7 +20,7 @@ import (
 // Input is a list of files, sorted by path.
 type Input struct {
 	Files []File
-	Named []string // names of rows, see [table.NewNames]
+	Named []string // requested files and folders, from which [table.NewNames] derives names of rows
 }
 
 // File is a file of an input.
@@ -58,8 +58,8 @@ func Find(ctx context.Context, named []string, format string) (*Input, error) {
 		if format == "" {
 			var err error
 			if f.Format, err = table.FormatOf(path); err != nil || !slices.Contains(formats, f.Format) {
-				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, because an --output that is a "+
-					"folder reads the input in parts, found another file name (set --format, or write one file)", path)
+				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, found another file name: an --output "+
+					"folder requires input that can be split (set --format, or write one file)", path)
 			}
 		}
 		var err error
@@ -112,11 +112,11 @@ func fixedFolder(pattern string) string {
 	return filepath.Dir(pattern[:strings.IndexAny(pattern, "*?[")] + "x")
 }
 
-// filesIn returns the files in a directory and its subdirectories. It skips hidden files,
-// names that begin with _ (Spark's), and documentation of tables. It follows links to files; a link
-// to a folder is an error, because it may lead to a cycle.
+// filesIn returns the regular files in a directory and its subdirectories. It skips documentation of
+// data sets, and names that begin with a dot or an underscore, such as Spark's _SUCCESS. It follows
+// links to files; a link to a folder is an error, because it may lead to a cycle.
 func filesIn(dir string) (files []string, err error) {
-	dir = filepath.Clean(dir) + string(filepath.Separator) // the separator makes Walk follow a link
+	dir = filepath.Clean(dir) + string(filepath.Separator) // the separator makes WalkDir follow a link
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
@@ -153,8 +153,8 @@ const (
 
 // Fingerprint returns a SHA-256 of the names and sizes of all files and of pieces of their
 // contents: the whole content of files up to 64 KiB, and the beginning, the end and 14 pieces in
-// between of larger files. It misses a change of a few bytes between these pieces that keeps the
-// size. Reading everything would make each worker read the whole input.
+// between of larger files. It misses changes between these pieces that keep the size. A hash of all
+// contents would make each worker read the whole input.
 func (in *Input) Fingerprint() (string, error) {
 	h := sha256.New()
 	names := table.NewNames(in.Named)

@@ -102,8 +102,8 @@ func TestFindErrors(t *testing.T) {
 	}
 }
 
-// TestFindConfigs checks that a folder or a pattern with the tables of several configurations of a
-// card is an error that names them, as without shards. The files of one configuration are an input.
+// TestFindConfigs checks that a folder or a pattern with the tables of several configurations of a data
+// set card is an error that names the configurations. The files of one configuration are an input.
 func TestFindConfigs(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "README.md"), "---\nconfigs:\n- config_name: en\n  data_dir: en\n"+

@@ -55,8 +55,8 @@ func names(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// TestBegin checks that a part with the same key is left unchanged. A part with another key, a file
-// that is not a part, and a truncated part are refused.
+// TestBegin checks that a part with the same key is left unchanged. A part with another key, a
+// truncated part, and other files with the name of a part are refused.
 func TestBegin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "parts")
 	k := key(Shard{3, 8})
@@ -132,7 +132,7 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestSameShard checks several workers with the same shard: all succeed once the first has, and the
+// TestSameShard checks several workers with the same shard: all succeed after the first, and the
 // part of the first stays. A part with another key is refused.
 func TestSameShard(t *testing.T) {
 	dir := t.TempDir()
@@ -151,8 +151,8 @@ func TestSameShard(t *testing.T) {
 	}
 }
 
-// TestVerify checks that missing parts are listed, and that complete parts get a manifest, which
-// can be moved together with the parts.
+// TestVerify checks that missing parts are listed, and that complete parts get a manifest with the
+// parts' relative paths. Missing, damaged and different parts are errors.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	must.Fail(t, "expected parts such as part-00000-of-00008.arrow, found none", "no parts")(Verify(dir, 0, Key{}, nil))
@@ -206,13 +206,13 @@ func TestVerify(t *testing.T) {
 	write(t, path, string(whole))
 	if _, err := Verify(dir, 0, Key{}, func(arrow.Record) error { return errors.New("no good") }); err == nil ||
 		!strings.HasSuffix(err.Error(), "part-00001-of-00004.arrow: no good") {
-		t.Errorf("got error %v, want that of seen", err)
+		t.Errorf("got error %v, want the error of seen", err)
 	}
 	os.Remove(path)
 	k := key(Shard{2, 4})
 	k.Kernels = "other"
 	fill(t, begin(t, dir, k), k, 4)
-	must.Fail(t, "part-00002-of-00004.arrow: not of the job: kernels: expected k, found other",
+	must.Fail(t, "part-00002-of-00004.arrow: not part of the job: kernels: expected k, found other",
 		"other kernels")(Verify(dir, 0, Key{}, nil))
 	os.Remove(path)
 	_, err = Verify(dir, 0, Key{}, nil)

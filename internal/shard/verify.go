@@ -72,11 +72,11 @@ func Ranges(numbers []int) string {
 }
 
 // Verify reads all parts in a directory to their ends and writes the manifest. All parts must exist
-// and belong to one job: their keys are equal except for the shard, and match the non-empty fields
-// of expected. count is the number of shards; 0 takes it from the names of the parts. seen, which
-// may be nil, is called with each record in the order of the shards. If parts are missing, damaged
-// or of several jobs, Verify removes an existing manifest. It keeps the manifest if the parts
-// belong to another job than expected.
+// and belong to one job: their keys are equal except for the shard, and match the non-empty fields of
+// expected. count is the number of shards; 0 takes it from the names of the parts. seen, which may be
+// nil, is called with each record in the order of the shards. Verify removes an existing manifest if
+// parts are missing, and before it reads the parts. It keeps the manifest if the numbers of shards
+// differ, or if the first part does not match expected.
 func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) (*Manifest, error) {
 	count, missing, err := missingIn(dir, count)
 	if err != nil {
@@ -128,8 +128,8 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 	})
 }
 
-// checkJob returns an error if a part belongs to another job than expected. It returns nil if
-// the part cannot be read.
+// checkJob returns an error if a part belongs to another job than expected. It returns nil if the part
+// cannot be read, because Verify reports this error later.
 func checkJob(path string, expected *Key) error {
 	r, err := open(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func checkJob(path string, expected *Key) error {
 }
 
 func errOtherJob(path, differences string) error {
-	return fmt.Errorf("%s: not of the job: %s", path, differences)
+	return fmt.Errorf("%s: not part of the job: %s", path, differences)
 }
 
 // count counts the rows of a part and its rows with errors.

@@ -1,7 +1,7 @@
 package simd
 
-// checkedAverage checks the lengths of the slices, because the assembly has no checks, and passes
-// distances in bytes.
+// checkedAverage wraps a kernel of Average. It checks the lengths of the slices, because the assembly
+// has no checks, and passes first and step in bytes.
 func checkedAverage(f func(z, state, x, decay, gain []float32, n, d, states, first, step, rows int)) func(z, state, x,
 	decay, gain []float32, n, d, first, step, rows int) {
 	return func(z, state, x, decay, gain []float32, n, d, first, step, rows int) {
@@ -15,7 +15,7 @@ func checkedAverage(f func(z, state, x, decay, gain []float32, n, d, states, fir
 	}
 }
 
-// checkedAverageBackward does the same for AverageBackward.
+// checkedAverageBackward wraps a kernel of AverageBackward in the same way.
 func checkedAverageBackward(f func(dx, sums, state, dz, x, decay, gain []float32, n, d, states, first, step,
 	rows int)) func(dx, sums, state, dz, x, decay, gain []float32, n, d, first, step, rows int) {
 	return func(dx, sums, state, dz, x, decay, gain []float32, n, d, first, step, rows int) {
