@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestVersion1Checksum checks that Verify uses the SHA-256 in a manifest of version 1. The data set
-// must keep its fingerprint, as resumed runs compare it, and its checksum when a split is added.
+// TestVersion1Checksum checks that Verify uses the SHA-256 in a manifest of version 1. The fingerprint
+// must stay the same, because resumed runs compare it. Adding a split must keep the checksum.
 func TestVersion1Checksum(t *testing.T) {
 	dir := t.TempDir()
 	writeDataset(t, dir, "train")

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// smallFile returns a small file or stream of several record batches.
+// smallFile returns a small file or stream of several record batches, and its rows.
 func smallFile(t testing.TB, format Format, task string) ([]byte, []Example) {
 	spec := listopsSpec()
 	spec.Task, spec.IDs = task, true

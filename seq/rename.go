@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// RenameLabels sets the label names of all open splits and replaces every label l by number(l). As
-// the names are at the beginning of a file, it copies all written rows. It fails if a split is
-// closed. The caller must not write further rows.
+// RenameLabels sets the label names of all open splits and replaces every known label l by number(l).
+// It copies all written rows, because the names are at the beginning of a file. It fails if the data
+// set has a closed split. The caller must not write further rows.
 func (b *DatasetBuilder) RenameLabels(ctx context.Context, names []string, number func(int32) int32) error {
 	if len(b.manifest.Splits) > 0 {
 		return errors.New("renaming labels: a split is already closed")

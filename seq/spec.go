@@ -33,7 +33,7 @@ const (
 	ColumnID      = "id"      // utf8, identifies the row; absent or null without an id
 )
 
-// ColumnLabelMask is reserved for a mask of the labels in a list that enter the loss. It is not
+// ColumnLabelMask is reserved for a mask that excludes labels of a list from the loss. It is not
 // supported yet, so a file with this column is refused.
 const ColumnLabelMask = "label_mask"
 

@@ -65,8 +65,8 @@ func NewWriter(w io.Writer, spec Spec, format Format) (*Writer, error) {
 	return writer, nil
 }
 
-// Create returns a Writer for a file at path. The file appears when Close succeeds; otherwise no
-// file appears.
+// Create returns a Writer for a file at path. The rows are written to a temporary file, which Close
+// renames to path. Until then an existing file at path stays unchanged.
 func Create(path string, spec Spec) (*Writer, error) {
 	return create(path, spec, io.Discard)
 }

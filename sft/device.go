@@ -23,8 +23,8 @@ func PlannedBytes(c *Config, training bool, batch, length, slots int) (int64, er
 	return model.PlannedBytes(c, training, batch, length, slots)
 }
 
-// PlannedTokens returns the number of tokens for which the memory of a sequence with these tokens
-// and edges is planned.
+// PlannedTokens returns the number of tokens for which memory is planned: the tokens of a sequence, or
+// more for a sequence with many edges per token.
 func PlannedTokens(tokens, edges int) int { return model.PlannedTokens(tokens, edges) }
 
 // PassBytes returns the memory of the largest pass of a model for this number of tokens and examples

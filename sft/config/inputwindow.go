@@ -6,9 +6,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Window returns the tokens of a sequence that the model reads: those that [Config.ReadWindow] selects
-// if the input window has the policy head, otherwise all tokens. It returns an error if a sequence is
-// too long and is not truncated, or if the model does not accept a token.
+// Window returns the tokens of a sequence that [Config.ReadWindow] selects. It returns an error if the
+// sequence is too long for an input window with the policy error, or if [Config.CheckTokens] refuses
+// the result.
 func (c *Config) Window(tokens []int32) ([]int32, error) {
 	if err := c.checkWindow(len(tokens)); err != nil {
 		return nil, err

@@ -25,8 +25,8 @@ type NGrams struct {
 	// all.
 	MinCount int `json:"min_count"`
 	MaxWords int `json:"max_words,omitempty"` // for bytes: also n-grams of up to MaxWords words
-	// MaxFeatures limits the slots with an embedding to those with the largest mutual information with
-	// the class of a training sequence; 0 means no limit.
+	// MaxFeatures is the maximum number of slots with an embedding; 0 means no limit. The slots with the
+	// largest mutual information with the class of a training sequence are kept.
 	MaxFeatures int `json:"max_features,omitempty"`
 	// Bits is 8 if model.safetensors stores the embeddings as 8-bit integers, or 0 for floats.
 	Bits int `json:"bits,omitempty"`

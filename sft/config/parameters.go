@@ -54,7 +54,7 @@ type Parameters struct {
 	index map[string]int
 }
 
-// alignment of a parameter in words: devices require aligned offsets in a buffer.
+// alignment is the alignment of a parameter in words. Devices require aligned offsets in a buffer.
 const alignment = 64
 
 // LayoutParameters assigns offsets to tensors, given in the order of the model.
