@@ -15,13 +15,13 @@ import (
 )
 
 // TestEnsemble checks that --model with a folder of train --seeds predicts the mean probability of
-// its models: for lines, tables and shards, in eval and over a server.
+// its models, for lines and over a server, and that eval and shards accept the folder.
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
 	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds",
 		"3,1,2", "--max-length", "64",
 		"--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
-	contains(t, output, "an ensemble of them is usually more accurate: use all of them with --model '"+out+"'\n")
+	contains(t, output, "the ensemble of all seeds is usually more accurate: use it with --model '"+out+"'\n")
 	contains(t, output, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
 	together := out + ": ensemble of 3 models: seed-1, seed-2, seed-3\n"
 	predict := func(model, wantErrs string, args ...string) []prediction {

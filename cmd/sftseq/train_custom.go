@@ -41,7 +41,7 @@ func trainCustom(c *cli.Context) error {
 	if err := setRecordedData(c); err != nil {
 		return err
 	}
-	// Checked before the first member is trained.
+	// The preset is checked before the first member is trained.
 	if _, err := lra.Custom(&seq.Manifest{}).Preset(c.String("preset")); err != nil {
 		return usage(c, "--%w", err)
 	}

@@ -110,9 +110,9 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	return ranksOf(c).runOnFirst(f.fuse)
 }
 
-// layersTime returns the time for the models with layers: what remains of the limit of --time, but at
-// least half of it, because a linear model of many long rows, such as images, can take longer than the
-// whole limit.
+// layersTime returns the time for the models with layers: the rest of the limit of --time, but at least
+// half of the limit. A linear model of many long rows, such as images, can take longer than the whole
+// limit.
 func layersTime(limit, elapsed time.Duration) time.Duration { return max(limit-elapsed, limit/2) }
 
 // prepareAll prepares a run of each kind of model with layers, and discards it. Errors in flags such

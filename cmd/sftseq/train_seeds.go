@@ -84,7 +84,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	}
 	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", metric, len(scores), summary)
 	if len(seeds) > 1 {
-		fmt.Fprintf(c.App.Writer, "an ensemble of them is usually more accurate: use all of them with --model %s\n",
+		fmt.Fprintf(c.App.Writer, "the ensemble of all seeds is usually more accurate: use it with --model %s\n",
 			shellQuote(c.String("out")))
 	}
 	return nil
