@@ -81,7 +81,7 @@ func Suited(s *seq.Spec) error {
 	case s.Task != seq.Classification && s.Task != seq.Retrieval && s.Task != seq.MultiLabel:
 		return fmt.Errorf("a linear model expects the task %s, found %s", tasks, s.Task)
 	case n > MaxColumns || n < 2 && s.Task != seq.MultiLabel || n < 1:
-		return fmt.Errorf("a linear model expects 2 to %d labels, found %d", MaxColumns, n)
+		return fmt.Errorf("a linear model expects 2 to %d labels, found %d (multi-label: at least 1)", MaxColumns, n)
 	}
 	return nil
 }

@@ -46,8 +46,8 @@ func TestTwoClasses(t *testing.T) {
 	if !near(*r.Recall[0], .5) || !near(*r.Recall[1], .5) || !near(r.MacroF1, .5) {
 		t.Errorf("got recalls %v and %v, macro F1 %v, want 0.5 for all", *r.Recall[0], *r.Recall[1], r.MacroF1)
 	}
-	// Pairs of a row of class 1 and a row of class 0 with the margins (a, −a) or (0, −a) count 1,
-	// (a, a) counts ½, and (0, a) counts 0.
+	// With a = ln 3, pairs of a row of class 1 and a row of class 0 with the margins (a, −a) or (0, −a)
+	// count 1, (a, a) counts ½, and (0, a) counts 0.
 	if !near(*r.AUC, 2.5/4) {
 		t.Errorf("got AUC %v, want %v", *r.AUC, 2.5/4)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Tags has the tags of tokens and defines how tags form spans.
+// Tags is a set of tags for tokens. It defines how tags form spans.
 //
 // If every tag except O begins with B- or I-, the tags are BIO. A span of type X begins at B-X, or
 // at an I-X that follows neither B-X nor I-X. It ends before the next tag that is not I-X. For

@@ -60,7 +60,7 @@ func (v *Vocabulary) Features(x *Extractor, a, b []int32, out []uint32) []uint32
 	return out
 }
 
-// NoFeature replaces the feature of an n-gram without a feature.
+// NoFeature marks an n-gram without a feature in the result of [Vocabulary.Ending].
 const NoFeature = math.MaxUint32
 
 // Ending appends the feature, or [NoFeature], of each n-gram that ends at a token of a sequence to

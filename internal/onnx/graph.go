@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Versions of the format and of the operators: the first with bitwise operators.
+// Versions of the operators and of the format. They are the first versions with bitwise operators.
 const (
 	OpsetVersion = 18
 	irVersion    = 8

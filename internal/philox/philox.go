@@ -1,6 +1,7 @@
-// Package philox implements the counter-based random number generator behind all random decisions
-// of sftseq. A random number depends only on the seed and a counter. Draws therefore need no state,
-// order or locks, and are the same on every device, in every batch and after every resume.
+// Package philox implements the counter-based random number generator of sft models, of their
+// training and of data conversions. A random number depends only on the seed and a counter. Draws
+// therefore need no state, order or locks, and are the same on every device, in every batch and after
+// every resume.
 //
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011. The
 // variant is Philox4x32-10. [Counter] defines the layout of the counter.
