@@ -11,7 +11,7 @@ import (
 
 // Measure compares predictions with the targets of rows.
 type Measure interface {
-	// check returns an error if an untruncated row lacks targets.
+	// check returns an error if the targets of a row are missing or invalid. The row is not truncated yet.
 	check(c *sft.Config, x *seq.Example) error
 	// add counts a row that was truncated to the model's window. length is its length before
 	// truncation.
@@ -85,7 +85,7 @@ type Tags struct {
 	*metrics.Tagging
 	Parts *metrics.Parts // nil unless tags are parts
 	Rows  int
-	Loss  float64 // sum over rows of losses that are rounded to float32, like in sharded evaluation
+	Loss  float64 // sum over rows of losses that are rounded to float32, as in sharded evaluation
 }
 
 // NewTags returns a measure for the tags of a model. They are parts if its tokens have features and
@@ -104,7 +104,7 @@ func (*Tags) check(c *sft.Config, x *seq.Example) error {
 	}
 	for t, label := range x.Labels {
 		if label != seq.NoLabel && int(label) >= c.NumLabels {
-			return fmt.Errorf("label %d of token %d: expected one of the model's %d", label, t, c.NumLabels)
+			return fmt.Errorf("column label: token %d: expected 0 to %d, found %d", t, c.NumLabels-1, label)
 		}
 	}
 	return nil

@@ -73,7 +73,7 @@ func TestMeasures(t *testing.T) {
 		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = nil },
 			"column label: expected a label for each token, found none"},
 		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = []int32{-1, 2} },
-			"label 2 of token 1: expected one of the model's 2"},
+			"column label: token 1: expected 0 to 1, found 2"},
 	} {
 		x := row
 		if err := test.measure.check(c, &x); err != nil {

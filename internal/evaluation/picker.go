@@ -58,15 +58,15 @@ func (p *Picker) rows() (out []picked) {
 	}
 }
 
-// Explain reads the selected rows again and explains them, or returns none if the scorer cannot
-// explain. It handles one row at a time to bound the memory of explanations.
+// Explain reads the selected rows again and explains them. It returns nil if no rows are selected or
+// the scorer cannot explain. It handles one row at a time to bound the memory of explanations.
 func (p *Picker) Explain(ctx context.Context, scorer *sft.Scorer, path string) ([]report.Example, error) {
 	rows := p.rows()
 	if len(rows) == 0 || scorer.CanExplain() != nil {
 		return nil, nil
 	}
 	window, opened := scorer.Config().ReadWindow(), scorer.Config().ReadWindow()
-	if window.Tail > 0 { // the page shows where in the whole row the tokens are
+	if window.Tail > 0 { // the page shows the positions of tokens in the whole row
 		opened = seq.Window{}
 	}
 	f, err := seq.OpenWindow(path, opened)

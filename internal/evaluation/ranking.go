@@ -55,8 +55,8 @@ func (d *Documents) Rank(ctx context.Context, limit int,
 	return r, nil
 }
 
-// queries returns at most limit queries, the queries with the smallest fingerprints, and the total
-// number of queries. The selection therefore depends neither on the model nor on the row order.
+// queries returns the queries with the smallest fingerprints, at most limit, and the total number of
+// queries. The selection therefore depends neither on the model nor on the row order.
 func (d *Documents) queries(limit int) (drawn []int, total int) {
 	for n, x := range d.all {
 		if len(x.related) > 0 {
@@ -90,7 +90,7 @@ func (d *Documents) scores(ctx context.Context, query int) ([]float64, error) {
 			if i >= query {
 				candidate++
 			}
-			return nil, fmt.Errorf("a document of row %d with one of row %d: logits %v, expected finite numbers",
+			return nil, fmt.Errorf("documents of rows %d and %d: logits %v, expected finite numbers",
 				d.all[query].row, d.all[candidate].row, logits[2*i:2*i+2])
 		}
 	}

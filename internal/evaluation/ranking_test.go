@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestRankNonFinite checks that an error about a score that is not finite names the rows of both
-// documents, even if the rows differ.
+// TestRankNonFinite checks that the error for a score that is not finite names the rows of both
+// documents.
 func TestRankNonFinite(t *testing.T) {
 	m := must.Get(sft.Load("../../sft/testdata/golden/retrieval"))(t)
 	dev := must.Get(device.Open(device.Options{Name: "cpu", Precision: device.FP32}))(t)
@@ -24,6 +24,6 @@ func TestRankNonFinite(t *testing.T) {
 		d.all = append(d.all, document{fingerprint: fingerprint{byte(i)}, row: uint32(10 * i), vector: v})
 	}
 	d.all[2].related = []int{0}
-	must.Fail(t, "a document of row 20 with one of row 30: logits [")(d.Rank(t.Context(), 10,
+	must.Fail(t, "documents of rows 20 and 30: logits [")(d.Rank(t.Context(), 10,
 		func(int) func() { return func() {} }))
 }

@@ -27,7 +27,7 @@ func (s *sequence) attention(name string, x onnx.Tensor, layer int) onnx.Tensor 
 	return s.linear(name+"attn.o", o)
 }
 
-// mix returns p·a + (1−p)·b, the weighted mean of a top token and its partner.
+// mix returns p·a + (1−p)·b, where a belongs to a top token and b to its partner.
 func (e *emitter) mix(p, a, b onnx.Tensor) onnx.Tensor {
 	return e.Add(e.Mul(p, a), e.Mul(e.Sub(e.Float(1), p), b))
 }
@@ -90,8 +90,8 @@ func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a o
 	default:
 		panic(fmt.Sprintf("export: no probability %q", c.Probability))
 	}
-	// A column of ones next to the values gives the sum of each row, in the same order for all
-	// rows.
+	// With a column of ones next to the values, the product also contains the sum of each row of
+	// scores. All rows are summed in the same order.
 	ones := s.Expand(s.Float(1), s.Concat(0, s.Ints(int64(c.NumHeads)), sample.keys, s.Ints(1)))
 	v = s.Concat(2, v, ones)
 	return func(a onnx.Tensor) onnx.Tensor {

@@ -2,15 +2,15 @@ package export
 
 import "github.com/sftseq/sftseq/internal/onnx"
 
-// averageChunk is the number of tokens in a chunk of a moving average. The matrices grow with its
-// square, and the steps of the recurrence are fewer in proportion.
+// averageChunk is the number of tokens in a chunk of a moving average. The size of the matrices is
+// proportional to its square, and the number of steps of the recurrence to its inverse.
 const averageChunk = 32
 
 // movingAverage returns the weighted sums of a layer's moving averages of x, [length, hidden].
 //
-// The tokens are divided into chunks. A matrix of each channel sums the tokens of a token's own chunk.
-// All other tokens are represented by the averages at the chunk's ends, which a recurrence over the
-// chunks computes. A recurrence over the tokens would take longer than attention to 16 tokens.
+// The tokens are divided into chunks. Within a chunk, a matrix for each channel computes the weighted
+// sums. The averages at the ends of a chunk represent all tokens outside the chunk. A recurrence over
+// the chunks computes them. A recurrence over the tokens would take longer than attention to 16 tokens.
 func (s *sequence) movingAverage(name string, x onnx.Tensor) onnx.Tensor {
 	hidden, averages := int64(s.config.HiddenSize), int64(s.config.MovingAverages)
 	size := s.Ints(averageChunk)

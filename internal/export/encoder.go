@@ -11,13 +11,13 @@ import (
 // sequence holds the tensors of an encoder's input that all layers share.
 type sequence struct {
 	*emitter
-	tokens   onnx.Tensor // int64 [length], validated; unset if the model reads features
-	length   onnx.Tensor // int64 [1]
-	position onnx.Tensor // int64 [length]
-	blocks   onnx.Tensor // int64 [blocks, queries]: positions of the queries of each block of attention
-	relation relation    // zero without relative encoding
-	words    onnx.Tensor // random, int64 [rows, length]
-	row      map[address]int
+	tokens   onnx.Tensor     // int64 [length], validated; unset if the model reads features
+	length   onnx.Tensor     // int64 [1]
+	position onnx.Tensor     // int64 [length]
+	blocks   onnx.Tensor     // int64 [blocks, queries]: positions of the queries of each block of attention
+	relation relation        // nil without relative encoding
+	words    onnx.Tensor     // random words, int64 [addresses, length]
+	row      map[address]int // row of words for each address
 }
 
 // encode returns the hidden states of an input after the last layer, [length, hidden]. With pre-norm they
@@ -66,7 +66,7 @@ func (s *sequence) embedded(input, dim string) onnx.Tensor {
 	return s.within("ngrams/", func() onnx.Tensor { return s.ngrams(x, input, dim) })
 }
 
-// read truncates the tokens x to the tokens of the input window.
+// read truncates the rows of x, one per token, to the input window.
 func (s *sequence) read(x onnx.Tensor) onnx.Tensor {
 	w := s.config.ReadWindow()
 	if w.Length == 0 {

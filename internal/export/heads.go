@@ -57,7 +57,7 @@ func (e *emitter) logits(x onnx.Tensor, shape ...onnx.Dim) {
 func (e *emitter) embedding(name string, x onnx.Tensor) {
 	hidden := onnx.Size(e.config.HiddenSize)
 	e.Output(name, e.Reshape(x, int64(e.config.HiddenSize)), onnx.Float32,
-		"The sequence as a vector, compared by cosine.", hidden)
+		"The embedding of the sequence, to be compared by cosine similarity.", hidden)
 }
 
 // labels returns the dimension of the logits.

@@ -134,7 +134,7 @@ def bits(x: Tensor) -> Tensor:
     return (x * 0x01010101 >> 24) & 0xFF
 
 
-# word_hashes.py stands here in an export.
+# An export inserts the functions of word_hashes.py here.
 
 
 class NGrams(nn.Module):
@@ -160,7 +160,7 @@ class NGrams(nn.Module):
                 byte = byte + 32 * ((byte >= 65) & (byte <= 90))
             h = (byte << 16 | byte << 24 | byte | 1 << 8) ^ 0x87275A9B
             h = mixed(h, ((33, 0xC2B2AE3D27D4EB4F), (29, 0x165667B19E3779F9), (32, 1)))
-            return torch.where(ids == 0, torch.full_like(h, 0x2D06800538D394C2), h)  # the id 0 is the hash of no bytes
+            return torch.where(ids == 0, torch.full_like(h, 0x2D06800538D394C2), h)  # id 0 has the hash of the empty string
         h = (ids & 0xFFFFFFFF | ids << 32) ^ signed(0xC73AB174C5ECD5A2)
         h = h ^ (h << 49 | shifted(h, 15)) ^ (h << 24 | shifted(h, 40))
         h = h * signed(0x9FB21C651E98DF25)
@@ -351,7 +351,7 @@ class Edges:
     def among(self, at, there, alike):
         batch, keys, length = *at.shape, self.length
         with torch.no_grad():
-            # place is the index of each token's key, or keys if the token is no key. Parallel edges are summed.
+            # place is the index of each token's key, or keys if the token is not a key. Parallel edges are summed.
             place = torch.full((batch, length + 1), keys, device=at.device)
             place = place.scatter(1, torch.where(there, at, length), torch.arange(keys, device=at.device).expand(batch, keys))
             place[:, length] = keys
@@ -387,8 +387,8 @@ class MovingAverage(nn.Module):
         self.norm = nn.LayerNorm(c.hidden_size, eps=c.layer_norm_eps)
 
     def forward(self, x, valid):
-        """Returns the sums of x [batch, length, channels], by the Fourier transform of the equivalent convolution."""
-        (_, n, d), dtype = x.shape, torch.promote_types(x.dtype, torch.float32)  # the transform has no shorter types
+        """Returns the weighted sums for x [batch, length, channels], by the Fourier transform of the equivalent convolution."""
+        (_, n, d), dtype = x.shape, torch.promote_types(x.dtype, torch.float32)  # rfft does not support shorter types on all devices
         decay, gain = self.decay.to(dtype)[:, None], self.gain.to(dtype)[:, None]
         lags = torch.arange(n, device=x.device)[:, None]
         kernels = gain * torch.sigmoid(-decay) * torch.exp(-lags * F.softplus(-decay))  # [averages, lags, channels]
@@ -480,7 +480,7 @@ class Layer(nn.Module):
         return self.dropout(m.o(o.transpose(1, 2).reshape(batch, length, d)), c.embedding_dropout)
 
     def products(self, q, k):
-        """Returns the scores of queries and keys. They are summed channel by channel to avoid a tensor of length × keys × channels."""
+        """Returns the scores of queries and keys. Sums channel by channel avoid a tensor of length × keys × channels."""
         if self.config.score == "dot":
             return q @ k.transpose(2, 3)
         total, lily = 0.0, self.config.score == "lily"

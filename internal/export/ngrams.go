@@ -15,7 +15,7 @@ const noRow = -1
 // ngrams adds the embeddings of n-grams to the embeddings x of tokens, [length, hidden]: (x + Σ
 // rows) / √(1 + number of rows). The order of the sum is the same as in package sft. The graph
 // computes the hashes from the ids. Hashes of words are an input, because a graph has no Unicode
-// tables: see the functions of modeling_sft.py.
+// tables; [WordHashes] computes them.
 func (s *sequence) ngrams(x onnx.Tensor, input, dim string) onnx.Tensor {
 	n, table := s.config.NGrams, s.model.NGrams
 	if n == nil || len(table.Weights) == 0 { // no n-gram of the training split was frequent enough
@@ -76,7 +76,7 @@ func (g *ngramGraph) rows(units onnx.Tensor, minN, maxN, more int) (out []onnx.T
 // wordRows is [ngramGraph.rows] for words, indexed by the last byte of the n-gram.
 func (g *ngramGraph) wordRows(input, dim string) (out []onnx.Tensor) {
 	hashes := g.Input(wordHashesInput(input), onnx.Int64,
-		"The XXH3 hash of the word that ends at each byte, 0 where none ends.", onnx.Named(dim))
+		"The XXH3 hash of the word that ends at each byte, 0 where no word ends.", onnx.Named(dim))
 	hashes = g.ReshapeTo(g.read(hashes), g.length)
 	// A word with the hash 0 after the last byte avoids empty vectors.
 	at := g.Concat(0, g.NonZero(hashes), g.length)
@@ -99,8 +99,8 @@ func wordHashesInput(tokens string) string {
 // hashConstant returns a constant modulo 2⁶⁴.
 func (g *ngramGraph) hashConstant(v uint64) onnx.Tensor { return g.Int(int64(v)) }
 
-// shiftRight returns x ≫ n as unsigned numbers, for n > 0. It clears the lower bits first: the
-// division is then exact.
+// shiftRight returns the logical right shift x ≫ n, for n > 0. It clears the lower bits first, so
+// that the division is exact.
 func (g *ngramGraph) shiftRight(x onnx.Tensor, n int) onnx.Tensor {
 	x = g.Div(g.BitwiseAnd(x, g.Int(-1<<n)), g.Int(1<<n))
 	return g.BitwiseAnd(x, g.Int(1<<(64-n)-1))
@@ -115,7 +115,7 @@ func (g *ngramGraph) mix(x onnx.Tensor) onnx.Tensor {
 }
 
 // row returns the row of the table for each hash of an n-gram: the row of its slot, or [noRow] if
-// its cell is not kept.
+// its slot is not used or its cell is not kept.
 func (g *ngramGraph) row(h onnx.Tensor) onnx.Tensor {
 	n, table := g.config.NGrams, g.model.NGrams
 	row := g.Gather(g.slotRows(), g.shiftRight(h, 64-bits.TrailingZeros(uint(n.Slots))))

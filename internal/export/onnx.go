@@ -32,9 +32,9 @@ const (
 	graphDescription  = "A Sampling Foundational Transformer, which reads one sequence of any length, or a pair, at a time."
 )
 
-// ONNX returns a model as the file of an ONNX graph of opset [onnx.OpsetVersion]. The graph reads
-// one example: int64 tokens[length], or a[length_a] and b[length_b] for pairs. Points and nodes are
-// float32 features[length, names]. With the relation of edges, int64 edges[edges, 2] and float32
+// ONNX returns the ONNX file of a model, with opset [onnx.OpsetVersion]. The graph reads one example:
+// int64 tokens[length], or a[length_a] and b[length_b] for pairs. Points and nodes are float32
+// features[length, names]. With relative encoding of edges, int64 edges[edges, 2] and float32
 // edge_features[edges, names] are further inputs; with n-grams of words, int64 word_hashes[length].
 // Tokens, edges and lengths that the model does not accept become indices out of bounds: the
 // runtime reports an error.
@@ -44,7 +44,7 @@ const (
 //	logits     [labels]; of tagging [length, labels]; of fill-mask [masks, labels], a row for each mask
 //	embedding  [hidden]; of pairs embedding_a and embedding_b
 //	numbers    [labels], of a regression: mean + deviation·logits
-//	positions  int64 [masks], of fill-mask: where the masks are
+//	positions  int64 [masks], of fill-mask: positions of the masks
 //
 // The metadata describe the meaning of tokens and outputs.
 func ONNX(m *sft.Model) ([]byte, error) {
@@ -96,7 +96,7 @@ func (e *emitter) gelu(x onnx.Tensor) onnx.Tensor {
 	return e.Mul(e.Mul(x, e.Float(0.5)), phi)
 }
 
-// metadata returns the properties that a program needs for the graph. Lists are JSON.
+// metadata returns the properties that a program needs for the graph. Lists are JSON arrays.
 func metadata(c *sft.Config) (out []onnx.Property) {
 	add := func(key, value string) { out = append(out, onnx.Property{Key: key, Value: value}) }
 	list := func(key string, v any) {
@@ -138,7 +138,7 @@ func metadata(c *sft.Config) (out []onnx.Property) {
 	return out
 }
 
-// longest returns the maximum length of a sequence, or of its head, that the model reads.
+// longest returns the maximum number of tokens of a sequence after truncation to the input window.
 func longest(c *sft.Config) int {
 	if c.InputWindow != nil {
 		return min(c.MaxLength, c.InputWindow.Length)

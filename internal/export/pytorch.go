@@ -34,7 +34,7 @@ var WordHashes string
 // modeling returns the module as one file that depends only on PyTorch.
 func modeling() []byte {
 	_, functions, _ := strings.Cut(WordHashes, "\n\n")
-	return []byte(strings.Replace(modelingTemplate, "# word_hashes.py stands here in an export.\n", functions, 1))
+	return []byte(strings.Replace(modelingTemplate, "# An export inserts the functions of word_hashes.py here.\n", functions, 1))
 }
 
 // Files of a folder for PyTorch.
@@ -148,7 +148,8 @@ func writeExport(m *sft.Model, tokenizer []byte, dir string) error {
 	return c.Write(filepath.Join(dir, configFile))
 }
 
-// checkFolder returns an error if a folder has other files.
+// checkFolder returns an error unless dir is missing, empty or an earlier export. Weights that PyTorch
+// has written are an error, too.
 func checkFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -165,7 +166,7 @@ func checkFolder(dir string) error {
 	exported := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == modelingFile })
 	files := []string{modelingFile, weightsFile, configFile, tokenizerFile}
 	for _, e := range entries {
-		// Left by a killed export; writing the file removes it.
+		// A killed export may leave temporary files and folders.
 		if slices.Contains(files, atomicfile.TemporaryOf(e.Name())) {
 			continue
 		}
@@ -189,6 +190,6 @@ func FromPyTorch(dir string) (*sft.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Config.AutoMap, m.Config.Extra = nil, nil // they describe the module of the folder
+	m.Config.AutoMap, m.Config.Extra = nil, nil // both describe the module of the folder
 	return m, nil
 }

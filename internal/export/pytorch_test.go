@@ -186,7 +186,7 @@ model = SFTModel.from_folder(".")
 torch.manual_seed(1)
 ids = torch.randint(0, 5, (4, 2000))
 rows = model.ngrams.rows(ids, ids >= 0)
-def found(model):  # one over the square of the scale counts the rows
+def found(model):  # the scale is 1/sqrt(1 + number of rows)
     return (1 / model.ngrams(torch.ones(4, 2000, model.config.hidden_size), torch.where(rows < 0, rows, 0 * rows))[..., 0] ** 2 - 1).sum()
 model.ngrams.weight.data.zero_()
 print((rows >= 0).sum().item(), round(found(model).item()), round(found(model.train()).item()))`)
@@ -203,8 +203,8 @@ print((rows >= 0).sum().item(), round(found(model).item()), round(found(model.tr
 	}
 }
 
-// TestPyTorchRefuses checks that the module's errors name the invalid features and edges of a
-// graph.
+// TestPyTorchRefuses checks that the module's errors name the missing or invalid inputs of a model of
+// graphs.
 func TestPyTorchRefuses(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	testenv.NeedTorch(t)

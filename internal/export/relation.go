@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/internal/onnx"
 )
 
-// relation is the input of attention about a query and a sampled token.
+// relation is the relative encoding: features of each pair of a query and a sampled token.
 type relation interface {
 	// among prepares the relations of queries and the tokens of a sample. The returned functions
 	// take the positions of queries, and the prefix of the names of weight and bias. They return a
@@ -65,7 +65,8 @@ func (r sinusoid) among(sample sampled) func(onnx.Tensor) func(string) (top, par
 	}
 }
 
-// weighed returns the linear forms of the features of pairs, [features, queries·keys] each.
+// weighed returns a function for the linear forms of the pair features top and partner, each
+// [features, queries·keys].
 func (s *sequence) weighed(sample sampled, positions, top, partner onnx.Tensor) func(name string) (_, _ onnx.Tensor) {
 	shape := s.Concat(0, s.Ints(int64(s.config.NumHeads)), s.Shape(positions), sample.keys)
 	return func(name string) (_, _ onnx.Tensor) {
@@ -77,8 +78,8 @@ func (s *sequence) weighed(sample sampled, positions, top, partner onnx.Tensor) 
 	}
 }
 
-// distances is the relation of points: the squared distance of two points, and the product of their
-// normals if they have normals.
+// distances is the relation of points: the squared distance of two points, and the dot product of
+// their normals if they have normals.
 type distances struct {
 	*sequence
 	columns []onnx.Tensor // [length, 1] each: positions, then normals

@@ -111,7 +111,7 @@ func TestVariants(t *testing.T) {
 }
 
 // TestTies checks that equal tokens have exactly equal scores in every layer if nothing
-// distinguishes their positions, and that random keys break ties for every width of a row.
+// distinguishes their positions, and that random keys break ties, for several hidden sizes.
 func TestTies(t *testing.T) {
 	needRuntime(t)
 	for _, hidden := range []int{1, 7, 18, 31, 50} {
@@ -215,12 +215,12 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 	}
 	answers := answered(t, m, in.String())
 	if len(answers) != len(lines) {
-		t.Fatalf("%d answers to %d lines", len(answers), len(lines))
+		t.Fatalf("%d outputs for %d lines", len(answers), len(lines))
 	}
 	return answers
 }
 
-// wordHashes returns the hashes of words by the byte at which they end.
+// wordHashes returns for each byte the hash of the word that ends at the byte, or "0".
 func wordHashes(m *sft.Model, tokens []int32) []string {
 	tokens = seq.Cut(m.Config.ReadWindow(), tokens)
 	hashes := slices.Repeat([]string{"0"}, len(tokens))
@@ -266,7 +266,7 @@ func decode[T any](t *testing.T, r io.Reader) (out []T) {
 	}
 }
 
-// needRuntime skips the test without Node.js with ONNX Runtime.
+// needRuntime skips the test unless Node.js and ONNX Runtime are installed.
 func needRuntime(t *testing.T) {
 	t.Helper()
 	testenv.Long(t, "runs Node.js for each model")

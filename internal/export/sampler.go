@@ -12,15 +12,15 @@ const beyond = 1 << 32
 
 // sampled is the sample of a sequence in a layer.
 type sampled struct {
-	keys    onnx.Tensor // int64 [1]
+	keys    onnx.Tensor // int64 [1]: number of duplets
 	top     onnx.Tensor // int64 [keys]: positions of the top tokens, ascending
 	partner onnx.Tensor // int64 [keys]: positions of the partners; the token itself if it has none
 	p       onnx.Tensor // [keys]: weights p of the duplets
 	rows    onnx.Tensor // [keys, hidden]: the duplets
 }
 
-// sampled scores the tokens x [length, hidden] and samples at most most duplets, with the random
-// words of a layer.
+// sampled scores the tokens x [length, hidden] and samples up to most duplets, with the random words
+// of a layer.
 func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled {
 	score := s.scores(name, x)
 	if s.config.SamplerNoise == "always" {
@@ -31,7 +31,7 @@ func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled 
 	return out
 }
 
-// sample selects at most most tokens by their scores [length], like package tensor's Sample: S1 by
+// sample selects up to most tokens by their scores [length], like package tensor's Sample: S1 by
 // descending score, then tie key, then position; S2 from the other tokens by partner key, then
 // position. TopK, which takes the first of equal values, defines all orders.
 func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
@@ -43,7 +43,7 @@ func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
 	s1 := s.Gather(byTie, best)
 	out.top, _ = s.TopK(s1, keys, false)
 
-	// The largest keys exclude S1 from the partners.
+	// Keys beyond all random words exclude S1 from the partners.
 	behind := s.Expand(s.Ints(beyond), keys)
 	_, rest := s.TopK(s.ScatterElements(s.draw(layer, philox.StreamPartner), out.top, behind), pairs, false)
 	s2, _ := s.TopK(rest, pairs, false)
@@ -61,7 +61,7 @@ func (e *emitter) logSoftplus(x onnx.Tensor) onnx.Tensor {
 	return e.Where(e.Less(x, e.Float(-15)), x, e.Log(e.Softplus(x)))
 }
 
-// scores returns w·x + b, [length] of x [length, hidden]. Equal rows must have bit-identical
+// scores returns w·x + b, [length], for x [length, hidden]. Equal rows must have bit-identical
 // scores, otherwise rounding would break ties. The order of a runtime's sum along a row may depend
 // on the memory address of the row. The graph therefore adds halves of the products until one
 // column is left: the same tree of additions for every row in every runtime.

@@ -1,4 +1,4 @@
-"""Hashes of words, which models of sftseq with n-grams of words read."""
+"""Hashes of words: an input of sftseq models with n-grams of words."""
 
 import unicodedata
 
