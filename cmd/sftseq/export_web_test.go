@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestBrowserModel checks that the page in examples/web shows the same predictions in Chromium as
+// TestBrowserModel checks that the page in examples/web shows in Chromium the predictions of sftseq
 // predict.
 func TestBrowserModel(t *testing.T) {
 	testenv.Long(t, "opens a browser")

@@ -26,10 +26,10 @@ func filesCommand() *cli.Command {
 		UsageText: `sftseq files [flags] PATH…
 
 Example: sftseq files ~/Downloads`,
-		Description: `Prints the kind and its probability for each file, and for all files below each folder, and
-whether the name says another kind. Links and .git below folders are skipped. A file that cannot be read is
-an error on standard error, and the exit status is then 1. The program contains a model, builtin:files;
-sftseq data files collects data to train your own. More: docs/files.md`,
+		Description: `Prints the kind of each file and of all files below each folder, with its probability. Names the
+kind that the path implies if it differs. Links and .git below folders are skipped. A file that
+cannot be read is an error on standard error, and the exit status is then 1. The program contains a
+model, builtin:files; sftseq data files collects data to train your own. More: docs/files.md`,
 		Flags: append(modelFlags(&cli.StringFlag{Name: "model", Category: modelGroup, Value: builtinPrefix + "files",
 			Usage: "read the model in `DIR`, or the ensemble of a folder of models", TakesFile: true,
 			Action: setBuiltinModel}), group(outputGroup,
@@ -51,7 +51,7 @@ func predictFiles(c *cli.Context) error {
 	if c.Bool("evidence") {
 		single = evidenceFlag
 	}
-	if err := setBuiltinModel(c, c.String("model")); err != nil { // the default
+	if err := setBuiltinModel(c, c.String("model")); err != nil { // an action does not run for a default
 		return err
 	}
 	m, err := loadModels(c, single)
@@ -95,7 +95,7 @@ func predictsBytes(c *sft.Config) bool {
 		!c.PerToken() && !c.IsMultiLabel() && c.Sequences() == 1
 }
 
-// evidenceFlag is the flag of files that explains predictions.
+// evidenceFlag is the flag of the command files that explains predictions.
 const evidenceFlag = "--evidence"
 
 // fileBatch is the number of files that are predicted together.
@@ -111,7 +111,7 @@ type filePredictor struct {
 	read, failed int
 }
 
-// sampledFile is a file with its sample.
+// sampledFile is a file and a sample of its bytes.
 type sampledFile struct {
 	path  string
 	size  int64

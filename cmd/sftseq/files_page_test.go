@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestFilesPage checks that the page examples/web/files.html shows the kinds of the command files in Chromium,
-// for chosen and dropped files, and evidence within each file.
+// TestFilesPage checks that examples/web/files.html shows in Chromium the kinds that sftseq files
+// predicts, for chosen and for dropped files, and that the shown evidence lies within each file.
 func TestFilesPage(t *testing.T) {
 	testenv.Long(t, "opens a browser")
 	testenv.NeedFile(t, "npm's onnxruntime-web", filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
@@ -46,7 +46,7 @@ func TestFilesPage(t *testing.T) {
 		chosen = append(chosen, map[string]string{"name": filepath.Base(path),
 			"content": base64.StdEncoding.EncodeToString(must.Get(os.ReadFile(path))(t))})
 	}
-	// The first half of the files is chosen, the second is dropped.
+	// The first two files are chosen, the others are dropped.
 	const add = `(async files => {
 		const byId = id => document.getElementById(id);
 		const wait = async done => { for (let i = 0; i < 1200 && !done(); i++) await new Promise(r => setTimeout(r, 50)); };

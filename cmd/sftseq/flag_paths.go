@@ -15,7 +15,8 @@ import (
 
 // addFlagNames adds the flag's name to an action's error about a file in a flag's path:
 // "data/x/dataset.json: no such file" alone does not name the wrong flag. It removes the names of
-// system calls, such as "stat", which the user does not call.
+// system calls, such as "stat", because they do not help the user. To an error about the memory
+// limit, it adds advice on --memory.
 func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)
@@ -57,8 +58,8 @@ type rewordedError struct {
 func (e *rewordedError) Error() string { return e.text }
 func (e *rewordedError) Unwrap() error { return e.error }
 
-// flagOfPath returns the flag whose value is a path or its nearest parent. It returns "" if there
-// is no such flag, or if two flags have that value.
+// flagOfPath returns the name of the flag whose value is path or its nearest parent folder. It
+// returns "" if there is no such flag, or if two flags have this value.
 func flagOfPath(c *cli.Context, path string) (name string) {
 	longest := 0
 	for _, f := range c.Command.Flags {

@@ -35,7 +35,8 @@ func memberTable(scores []task.MemberScore, classes bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// validationScores returns the validation scores of a fusion's members and of their sum.
+// validationScores returns the validation scores of a fusion's members and of their sum, and whether
+// the scores include accuracy.
 func validationScores(f *sft.Fusion) (scores []task.MemberScore, classes bool) {
 	classes = f.Accuracies != nil
 	for i, name := range f.Members {

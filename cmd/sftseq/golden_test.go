@@ -44,8 +44,8 @@ func TestPredictGolden(t *testing.T) {
 	}
 }
 
-// checkAlone checks that each line predicted on its own, and all lines in other orders, on one
-// thread and on two, give the same bits.
+// checkAlone checks that predictions have the same bits as want for each line alone on one thread,
+// and for all lines in other orders on two threads.
 func checkAlone(t *testing.T, name, inputs, want string) {
 	t.Helper()
 	lines, replies := strings.SplitAfter(strings.TrimSpace(inputs), "\n"), strings.SplitAfter(want, "\n")

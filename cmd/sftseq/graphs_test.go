@@ -12,9 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestGraphs generates graphs, trains a model on them, and checks that eval, predict and embed
-// accept the graphs. The output of data head is converted to the same graphs. The server refuses the
-// model.
+// TestGraphs generates graphs, trains a model on them, and checks that eval, predict, embed and serve
+// accept the graphs. Converting the output of data head gives graphs with the same predictions.
 func TestGraphs(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
 	printed(t, "", "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6",
@@ -56,7 +55,7 @@ func TestGraphs(t *testing.T) {
 	same := filepath.Join(t.TempDir(), "same.jsonl")
 	must.Succeed(t, os.WriteFile(same, []byte(printed(t, "", "data", "head", filepath.Join(again, "test.arrow"))),
 		0o666))
-	ids := regexp.MustCompile(`"id":"(\d)"`) // rows with an id print it as a string
+	ids := regexp.MustCompile(`"id":"(\d)"`) // data head prints ids as strings
 	equal(t, ids.ReplaceAllString(printed(t, "", "predict", "--model", dir, same), `"id":$1`), predictions)
 	printed(t, "", "export", "pytorch", dir, "--output", dir+"-pytorch")
 	printed(t, "", "import", "pytorch", dir+"-pytorch", "--output", dir+"-back")
@@ -100,8 +99,8 @@ func TestGraphs(t *testing.T) {
 	checkReportPictures(t, dir, "nodes; pooling weights")
 }
 
-// TestFewGraphs checks that convert warns of an empty split that training needs, and suggests a
-// remedy.
+// TestFewGraphs checks that convert warns of an empty split that training needs, and names the
+// cause.
 func TestFewGraphs(t *testing.T) {
 	dir := t.TempDir()
 	lines := writeText(t, filepath.Join(dir, "g.jsonl"),

@@ -66,7 +66,7 @@ func healthAction(c *cli.Context) error {
 	}
 	for _, cause := range []error{syscall.ECONNREFUSED, syscall.ENOENT} {
 		if errors.Is(err, cause) {
-			return fmt.Errorf("%s: %w: no server listens at this address", c.Args().First(), cause)
+			return fmt.Errorf("%s: %w: no server listens on this address", c.Args().First(), cause)
 		}
 	}
 	if err != nil {

@@ -104,8 +104,8 @@ func shows(help string, f cli.Flag) bool {
 
 func isHelp(f cli.Flag) bool { return f.Names()[0] == "help" || f.Names()[0] == "help-all" }
 
-// TestFlagsOfTasks checks that train defines a flag only for custom and the tasks whose data can
-// use the flag.
+// TestFlagsOfTasks checks that train defines a flag only for the tasks whose data can use the flag.
+// custom has all of these flags except --mask-rate and --fresh.
 func TestFlagsOfTasks(t *testing.T) {
 	for name, want := range map[string]func(*lra.Task) bool{
 		"point-rotation":  func(task *lra.Task) bool { return slices.Contains(task.Features, "z") },
@@ -128,7 +128,7 @@ func TestFlagsOfTasks(t *testing.T) {
 		}
 		if help := succeed(t, "", "train", "custom", "--members", "sft", "--help-all"); strings.Contains(help,
 			"\n  --"+name+" ") == (name == "mask-rate" || name == "fresh") {
-			t.Errorf("train custom --help-all and --%s: %s", name, help)
+			t.Errorf("train custom --help-all: --%s is missing or unexpected:\n%s", name, help)
 		}
 	}
 	config := writeText(t, filepath.Join(t.TempDir(), "flags.json"), `{"point-rotation": "z"}`)
@@ -152,8 +152,8 @@ func TestHelpAllBeforeCommands(t *testing.T) {
 	noFile(t, out)
 }
 
-// TestHintsOfTopLevelFlags checks that the hint for an unknown flag names other tasks of train, but
-// no other top-level commands.
+// TestHintsOfTopLevelFlags checks that the hint for a flag of train's subcommands does not name other
+// top-level commands, such as pretrain.
 func TestHintsOfTopLevelFlags(t *testing.T) {
 	_, _, errs := program(nil, "train", "--epochs", "3")
 	if strings.Contains(errs, "pretrain") || !strings.Contains(errs, "-epochs") {

@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// refuseTable returns an error if a table or a folder of files is given instead of a data set. The
-// error names the command that converts it.
+// refuseTable returns an error if path is a table, a folder of files or a model instead of a data
+// set. For tables and folders, the error names the command that converts them.
 func refuseTable(path string) error {
 	info, err := os.Stat(path)
 	if path == "-" || err != nil {
@@ -84,11 +84,11 @@ func refuseNonLines(path string) error {
 	return nil
 }
 
-// lineFields matches the fields of JSON lines, to distinguish them from table columns.
+// lineFields matches the input fields of JSON lines, to distinguish them from table columns.
 var lineFields = regexp.MustCompile(`"(text|tokens|bytes|features)`)
 
-// linesHint returns a function that returns advice if the first line of a JSON lines input for a model looks like a
-// table, or "".
+// linesHint returns lineAdvice for a model, as a function of the first line. The advice suggests
+// --pair for a model of pairs and --text for other models.
 func linesHint(c *sft.Config) func(first []byte) string {
 	columns := "--text COLUMN"
 	if c.Sequences() == 2 {
@@ -97,7 +97,9 @@ func linesHint(c *sft.Config) func(first []byte) string {
 	return func(first []byte) string { return lineAdvice(first, columns) }
 }
 
-// lineAdvice is the advice for a first line. columns is the flag that names the columns of a table.
+// lineAdvice returns advice to append to an error if the first line of an input looks like a table,
+// lacks the fields of requests or is plain text, otherwise "". columns is the flag that names the
+// columns of a table.
 func lineAdvice(first []byte, columns string) string {
 	trimmed := bytes.TrimSpace(first)
 	switch {

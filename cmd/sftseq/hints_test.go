@@ -95,7 +95,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestPairHints checks that the advice for a model of pairs names the flag of two columns.
+// TestPairHints checks that the advice for a model of pairs names --pair.
 func TestPairHints(t *testing.T) {
 	for lines, want := range map[string]string{
 		"{\"a\":\"x\",\"b\":\"y\"}\n": "read other columns of JSON lines with --input FILE --pair A,B\n",
@@ -108,7 +108,7 @@ func TestPairHints(t *testing.T) {
 	}
 }
 
-// TestNamesOnce checks that an error contains the name of the file only once.
+// TestNamesOnce checks that an error contains the path, or the cause, only once.
 func TestNamesOnce(t *testing.T) {
 	dir := t.TempDir()
 	hf := filepath.Join(dir, "hf")
@@ -131,7 +131,7 @@ func TestNamesOnce(t *testing.T) {
 	}
 }
 
-// TestSummary checks that info prints only the vocabulary size of a learned tokenizer, and that
+// TestSummary checks that info prints only the size and the first items of a learned vocabulary.
 // --json prints the whole tokenizer.
 func TestSummary(t *testing.T) {
 	dir := t.TempDir()

@@ -122,7 +122,7 @@ const infoEdges = 8
 func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	from, _ := provenance.Of(m.Config) // empty for a model of another program
 	w := &bench.Workload{Config: m.Config, Settings: from.Settings, EdgesPerNode: infoEdges}
-	if w.Settings.Validate() != nil { // a model of another program has no settings; their values do not change the time
+	if w.Settings.Validate() != nil { // a model of another program; the preset's values do not change the time
 		w.Settings = lra.ListOps.Presets[0].Settings
 		if !c.IsSet("batch") {
 			return nil, usage(c, "--batch is missing: expected rows per step, because the model does not record its "+

@@ -59,8 +59,8 @@ func TestInputWindowTail(t *testing.T) {
 	}
 }
 
-// TestTrainTail checks a run that reads both ends of rows: a resumed run has the same bits, the
-// members keep their own windows, and eval agrees with predict.
+// TestTrainTail checks a run that reads both ends of rows. A resumed run writes the same weights,
+// only the sft member has a window, and eval and predict have the same accuracy.
 func TestTrainTail(t *testing.T) {
 	data, dir := proseData(t, 400), t.TempDir()
 	out, again := filepath.Join(dir, "out"), filepath.Join(dir, "again")

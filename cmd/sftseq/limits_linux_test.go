@@ -58,7 +58,7 @@ func peakMemory(pid int) (peak int64) {
 }
 
 // TestMemoryOfHostileFiles checks that files that expand to many times their size, and headers that
-// state huge sizes, need bounded memory. The result is correct or an error with its position.
+// state huge sizes, need bounded memory. Each command succeeds or prints the expected error.
 func TestMemoryOfHostileFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestLatin1Input checks that a model with a word tokenizer refuses text that is not UTF-8, in
-// every input format, and predicts the other rows.
+// TestLatin1Input checks that a model with a word tokenizer refuses text that is not UTF-8 in text
+// files, CSV, JSON lines and requests, and predicts the other rows.
 func TestLatin1Input(t *testing.T) {
 	c := must.Get(config.Read(goldenPath("pre", "config.json")))(t)
 	c.VocabSize, c.Tokenizer = 4, json.RawMessage(`{"type":"words","words":["café","pas"]}`)

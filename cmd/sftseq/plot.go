@@ -26,7 +26,7 @@ func plotCommand() *cli.Command {
 		Usage:     "draw the learning curves of training runs",
 		ArgsUsage: "RUN…",
 		UsageText: "sftseq plot [--output FILE] RUN…\n\nExample: sftseq plot --output curve.svg runs/listops/seed-1 runs/listops/seed-2",
-		Description: `Draws loss and accuracy of training and validation over the steps, from metrics.jsonl of each run
+		Description: `Draws the loss and the metrics of the task over the steps, from metrics.jsonl of each run
 directory. The name of --output decides the format.`,
 		Flags: []cli.Flag{runFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg",
 			Usage: "write the picture to `FILE`: .svg, .png or .pdf", TakesFile: true}},
@@ -57,7 +57,7 @@ func plotRuns(c *cli.Context) error {
 	}
 	f := chart.Figure{Title: "Learning curves"}
 	for _, curve := range report.Curves(runs) {
-		if curve.Wide { // loss and accuracy
+		if curve.Wide { // the loss and the metrics of the task
 			f.Charts = append(f.Charts, curve.Chart)
 		}
 	}

@@ -27,7 +27,8 @@ func documentFlags() []cli.Flag {
 			Usage: "limit the memory for the rows of a --document to `SIZE`"})...)
 }
 
-// checkDocumentFlags returns an error for flags that do not apply to --document, or that only apply to it.
+// checkDocumentFlags returns an error for flags that conflict with --document, and for --max-memory
+// without it.
 func checkDocumentFlags(c *cli.Context) error {
 	if !c.IsSet("document") {
 		if c.IsSet("max-memory") {

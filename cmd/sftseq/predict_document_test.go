@@ -50,9 +50,9 @@ func rowOf(t *testing.T, id, text string) string {
 	return string(must.Get(json.Marshal(map[string]string{"id": id, "text": text}))(t)) + "\n"
 }
 
-// TestPredictDocument checks that a document has the output of a row with its text, for a fusion, its chunked and its
-// linear member, for parts of one byte and of the usual size, and in each format. The document may be longer than a
-// row.
+// TestPredictDocument checks that a document has the output of a row with the same text. It tests a
+// fusion, its chunked and its linear member, parts of one byte and of the usual size, and each output
+// format. The document may exceed the maximum length of a row.
 func TestPredictDocument(t *testing.T) {
 	const prose = "A good film of this time,\r\nand a moving story: été 好日本。 "
 	for _, tokenizer := range []string{"byte", "words"} {
@@ -91,13 +91,13 @@ func TestPredictDocument(t *testing.T) {
 	}
 }
 
-// TestPredictDocumentRefusals checks the errors for models and flags without documents. The document does not exist,
-// because these errors precede reading it.
+// TestPredictDocumentRefusals checks the errors for models and flags that do not support documents.
+// The file absent does not exist, because these errors precede reading it.
 func TestPredictDocumentRefusals(t *testing.T) {
 	run, absent := chunkedFusion(t, "byte"), filepath.Join(t.TempDir(), "absent.txt")
 	chunked := chunkedMember(t, run)
 	for model, want := range map[string]string{
-		goldenPath("pre"): "--document: expected a chunked model (sftseq train --chunks) or a linear model, which read a " +
+		goldenPath("pre"): "--document: expected a chunked model (sftseq train custom --chunks N) or a linear model, which read a " +
 			"document in parts: found a model without chunks",
 		goldenPath("retrieval"): "found a model of pairs",
 		goldenPath("tagging"):   "found a model of tags",

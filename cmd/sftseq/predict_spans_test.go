@@ -9,7 +9,7 @@ import (
 )
 
 // TestNoSpans checks that predict and eval warn if a tagger predicts no span, and that train and
-// eval warn if its score equals a baseline's. A tagger that predicts spans gets no warning.
+// eval warn if its score does not exceed a baseline's. A tagger that predicts spans gets no warning.
 func TestNoSpans(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	dir := t.TempDir()

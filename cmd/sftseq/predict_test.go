@@ -94,8 +94,8 @@ func TestPredictLines(t *testing.T) {
 	}
 }
 
-// TestPredictOrder checks that 700 lines, some blank or malformed, get their replies in input
-// order.
+// TestPredictOrder checks that 700 lines, some of them malformed or followed by a blank line, get
+// their replies in input order.
 func TestPredictOrder(t *testing.T) {
 	var in strings.Builder
 	for i := range 700 {
@@ -199,8 +199,8 @@ func TestPredictLongLine(t *testing.T) {
 	}
 }
 
-// TestInputWindow checks that a sequence longer than the input window is truncated with --truncate
-// and refused without it.
+// TestInputWindow checks that a sequence longer than the input window is truncated if the window has
+// the policy head or with --truncate, and otherwise refused.
 func TestInputWindow(t *testing.T) {
 	const line = `{"tokens":[3,4,5,6,7,8]}`
 	head := replyLines(t, succeed(t, `{"tokens":[3,4,5,6]}`, "predict", "--model", goldenPath("pre")))[0]

@@ -99,8 +99,8 @@ func shapeNetPartFolder(t *testing.T) string {
 var tiny = []string{"--steps", "12", "--eval-every", "6", "--batch", "8", "--k", "8", "--hidden", "16", "--layers", "1",
 	"--heads", "2", "--device", "cpu"}
 
-// trainPublished runs train on a published task with the flags tiny and returns its standard
-// output.
+// trainPublished runs train on a published task with the flags tiny and returns its standard output
+// followed by its standard error.
 func trainPublished(t *testing.T, task, data, out string, more ...string) string {
 	t.Helper()
 	output, errs := exits(t, exitOK, "",
@@ -148,7 +148,7 @@ func TestModelNet40(t *testing.T) {
 }
 
 // TestShapeNetPart checks that files in the official layout are converted to a data set with all 50
-// parts, that each preset trains on it, and that the saved model has the best instance IoU.
+// parts, that two presets train on it, and that the saved model has the best instance IoU.
 func TestShapeNetPart(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	data := filepath.Join(t.TempDir(), "data")

@@ -142,8 +142,8 @@ func (r *ranks) threads() int {
 	return max(1, usableCores/r.sharedBy)
 }
 
-// exchangeErrors exchanges the results of all ranks, and returns the error of the run. An error of this
-// rank is returned unchanged.
+// exchangeErrors exchanges the results of all ranks, and returns the error of the run: the same error
+// on all ranks. The rank of this error returns it unchanged.
 func (r *ranks) exchangeErrors(err error) error {
 	var rankErr *distributed.Error
 	if !errors.As(err, &rankErr) {
@@ -172,7 +172,7 @@ type printedError struct{ error }
 
 func (e printedError) Unwrap() error { return e.error }
 
-// printedBy marks an error that all ranks return as printed by rank 0, unless rank is 0.
+// printedBy wraps the common error of all ranks in a printedError, except on rank 0.
 func printedBy(err error, rank int) error {
 	if err == nil || rank == 0 {
 		return err

@@ -61,7 +61,7 @@ func TestRegression(t *testing.T) {
 		done(t, "", command, "--model", model, "--input", file, "--output", filepath.Join(dir, "o.arrow"))
 		lines := strings.Count(done(t, "", "data", "head", file, "--rows", "1000"), "\n")
 		if got := arrowRows(t, filepath.Join(dir, "o.arrow")); len(got) == 0 || len(got) != lines {
-			t.Errorf("%s: %d rows of Arrow, of %d", command, len(got), lines)
+			t.Errorf("%s: %d rows of Arrow, want %d", command, len(got), lines)
 		}
 	}
 

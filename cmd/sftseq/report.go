@@ -144,7 +144,7 @@ func openReportRun(c *cli.Context, member reportRun) (run report.Run, err error)
 	return run, nil
 }
 
-// runNames returns the last elements of the directories, or whole paths if last elements are equal.
+// runNames returns the last element of each directory, or dirs unchanged if two last elements are equal.
 func runNames(dirs []string) []string {
 	var names []string
 	seen := map[string]bool{}

@@ -25,7 +25,7 @@ type reportRows struct {
 	path, name string
 	rows       int64 // 0 if unknown
 	note       string
-	set        *seq.Dataset // nil if the rows are not of a data set
+	set        *seq.Dataset // nil if the rows are from a file outside a data set
 	dir, split string       // directory and split of the data set
 }
 
@@ -140,11 +140,11 @@ func recordedRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	if dir == "" { // the data set was generated into the cache
 		task, err := lra.Lookup(p.DataName)
 		if err != nil {
-			return nil, fmt.Errorf("%w (--data names its data)", err)
+			return nil, fmt.Errorf("%w (pass its data set with --data)", err)
 		}
 		preset, err := task.Preset(p.Preset)
 		if err != nil {
-			return nil, fmt.Errorf("%w (--data names its data)", err)
+			return nil, fmt.Errorf("%w (pass its data set with --data)", err)
 		}
 		if dir, err = cachedData(preset); err != nil {
 			return nil, err
@@ -174,7 +174,8 @@ func splitRows(c *cli.Context, set *seq.Dataset) (*reportRows, error) {
 		rows: set.Manifest.Splits[split].Rows, set: set, dir: set.Dir, split: split}, nil
 }
 
-// score runs a model on the rows.
+// score calls run with an evaluation of the model m, a reader of the rows, and a function that adds
+// rows to the progress.
 func (r *reportRows) score(c *cli.Context, m *sft.Model, dir string, run func(e *evaluation.Evaluation, in *seq.Reader,
 	done func(int64)) error) error {
 	reader, err := r.open()

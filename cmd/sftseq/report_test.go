@@ -250,8 +250,8 @@ func TestStartsAfterPatience(t *testing.T) {
 	}
 }
 
-// TestRunNames checks that reports name a run by its directory, and by more of the path if
-// directories have the same name.
+// TestRunNames checks that reports name runs by the last elements of their directories, and by whole
+// paths if two last elements are equal.
 func TestRunNames(t *testing.T) {
 	for _, c := range []struct{ dirs, want []string }{
 		{[]string{"runs/a/", "runs/b"}, []string{"a", "b"}},

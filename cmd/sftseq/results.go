@@ -27,7 +27,7 @@ func (r *results) add(value any, row ...string) error {
 	return r.writeJSON(value)
 }
 
-// writeJSON prints a value without a table row if JSON is requested.
+// writeJSON prints a value as a line of JSON with --json. It adds no table row.
 func (r *results) writeJSON(value any) error {
 	if !r.json {
 		return nil
@@ -35,7 +35,7 @@ func (r *results) writeJSON(value any) error {
 	return json.NewEncoder(r.out).Encode(value)
 }
 
-// finish prints the table and the notes.
+// finish prints the table and the notes, or nothing with --json.
 func (r *results) finish(notes ...string) error {
 	if r.json {
 		return nil

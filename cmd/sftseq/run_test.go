@@ -76,7 +76,7 @@ func built(t testing.TB) string {
 }
 
 // program runs the program in this process. Two calls must not overlap because the command-line
-// library shares flags between runs: a parallel test calls program before t.Parallel. Only tests
+// library shares flags between runs: a parallel test must call program before t.Parallel. Only tests
 // that wait for other processes for seconds are parallel.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer

@@ -20,9 +20,9 @@ import (
 // eightShards is a job of eight shards: its output directory, and the rows that one run without
 // shards writes.
 type eightShards struct {
-	command []string // scores a shard after --shard is appended
+	command []string // command line of predict, without --shard
 	dir     string
-	want    []string // rows
+	want    []string // expected rows
 }
 
 func newEightShards(t *testing.T) *eightShards {

@@ -42,7 +42,7 @@ Example: echo '{"text": "[MAX 2 9 ]"}' | sftseq serve --model runs/listops
          sftseq serve --model runs/listops --http 127.0.0.1:8080`,
 		Description: `Reads JSON-RPC 2.0 with the lifecycle of LSP 3.17 from standard input and writes responses to standard
 output. It also accepts the JSON lines of predict, and responds in the same format. --listen and
---http serve any number of clients. SIGTERM completes the accepted requests and stops the server, SIGHUP
+--http serve many clients. SIGTERM completes the accepted requests and stops the server, SIGHUP
 reloads --model and --http-token. Each flag has an environment variable, such as SFTSEQ_MAX_MEMORY;
 the flag takes precedence.
 
@@ -83,11 +83,11 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/ope
 				&cli.IntFlag{Name: "max-inflight", Value: 512,
 					Usage: "refuse a client's request while `N` others wait"},
 				&cli.IntFlag{Name: "max-clients",
-					Usage:       "accept at most `N` connections; the least active one makes room",
+					Usage:       "accept at most `N` connections; a new one replaces an idle one",
 					DefaultText: "as open files allow"},
 				&cli.DurationFlag{Name: "idle-timeout",
 					Usage:       "close a connection without requests or open documents after `TIME`",
-					DefaultText: "never; of --http 2m"},
+					DefaultText: "never; 2m for --http"},
 				&cli.IntFlag{Name: "max-documents", Value: 256, Usage: "let a client open at most `N` documents"},
 				&cli.StringFlag{Name: "max-memory", Value: "1GiB",
 					Usage: "keep at most `SIZE` of requests and documents, at least 1MiB"},
@@ -293,7 +293,7 @@ func (r *serving) parseAddresses(c *cli.Context) error {
 	return r.readHTTP(c)
 }
 
-// run serves until the input ends or the program is asked to stop.
+// run serves until the input ends, c.Context ends or serving fails.
 func (r *serving) run(c *cli.Context) error {
 	defer r.listening.Wait()
 	// Clients are also accepted during --shutdown-delay.
@@ -370,7 +370,7 @@ func (r *serving) run(c *cli.Context) error {
 	return errors.Join(failure, r.server.Drain(deadline))
 }
 
-// listenAll listens at all addresses, or returns an error without any listener.
+// listenAll listens on all addresses. If that fails, it closes the listeners.
 func (r *serving) listenAll() ([]net.Listener, error) {
 	var listeners []net.Listener
 	for _, a := range r.listen {
@@ -441,7 +441,7 @@ func (r *serving) handleSignals() (stop func()) {
 	}
 }
 
-// stopReloading waits for a running reload, and makes later calls of reload do nothing.
+// stopReloading waits for a running reload. Later calls of reload only log a warning.
 func (r *serving) stopReloading() {
 	r.ready.Store(false)
 	r.reloading.Lock()

@@ -96,7 +96,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// percentile returns a percentile of latencies in any order.
+// percentile returns a percentile of latencies, which need not be sorted.
 func percentile(d []time.Duration, percent int) time.Duration {
 	d = slices.Sorted(slices.Values(d))
 	return d[(len(d)-1)*percent/100]
@@ -113,8 +113,8 @@ type attackedProcess struct {
 // httpToken is the bearer token of the honest clients of an attacked server.
 const httpToken = "honest-client-000"
 
-// attackedServer starts a server with the text task's quick model, random weights and an index of
-// count items.
+// attackedServer starts a server with a small model of texts, random weights and an index of count
+// items.
 func attackedServer(tb testing.TB, count int, flags ...string) attackedProcess {
 	tb.Helper()
 	config, _ := must.Get2(benchConfig(lra.Text.Name))(tb)

@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestServeSilentClients checks that a client that opens more idle connections than the limit, from
-// --max-clients or from the system's open files, does not lock out other clients. The server evicts
-// idle connections with an error.
+// TestServeSilentClients checks that a client with more idle connections than the limit of open files
+// allows does not lock out other clients, also if --max-clients is larger. The server evicts idle
+// connections with an error.
 func TestServeSilentClients(t *testing.T) {
 	path := built(t)
 	t.Parallel()

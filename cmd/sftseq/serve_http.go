@@ -133,7 +133,7 @@ func readTokens(file string) (tokens []string, err error) {
 		}
 		invalid := func(c rune) bool { return c <= ' ' || c > '~' }
 		if column := strings.IndexFunc(token, invalid); column >= 0 {
-			found := "another character" // not the character itself, a part of a secret
+			found := "another character" // the character is part of a secret
 			if token[column] == ' ' || token[column] == '\t' {
 				found = "white space"
 			}
@@ -153,7 +153,7 @@ func readTokens(file string) (tokens []string, err error) {
 	return tokens, nil
 }
 
-// listenHTTP listens at --http, or returns nil without the flag.
+// listenHTTP listens on the address of --http, or returns nil without the flag.
 func (r *serving) listenHTTP() (net.Listener, error) {
 	if r.http.Name == "" {
 		return nil, nil

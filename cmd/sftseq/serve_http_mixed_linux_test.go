@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// mixedLoad sends valid and invalid requests of every kind to a server from 64 concurrent clients.
+// mixedLoad sends valid and invalid requests of several kinds to a server from 64 concurrent clients.
 // It checks that each request gets one response with the expected status. Vectors have the same
 // bits as before the load.
 type mixedLoad struct {
@@ -178,8 +178,8 @@ func BenchmarkAccessLog(b *testing.B) {
 	b.ReportMetric(float64(b.N)/logged.Seconds(), "requests/s")
 }
 
-// BenchmarkHTTPMixed reports the server's memory after one fifth, three fifths and all of the
-// requests of a mixedLoad. The three values show whether the server leaks memory.
+// BenchmarkHTTPMixed reports the server's memory before a mixedLoad and after one fifth, three fifths
+// and all of its requests. The values show whether the server leaks memory.
 //
 //	go test ./cmd/sftseq -run '^$' -bench HTTPMixed -benchtime 100000x
 func BenchmarkHTTPMixed(b *testing.B) {

@@ -21,7 +21,7 @@ import (
 // average out.
 func TestServeCost(t *testing.T) {
 	if os.Getenv("SFTSEQ_LOAD") == "" {
-		t.Skip("SFTSEQ_LOAD=1 measures what the server adds to predict")
+		t.Skip("SFTSEQ_LOAD=1 measures the CPU time that the server adds to predict")
 	}
 	config, _ := must.Get2(benchConfig("listops"))(t)
 	model := t.TempDir()

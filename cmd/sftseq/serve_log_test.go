@@ -38,8 +38,8 @@ func TestServeLogRecords(t *testing.T) {
 	checkRecords(t, errs)
 }
 
-// TestRecordLevels checks that lines become records with the levels of their prefixes, however they
-// are written.
+// TestRecordLevels checks that lines become records with the levels of their prefixes, even if a write
+// ends within a line.
 func TestRecordLevels(t *testing.T) {
 	var out strings.Builder
 	w := &recordWriter{log: slog.New(slog.NewJSONHandler(&out, nil))}

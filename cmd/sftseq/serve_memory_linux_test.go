@@ -19,7 +19,7 @@ import (
 
 // TestServeMemory checks that clients increase the server's resident memory by at most 1.5 times
 // --max-memory, whatever they send. The increase includes the temporary memory for reading requests
-// and writing responses. The server must not refuse most of the load.
+// and writing responses. The server must accept at least a quarter of the rounds.
 func TestServeMemory(t *testing.T) {
 	const limit, length, clients, rounds = 256 << 20, 8 << 20, 16, 3
 	for _, c := range []struct {
@@ -132,7 +132,7 @@ func (e *editor) open(length int) {
 		strings.Repeat("7 ", length/2))
 }
 
-// change sends n edits throughout the document, some of them long.
+// change replaces n ranges throughout the document by texts of 100 characters, in one message.
 func (e *editor) change(n int) {
 	var changes strings.Builder
 	for i := range n {
@@ -146,8 +146,8 @@ func (e *editor) change(n int) {
 	time.Sleep(30 * time.Millisecond) // after --debounce the server pushes the document's prediction
 }
 
-// finish waits until the server has processed all messages. It counts the round as accepted if the
-// server refused no message.
+// finish waits until the server has accepted or refused all messages. It counts the round as accepted
+// if the server refused no message.
 func (e *editor) finish() {
 	last := e.nextID()
 	e.send(`{"jsonrpc":"2.0","id":%d,"method":"model/info"}`, last)

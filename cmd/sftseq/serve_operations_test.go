@@ -50,8 +50,8 @@ func operate(t *testing.T, flags ...string) *testServer {
 	return o
 }
 
-// get sends a GET request and returns its status and body. An empty token sends no Authorization
-// header.
+// get sends a GET request and returns the status and the body of the response. With an empty token it
+// sends no Authorization header.
 func (o *testServer) get(t *testing.T, path, token string) (int, string) {
 	t.Helper()
 	r := must.Get(http.NewRequest("GET", o.url+path, nil))(t)
@@ -226,9 +226,9 @@ func TestHealthCommand(t *testing.T) {
 	refuseAll(t, exitError, []string{"health"}, []refusal{
 		{"/healthz: expected status 200, found 404 Not Found: 404 page not found\n", []string{other.URL}},
 		{"found 418 I'm a teapot: is this the address of sftseq serve?\n", []string{page.URL}},
-		{"sftseq: " + gone + ": connection refused: no server listens at this address\n", []string{gone}},
+		{"sftseq: " + gone + ": connection refused: no server listens on this address\n", []string{gone}},
 		{"/nowhere: expected status 200, found 404 Not Found: ", []string{tcp.url + "/nowhere"}},
-		{"sftseq: unix:" + socket + "-none: no such file or directory: no server listens at this address\n",
+		{"sftseq: unix:" + socket + "-none: no such file or directory: no server listens on this address\n",
 			[]string{"unix:" + socket + "-none"}},
 		{"sftseq: unix:" + file + ": expected the socket of a server, found a regular file\n", []string{"unix:" +
 			file}},

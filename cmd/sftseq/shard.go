@@ -37,8 +37,8 @@ const (
 	errorColumn = "column"
 )
 
-// sharded reports whether a shard is requested. --shard 0/1 with a file as --output is not a shard:
-// a task of a job uses it to state that it processes its whole input.
+// sharded reports whether a shard is requested. --shard 0/1 with a file, or nothing, as --output
+// requests no shard: the flag states that this task of a job processes the whole input.
 func sharded(c *cli.Context) bool {
 	out := c.String("output")
 	info, err := os.Stat(out)
@@ -323,8 +323,8 @@ func verifyShards(c *cli.Context) error {
 	return nil
 }
 
-// checkVerify returns an error for flags that --verify ignores but users would expect to be
-// compared. input is the flag of the data.
+// checkVerify returns an error for flags that --verify does not use, because users would expect it to
+// compare their values. input is the name of the flag of the data.
 func checkVerify(c *cli.Context, input string) error {
 	// SFTSEQ_DEVICE may set --device.
 	allowed := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
@@ -347,8 +347,8 @@ func checkVerify(c *cli.Context, input string) error {
 	return nil
 }
 
-// verifyParts compares the parts in --output with each other and with the flags' values. input may
-// be "". It calls seen with each record.
+// verifyParts compares the parts in --output with each other and with the flags' values. It calls
+// seen with each record. input is the path of the data, or "" to omit its comparison.
 func verifyParts(c *cli.Context, input string, seen func(arrow.Record) error) (*shard.Manifest, error) {
 	dir := c.String("output")
 	if dir == "" || dir == "-" {

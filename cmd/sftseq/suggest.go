@@ -104,8 +104,8 @@ func valueOf(c *cli.Context, name string) string {
 	return "another value"
 }
 
-// suggestFlag returns a suggestion for an undefined flag: the subcommands or the sibling commands
-// that define the flag, or a flag with a similar name. It returns "" without one of these.
+// suggestFlag returns a suggestion for an undefined flag: the sibling commands or a subcommand with
+// the flag, or a flag with a similar name. It returns "" if there is no such command or flag.
 func suggestFlag(c *cli.Context, typed string) string {
 	if c.Command == nil {
 		return ""
@@ -114,7 +114,7 @@ func suggestFlag(c *cli.Context, typed string) string {
 		return siblings
 	}
 	if c.Command.HelpName != c.App.Name {
-		for _, sub := range slices.Backward(c.Command.Subcommands) { // custom is the last of train
+		for _, sub := range slices.Backward(c.Command.Subcommands) { // train custom is last, and preferred
 			if findFlag(sub.Flags, typed) != nil {
 				return fmt.Sprintf(": flags of %s follow a subcommand, such as %s %s %s", c.Command.Name,
 					c.Command.HelpName, sub.Name, dashed(typed))

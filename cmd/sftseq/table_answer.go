@@ -118,8 +118,8 @@ func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format 
 // absentColumns collects requested columns that no row of a file has. Without an id column, rows
 // are numbered. Without a column of --keep, nothing is copied.
 type absentColumns struct {
-	first []string // one line each
-	more  int
+	first []string // messages of one line
+	more  int      // number of further messages
 }
 
 // maxAbsent is the maximum number of printed messages, because a folder may have thousands of
@@ -139,6 +139,6 @@ func (a *absentColumns) warn(to io.Writer) {
 		fmt.Fprintf(to, "warning: %s\n", line)
 	}
 	if a.more > 0 {
-		fmt.Fprintf(to, "warning: and %d more about other files\n", a.more)
+		fmt.Fprintf(to, "warning: %d more messages about absent columns\n", a.more)
 	}
 }
