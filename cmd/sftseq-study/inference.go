@@ -66,7 +66,7 @@ func (m *trainedModel) compareInference(ctx context.Context, r *report, sampled 
 		if err := m.measureInference(ctx, &p, progress); err != nil {
 			return err
 		}
-		r.add(p, strconv.Itoa(p.K), bench.FormatSeconds(p.Seconds), bench.FormatRate(p.TokensPerSec),
+		r.add(p, strconv.Itoa(p.K), bench.FormatSeconds(p.Seconds), bench.FormatDigits(p.TokensPerSec),
 			percent(p.Accuracy), fmt.Sprintf("%.4f", p.Loss))
 		times, accuracies = append(times, chart.Datum{X: float64(p.K), Y: p.Seconds}),
 			append(accuracies, chart.Datum{X: float64(p.K), Y: 100 * p.Accuracy})

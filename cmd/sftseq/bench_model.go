@@ -101,7 +101,7 @@ func benchModel(c *cli.Context) error {
 				}
 				results = append(results, r)
 				if err := report.add(r, r.What, strconv.Itoa(r.Length), strconv.Itoa(r.Batch), strconv.Itoa(r.K),
-					bench.FormatRate(r.TokensPerSec), bench.FormatSeconds(r.Seconds), bench.FormatPercent(r.Ceiling),
+					bench.FormatDigits(r.TokensPerSec), bench.FormatSeconds(r.Seconds), bench.FormatPercent(r.Ceiling),
 					bench.FormatBytes(r.PeakBytes)); err != nil {
 					return err
 				}
@@ -331,7 +331,7 @@ func presetConfig(preset *lra.Preset, spec seq.Spec) (*sft.Config, train.Setting
 	return &config, preset.Settings, config.DescribeData(spec)
 }
 
-// plot draws tokens per second over length, with a line for each batch size.
+// plot draws tokens per second over length, with a line for each pass and batch size.
 func (m *modelBench) plot(results []bench.ModelResult, path string) error {
 	p := benchChart("length (tokens)", "tokens/s", m.lengths)
 	for _, pass := range m.passes {

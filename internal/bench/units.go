@@ -26,14 +26,6 @@ func FormatDigits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// FormatRate formats a rate like [FormatDigits].
-func FormatRate(v float64) string {
-	if v < 100 {
-		return FormatDigits(v)
-	}
-	return fmt.Sprintf("%.0f", v)
-}
-
 // FormatPercent formats a fraction such as "12%". An unknown fraction, 0, becomes a dash.
 func FormatPercent(fraction float64) string {
 	if fraction == 0 {

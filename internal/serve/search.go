@@ -117,14 +117,14 @@ func (c *call) rescore(items []searchItem, q *sequence, query []int32, hits []in
 	return err
 }
 
-// parseCount parses a number of items from least to maxFound. It returns absent if the field is missing.
-func parseCount(field string, value json.RawMessage, least, absent int) (int, error) {
+// parseCount parses a number of items from minimum to maxFound. It returns absent if the field is missing.
+func parseCount(field string, value json.RawMessage, minimum, absent int) (int, error) {
 	if value == nil {
 		return absent, nil
 	}
 	var n int
-	if json.Unmarshal(value, &n) != nil || n < least || n > maxFound {
-		return 0, badParam(field, "expected %d to %d, found %s", least, maxFound, jsonlines.Kind(value))
+	if json.Unmarshal(value, &n) != nil || n < minimum || n > maxFound {
+		return 0, badParam(field, "expected %d to %d, found %s", minimum, maxFound, jsonlines.Kind(value))
 	}
 	return n, nil
 }

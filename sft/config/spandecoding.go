@@ -93,6 +93,6 @@ func (d SpanDecoding) String() string {
 	if d == (SpanDecoding{}) {
 		return "each token independently"
 	}
-	return fmt.Sprintf("span penalty %.3g, gaps of up to %d tokens joined, spans of less than %d tokens removed",
+	return fmt.Sprintf("span penalty %.3g, gaps of up to %d tokens joined, spans of fewer than %d tokens removed",
 		d.SpanPenalty, d.MaxGap, d.MinLength)
 }

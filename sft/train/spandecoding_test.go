@@ -82,7 +82,7 @@ func TestDecodedSpans(t *testing.T) {
 		t.Errorf("spans %v, want a single X from 0 to 7", spans)
 	}
 	if got := c.SpanDecoding.String() +
-		(config.SpanDecoding{}).String(); got != "span penalty 0, gaps of up to 1 tokens joined, spans of less than 2 tokens removedeach token independently" {
+		(config.SpanDecoding{}).String(); got != "span penalty 0, gaps of up to 1 tokens joined, spans of fewer than 2 tokens removedeach token independently" {
 		t.Errorf("String returns a wrong text: %q", got)
 	}
 }

@@ -162,13 +162,13 @@ func (r *results) listOpsTable() *mdTable {
 		for _, m := range r.listops {
 			if m.What == pass {
 				ours[m.Precision] = m.TokensPerSec
-				t.add(pass, "sftseq", string(m.Precision), bench.FormatRate(m.TokensPerSec),
+				t.add(pass, "sftseq", string(m.Precision), bench.FormatDigits(m.TokensPerSec),
 					bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes), "", "")
 			}
 		}
 		for _, x := range r.torch {
 			if x.pass() == pass {
-				t.add(pass, x.program(), x.Type, bench.FormatRate(x.TokensPerSec),
+				t.add(pass, x.program(), x.Type, bench.FormatDigits(x.TokensPerSec),
 					bench.FormatSeconds(x.Seconds), x.peak(),
 					ratio(ours[device.FP32], x.TokensPerSec), ratio(ours[device.Mixed], x.TokensPerSec))
 			}
@@ -218,7 +218,7 @@ func (r *results) presetsTable() *mdTable {
 		if x.TokensPerSec == 0 {
 			return none
 		}
-		return fmt.Sprintf("%s (%s, %s)", bench.FormatRate(x.TokensPerSec),
+		return fmt.Sprintf("%s (%s, %s)", bench.FormatDigits(x.TokensPerSec),
 			strings.TrimPrefix(x.program(), "PyTorch, "), x.Type)
 	}
 	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s",
@@ -228,7 +228,7 @@ func (r *results) presetsTable() *mdTable {
 		key := measurement{strings.TrimSuffix(filepath.Base(m.Config), ".json"), m.What}
 		measured[key] = true
 		t.add(key.task, key.what, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch),
-			bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes),
+			bench.FormatDigits(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes),
 			figure(best[key]), ratio(m.TokensPerSec, best[key].TokensPerSec))
 	}
 	for _, key := range tasks {
@@ -243,7 +243,7 @@ func (r *results) presetsTable() *mdTable {
 func (r *results) lengthsTable() *mdTable {
 	t := newMDTable("Over length, one sequence at a time", "what", "precision", "length", "tokens/s", "time", "memory")
 	for _, m := range r.lengths {
-		t.add(m.What, string(m.Precision), strconv.Itoa(m.Length), bench.FormatRate(m.TokensPerSec),
+		t.add(m.What, string(m.Precision), strconv.Itoa(m.Length), bench.FormatDigits(m.TokensPerSec),
 			bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes))
 	}
 	return t
