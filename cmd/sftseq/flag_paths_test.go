@@ -44,8 +44,8 @@ func TestErrorsNameFlags(t *testing.T) {
 	})
 }
 
-// TestFileFlags checks that flags whose help mentions a file or folder are marked as file flags, so
-// that shells complete them and errors name them.
+// TestFileFlags checks that flags whose help mentions a file or folder are marked as file flags.
+// Shells complete these flags, and errors name them.
 func TestFileFlags(t *testing.T) {
 	path := regexp.MustCompile("`[^`]*(FILE|DIR)[^`]*`")
 	found := 0

@@ -21,7 +21,7 @@ type linearInfo struct {
 	Config   *linear.Config `json:"config"`
 	Features int            `json:"features"`
 	Weights  int            `json:"weights_per_feature"`
-	Memory   int64          `json:"memory_bytes"` // memory of the n-gram weights
+	Memory   int64          `json:"memory_bytes"` // memory of the n-grams and their weights
 }
 
 // maxLinearConfig is the maximum size of a linear model's config.json in bytes.

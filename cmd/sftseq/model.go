@@ -66,8 +66,8 @@ func withoutLayers(dir string) error {
 		"custom --members sft", dir)
 }
 
-// readModel reads a model directory. For a folder of runs, the error lists the runs and suggests one
-// of them, preceded by flag.
+// readModel reads a model directory. For a folder of runs, the error lists the runs and has an example
+// argument that begins with flag.
 func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	fusion, err := sft.ReadFusion(dir)
 	if err != nil {

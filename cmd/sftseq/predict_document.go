@@ -183,7 +183,7 @@ type documentPart struct {
 // documentPartBytes is the maximum size of a part.
 const documentPartBytes = 1 << 18
 
-// newDocument reads a document in the background until the context ends.
+// newDocument starts reading a document in the background. Reading stops when the context ends.
 func newDocument(ctx context.Context, in io.Reader, stream tokenizers.Stream, progress *progress) *document {
 	d := &document{ctx: ctx, stream: stream, progress: progress, parts: make(chan documentPart),
 		free: make(chan []byte, 3)}

@@ -24,15 +24,16 @@ func (n *network) bytesSent(t *testing.T, host int) float64 {
 	return bytes
 }
 
-// TestBytesOfRanks checks that each rank sends 4P(F+1)(W−1)/W bytes per step, as
-// docs/adr/0027-ranks-move-bytes.md states. The network interfaces count the bytes.
+// TestBytesOfRanks checks that each of W ranks sends 4P(F+1)(W−1)/W bytes per step for P parameters
+// and F sums of each, as docs/adr/0027-ranks-move-bytes.md states. The network interfaces count the
+// bytes.
 func TestBytesOfRanks(t *testing.T) {
 	testenv.Long(t, "starts many processes")
 	testenv.NeedPrograms(t, "mpirun.openmpi")
 	net := newNetwork(t, 4)
 	program, data := built(t), filepath.Join(t.TempDir(), "data")
-	// Nine rows of these lengths form a micro-batch. A split over four ranks has no remainder: F is
-	// 1.
+	// Nine rows of these lengths form a micro-batch. Four micro-batches split over two or four ranks
+	// without a remainder, so F is 1.
 	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "72", "--val", "4", "--test", "4",
 		"--min-length", "460", "--max-length", "510")
 	run := func(ranks, steps int) (bytes []float64, out string) {

@@ -74,7 +74,8 @@ func TestReportInBrowser(t *testing.T) {
 	}
 }
 
-// checkPage opens a page and compares its numbers of images and drawings with the expected numbers.
+// checkPage opens a page and checks its requests, its log, its numbers of images and drawings, and
+// its layout.
 func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 	t.Helper()
 	address := (&url.URL{Scheme: "file", Path: page}).String()

@@ -63,8 +63,8 @@ var (
 	})
 )
 
-// built compiles the program once and returns the path of the executable. Tests that need it are
-// skipped under the race detector, which does not observe other processes.
+// built compiles the program once and returns the path of the executable. It skips the test with
+// -short and under the race detector, which does not observe other processes.
 func built(t testing.TB) string {
 	t.Helper()
 	testenv.Long(t, "starts the program as a process")
@@ -77,7 +77,7 @@ func built(t testing.TB) string {
 
 // program runs the program in this process. Two calls must not overlap because the command-line
 // library shares flags between runs: a parallel test must call program before t.Parallel. Only tests
-// that wait for other processes for seconds are parallel.
+// waiting for other processes for seconds are parallel.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	status = run(context.Background(), append([]string{"sftseq"}, args...), stdin, &out, &errs)

@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// eightShards is a job of eight shards: its output directory, and the rows that one run without
-// shards writes.
+// eightShards is a job of eight shards: the command, the output directory, and the rows that the
+// command writes as a single shard.
 type eightShards struct {
 	command []string // command line of predict, without --shard
 	dir     string

@@ -16,7 +16,7 @@ import (
 )
 
 // TestServeCost measures how much CPU time per token serve needs compared with predict, using the
-// paper's ListOps model. Both run as processes. The test takes minutes and runs only with
+// ListOps model of the preset paper. Both run as processes. The test takes minutes and runs only with
 // SFTSEQ_LOAD set. predict runs before and after serve, so that changes of the machine's speed
 // average out.
 func TestServeCost(t *testing.T) {

@@ -309,7 +309,7 @@ func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model
 	return rows.Count, nil
 }
 
-// verifyShards prints the missing parts of a job, or writes its manifest.
+// verifyShards checks the parts of a job and writes its manifest. Missing parts are an error.
 func verifyShards(c *cli.Context) error {
 	if err := checkVerify(c, "input"); err != nil {
 		return err

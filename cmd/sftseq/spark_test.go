@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// sparkColumns prints the columns that examples/spark declares for the predictions of a model. It
-// replaces pyarrow and pyspark by empty modules.
+// sparkColumns is a Python program that prints the columns that examples/spark declares for the
+// predictions of a model. It replaces pyarrow and pyspark by empty modules.
 const sparkColumns = `
 import json, sys, types
 for name in ("pyarrow", "pyspark", "pyspark.sql"):
