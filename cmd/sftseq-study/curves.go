@@ -19,7 +19,7 @@ func (c *curve) add(step int, value *float64) {
 	}
 }
 
-// runningMaximum returns the maximum up to each step, as the paper draws curves.
+// runningMaximum returns the curve of the maximum up to each step. The paper draws such curves.
 func (c curve) runningMaximum() curve {
 	out := curve{steps: c.steps, values: slices.Clone(c.values)}
 	for i := range out.values {

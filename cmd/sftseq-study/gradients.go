@@ -56,12 +56,12 @@ omits the products of different tokens.`)
 	return nil
 }
 
-// gradients measures how the gradient of attention grows with the number of tokens n. With
+// gradients measures how the gradient of attention grows with the number of tokens n. The attention is
 //
 //	Sa_i = Σ_j R_ij·X_j·W_V + α·X_i,  R_ij = ReLU(A_ij) / s_i,  s_i = Σ_l ReLU(A_il) + c
 //
-// where A_ij = max(q_i, k_j), and q = X·W_Q and k = X·W_K are scalars of each token. The term α·X_i of
-// the residual connection affects none of the gradients:
+// where A_ij = max(q_i, k_j), and the query q_i = X_i·W_Q and the key k_i = X_i·W_K of a token are scalars.
+// The residual connection α·X_i does not affect the gradients:
 //
 //	‖∂Sa/∂W_V‖² = d·Σ_i ‖R_i X‖²
 //	‖∂Sa/∂W_Q‖² = Σ_i ‖X_i‖²·‖W_Vᵀ Xᵀ Z_i‖²,  Z_ij = (g_ij − R_ij·Σ_l g_il) / s_i,

@@ -26,7 +26,7 @@ type study struct {
 	prepare func(f *flags) measurement
 }
 
-// measurement fills a report. It returns the error of the context after a cancellation.
+// measurement fills a report. After a cancellation of the context it returns an error.
 type measurement func(ctx context.Context, r *report) error
 
 // studies lists the studies in the order of docs/paper.md.
@@ -103,8 +103,8 @@ usage: sftseq-study STUDY [flags]
 	}
 	_, err := fmt.Fprint(w, `
 A study prints a table, and writes its points (points.jsonl, one JSON object per line) and a
-picture to --out. Notes below the table state the paper's results and differences of the
-set-up. docs/paper.md has the results. STUDY --help lists the flags.
+picture to --out. Notes below the table state the paper's results and the set-up.
+docs/paper.md has our results. STUDY --help lists the flags.
 `)
 	return err
 }

@@ -57,7 +57,7 @@ func execute(ctx context.Context, t *testing.T, status int, want string, args ..
 }
 
 // TestStudiesWithoutModel checks that the studies without a model write a point for each row, and that the points
-// depend only on the seed.
+// depend on the seed but not on the number of threads.
 func TestStudiesWithoutModel(t *testing.T) {
 	dir := t.TempDir()
 	sizes := []string{"--tokens", "64,256", "--draws", "3"}
@@ -87,8 +87,8 @@ func TestStudiesWithoutModel(t *testing.T) {
 	}
 }
 
-// TestCosts checks that each part has a time, and an operation count of the paper if the paper has
-// a formula.
+// TestCosts checks that each part except the remainder has a time, and that a part has an operation
+// count of the paper if the paper has a formula for it.
 func TestCosts(t *testing.T) {
 	table, parts := runMeasurement[costPoint](t, t.TempDir(), "cost", "--k", "32", "--reps", "1", "--device", "cpu")
 	if len(parts) != len(costParts) {
@@ -208,7 +208,7 @@ func TestStudiesOfTrainedModels(t *testing.T) {
 			best = v
 		}
 	}
-	trained := "16" // sampled tokens: the clouds are short
+	trained := "16" // number of sampled tokens that training chooses for these short clouds
 	_, times := runMeasurement[inferencePoint](t, t.TempDir(), "inference",
 		append(modelArgs, "--k", "2,"+trained, "--reps", "1")...)
 	if len(times) != 2 || times[0].K != 2 || times[0].Seconds <= 0 || times[1].Rows != 12 ||
@@ -284,7 +284,7 @@ func TestForeignData(t *testing.T) {
 	}
 }
 
-// TestInterrupted checks that a study that is interrupted leaves no file.
+// TestInterrupted checks that an interrupted study without a model leaves no file.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -16,8 +16,9 @@ var pseudoconvexityStudy = &study{
 	help: `A function f is pseudoconvex if f never becomes smaller along a direction in which f
 rises at first. This study draws pairs W₁, W₂ of the weights of a layer on a few tokens. It
 keeps the pairs for which f, an entry of the output, rises at W₁ towards W₂, and counts how
-often f is smaller at W₂. "Inside" counts pairs between which no maximum and no ReLU changes
-its side (for the dot product, no ReLU). "Anywhere" counts all pairs. Gradients are exact.`,
+often f is smaller at W₂. "Inside" draws W₂ in the orthant of W₁: every maximum and every ReLU
+selects the same operand at both. "Anywhere" draws W₂ without this restriction. Gradients are
+exact.`,
 	columns: []string{"weights", "layer", "inside", "anywhere"},
 	prepare: func(f *flags) measurement {
 		p := &pseudoconvexity{cases: pseudoconvexityCases, tokens: 4, width: 4}

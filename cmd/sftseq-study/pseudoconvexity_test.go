@@ -36,8 +36,8 @@ func TestSmallLayer(t *testing.T) {
 	}
 }
 
-// TestFractionInOrthant checks that all weights on the returned fraction of the path are in the same
-// orthant, and that the weights of the layer are restored.
+// TestFractionInOrthant checks that the orthant does not change on the returned fraction of the path,
+// and that the weights of the layer are restored.
 func TestFractionInOrthant(t *testing.T) {
 	shorter := 0
 	for _, k := range pseudoconvexityCases {
@@ -69,8 +69,9 @@ func TestFractionInOrthant(t *testing.T) {
 	}
 }
 
-// TestPseudoconvexity checks that the theorem holds for the scores of one head before GELU inside
-// one orthant, and that the other cases violate it. With a second head or GELU, violations are rare.
+// TestPseudoconvexity checks that, inside one orthant, the theorem holds for W_Q, W_K and R_add of one
+// maxout head without GELU, and that all other cases violate it. With a second head or GELU, violations
+// are rare.
 func TestPseudoconvexity(t *testing.T) {
 	for _, k := range pseudoconvexityCases {
 		tests := 800

@@ -64,8 +64,9 @@ type trainedRun struct {
 func trainingStudy(name, summary, help, title, paper string, variants func(t *training) ([]variant, error)) *study {
 	return &study{name: name, summary: summary,
 		help: help + `
-The settings equal those of sftseq train custom. Runs are stored in --out, where sftseq report
-and plot can read them. After Ctrl-C, run the same command to resume.`,
+Most settings are those of sftseq train custom, but runs do not stop early, select a model or
+fit a temperature. Runs are stored in --out, where sftseq report and plot can read them. After
+Ctrl-C, run the same command to resume.`,
 		columns: []string{"model", "best in training", "best in validation", "at the end"},
 		prepare: func(f *flags) measurement {
 			t := f.trainingFlags()
@@ -116,8 +117,8 @@ func (t *training) openData() (err error) {
 	}
 	t.preset = lra.CustomRun(t.set.Manifest, lra.RunFlags{Schedule: "step"}).Presets[0]
 	t.config, t.settings = t.preset.Config, t.preset.Settings
-	// Early selection of the model and a fitted temperature would hide the differences that a study
-	// measures.
+	// Selecting the best model of a run, or fitting a temperature, would hide the differences between the
+	// variants.
 	t.settings.Select, t.settings.TemperatureScaling, t.settings.SpanDecoding,
 		t.settings.Warmup = "", false, false, "100"
 	t.settings.Steps, t.settings.Epochs = t.steps, 1
