@@ -28,8 +28,8 @@ func predictArrow(c *cli.Context, config *sft.Config, predict recordFunc) error 
 		return err
 	}
 	defer in.Close()
-	// Try a record without rows first, to report a schema that does not fit the model or an
-	// unwritable output before any work is done.
+	// Try a record without rows first, to report a schema that does not fit the model before any work is
+	// done, and to get the schema of the output.
 	empty, err := predictRecord(c.Context, withoutRows(in.Schema()), predict)
 	if err == nil {
 		err = checkTokens(config, in.Spec())

@@ -17,8 +17,8 @@ func benchKernelsCommand() *cli.Command {
 
 Example: sftseq bench kernels --only attention`,
 		Description: `Runs each kernel for about 0.3 seconds on operands of the paper's model of ListOps, and prints the
-median time (on a GPU the mean of the device's timestamps), its rate, and the fraction of peak:
-the rate of loops that only compute, or copy. More: docs/performance.md`,
+median time (on a GPU the mean of the device's timestamps), its rate, and the fraction of the peak
+rate, which is measured by loops that only compute or only copy. More: docs/performance.md`,
 		Flags:  benchFlags(&cli.StringFlag{Name: "only", Usage: "measure kernels whose names contain `NAME`"}),
 		Action: benchKernels,
 	}

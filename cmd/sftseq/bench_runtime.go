@@ -27,7 +27,7 @@ paper's Table 6, whose machine is not known: compare the ratios. More:
 docs/performance.md`, bench.TableBatch, bench.TableLength),
 		Flags: benchFlags(
 			&cli.StringFlag{Name: "shape", Value: "usual",
-				Usage: "measure layers of `SHAPE`: usual (16 heads) or notebook (8 heads, as the authors')"},
+				Usage: "measure layers of `SHAPE`: usual (16 heads) or notebook (the authors', 8 heads)"},
 			&cli.IntFlag{Name: "length", Value: bench.TableLength, Usage: "measure sequences of `N` tokens"},
 			&cli.IntFlag{Name: "reps", Value: 5, Usage: "measure `N` rounds"},
 			plotFlag("draw seconds over k")),

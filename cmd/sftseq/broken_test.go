@@ -91,8 +91,8 @@ func TestBrokenModels(t *testing.T) {
 		goldenPath("pre"), "--out", filepath.Join(t.TempDir(), "run"))
 }
 
-// TestFlippedBits checks that weights with a flipped bit cause an error or a prediction in bounded
-// time, and never a crash.
+// TestFlippedBits checks that a flipped bit in the header of the weights causes a prediction or an
+// error that names the file, and never a crash.
 func TestFlippedBits(t *testing.T) {
 	testenv.NoRace(t, "reads damaged files on one thread")
 	weights := []byte(readText(t, goldenPath("pre", "model.safetensors")))

@@ -58,7 +58,7 @@ func TestCheckGolden(t *testing.T) {
 func TestCheckGoldenVulkan(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the validation layer also checks the calls of the program
-	// TestGoldenTraining trains the same folders on Vulkan.
+	// A few training folders suffice, because TestGoldenTraining trains on Vulkan with more of them.
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--only", "train_c")
 	folders, err := filepath.Glob(filepath.Join(goldenDir, "train_c*"))
 	if err != nil || len(folders) < 2 || !strings.Contains(out, "\nvulkan:0 (") ||
@@ -67,8 +67,8 @@ func TestCheckGoldenVulkan(t *testing.T) {
 	}
 }
 
-// TestCheckGoldenMixed checks that in mixed precision the model uses the tokens that the CPU
-// samples.
+// TestCheckGoldenMixed checks that golden models pass in mixed precision. Their layers replay the tokens
+// that an fp32 device samples.
 func TestCheckGoldenMixed(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true})
@@ -77,8 +77,8 @@ func TestCheckGoldenMixed(t *testing.T) {
 	notContains(t, out, "FAIL")
 }
 
-// TestCheckGoldenFails checks that the output names models that exceed their tolerance or cannot be
-// compared, and that the remaining models are still compared.
+// TestCheckGoldenFails checks that the output marks a model that exceeds its tolerance or cannot be
+// compared as failed, with the reason.
 func TestCheckGoldenFails(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -31,8 +31,8 @@ func printWarnings(c *cli.Context, warnings []string) {
 	}
 }
 
-// nameWarnings warns of probably unintended class names: names that look alike, names without rows,
-// and a single class.
+// nameWarnings warns of probably unintended targets: class names that look alike, classes without
+// rows or with one row, a single class, and the targets of [numberWarnings] and [missingWarnings].
 func nameWarnings(m *seq.Manifest) (out []string) {
 	if similar := similarNames(m.LabelNames); len(similar) > 0 {
 		out = append(out, fmt.Sprintf("these names look alike but are different classes: %s; if they mean the same "+
@@ -69,7 +69,7 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// singleNames returns the classes with a single row if the data set has several splits. It returns
+// singleNames returns the classes whose only row is in train, if several splits have rows. It returns
 // nil for tags, because a manifest counts the tokens of a tag, not its rows.
 func singleNames(m *seq.Manifest, used []string) []string {
 	filled := 0
@@ -106,7 +106,7 @@ func singleWarning(m *seq.Manifest, used []string) string {
 		shortList(single, maxNamed))
 }
 
-// usedNames returns the classes that have rows.
+// usedNames returns the classes that have rows, or the tags that have tokens.
 func usedNames(m *seq.Manifest) []string {
 	return slices.DeleteFunc(slices.Clone(m.LabelNames), func(name string) bool {
 		return !slices.ContainsFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Labels[name] > 0 })
@@ -125,7 +125,7 @@ func labelNouns(m *seq.Manifest) (noun, rows string) {
 	return "", ""
 }
 
-// absentWarnings warns of classes or tags that the data set has, but one of the given splits lacks.
+// absentWarnings warns of classes or tags that the data set has, but that one of the given splits lacks.
 func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 	noun, rows := labelNouns(m)
 	if noun == "" {

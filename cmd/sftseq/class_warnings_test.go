@@ -132,8 +132,8 @@ func TestTagWarnings(t *testing.T) {
 	}
 }
 
-// TestNumberWarnings checks that convert and train warn of constant numbers and of numbers in
-// another unit.
+// TestNumberWarnings checks that convert and train warn of constant numbers, of numbers that float32
+// stores too coarsely, and of numbers in another unit.
 func TestNumberWarnings(t *testing.T) {
 	dir, text := t.TempDir(), "text,n,m,k,split\n"
 	for i := range 30 {
@@ -168,8 +168,8 @@ func TestGraphWarnings(t *testing.T) {
 	contains(t, output, `warning: these names look alike but are different classes: "A " and "a"`)
 }
 
-// TestTypeWarning checks that convert and train warn of span types that occur only once, because
-// they are probably names.
+// TestTypeWarning checks that convert warns of span types that occur only once, because they are
+// probably names.
 func TestTypeWarning(t *testing.T) {
 	dir, fasta, bed := t.TempDir(), "", ""
 	for i := range 40 {

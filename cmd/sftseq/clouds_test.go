@@ -62,7 +62,7 @@ func TestClouds(t *testing.T) {
 }
 
 // checkServeAsPredict checks that the server prints the same replies as predict for the lines of a
-// file, as bare lines and as requests. The server refuses --index, which needs token ids.
+// file, as bare lines and as requests. It also checks that serve refuses --index, which needs token ids.
 func checkServeAsPredict(t *testing.T, dir, path string) {
 	t.Helper()
 	text := must.Get(os.ReadFile(path))(t)

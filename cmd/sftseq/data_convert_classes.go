@@ -66,17 +66,17 @@ func patternFlag(c *cli.Context, name string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// Limits of the warnings about classes with too few rows to learn from. Fewer than minClasses
-// classes cause no warning about their mean number of rows, even in a small table.
+// Limits of the warnings about classes with too few rows to learn from. With fewer than minClasses
+// classes there is no warning about the mean number of rows per class, even in a small table.
 const (
 	minClasses       = 20
-	fewRows          = 5    // mean rows per class
-	manyRows         = 1000 // number of rows from which a class counts as large
-	maxExampleLength = 40
+	fewRows          = 5    // fewer rows per class cause a warning
+	manyRows         = 1000 // minimum rows of the data set for rareWarning
+	maxExampleLength = 40   // bytes of a class name in a warning
 )
 
-// classWarning warns if there are nearly as many classes as rows, or if the classes are numbers on
-// a scale. Otherwise it returns "".
+// classWarning returns a warning if classes look like lists of labels or like numbers on a scale, or
+// if they have too few rows to learn from. Otherwise it returns "".
 func classWarning(m *seq.Manifest, o *convert.Options) string {
 	classes, rows := len(m.LabelNames), int64(0)
 	if o.Labels != nil || m.Task == seq.Tagging {
@@ -167,8 +167,8 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 	return ""
 }
 
-// rareWarning warns of classes of a few rows among thousands, which may be wrong labels or an
-// unrelated file. singleWarning covers classes of a single row.
+// rareWarning warns of classes with fewer than fewRows rows in a data set of at least manyRows rows,
+// which may be wrong labels or an unrelated file. singleWarning covers classes with one row.
 func rareWarning(m *seq.Manifest) string {
 	var rare []string
 	total, single := int64(0), singleNames(m, usedNames(m))

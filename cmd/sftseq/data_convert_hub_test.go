@@ -35,8 +35,8 @@ func hubTable(t *testing.T, path string, rows int) {
 	must.Succeed(t, w.Close())
 }
 
-// TestConvertHub checks that data sets in the layout of the Hub keep their splits and class names
-// unless --split is given.
+// TestConvertHub checks that data sets in the layout of the Hugging Face Hub keep their class names,
+// and keep their splits unless --split is given.
 func TestConvertHub(t *testing.T) {
 	for name, files := range map[string][]string{
 		"files": {"data/train-00000-of-00002.parquet", "data/train-00001-of-00002.parquet",
@@ -64,7 +64,7 @@ func TestConvertHub(t *testing.T) {
 		}
 		d, _, errs = converted(t, append(flags, "--split", "1,0,0")...)
 		equal(t, rowCounts(d), "train 60")
-		notContains(t, errs, "train are kept")
+		notContains(t, errs, "keeping the splits")
 		notContains(t, errs, "are split again by")
 	}
 }
@@ -142,8 +142,8 @@ func TestHubConfigsRefused(t *testing.T) {
 	}
 }
 
-// TestConvertCardClasses checks that the class names in a card become the labels of a data set without
-// types.
+// TestConvertCardClasses checks that the class names in a card become the labels of CSV files, which
+// have no types.
 func TestConvertCardClasses(t *testing.T) {
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "README.md"), "---\ndataset_info:\n  features:\n  - name: label\n    dtype:\n"+
@@ -157,7 +157,7 @@ func TestConvertCardClasses(t *testing.T) {
 	equal(t, rowCounts(d), "train 20, test 20")
 }
 
-// TestKeepUnreadable checks that the error about a column that cannot be copied suggests to leave
+// TestKeepUnreadable checks that the error about a column that cannot be copied suggests leaving
 // it out of --keep.
 func TestKeepUnreadable(t *testing.T) {
 	path := filepath.Join("..", "..", "internal", "table", "testdata", "variant.parquet")

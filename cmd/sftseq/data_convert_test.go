@@ -60,7 +60,8 @@ func TestConvertWarns(t *testing.T) {
 	}
 }
 
-// TestHeadShowsIDs checks that rows keep their ids from convert through data head to predict.
+// TestHeadShowsIDs checks that data head prints the ids of rows: the ids of --id, FILE:LINE for an empty
+// id, and row numbers for a file without ids.
 func TestHeadShowsIDs(t *testing.T) {
 	from, to := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "key,text\nk1,one\n,two\n7,three\n"),
 		filepath.Join(t.TempDir(), "to")

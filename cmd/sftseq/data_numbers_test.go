@@ -28,8 +28,8 @@ func motifRows(rows, length int) string {
 	return out.String()
 }
 
-// TestConvertNumbers checks that columns of numbers are read from every table format, summarised
-// and shown. A malformed number is skipped with its position, or refused.
+// TestConvertNumbers checks that columns of numbers are read from CSV and JSON lines, summarised and
+// shown. A row with a malformed number is left out, or is an error with --strict.
 func TestConvertNumbers(t *testing.T) {
 	dir := t.TempDir()
 	text := motifRows(60, 40)

@@ -42,7 +42,7 @@ func TestConcurrentGenerate(t *testing.T) {
 	preset := &lra.Preset{Data: lra.GenerateOptions{Train: 3000, Val: 10, Test: 10, Seed: 1,
 		Rule: &lra.ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
 			Train: &lra.ListOpsRule{MinLength: 20, MaxLength: 300, MaxDepth: 10, MaxArgs: 10}}}}
-	// One program has begun before the others start, and finishes after the others wait.
+	// Another program has begun the data set, and stops after these programs have started to wait.
 	begun := must.Get(seq.CreateDataset(dir, seq.Spec{Task: seq.Classification, VocabSize: 17}, false))(t)
 	var group sync.WaitGroup
 	var logs [3]waitLog

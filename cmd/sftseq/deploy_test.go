@@ -233,7 +233,8 @@ func TestForeignHost(t *testing.T) {
 // 100 is a service without restrictions.
 const maxExposure = 10
 
-// TestSystemdUnit checks that systemd accepts the unit and rates its exposure below maxExposure.
+// TestSystemdUnit checks that systemd accepts the unit and rates its exposure at most maxExposure, and
+// that serve has the unit's environment variables.
 func TestSystemdUnit(t *testing.T) {
 	testenv.NeedPrograms(t, "systemd-analyze")
 	unit := writeText(t, filepath.Join(t.TempDir(), "sftseq.service"), deployed(t, "sftseq.service",
@@ -252,8 +253,8 @@ func TestSystemdUnit(t *testing.T) {
 	}
 }
 
-// TestCompose checks that Compose accepts the file, and that its command, variables and probe exist
-// in the program.
+// TestCompose checks that Compose accepts its file, and that serve has the environment variables in the
+// files for Compose and Kubernetes.
 func TestCompose(t *testing.T) {
 	for name := range variablesOf(t, regexp.MustCompile(`(?m)^ {6}(SFTSEQ_\w+): (.*)$`), "deploy/compose.yaml") {
 		isVariable(t, name)

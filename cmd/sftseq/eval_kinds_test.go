@@ -40,7 +40,7 @@ func checkEvalShards(t *testing.T, model, data string) {
 	}
 }
 
-// without removes the fields of a report that shards do not have.
+// without removes the fields of a report that differ for shards.
 func without(report map[string]any) {
 	for key, value := range report {
 		if key == "data" || key == "split" || key == "step" || strings.HasPrefix(key, "baseline") {
@@ -77,7 +77,7 @@ type labelMistake struct {
 }
 
 // checkLabelErrors checks that --errors writes the rows with a wrong label in order of decreasing
-// loss.
+// number of wrong labels, and then of decreasing loss.
 func checkLabelErrors(t *testing.T, model, data string) {
 	t.Helper()
 	var result task.LabelsResult

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// memberTally measures the members of a fusion and their sum. The methods of a nil memberTally do
-// nothing.
+// memberTally measures the members of a fusion and their sum. The methods scores and write of a nil
+// memberTally do nothing.
 type memberTally struct {
 	fusion  *sft.Fusion
 	scorer  *sft.Scorer

@@ -7,7 +7,7 @@ import (
 )
 
 // TestEvalSaysUnfinished checks that eval of an unfinished run prints the step of its weights, for
-// every task.
+// numbers, labels, tags and masked tokens.
 func TestEvalSaysUnfinished(t *testing.T) {
 	_, conll := sentences(40)
 	for _, c := range []struct {

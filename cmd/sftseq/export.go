@@ -38,11 +38,11 @@ func exportONNXCommand() *cli.Command {
 		UsageText: `sftseq export onnx MODEL --output FILE
 
 Example: sftseq export onnx runs/listops --output listops.onnx`,
-		Description: `Writes one file with the graph (opset 18), the weights and, as metadata, task, tokenizer, label names
-and the longest sequence; and NAME.tokenizer.json beside NAME.onnx if the model reads words, or
-word_hashes.py if it has n-grams of words beside bytes. The graph
-reads one sequence of any length, or a pair: tokens, or features and edges; and computes logits,
-numbers and embeddings as predict and embed do. More: docs/export.md`,
+		Description: `Writes one file with the graph (opset 18), the weights and metadata: task, tokenizer, label names and
+length of the longest sequence. If the model reads words, also writes NAME.tokenizer.json beside
+NAME.onnx. If it has n-grams of words beside bytes, also writes word_hashes.py. The graph reads one
+sequence of any length, or a pair, as tokens or as features and edges. It computes logits, numbers
+and embeddings as predict and embed do. More: docs/export.md`,
 		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
 			Usage: "write the ONNX `FILE`, whose name ends in .onnx (required)", TakesFile: true}},
 		Action: exportONNX,

@@ -22,9 +22,10 @@ func exportPyTorchCommand() *cli.Command {
 		UsageText: `sftseq export pytorch MODEL --output DIR
 
 Example: sftseq export pytorch runs/listops --output listops-pytorch`,
-		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module that needs PyTorch
-alone; and tokenizer.json if the model reads words. Hugging Face's transformers load it by AutoModel
-with trust_remote_code; sftseq import pytorch takes its weights back. More: docs/export.md`,
+		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module that needs only
+PyTorch. If the model reads words, also writes tokenizer.json. Hugging Face's transformers load the
+folder by AutoModel with trust_remote_code. sftseq import pytorch reads its trained weights.
+More: docs/export.md`,
 		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
 			Usage: "write the folder `DIR` (required)", TakesFile: true}},
 		Action: exportPyTorch,
