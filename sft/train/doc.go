@@ -2,7 +2,7 @@
 // [Trainer.Run] makes its steps. A [Stepper] makes the same steps without files.
 //
 // Suggested order of reading: the run (trainer.go) and its settings (schedule.go, learningrate.go),
-// the order of the rows (order.go), noise (tokennoise.go, augment.go), micro-batches and their
+// the rows of each step (order.go, fresh.go), noise (tokennoise.go, augment.go), micro-batches and their
 // gradients (gradients.go), the fixed tree of their sums (tree.go), the update with AdamW
 // (optimizer.go, lossscale.go), validation and model selection (evaluation.go, selection.go,
 // training.go, and a file for each task such as classification.go), checkpoints (checkpoint.go) and

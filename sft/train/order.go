@@ -71,7 +71,8 @@ func (o *order) steps(s *Settings) int {
 // shuffle with disjoint epoch numbers.
 const stageEpochs = 1 << 24
 
-// batch returns the rows of the next step, and the number of their epoch. Stages have epochs of their own.
+// batch returns the rows of the next step, and the number of their epoch. Stage i, counted from 1,
+// numbers its epochs from i·stageEpochs on.
 func (o *order) batch(s State) (rows []uint32, epoch uint32) {
 	for i, g := range o.stages {
 		if s.Step >= g.end {
