@@ -22,8 +22,9 @@ func gradsCommand() *cli.Command {
 
 Example: sftseq grads --model runs/listops --input labelled.jsonl --output grads.safetensors`,
 		Description: `Reads JSON lines as predict does, each with the "label" (number or name), the "labels" of tokens or of
-a multi-label model, or the "numbers". Writes the gradient of their mean loss in evaluation mode,
-without noise and dropout, as tensors of the model. A bad line is an error, and nothing is written.`,
+a multi-label model, or the "numbers". Writes the gradient of the mean loss over the lines in
+evaluation mode, without noise and dropout, with the tensor names of the model. After a malformed
+line, nothing is written.`,
 		Flags: slices.Concat(modelFlags(modelFlag()),
 			group(inputGroup,
 				&cli.StringFlag{Name: "input",

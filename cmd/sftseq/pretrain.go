@@ -156,7 +156,7 @@ func learnMaskTargets(c *cli.Context, cfg *sft.Config, set *seq.Dataset) error {
 		return err
 	}
 	fmt.Fprintf(c.App.ErrWriter,
-		"a masked sample is trained to predict the spectrum around it: the nearest of %d learned spectra\n",
+		"the model is trained to predict the spectrum around each masked sample: the nearest of %d learned spectra\n",
 		targets.Len())
 	return nil
 }

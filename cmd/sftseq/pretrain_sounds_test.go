@@ -39,7 +39,7 @@ func TestPretrainSounds(t *testing.T) {
 	}
 	output := done(t, "", small("whole", "--threads", "1", "--mask-targets", "spectra:9")...)
 	contains(t, output,
-		"a masked sample is trained to predict the spectrum around it: the nearest of 9 learned spectra",
+		"the model is trained to predict the spectrum around each masked sample: the nearest of 9 learned spectra",
 		"validation bits per token", "baseline of token frequencies",
 		"--mask-targets spectra:9")
 	done(t, "", small("resumed", "--threads", "2", "--stop-at", "2", "--mask-targets", "spectra:9")...)

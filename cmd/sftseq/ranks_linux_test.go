@@ -363,7 +363,7 @@ func newNetwork(t *testing.T, hosts int) *network {
 func (n *network) ip(t *testing.T, command string) {
 	t.Helper()
 	if out, err := exec.Command("ip", strings.Fields(command)...).CombinedOutput(); err != nil {
-		testenv.Missing(t, "root that may make network namespaces", fmt.Errorf("ip %s: %w: %s", command, err, out))
+		testenv.Missing(t, "root that may create network namespaces", fmt.Errorf("ip %s: %w: %s", command, err, out))
 	}
 }
 
