@@ -97,8 +97,8 @@ func TestPredictDocumentRefusals(t *testing.T) {
 	run, absent := chunkedFusion(t, "byte"), filepath.Join(t.TempDir(), "absent.txt")
 	chunked := chunkedMember(t, run)
 	for model, want := range map[string]string{
-		goldenPath("pre"): "--document: expected a chunked model (sftseq train custom --chunks N) or a linear model, which read a " +
-			"document in parts: found a model without chunks",
+		goldenPath("pre"): "--document: expected a chunked model (sftseq train custom --chunks N) or a linear model, " +
+			"which read a document in parts: found a model without chunks",
 		goldenPath("retrieval"): "found a model of pairs",
 		goldenPath("tagging"):   "found a model of tags",
 		chunked:                 absent + ": no such file",
