@@ -17,19 +17,19 @@ type Options struct {
 	Fragment    int // length of a random fragment in bytes; 0 means Sample
 	Seed        uint64
 	Replace     bool              // true allows replacing a complete data set
-	Progress    func(files int64) // called with the number of further files; may be nil
+	Progress    func(files int64) // called with the number of files read since the last call; may be nil
 }
 
-// DefaultOptions are the options of data files without flags.
+// DefaultOptions are the defaults of the command sftseq data files.
 var DefaultOptions = Options{PerKind: 1000, PerPackage: 20, MinFiles: 200, MinPackages: 20}
 
-// fraction returns a pseudo-random number in [0, 1) for a word in a role.
+// fraction returns a pseudo-random number in [0, 1) that depends only on the seed, role and word.
 func (o *Options) fraction(role, word string) float64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", o.Seed, role, word))
 	return float64(binary.BigEndian.Uint64(sum[:])>>11) / (1 << 53)
 }
 
-// split returns the split of a package: of ten packages, eight are in train, one in val and one in test.
+// split returns the split of a package: train with probability 0.8, val or test with 0.1 each.
 func (o *Options) split(pack string) string {
 	switch part := o.fraction("package", pack); {
 	case part < 0.8:

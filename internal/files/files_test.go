@@ -62,7 +62,7 @@ func TestAgrees(t *testing.T) {
 		{"a.py", "import os\n", true},
 		{"a.py", "import os\x00", false},
 		{"a.js", "%PDF-1.4\n", false},
-		{"a.txt", "BM is not a bitmap", true}, // two bytes prove nothing
+		{"a.txt", "BM is not a bitmap", true}, // a signature of two bytes does not exclude text
 		{"a.png", "\x89PNG\r\n\x1a\n....", true},
 		{"a.png", "GIF89a", false},
 		{"a.wav", "RIFF\x00\x00\x00\x00WAVE", true},
@@ -200,8 +200,9 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// software writes folders of 30 packages below dir. Each has two Python files, a JSON file in a zip
-// archive, and a gzip file with a page of the manual.
+// software writes folders of 30 packages below dir. Each has two Python files of its own and one that
+// all packages share, a JSON file in a zip archive, and a gzip file with a manual page. Each also has a
+// mislabelled file, a file that is too short, and a link.
 func software(t *testing.T, dir string) {
 	for n := range 30 {
 		folder := filepath.Join(dir, fmt.Sprintf("p%c%c", 'a'+n/26, 'a'+n%26), "x", "man1")
@@ -251,8 +252,8 @@ func texts(t *testing.T, d *seq.Dataset, split string) map[string]string {
 	return out
 }
 
-// TestWrite checks the rows of a collected data set: files in archives, the omission of duplicates, of
-// contradicting content and of rare kinds, and that packages are in one split only.
+// TestWrite checks the rows of a collected data set. It has files in archives, omits duplicates, files
+// with contradicting content and rare kinds, and each package is in only one split.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	software(t, dir)
@@ -301,7 +302,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestMislabelled checks that files of test packages with contradicting content are in their own split.
+// TestMislabelled checks that files of test packages with contradicting content are in the split
+// Mislabelled.
 func TestMislabelled(t *testing.T) {
 	dir := t.TempDir()
 	software(t, dir)
@@ -329,7 +331,8 @@ func TestMislabelled(t *testing.T) {
 	}
 }
 
-// TestChoose checks that every package of a kind gives a file before one gives a second, and the limits.
+// TestChoose checks that Choose takes a file of every package before a second file of any package, and
+// respects the limits.
 func TestChoose(t *testing.T) {
 	var all []File
 	for _, size := range []struct {
@@ -356,10 +359,10 @@ func TestChoose(t *testing.T) {
 			got[f.Package]++
 		}
 		if c.perKind == 6 && got["large"]+got["medium"] == 5 {
-			got = c.want // the sixth file is of either
+			got = c.want // the sixth file is random: of large or of medium
 		}
 		if !maps.Equal(got, c.want) {
-			t.Errorf("at most %d, %d of a package: got %v, want %v", c.perKind, c.perPackage, got, c.want)
+			t.Errorf("at most %d files, %d per package: got %v, want %v", c.perKind, c.perPackage, got, c.want)
 		}
 	}
 }
@@ -413,7 +416,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestUnreadable checks that files that are too long or damaged are counted, and the first is reported.
+// TestUnreadable checks that files which are too long or damaged are counted, and that the error of the
+// first is kept.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	var packed bytes.Buffer
@@ -431,8 +435,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestDuplicates checks that rows with equal samples or equal fragments are removed, and that a file with
-// contradicting content never replaces another.
+// TestDuplicates checks that rows with equal samples or equal fragments are removed. A file with
+// contradicting content never replaces a file whose content agrees with its kind.
 func TestDuplicates(t *testing.T) {
 	of := func(name, sample, bytes string, agrees bool) row {
 		return row{file: File{Path: name}, sample: []byte(sample), bytes: []byte(bytes), agrees: agrees}

@@ -11,7 +11,7 @@ type Kind struct {
 	Name       string
 	Extensions []string // in lower case, with the dot; or whole names, such as Makefile
 	signatures []signature
-	text       bool // the files contain no byte 0, and none of the signatures of Kinds
+	text       bool // the files are text, see Agrees
 }
 
 // Kinds are the known kinds in alphabetical order.
@@ -150,8 +150,8 @@ var archives = binaryKinds(
 	kind("zstd .zst", at(0, "\x28\xb5\x2f\xfd")),
 )
 
-// programs are the kinds of machine code and byte code. Executables without an extension are kinds of
-// their own by their architecture; see elfKinds.
+// programs are the kinds of machine code and byte code. ELF files have a kind for each architecture;
+// see elfKinds.
 var programs = append(binaryKinds(
 	kind("ar .a", at(0, "!<arch>\n")),
 	kind("bitcode .bc", at(0, "BC\xc0\xde"), at(0, "\xde\xc0\x17\x0b")),
@@ -174,9 +174,9 @@ var records = binaryKinds(
 	kind("sqlite .db .sqlite .sqlite3", at(0, "SQLite format 3\x00")),
 )
 
-// KindOf returns the index in [Kinds] of the kind of a file with this path, separated by slashes, or −1
-// if its name does not determine a kind. A manual page is in a folder such as man3, because
-// versions end in numbers too.
+// KindOf returns the index in [Kinds] of the kind of a file, or −1 if its name does not determine a
+// kind. The path is separated by slashes. A manual page must be in a folder such as man3, because
+// the names of library versions, such as libx.so.3, end in numbers too.
 func KindOf(file string) int {
 	folder, name := path.Split(file)
 	k, ok := byName[name]
@@ -195,7 +195,7 @@ func mayBeELF(file string) bool {
 	return slices.Contains([]string{"", ".so", ".o", ".ko"}, path.Ext(name)) || strings.Contains(name, ".so.")
 }
 
-// byName has the kind of each extension and of each whole name.
+// byName maps each extension and each whole name to the index of its kind.
 var byName = func() map[string]int {
 	out := map[string]int{}
 	for i, k := range Kinds {

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestOther checks the class of rare kinds: half of the kinds in the splits of their packages, the others and
-// half of the random bytes in the split unknown.
+// TestOther checks the class other. Some rare kinds are in the splits of their packages; the other rare kinds
+// and half of the random rows are in the split unknown.
 func TestOther(t *testing.T) {
 	dir := t.TempDir()
 	software(t, dir)
@@ -55,7 +55,7 @@ func TestOther(t *testing.T) {
 			default:
 				seen[filepath.Ext(name)] = true
 				if python := filepath.Join(filepath.Dir(name), "x/man1/a.py"); rows[split][python] == "" {
-					t.Errorf("%s is in %s, but not its package", name, split)
+					t.Errorf("%s is in %s, but %s is not", name, split, python)
 				}
 			}
 			if !strings.HasPrefix(text, Other+" ") {
@@ -69,10 +69,10 @@ func TestOther(t *testing.T) {
 		}
 	}
 	if others := summary.Kinds[5]; others.Files != 20*len(seen) || total != others.Files/10 || summary.Random != total {
-		t.Errorf("got %+v and %d random rows, want %d files and a tenth of them", others, total, 20*len(seen))
+		t.Errorf("got %+v and %d random rows, want %d files and %d rows", others, total, 20*len(seen), 2*len(seen))
 	}
 	for _, k := range summary.Rare {
-		want := "" // pyc has only files whose content contradicts it
+		want := "" // pyc has only files whose content contradicts the kind
 		switch extension := map[string]string{"kotlin": ".kt"}[k.Name]; {
 		case seen[cmp.Or(extension, "."+k.Name)]:
 			want = Other
@@ -104,7 +104,8 @@ func TestOther(t *testing.T) {
 	}
 }
 
-// TestOneKind checks that a single kind with enough files is an error, although there are enough files for other.
+// TestOneKind checks that one kind with enough files is an error, even if rare kinds have enough files for the
+// class other.
 func TestOneKind(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 40 {

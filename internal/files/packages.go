@@ -15,8 +15,8 @@ type Packages struct {
 	owners map[string]string // Debian source package of each path
 }
 
-// OpenPackages reads the owners of files from the database of Debian's package manager, if there is one
-// in the folder, such as /var/lib/dpkg.
+// OpenPackages reads the owners of files from the database of Debian's package manager in a folder such as
+// /var/lib/dpkg. If the folder has no database, files have no owners.
 func OpenPackages(folder string) (*Packages, error) {
 	p := &Packages{owners: map[string]string{}}
 	sources, err := sourcePackages(filepath.Join(folder, "status"))
@@ -40,8 +40,8 @@ func OpenPackages(folder string) (*Packages, error) {
 	return p, nil
 }
 
-// sourcePackages returns the source package of each binary package with a different name. It returns
-// nil if the file is missing.
+// sourcePackages returns the source package of each binary package, unless both have the same name. It
+// returns nil if the file is missing.
 func sourcePackages(status string) (map[string]string, error) {
 	out := map[string]string{}
 	name := ""
@@ -110,7 +110,7 @@ func (p *Packages) Find(file, root string) string {
 	return withoutVersion(folder)
 }
 
-// owner returns the Debian package of a file. The database may name /usr/lib as /lib.
+// owner returns the Debian package of a file. The database may list files of /usr/lib under /lib.
 func (p *Packages) owner(file string) string {
 	for _, name := range []string{file, strings.TrimPrefix(file, "/usr")} {
 		if owner := p.owners[name]; owner != "" {

@@ -36,7 +36,7 @@ func SampleFile(path string) (sample []byte, size int64, err error) {
 	return sample, size, err
 }
 
-// Offset returns the offset in a file of this size of the byte with index i of its [Sample].
+// Offset returns the offset in the file of byte i of the [Sample] of a file of size bytes.
 func Offset(i int, size int64) int64 {
 	switch {
 	case size <= SampleBytes || i < HeadBytes:
@@ -48,7 +48,7 @@ func Offset(i int, size int64) int64 {
 }
 
 // Fragment returns n adjacent bytes of a file, or the whole file if it is shorter. place, in [0, 1), is
-// the fragment's position among all positions.
+// the position of the fragment relative to the last possible position.
 func Fragment(r io.ReaderAt, size int64, n int, place float64) ([]byte, error) {
 	if size <= int64(n) {
 		return readAt(r, nil, 0, int(size))

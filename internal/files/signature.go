@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// signature is a byte sequence at an offset. A zip archive also has a file whose name begins with
-// member.
+// signature is a byte sequence at an offset. If member is set, the content also contains member, the
+// beginning of the name of a file in a zip archive.
 type signature struct {
 	offset int
 	bytes  string
@@ -23,7 +23,8 @@ func zipWith(member string) signature {
 	return signature{bytes: "PK\x03\x04", member: member}
 }
 
-// match reports whether content has the signature. The names of a zip archive's files are at its end.
+// match reports whether content, a [Sample], has the signature. A zip archive lists its files at its
+// end, which is part of the sample.
 func (s signature) match(content []byte) bool {
 	end := s.offset + len(s.bytes)
 	return len(content) >= end && string(content[s.offset:end]) == s.bytes &&
@@ -32,7 +33,7 @@ func (s signature) match(content []byte) bool {
 
 // Agrees reports whether the content of a file is possible for its kind. A binary file has a signature of
 // its kind; the kinds of ELF files are determined by the content. Text has no byte 0 and does not begin
-// with the signature of a binary file.
+// with a signature that excludes text.
 func (k *Kind) Agrees(content []byte) bool {
 	match := func(s signature) bool { return s.match(content) }
 	switch {
@@ -50,21 +51,22 @@ func (k *Kind) Agrees(content []byte) bool {
 
 var systemdSection = regexp.MustCompile(`(?m)^\[(Unit|Service|Socket|Target|Timer|Install)\]`)
 
-// excludesText reports whether no text begins with a signature: it has a byte that is not text, or is
-// the beginning of a document in a text format. Signatures such as PAR1 are also words.
+// excludesText reports whether a file that begins with the signature is not text. Such a signature has
+// at least 4 bytes with a control character or invalid UTF-8, or begins a format such as PDF. Other
+// signatures, such as PAR1, may also begin a text.
 func (s signature) excludesText() bool {
 	return s.offset == 0 && (len(s.bytes) >= 4 && strings.ContainsFunc(s.bytes, func(r rune) bool {
 		return r == utf8.RuneError || r < ' ' && r != '\n' && r != '\r' && r != '\t'
 	}) || slices.Contains([]string{"%PDF-", "GIF87a", "GIF89a", `{\rtf`, "%!PS"}, s.bytes))
 }
 
-// machines are the architectures of ELF files by the number in their header, of little and of big endian
-// files.
+// machines maps the machine number in the header of an ELF file to the names of the architecture, for
+// little-endian and for big-endian files.
 var machines = map[uint16][2]string{3: {"386", ""}, 8: {"mipsle", "mips"}, 21: {"ppc64le", "ppc64"}, 22: {"", "s390x"},
 	40: {"arm", ""}, 62: {"amd64", ""}, 183: {"arm64", ""}, 243: {"riscv64", ""}, 258: {"loong64", ""}}
 
-// elfKinds returns a kind for each architecture, and one for objects that are not linked. Their names
-// do not determine them, so they have no extensions.
+// elfKinds returns a kind for each architecture of linked files, and one kind for objects. These kinds
+// have no extensions, because elfKind determines them by the header.
 func elfKinds() []Kind {
 	out := []Kind{{Name: "elf-object"}}
 	for _, names := range machines {
@@ -79,7 +81,7 @@ func elfKinds() []Kind {
 
 // elfKind returns the index in [Kinds] of an ELF file's kind by its header, or −1 for other files.
 func elfKind(header []byte) int {
-	const relocatable, shared = 1, 3 // types between are executable; others are core dumps
+	const relocatable, shared = 1, 3 // types of ELF files: 2 is an executable, 4 a core dump
 	if len(header) < 20 || string(header[:4]) != "\x7fELF" || header[5] < 1 || header[5] > 2 {
 		return -1
 	}

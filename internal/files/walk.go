@@ -31,7 +31,8 @@ func (f *File) Name() string {
 	return f.Path + "!/" + f.Member
 }
 
-// Limits of files in bytes. Shorter files are ignored, and so are longer members of archives.
+// Limits in bytes. A data set has neither files shorter than MinBytes nor members of archives longer
+// than maxMember.
 const (
 	MinBytes  = 16
 	maxMember = 16 << 20
@@ -73,7 +74,8 @@ func Walk(ctx context.Context, roots []string, p *Packages, found func(n int)) (
 	return out, nil
 }
 
-// outermost returns the absolute paths of the roots, without links and without the roots below others.
+// outermost returns the absolute paths of the roots with links resolved, without roots below other
+// roots. A root that is not a readable folder is an error.
 func outermost(roots []string) (out []string, err error) {
 	for _, root := range roots {
 		if root == "" {
@@ -121,7 +123,7 @@ func filesOf(name, pack, below string) (out []File) {
 	case slices.Contains([]string{".zip", ".jar", ".whl"}, path.Ext(slashed)):
 		archive, err := zip.OpenReader(name)
 		if err != nil {
-			break // a damaged archive has no files
+			break // a damaged archive has no members
 		}
 		defer archive.Close()
 		for _, member := range archive.File {
@@ -135,7 +137,7 @@ func filesOf(name, pack, below string) (out []File) {
 	return out
 }
 
-// readHeader returns the first bytes of a file. It is nil for unreadable files.
+// readHeader returns the first bytes of a file, at most 64, or an empty slice if the file is unreadable.
 func readHeader(name string) []byte {
 	file, err := os.Open(name)
 	if err != nil {

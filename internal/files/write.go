@@ -16,8 +16,8 @@ import (
 
 // Further splits of a data set.
 const (
-	// Mislabelled has the files of test packages whose content contradicts their extension. Such files of
-	// other packages are omitted.
+	// Mislabelled has the files of test packages whose content contradicts their kind. Such files of other
+	// packages and of rare kinds are omitted.
 	Mislabelled = "mislabelled"
 	// Unknown has files whose kind is in no other split, and random bytes. Their class is [Other].
 	Unknown = "unknown"
@@ -32,7 +32,7 @@ type Summary struct {
 	Kinds      []KindSummary // classes of the data set, in the order of their labels
 	Rare       []KindSummary // kinds with too few files
 	Random     int           // rows of random bytes
-	Duplicates int           // files of equal content, other than the first
+	Duplicates int           // files whose sample or row equals that of a kept file
 	Unreadable int
 	FirstError error // for the first unreadable file
 }
@@ -41,16 +41,16 @@ type Summary struct {
 type KindSummary struct {
 	Name            string
 	Files, Packages int    // distinct files whose content agrees with the kind
-	Mislabelled     int    // distinct files whose content contradicts it
-	Missing         string // first of train, val and test without such files; "" for none
-	In              string // Other or Unknown, for the files of a rare kind that are in the data set
+	Mislabelled     int    // distinct files whose content contradicts the kind
+	Missing         string // first of train, val and test without a file that agrees; "" if all have one
+	In              string // class or split of the files of a rare kind: Other or Unknown; "" if they are omitted
 }
 
-// row is a file of the sample.
+// row is a chosen file, or random bytes.
 type row struct {
 	file   File
 	bytes  []byte
-	sample []byte // differs from bytes for fragments
+	sample []byte // the [Sample] of the file; equals bytes unless rows are fragments
 	agrees bool   // the content is possible for the kind
 	split  string // "" means none
 	label  int32
@@ -124,8 +124,8 @@ func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Data
 	return d, summary, err
 }
 
-// read reads the files. Of several files with equal samples, or equal rows, it keeps the first whose
-// content agrees with its kind, so that the splits have no row in common.
+// read reads the files. Of several files with equal samples or equal rows it keeps one, preferably the
+// first whose content agrees with its kind. The splits therefore have no row in common.
 func (o *Options) read(ctx context.Context, chosen []File) ([]row, *Summary, error) {
 	summary := &Summary{}
 	var out []row
@@ -166,7 +166,8 @@ func (o *Options) read(ctx context.Context, chosen []File) ([]row, *Summary, err
 	return rows, summary, nil
 }
 
-// withoutDuplicates returns the rows without those of equal samples or equal bytes.
+// withoutDuplicates keeps one of several rows with equal samples or equal bytes: the first whose content
+// agrees with its kind, otherwise the first.
 func withoutDuplicates(rows []row) []row {
 	kept := make([]bool, len(rows))
 	samples, bytes := map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{}
@@ -200,7 +201,8 @@ func (o *Options) rare(s KindSummary) bool {
 // unseen reports whether a rare kind belongs to the split [Unknown] instead of the class other.
 func (o *Options) unseen(kind int) bool { return o.fraction("kind", Kinds[kind].Name) < 0.5 }
 
-// place sets the split and the label of a row. The label of rare kinds is other, if the data set has it.
+// place sets the split and the label of a row. Files of rare kinds get the label other, or no split if the
+// data set does not have this label.
 func (o *Options) place(r *row, labels map[int]int32, hasOther bool, other int32) {
 	label, common := labels[r.file.Kind]
 	switch {

@@ -11,5 +11,5 @@
 // check the error stated for each function against package math over the whole range of float32.
 //
 // Some functions may flush subnormal numbers (below 2⁻¹²⁶) to zero, because many devices always do;
-// their comments say it.
+// their comments say so.
 package fmath

@@ -94,7 +94,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// visit calls do with ascending numbers in [low, high], including both ends.
+// visit calls f with ascending numbers in [low, high], including both ends.
 func visit(low, high float32, f func(float32)) {
 	const stride = 4099 // every 4099th of about 2³² bit patterns
 	// order maps bits to integers in the order of the numbers. It is its own inverse.

@@ -62,8 +62,8 @@ func log1pTail(z float32) float32 {
 }
 
 // Gumbel returns −log(−log u) for 0 < u < 1: standard Gumbel noise from a uniform number. The
-// absolute error is below 6e-7 for the uniform numbers of package philox. At the largest of them
-// this relies on the relative accuracy of Log near 1.
+// absolute error is below 6e-7 for the uniform numbers of package philox. For the largest u, the
+// bound relies on the relative accuracy of Log near 1.
 func Gumbel(u float32) float32 {
 	return -Log(-Log(u))
 }

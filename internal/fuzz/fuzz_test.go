@@ -51,7 +51,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// checkLimits checks that functions with fuzz targets call testenv.FuzzLimits for each of them.
+// checkLimits checks that each function calls testenv.FuzzLimits at least once per call of Fuzz.
 func checkLimits(t *testing.T, path string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -71,7 +71,7 @@ func checkLimits(t *testing.T, path string) {
 			return true
 		})
 		if begun > limits { // other tests may also limit their memory
-			t.Errorf("%s: %s begins fuzzing %d times and sets testenv.FuzzLimits %d times", path,
+			t.Errorf("%s: %s calls Fuzz %d times and testenv.FuzzLimits %d times", path,
 				d.(*ast.FuncDecl).Name.Name, begun, limits)
 		}
 	}
@@ -92,7 +92,7 @@ PASS
 	}
 }
 
-// TestTimeIsOver checks that no error of a failing input is mistaken for the end of the time.
+// TestTimeIsOver checks that deadlineFailure matches the end of the time, but no error of a failing input.
 func TestTimeIsOver(t *testing.T) {
 	const report = "fuzz: elapsed: 10s, execs: 78949 (5859/sec), new interesting: 80 (total: 422)\n"
 	for out, want := range map[string]bool{
@@ -107,7 +107,7 @@ func TestTimeIsOver(t *testing.T) {
 	}
 }
 
-// TestCounted checks that only this module's packages and parsers guide the fuzzer.
+// TestCounted checks that only this module's packages and the parsers that they use guide the fuzzer.
 func TestCounted(t *testing.T) {
 	for name, want := range map[string]bool{
 		"github.com/sftseq/sftseq": true, "github.com/sftseq/sftseq/seq": true,
@@ -122,7 +122,7 @@ func TestCounted(t *testing.T) {
 }
 
 // TestTool runs itself as a compiler wrapper, and checks that it removes the flag for coverage
-// counters unless the package is counted.
+// counters unless the package is instrumented.
 func TestTool(t *testing.T) {
 	const variable = "SFTSEQ_TEST_TOOL"
 	if os.Getenv(variable) != "" {

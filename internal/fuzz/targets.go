@@ -53,7 +53,8 @@ func targets(dir string, match *regexp.Regexp) (out []target, err error) {
 		for _, file := range p.IgnoredGoFiles { // targets for other platforms would never run
 			if names, err := declared(filepath.Join(p.Dir, file)); err != nil || len(names) > 0 &&
 				strings.HasSuffix(file, "_test.go") {
-				return nil, fmt.Errorf("%s: %v is not built here: expected fuzz targets in files that are built everywhere (%v)", filepath.Join(p.Dir, file), names, err)
+				return nil, fmt.Errorf("%s: found fuzz targets %v in a file that is not built on this platform, "+
+					"expected a file without build constraints (error %v)", filepath.Join(p.Dir, file), names, err)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 var instrumented = regexp.MustCompile(`^(github\.com/sftseq/sftseq(/.*)?|archive/tar|encoding/(csv|json)|image/png|github\.com/klauspost/compress/(flate|gzip|zstd)` +
 	`|github\.com/apache/arrow/go/v15/(arrow/ipc|parquet/file|parquet/metadata))(_test)?$`)
 
-// toolArgument is the argument with which this program runs a tool.
+// toolArgument is the first argument of this program if go test runs it as the wrapper of a tool.
 const toolArgument = "tool"
 
 // toolVersion distinguishes packages compiled by this tool from packages that go test -fuzz
