@@ -138,7 +138,7 @@ func TestCheckGoldenFails(t *testing.T) {
 		t.Errorf("status %d: %s", status, out)
 	}
 	refuse(t, exitError, "expected a model directory with inputs.jsonl", "", "check", "--golden", t.TempDir())
-	refuse(t, exitError, `and "none" in its name`, "", "check", "--golden", goldenDir, "--only", "none")
+	refuse(t, exitError, `and "none" in its name, found none`, "", "check", "--golden", goldenDir, "--only", "none")
 	refuse(t, exitError, "no such file", "", "check", "--golden", filepath.Join(bare, "absent"))
 	refuse(t, exitUsage, "expected fp32, in which kernels are checked", "", "check", "--precision", "mixed")
 }

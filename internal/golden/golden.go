@@ -55,7 +55,7 @@ type Comparison struct {
 	Device    string           `json:"device"`
 	Precision device.Precision `json:"precision"`
 	Lines     int              `json:"lines"`
-	Logit     *float64         `json:"logit_error,omitempty"` // maximum
+	Logit     *float64         `json:"logit_error,omitempty"` // maximum over the logits
 	Gradient  *float64         `json:"gradient_error,omitempty"`
 	Tensor    *float64         `json:"tensor_error,omitempty"` // maximum over the tensors
 	Which     string           `json:"tensor,omitempty"`       // name of the tensor with the error Tensor
@@ -63,11 +63,11 @@ type Comparison struct {
 	Flips     int              `json:"flips,omitempty"`        // sequences with differently sampled tokens
 	Worst     float64          `json:"worst"`                  // largest error as a fraction of the tolerance
 	Failed    bool             `json:"failed"`
-	Error     string           `json:"error,omitempty"` // reason why nothing was compared
+	Error     string           `json:"error,omitempty"` // reason why the comparison is incomplete
 }
 
-// Folders returns the paths of the models in root whose names contain only, or root itself if it is
-// a model.
+// Folders returns the paths of the models in root whose names contain the text only, or root itself
+// if it is a model.
 func Folders(root, only string) ([]string, error) {
 	var out []string
 	hasModel := func(dir string) bool {
@@ -88,7 +88,8 @@ func Folders(root, only string) ([]string, error) {
 	}
 	if len(out) == 0 {
 		if only != "" {
-			return nil, fmt.Errorf("%s: no model with an %s and %q in its name", root, inputsFile, only)
+			return nil, fmt.Errorf("%s: expected a model directory with %s and %q in its name, found none", root, inputsFile,
+				only)
 		}
 		return nil, fmt.Errorf("%s: expected a model directory with %s, or a folder of such directories, "+
 			"found no %[2]s", root, inputsFile)
@@ -97,8 +98,8 @@ func Folders(root, only string) ([]string, error) {
 }
 
 // Compare compares a device with all expected values in a folder. In mixed precision it uses the
-// tokens that the device from exact samples. The returned error, which is also in the comparison, is
-// the reason why nothing was compared.
+// tokens sampled by the device that exact opens. The returned error, which is also in the comparison,
+// is the reason why the comparison is incomplete.
 func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision,
 	exact func() (tensor.Device, error)) (*Comparison, error) {
 	g := &Comparison{Golden: filepath.Base(dir), Device: d.Name(), Precision: precision}
@@ -157,8 +158,8 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device,
 type compareFunc func(g *Comparison, ctx context.Context, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device) error
 
-// compareFile compares a device with the file at path. In mixed precision, it replays the tokens that
-// the device from open samples.
+// compareFile compares a device with the file at path. In mixed precision, it replays the tokens
+// sampled by the device that open returns.
 func (g *Comparison) compareFile(ctx context.Context, compare compareFunc, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device, open func() (tensor.Device, error)) (err error) {
 	if g.Precision == device.FP32 {
@@ -250,7 +251,7 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 		return err
 	}
 	if len(want) != len(m.Parameters.List) {
-		return fmt.Errorf("%s: %d tensors, the model has %d", path, len(want), len(m.Parameters.List))
+		return fmt.Errorf("%s: found %d tensors, expected the %d of the model", path, len(want), len(m.Parameters.List))
 	}
 	norm := func(x []float32, minus []float32) float64 {
 		sum := 0.0

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Category is a categorical number of a node or an edge, counted from 0.
+// Category is a categorical feature of nodes or edges, with values from 0 to Kinds − 1.
 type Category struct {
 	Name  string
 	Kinds int

@@ -38,8 +38,8 @@ func knownSpec(task string) *Known {
 	return k
 }
 
-// TestKnown checks that indicators replace categories, that random walks follow them, and that a
-// label is looked up as a name before it is used as an index.
+// TestKnown checks that indicators replace categories, that return probabilities follow the indicators,
+// and that a label is looked up as a name before it is used as an index.
 func TestKnown(t *testing.T) {
 	const graph = `"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1], [1, 0, 0]]`
 	if names := Indicators(knownSpec(seq.MultiLabel).Nodes); !reflect.DeepEqual(names,

@@ -1,6 +1,6 @@
 // Package graphlines reads graphs from JSON lines. Each line is an object with the features of the
 // nodes, the edges, and the targets of a model. The package does not depend on the packages that
-// read tables, so that importers of tasks do not depend on them either.
+// read tables, so that package lra does not depend on them either.
 package graphlines
 
 import (
@@ -20,7 +20,7 @@ import (
 type Row struct {
 	seq.Example
 	Names   []string  // class, positive labels, or a tag per node
-	Named   []bool    // for tags: whether each node has a tag
+	Named   []bool    // whether each of Names is given: a tag may be null; nil means all
 	List    bool      // whether the field of Names was a list
 	Field   string    // field of Names
 	Split   string    // text of the split field
@@ -28,7 +28,7 @@ type Row struct {
 }
 
 // Number converts the target names of a row to label numbers for a task. It returns false if a name
-// is unknown.
+// is unknown, or if a classification does not have exactly one name.
 func (x *Row) Number(task string, labels map[string]int32) (known bool) {
 	x.Numbers = x.Amounts
 	if task == seq.Regression {
@@ -60,7 +60,7 @@ func (x *Row) Number(task string, labels map[string]int32) (known bool) {
 
 // Reader reads the rows of several files in order.
 type Reader struct {
-	From        []string // the files
+	From        []string // paths of the files
 	Label, Tags string   // fields with the class or labels of a graph, and with a tag per node
 	Numbers     []string // fields with numbers to predict, instead of labels
 	SplitField  string   // field with the split of a graph; "" reads none
@@ -69,7 +69,7 @@ type Reader struct {
 	fields map[string]bool
 }
 
-// Each calls visit for every row. Errors have the file and the line.
+// Each calls visit for every row. Errors name the file and the line.
 func (r *Reader) Each(ctx context.Context, visit func(*Row) error) error {
 	r.fields = map[string]bool{"id": true, "features": true, "edges": true, r.Label: true, r.Tags: true}
 	for _, name := range r.Numbers {
@@ -190,7 +190,7 @@ func (r *Reader) readTargets(x *Row, fields map[string]json.RawMessage) (err err
 	return nil
 }
 
-// listOf reads a list of labels, or of tags, some of which may be null.
+// listOf reads a list of labels, or of tags, which may be null.
 func (x *Row) listOf(value json.RawMessage, tags bool) error {
 	if !x.List {
 		return fmt.Errorf("expected a list, found %.40s", value)

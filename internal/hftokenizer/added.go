@@ -106,7 +106,7 @@ func (t *Tokenizer) readAdded(tokens []addedToken, vocab int) error {
 		case token.SingleWord:
 			return fmt.Errorf("%s: single_word is not supported", at)
 		case token.ID != want:
-			return fmt.Errorf("%s: expected the id %d of the vocabulary, found %d", at, want, token.ID)
+			return fmt.Errorf("%s: expected the id %d, found %d", at, want, token.ID)
 		}
 		if !known {
 			next++

@@ -99,7 +99,7 @@ func (r *reader) vocabulary(text json.RawMessage) (vocabulary, error) {
 	return out, nil
 }
 
-// countElements returns the number of elements of a list. It refuses values that are not a list, and
+// countElements returns the number of elements of a list, or 0 for null. It refuses other values, and
 // lists with more than maxID elements.
 func countElements(key string, list json.RawMessage) (n int, err error) {
 	if isNull(list) {

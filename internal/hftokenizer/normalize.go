@@ -132,7 +132,8 @@ func inUnicode8(r rune, kinds ...*unicode.RangeTable) bool {
 	return unicode.In(r, kinds...) && unicode.Is(unicode8, r)
 }
 
-// cleaned removes control characters and replaces each white space character with a space.
+// cleaned removes control, format and private-use characters, and replaces each white space character
+// with a space.
 type cleaned struct{}
 
 func (cleaned) normalize(text string) (string, error) {

@@ -196,8 +196,8 @@ func words(text string) (spans []span, err error) {
 	return spans, nil
 }
 
-// isPunctuation reports whether r is punctuation in Unicode 8, or an ASCII character other than
-// letters, digits and white space.
+// isPunctuation reports whether r is punctuation in Unicode 8, or a visible ASCII character other than
+// letters and digits.
 func isPunctuation(r rune) bool {
 	// U+111C9 was punctuation in Unicode 8 and is a mark in later versions.
 	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) ||

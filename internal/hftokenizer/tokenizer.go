@@ -21,7 +21,7 @@ import (
 // MaxFile is the maximum size of a tokenizer.json in bytes.
 const MaxFile = 64 << 20
 
-// maxID is the maximum id. It limits the size of a model's embedding table.
+// maxID is the exclusive upper bound of ids. It limits the size of a model's embedding table.
 const maxID = 1 << 22
 
 // A Tokenizer encodes text to ids. It is safe for concurrent use.
@@ -34,10 +34,10 @@ type Tokenizer struct {
 
 	tokens    []string // by id; empty for unused ids
 	added     map[int32]bool
-	byteLevel bool // the model's characters represent bytes
-	join      string
+	byteLevel bool   // the model's characters represent bytes
+	join      string // text between two tokens in the result of Decode
 	prefix    string // prefix of tokens that continue a word
-	size      int
+	size      int    // vocabulary size
 }
 
 // A model encodes a word to ids.

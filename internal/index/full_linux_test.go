@@ -12,7 +12,7 @@ import (
 )
 
 // TestFullDisk checks that a group is undone if the disk is full. The next start then opens all
-// acknowledged items without writing.
+// acknowledged items and drops no bytes.
 func TestFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	x := open(t, path)

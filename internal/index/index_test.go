@@ -121,7 +121,7 @@ func TestChanges(t *testing.T) {
 		t.Error("the file was never rewritten")
 	}
 	if rows := batchRows(t, path); sum(rows) < len(want) {
-		t.Errorf("the file has %d rows, fewer than items", sum(rows))
+		t.Errorf("the file has %d rows, want at least %d", sum(rows), len(want))
 	}
 }
 
@@ -186,8 +186,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestTornTail truncates the file at every byte and overwrites its end with zeros, as a power cut
-// may. All whole groups must be read, and items can be added.
+// TestTornTail truncates the file at many bytes and overwrites its end with zeros, as a power cut may.
+// Open must read all whole groups, and the opened index must accept items.
 func TestTornTail(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.arrow")

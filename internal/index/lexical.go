@@ -11,7 +11,7 @@ import (
 // Parameters of BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
 const (
 	saturation    = 1.2  // k₁
-	normalisation = 0.75 // b, of the length
+	normalisation = 0.75 // b, length normalisation
 )
 
 // term is a distinct word of a sequence: its hash and its count.
@@ -72,7 +72,7 @@ func (s *statistics) count(t terms, n int) {
 type lexicalQuery struct {
 	terms []term
 	idf   []float64 // inverse document frequency of each term
-	most  float64   // least upper bound of the score
+	most  float64   // least upper bound of BM25 for the query
 	mean  float64   // mean number of words per item
 }
 

@@ -108,7 +108,8 @@ func checkTail(data []byte, good int64) error {
 		"which drops the last %d bytes", good, behind, good, int64(len(data))-good)
 }
 
-// drop writes the bytes after the whole groups to a separate file, as an Arrow stream.
+// drop writes the bytes after the whole groups to a separate file, as an Arrow stream. It does not
+// write bytes that are all zero.
 func (x *Index) drop(data []byte, good int64) error {
 	tail := data[good:]
 	if marked(data, good) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// lockIndex locks the index at path with the file path.lock, which exists only while a program has the
-// index open, or after a crash.
+// lockIndex locks the index at path with the file path.lock. The file exists while a program has the
+// index open. It may stay after a crash, and on Windows.
 func lockIndex(path string) (*flock.Flock, error) {
 	lock := flock.New(path + ".lock")
 	for {
@@ -35,7 +35,7 @@ func lockIndex(path string) (*flock.Flock, error) {
 }
 
 // unlock removes the file of a lock and then unlocks it, so that a program that locks the removed file
-// notices the removal. Windows does not remove an open file; a file that stays is harmless.
+// notices the removal. Windows does not remove an open file; a remaining file is harmless.
 func unlock(lock *flock.Flock) error {
 	os.Remove(lock.Path())
 	return lock.Unlock()

@@ -58,8 +58,8 @@ func TestSearchKeepsTheBest(t *testing.T) {
 	}
 }
 
-// TestSearchOfASnapshot checks that a search returns the items from its beginning while items are
-// added, replaced and removed between its pieces, and that it does not block these changes.
+// TestSearchOfASnapshot checks that a search returns the items that existed at its start, although items
+// are added, replaced and removed between its pieces, and that it does not block these changes.
 func TestSearchOfASnapshot(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	const count = 2*blockItems + 100

@@ -17,7 +17,7 @@ func (e *NotJSON) Error() string { return e.err.Error() }
 
 func (e *NotJSON) Unwrap() error { return e.err }
 
-// malformed returns the error of a line whose byte at, counted from 1, is malformed for a cause.
+// malformed returns the error of a line that is not JSON from byte at, counted from 1.
 func malformed(at int, cause error) error {
 	return &NotJSON{fmt.Errorf("malformed JSON at byte %d: %w", at, cause)}
 }
