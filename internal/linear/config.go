@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -120,7 +121,7 @@ func ParseConfig(text []byte) (*Config, error) {
 	if err := d.Decode(c); err != nil {
 		return nil, fmt.Errorf("expected the JSON object of a linear model: %w", err)
 	}
-	if d.More() {
+	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("expected one JSON object, found more after it")
 	}
 	return c, c.Validate()

@@ -81,6 +81,7 @@ func TestHostileConfig(t *testing.T) {
 		{`"vocab_size": 257`, `"vocab_size": 257, "hidden_size": 8`, `unknown field "hidden_size"`},
 		{`"vocab_size": 257`, `"vocab_size": "x"`, "expected the JSON object of a linear model"},
 		{text, text + "{}", "found more after it"},
+		{text, text + "}", "found more after it"},
 		{text, "", "expected the JSON object"},
 	} {
 		if !strings.Contains(text, c.from) {

@@ -10,8 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// draw returns the first random word of a token. Section 2 of the model's specification defines the
-// counter.
+// draw returns the first random word of a token. [philox.Counter] describes the counter.
 func (r *fixture) draw(b int, layer, stream uint32, position int) uint32 {
 	counter := [4]uint32{uint32(position), r.tower[b]<<31 | layer<<8 | stream, r.example[b], r.step}
 	return philox.Words(r.seed, counter)[0]
