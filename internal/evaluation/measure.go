@@ -88,7 +88,7 @@ type Tags struct {
 	Loss  float64 // sum over rows of losses that are rounded to float32, as in sharded evaluation
 }
 
-// NewTags returns a measure for the tags of a model. They are parts if its tokens have features and
+// NewTags returns a measure for the tags of a model. The tags are parts if tokens have features and
 // all tag names have the form CATEGORY/PART.
 func NewTags(c *sft.Config) *Tags {
 	m := &Tags{Tagging: metrics.NewTagging(c.LabelNames, c.NumLabels)}

@@ -91,8 +91,8 @@ func (s *sequence) within(scope string, f func() onnx.Tensor) onnx.Tensor {
 	return f()
 }
 
-// measure sets the length and the positions of the input x. For a length that is not accepted it emits an index out
-// of bounds, so that the runtime reports an error.
+// measure sets the length and the positions of the input x. For a length that is not accepted it emits an index
+// out of bounds, so that the runtime reports an error.
 func (s *sequence) measure(x onnx.Tensor) {
 	length := s.Slice(s.Shape(x), s.Ints(0), s.Ints(1))
 	refused := s.Or(s.Less(length, s.Int(1)), s.Less(s.Int(int64(longest(s.config))), length))
@@ -105,8 +105,8 @@ func (s *sequence) measure(x onnx.Tensor) {
 // blocks.
 const blockScores = 1 << 14
 
-// block divides the positions into blocks of equal size; repeats of the last position pad the last block. The scores
-// of attention then take the memory of one block at every sequence length.
+// block divides the positions into blocks of equal size; repeats of the last position pad the last block. The
+// scores of attention then take the memory of one block at every sequence length.
 func (s *sequence) block() {
 	maxQueries := s.Int(int64(max(1, blockScores/s.config.NumSampledTokens)))
 	one := s.Int(1)

@@ -99,8 +99,8 @@ func wordHashesInput(tokens string) string {
 // hashConstant returns a constant modulo 2⁶⁴.
 func (g *ngramGraph) hashConstant(v uint64) onnx.Tensor { return g.Int(int64(v)) }
 
-// shiftRight returns the logical right shift x ≫ n, for n > 0. It clears the lower bits first, so
-// that the division is exact.
+// shiftRight returns the logical right shift x ≫ n, for n > 0. It clears the lower bits first to
+// make the division exact.
 func (g *ngramGraph) shiftRight(x onnx.Tensor, n int) onnx.Tensor {
 	x = g.Div(g.BitwiseAnd(x, g.Int(-1<<n)), g.Int(1<<n))
 	return g.BitwiseAnd(x, g.Int(1<<(64-n)-1))

@@ -34,7 +34,8 @@ var WordHashes string
 // modeling returns the module as one file that depends only on PyTorch.
 func modeling() []byte {
 	_, functions, _ := strings.Cut(WordHashes, "\n\n")
-	return []byte(strings.Replace(modelingTemplate, "# An export inserts the functions of word_hashes.py here.\n", functions, 1))
+	const mark = "# An export inserts the functions of word_hashes.py here.\n"
+	return []byte(strings.Replace(modelingTemplate, mark, functions, 1))
 }
 
 // Files of a folder for PyTorch.

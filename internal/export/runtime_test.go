@@ -29,7 +29,7 @@ const (
 	runner  = "../../examples/onnx/run.mjs" // scores lines with ONNX Runtime
 )
 
-// line is an input: a sequence or a pair.
+// line is an input: a sequence of tokens, a pair, points or a graph.
 type line struct {
 	ID     int     `json:"id"`
 	Tokens []int32 `json:"tokens,omitzero"`

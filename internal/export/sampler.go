@@ -19,8 +19,8 @@ type sampled struct {
 	rows    onnx.Tensor // [keys, hidden]: the duplets
 }
 
-// sampled scores the tokens x [length, hidden] and samples up to most duplets, with the random words
-// of a layer.
+// sampled scores the tokens x [length, hidden] and samples up to most duplets, with the random
+// words of a layer.
 func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled {
 	score := s.scores(name, x)
 	if s.config.SamplerNoise == "always" {

@@ -206,7 +206,7 @@ var byName = func() map[string]int {
 	return out
 }()
 
-// kind returns a kind with its name and extensions, separated by spaces.
+// kind returns a kind. names has its name and its extensions, separated by spaces.
 func kind(names string, signatures ...signature) Kind {
 	words := strings.Fields(names)
 	return Kind{Name: words[0], Extensions: words[1:], signatures: signatures}

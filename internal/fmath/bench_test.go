@@ -4,8 +4,8 @@ import "testing"
 
 var sink float32
 
-// BenchmarkFunctions measures one call per iteration. The signs of the arguments have no pattern
-// that a branch predictor could learn.
+// BenchmarkFunctions measures one call per iteration. The signs of the arguments have no pattern for
+// a branch predictor to learn.
 func BenchmarkFunctions(b *testing.B) {
 	var x [4096]float32
 	state := uint32(1)

@@ -88,8 +88,8 @@ func Folders(root, only string) ([]string, error) {
 	}
 	if len(out) == 0 {
 		if only != "" {
-			return nil, fmt.Errorf("%s: expected a model directory with %s and %q in its name, found none", root, inputsFile,
-				only)
+			return nil, fmt.Errorf("%s: expected a model directory with %s and %q in its name, found none", root,
+				inputsFile, only)
 		}
 		return nil, fmt.Errorf("%s: expected a model directory with %s, or a folder of such directories, "+
 			"found no %[2]s", root, inputsFile)

@@ -90,7 +90,8 @@ func readReplace(text json.RawMessage) (normalizer, error) {
 	case p.Regex != nil && p.String == nil && *p.Regex == " {2,}" && len(o.Content) <= 3:
 		return replace{runs: true, new: o.Content}, nil
 	}
-	return nil, errors.New("pattern: expected a String that is not empty, or the Regex \" {2,}\" with a content of at most 3 bytes")
+	return nil, errors.New("pattern: expected a String that is not empty, or the Regex \" {2,}\" " +
+		"with a content of at most 3 bytes")
 }
 
 func readBertNormalizer(text json.RawMessage) (normalizer, error) {

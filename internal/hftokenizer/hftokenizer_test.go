@@ -106,8 +106,8 @@ func TestManyMarks(t *testing.T) {
 	must.Fail(t, "marks in a row")(tokenizer.Encode("e" + strings.Repeat("\u0301", 2*maxMarks)))
 }
 
-// TestAddedTokens checks added tokens that include white space, that match normalized text, and
-// that match raw text.
+// TestAddedTokens checks added tokens that include white space, that match normalized text, and that
+// match raw text.
 func TestAddedTokens(t *testing.T) {
 	text := `{"version":"1.0","normalizer":{"type":"Lowercase"},"pre_tokenizer":{"type":"WhitespaceSplit"},
 		"model":{"type":"WordLevel","vocab":{"?":0,"a":1,"b":2},"unk_token":"?"},"added_tokens":[
@@ -122,7 +122,7 @@ func TestAddedTokens(t *testing.T) {
 	}
 }
 
-// TestRefuses checks that errors for unsupported content name its key in the file.
+// TestRefuses checks the errors for malformed and for unsupported files.
 func TestRefuses(t *testing.T) {
 	word := func(more string) string {
 		return `{"version":"1.0",` + more + `"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`

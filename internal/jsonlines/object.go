@@ -82,8 +82,8 @@ func cutByte(text []byte, b byte) (rest []byte, ok bool) {
 	return text[1:], true
 }
 
-// cutValue splits a value off the beginning of a text. It fails if no following byte shows the end
-// of the value.
+// cutValue splits a value off the beginning of a text. It returns false if the value is empty, or if
+// no byte of the text shows where the value ends.
 func cutValue(text []byte) (value, rest []byte, ok bool) {
 	text = skipSpace(text)
 	depth := 0
