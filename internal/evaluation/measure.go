@@ -74,7 +74,7 @@ func (m *Numbers) add(c *sft.Config, x *seq.Example, _ int, logits []float32) er
 	return nil
 }
 
-// Count counts a row: its true numbers and the model's logits.
+// Count adds a row with its true numbers and the model's logits.
 func (m *Numbers) Count(c *sft.Config, numbers, logits []float32) {
 	m.Loss += c.LossOfLogits(logits, seq.Example{Numbers: numbers})
 	m.Add(c.Predictions(logits), numbers)
@@ -127,7 +127,7 @@ func (m *Tags) Predict(labels []int32, logits []float32) []int32 {
 	return m.Parts.Predict(labels, logits)
 }
 
-// Count counts a row: its labels, the predicted tags, the predictions restricted to its category's
+// Count adds a row with its labels, the predicted tags, the predictions restricted to its category's
 // parts, and the loss.
 func (m *Tags) Count(labels, tags, among []int32, loss float32) {
 	m.Rows++

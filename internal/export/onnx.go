@@ -1,5 +1,5 @@
 // Package export writes models for other programs: as ONNX graphs and as PyTorch modules. Both
-// compute the same outputs as package sft in evaluation.
+// compute the same outputs as package sft in evaluation, up to rounding.
 package export
 
 import (

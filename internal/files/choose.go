@@ -10,8 +10,8 @@ import (
 
 // Options determine the sample of files.
 type Options struct {
-	PerKind     int // at most this number of files of a kind
-	PerPackage  int // at most this number of files of a kind and package
+	PerKind     int // maximum number of files of a kind
+	PerPackage  int // maximum number of files of a kind and package
 	MinFiles    int // kinds with fewer distinct files are rare
 	MinPackages int // kinds with files from fewer packages are rare
 	Fragment    int // length of a random fragment in bytes; 0 means Sample

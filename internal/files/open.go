@@ -16,7 +16,7 @@ import (
 // other.
 type opener struct {
 	name string
-	zip  *zip.ReadCloser // archive with this name; nil for none
+	zip  *zip.ReadCloser // open archive at the path name; nil means none
 }
 
 func (o *opener) close() error {
