@@ -448,7 +448,7 @@ func (r *trainRun) run(c *cli.Context) error {
 	switch by := r.trainer.Settings().Select; by {
 	case "":
 	case train.OneStandardError:
-		selected = fmt.Sprintf(", the least loss within one standard error of the best, %.2f%%", 100*s.Selected)
+		selected = fmt.Sprintf(", the lowest loss within one standard error of the best, %.2f%%", 100*s.Selected)
 	default:
 		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)
 	}

@@ -165,7 +165,7 @@ func TestCustomCalibrates(t *testing.T) {
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", dir, "--steps", "3",
 		"--hidden", "8", "--batch", "4")
-	contains(t, output, ", the least loss within one standard error of the best, ")
+	contains(t, output, ", the lowest loss within one standard error of the best, ")
 	path := filepath.Join(dir, "config.json")
 	cfg := must.Get(config.Read(path))(t)
 	if cfg.Temperature == 0 {
