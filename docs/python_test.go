@@ -67,8 +67,8 @@ func TestPythonNoise(t *testing.T) {
 	}
 }
 
-// TestPythonOfTheProgram checks that the script loads a model that train custom has trained on a
-// table, and computes the same logits.
+// TestPythonOfTheProgram checks that the script loads models that train custom has trained on a
+// table, and computes the same logits as predict.
 func TestPythonOfTheProgram(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	script, dir := pageScript(t), t.TempDir()
@@ -108,7 +108,7 @@ func TestPythonOfTheProgram(t *testing.T) {
 		program("", slices.Concat([]string{"train", "custom", "--data", at("data"), "--out", model, "--device", "cpu",
 			"--steps", "8", "--hidden", "16", "--sampler-noise", "always", "--drop-token", "0.2",
 			"--input-window", "50:tail=20"}, flags)...)
-		if flags[1] == "lexical" { // its n-grams of words need the module word_hashes
+		if flags[1] == "lexical" { // the export writes word_hashes.py, which n-grams of words need
 			program("", "export", "onnx", model, "--output", filepath.Join(filepath.Dir(script), "model.onnx"))
 		}
 		want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", model, "--device", "cpu")))
@@ -128,7 +128,7 @@ func noisy(t *testing.T, name string) string {
 	return dir
 }
 
-// scoredLines returns the logits that the program computes for inputs.
+// scoredLines returns the logits that [sft.Scorer] computes for a file of inputs.
 func scoredLines(t *testing.T, dir, inputs string) (lines []logitLine) {
 	t.Helper()
 	m := must.Get(sft.Load(dir))(t)
@@ -170,7 +170,7 @@ func compareLines(t *testing.T, got, want []logitLine) {
 	}
 }
 
-// pageScript writes the script of the page to a file and returns its path. It skips the test if the
+// pageScript writes the script of python.md to a file and returns its path. It skips the test if the
 // script cannot run.
 func pageScript(t *testing.T) string {
 	t.Helper()
@@ -232,8 +232,8 @@ func codeBlock(t *testing.T, page, language string) string {
 // scriptRun is a model and the file of its inputs.
 type scriptRun struct{ dir, inputs string }
 
-// running runs the script repeatedly in one process, because importing PyTorch takes most of the
-// time. A form feed on its own line ends the output of a run.
+// running is a Python program that runs the script repeatedly in one process, because importing
+// PyTorch takes most of the time. A form feed on its own line ends the output of a run.
 const running = `
 import runpy, sys
 script, *rest = sys.argv[1:]

@@ -37,15 +37,16 @@ var avoided = []struct {
 	{[]string{fragment}, 0, 2},
 }
 
-// fragment counts comments behind code that begin with one of fragmentWords.
+// fragment stands in avoided for comments behind code that begin with one of fragmentWords.
 const fragment = "// of, // which, // that, // what or // those behind code"
 
 var fragmentWords = []string{"of", "which", "that", "what", "those"}
 
-// allowedPhrases are idiomatic uses in the pages, and quotes of the program's output.
+// allowedPhrases are idiomatic uses, which do not count in the pages.
 var allowedPhrases = []string{"at most as many", "times as many", "half as many"}
 
-// otherFolders contain test data, built files, and files of other projects.
+// otherFolders contain test data, built files, results of local runs, and files of other projects. A
+// name that begins with / is a path from the root of the tree.
 var otherFolders = []string{"testdata", "node_modules", "__pycache__", "/runs", "/data", "/studies", "/gpu-kit",
 	"/dist", "/clients/typescript/dist"}
 
@@ -111,7 +112,7 @@ func TestWords(t *testing.T) {
 }
 
 // countPhrases appends file to uses[phrase] once for each use of the phrase in text. Line breaks,
-// comment markers and punctuation count as spaces.
+// comment markers and punctuation, except - _ and ', count as spaces.
 func countPhrases(uses map[string][]string, file, text string) {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_'", r)

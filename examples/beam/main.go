@@ -63,7 +63,7 @@ func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answe
 		return err
 	}
 	read := answers(out, emit)
-	out.Close() // after a failed read, the program would block on the pipe, and Wait on the program
+	out.Close() // otherwise, after a failed read, the program would block on the pipe, and Wait on the program
 	// A failed program prints the reason on standard error, and its stream is truncated.
 	if err := errors.Join(read, c.Wait()); err != nil {
 		return fmt.Errorf("%s: %w: %s", file, err, errs.Bytes())
@@ -71,8 +71,8 @@ func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answe
 	return nil
 }
 
-// answers reads an Arrow stream. Its first column is the id, with its type in the input. Its second
-// column is the label: the name of a class, or its number if the model has no names.
+// answers emits the rows of an Arrow stream. The first column is the id, with its type in the input.
+// The second column is the label: the name of a class, or its number if the model has no names.
 func answers(stream io.Reader, emit func(Answer)) error {
 	r, err := ipc.NewReader(stream)
 	if err != nil {

@@ -26,7 +26,7 @@ func build(t *testing.T) string {
 }
 
 // TestScore checks that predictions have the ids of their rows. A model without label names returns
-// class numbers. An unreadable file is an error with the reason.
+// class numbers. A row without a text is an error that names the column.
 func TestScore(t *testing.T) {
 	program := build(t)
 	model, err := filepath.Abs("../../sft/testdata/golden/post")

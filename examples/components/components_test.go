@@ -201,9 +201,9 @@ func splits(t *testing.T, from string, seed uint64, maxFiles int) (count map[str
 	return count, splitOf
 }
 
-// TestSplit checks that test and val each get one of three series, but never the largest, and that
-// they get only small series of a class with one or two series. A limit on files per series counts
-// only the selected files.
+// TestSplit checks that a class of three or more series gives at least one series, but never the
+// largest, to each of test and val. Apart from that, test and val only get series with at most a
+// tenth of the class's files. With a limit on files per series, only the selected files count.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
 		files    []int // number of files in each series
@@ -241,8 +241,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSameSeries checks that series of a class with an identical file are in one split, even if
-// they are connected through a third series.
+// TestSameSeries checks that sameSeries joins series of a class that share an identical file, also
+// through a third series, but not series of different classes.
 func TestSameSeries(t *testing.T) {
 	from := library(t, map[string]int{"a/maker": 2, "a/other": 2, "a/third": 1, "a/own": 2, "b/maker": 1})
 	for to, same := range map[string]string{"a/other_1x05": "a/maker_1x01", "a/third_1x05": "a/other_1x00",

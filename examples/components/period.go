@@ -9,17 +9,19 @@ const (
 	periodPoints = 1 << 16 // points drawn from the surface
 	profileBins  = 2048    // bins along the longest side
 	repetitions  = 4       // minimum number of repetitions along the longest side
-	// minCorrelation is the minimum autocorrelation of the profile, as a fraction of its square.
-	// Shapes without repetition, such as boxes and balls, reach up to 0.1.
+	// minCorrelation is the minimum autocorrelation of the profile, as a fraction of the
+	// autocorrelation at lag 0. Shapes without repetition, such as boxes and balls, reach up to 0.1.
 	minCorrelation = 0.12
-	nearBest       = 0.88 // fraction of the best correlation; multiples of a period have about the same correlation
+	// nearBest is the fraction of the best score from which the smallest lag is accepted, because
+	// multiples of a period have about the same score.
+	nearBest = 0.88
 )
 
 // period returns the distance at which a surface repeats along its longest side, like the pins of a
 // connector. It is the smallest distance at which the profile correlates with itself, if its
 // multiples correlate too. The profile is the number of points at each position minus the local
-// mean. strength is the mean of these correlations as a fraction of the profile's square. Both
-// results are 0 without such a distance.
+// mean. strength is the mean of these correlations as a fraction of the correlation at distance 0.
+// Both results are 0 without such a distance.
 func (s *surface) period(random func() float64) (period, strength float64, err error) {
 	points, err := s.sample(periodPoints, random)
 	if err != nil {

@@ -24,7 +24,7 @@ type triangle struct {
 // material is the colour and the name of a surface.
 type material struct {
 	color vec    // diffuseColor, 0 to 1
-	name  string // DEF name without a trailing number, such as PIN for PIN-01; "" without a name
+	name  string // DEF name without a suffix such as -01: PIN for PIN-01; "" without a name
 }
 
 // readVRML reads the indexed face sets of VRML 2.0 (ISO/IEC 14772-1) as written by the exporters of
@@ -89,7 +89,7 @@ type shape struct {
 	material
 	faces   bool      // the geometry is an IndexedFaceSet
 	numbers []float64 // x, y and z of each point
-	index   []float64 // corners of faces, each terminated by -1
+	index   []float64 // point indices of the corners; -1 ends a face
 }
 
 // add appends the faces of a shape to the surface, split into triangles.

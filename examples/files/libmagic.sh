@@ -1,6 +1,6 @@
 #!/bin/bash
-# Compares sftseq files with libmagic (the command file) on the test files of a data set of sftseq data files. Files
-# within archives are left out. Each of libmagic's types (MIME type, and the machine of an ELF file) counts as
+# Compares `sftseq files` with libmagic (the command `file`) on the test files of a data set of `sftseq data files`.
+# Files within archives are left out. Each of libmagic's types (MIME type, and the machine of an ELF file) counts as
 # the kind that is the most frequent among the validation files of this type.
 #
 #   examples/files/libmagic.sh data/files [MODEL]
@@ -24,7 +24,7 @@ done
 tr '\n' '\0' < "$dir/test.paths" | xargs -0 sftseq files --model "$model" --threshold 0 --json |
     jq -r .nearest > "$dir/test.predicted"
 
-# The kinds of the types by the validation files, then the accuracy on the test files.
+# The validation files give the kind of each type; the test files give the accuracies.
 paste "$dir/val.labels" "$dir/val.types" > "$dir/val"
 paste "$dir/test.labels" "$dir/test.types" "$dir/test.predicted" > "$dir/test"
 awk -F '\t' '

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Downloads a sample of Debian's packages, without installing them, and extracts each to a folder of its
-# own, for sftseq data files. Needs Debian or Ubuntu, apt and 15 GB of disk. The sample depends only on
+# own, for `sftseq data files`. Needs Debian or Ubuntu, apt and 15 GB of disk. The sample depends only on
 # the package lists.
 #
 #   examples/files/packages.sh data/packages
@@ -40,7 +40,7 @@ records() {
         }' | sort -u
 }
 
-# draw N PATTERN prints N of the records whose names match, always the same for the same records.
+# draw N PATTERN prints at most N of the records whose names match, always the same for the same records.
 draw() { { grep -E "^($2) " || true; } | shuf --random-source=<(yes) | awk "NR <= $1"; }
 
 # missing KIND reads records and prints those that are not extracted yet, with their folders.
@@ -50,7 +50,7 @@ missing() {
     done
 }
 
-# binary KILOBYTES N PATTERN downloads and extracts N packages whose names match a pattern.
+# binary KILOBYTES N PATTERN downloads and extracts at most N packages whose names match a pattern.
 binary() {
     local wanted name to
     wanted=$(records Packages "$1" | draw "$2" "$3" | missing "$architecture-")
@@ -66,13 +66,14 @@ binary() {
     echo "$architecture $3: done" >&2
 }
 
-# sources KILOBYTES N downloads and unpacks N source packages.
+# sources KILOBYTES N downloads and unpacks at most N source packages.
 sources() {
     local wanted name to archive
     wanted=$(records Sources "$1" | draw "$2" '.*' | missing source-)
     [ -n "$wanted" ] || return 0
+    # apt-get stops at the first error, but xargs continues with the next 20 names.
     cut -d ' ' -f 1 <<< "$wanted" | (cd "$dir/downloads" &&
-        xargs -r -n 20 apt-get "${apt[@]}" source --download-only > /dev/null) || true # an error ends a call of apt-get
+        xargs -r -n 20 apt-get "${apt[@]}" source --download-only > /dev/null) || true
     while read -r name to; do
         rm -rf "$to.tmp"
         mkdir -p "$to.tmp"

@@ -101,7 +101,7 @@ func run(ctx context.Context, dir string) error {
 	return err
 }
 
-// trainModel trains m and returns the model with the best validation accuracy.
+// trainModel trains m and returns the model with the best validation score.
 func trainModel(ctx context.Context, dir string, dev device.Device, m *sft.Model, s train.Settings,
 	data *seq.Dataset) (*sft.Model, error) {
 	trainSplit, err := data.Open("train")

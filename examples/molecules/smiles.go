@@ -17,7 +17,7 @@ type molecule struct {
 
 type atom struct {
 	element           string // "C", or "*" for any
-	charge, hydrogens int    // hydrogens that are not separate atoms
+	charge, hydrogens int    // hydrogens excludes hydrogens that are separate atoms
 	aromatic          bool   // written in lower case
 	stereo            bool   // has a chirality
 	ring              bool

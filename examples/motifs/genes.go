@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Genes are open reading frames on either strand, with random bases between them: ATG, codons and a
-// stop codon. Every organism has its own codon usage, and so does every run: the weight of a codon
-// is exp(bias·z), with z from the standard normal distribution. Open reading frames that occur by
+// Genes are open reading frames (ATG, codons and a stop codon) on either strand, with random bases
+// between them. Every run draws its own codon usage, which differs between organisms: the weight of a
+// codon is exp(bias·z), with z from the standard normal distribution. Open reading frames that occur by
 // chance between the genes have no label.
 const (
 	shortestGene = 300

@@ -1,4 +1,4 @@
-// Embeddings of `sftseq serve --http` by OpenAI's client.
+// Requests embeddings from `sftseq serve --http` with OpenAI's client.
 //
 //   make build
 //   (cd examples/node && npm ci)

@@ -2,10 +2,11 @@
 //
 //     node run.mjs MODEL.onnx < sequences.jsonl
 //
-// It reads JSON lines with id and tokens; a pair model reads tokens_a and tokens_b. A model of n-grams
-// of words also reads word_hashes (of a pair word_hashes_a and word_hashes_b), a list of strings. A model
-// of points or nodes reads features, and with relative: edges also edges: source, target and features
-// of each edge. It writes JSON lines with id and the outputs of the model as flat lists, or an error.
+// It reads JSON lines with id and tokens; a pair model reads tokens_a and tokens_b. A model with n-grams of
+// words also reads word_hashes (for a pair word_hashes_a and word_hashes_b), a list of strings. A model of
+// points or nodes reads features. If its relative encoding is "edges", it also reads edges: source, target
+// and features of each edge. The script writes JSON lines with id, and the outputs of the model as flat
+// lists or an error.
 
 import { createInterface } from "node:readline";
 import ort from "onnxruntime-node";

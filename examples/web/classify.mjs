@@ -64,7 +64,7 @@ export async function load(url) {
   const properties = metadata(file);
   const tokenizer = JSON.parse(properties.tokenizer);
   if (properties.task !== "classification" || !["byte", "words"].includes(tokenizer.type))
-    throw new Error(`expected a classification of bytes or words, found the task ${properties.task} and the tokenizer ${tokenizer.type}`);
+    throw new Error(`expected a classification model of bytes or words, found the task ${properties.task} and the tokenizer ${tokenizer.type}`);
   const encode = await makeEncoder(tokenizer, url);
   const unit = tokenizer.type === "byte" ? "bytes" : "words";
   const names = properties.label_names && JSON.parse(properties.label_names);
