@@ -22,7 +22,7 @@ import (
 type Model struct {
 	// Sequences are the allowed numbers of sequences per request: 1, 2, or either.
 	Sequences []int
-	// Record converts an Arrow record of sequences to a record of results.
+	// Record converts an Arrow record of sequences to a record of results; nil for masks.
 	Record func(context.Context, arrow.Record) (arrow.Record, error)
 	// Longest is the number of tokens of the longest training row; 0 means unknown. LongRequests
 	// counts the requests longer than [MaxLengthRatio] times Longest. LongestRequest is the number of
@@ -37,7 +37,7 @@ type Model struct {
 	// place of a reply is the error of the request.
 	answer       func(ctx context.Context, batch []*requests.Request) ([]any, error)
 	reply        func(r *requests.Request, o sft.Output) any                // nil for masks
-	columns      func(c *sft.Config, format string, pair bool) replyColumns // columns of a reply to a table's row
+	columns      func(c *sft.Config, format string, pair bool) replyColumns // columns of a row's reply; nil for masks
 	hasPositions bool                                                       // replies are [requests.Spans]
 }
 
@@ -45,7 +45,8 @@ type Model struct {
 // unknown.
 const MaxLengthRatio = 2
 
-// measure counts requests that are much longer than the training rows.
+// measure counts requests that are much longer than the training rows, and requests with outlying
+// features.
 func (m *Model) measure(batch []*requests.Request) {
 	for _, r := range batch {
 		m.measureLength(r.Tokens())
@@ -186,8 +187,8 @@ func orFailure[R any](reply R, err error) any {
 	return reply
 }
 
-// Answer returns a reply for each request of a batch: the model's reply to a valid request, a
-// [requests.Refusal] otherwise.
+// Answer returns a reply for each request of a batch: the model's reply, or a [requests.Refusal] if
+// the request is invalid or fails.
 func (m *Model) Answer(ctx context.Context, batch []*requests.Request) ([]any, error) {
 	var good []*requests.Request
 	for _, r := range batch {

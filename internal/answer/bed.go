@@ -41,7 +41,7 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	return &bedWriter{bufio.NewWriterSize(to, 1<<16)}, nil
 }
 
-// Write writes the spans of a row: its id, the model's reply or nil, and an error or nil.
+// Write writes the spans of a row. The row has three values: its id, the spans or nil, and an error or nil.
 func (b *bedWriter) Write(row []any) error {
 	if row[1] == nil {
 		return nil

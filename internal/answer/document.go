@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// WriteDocument writes the reply to a single sequence of this number of tokens that [sft.Scorer.ScoreDocument] has
-// scored. It is the row that [Rows.Answer] writes for the sequence in a table.
+// WriteDocument writes a row for a sequence of the given number of tokens. output is the result of
+// [sft.Scorer.ScoreDocument]. [Rows.Answer] writes the same row for the sequence in a table.
 func (o *Rows) WriteDocument(id string, tokens int, output sft.Output) error {
 	o.model.measureLength(tokens)
 	r := &tableRow{Request: &requests.Request{Lengths: []int{tokens}}, id: id}

@@ -26,12 +26,12 @@ type Table struct {
 	Tokens  bool          // the columns are lists of token ids
 	Points  bool          // the columns are lists of features
 	ID      string        // name of the id column, or ""
-	Keep    []string
+	Keep    []string      // columns to copy to the output
 	// Types are the Arrow types of columns in Keep and ID; text columns are absent.
 	Types map[string]arrow.Field
 	Warn  func(text string) // called with warnings about columns; may be nil
 
-	letters bool // remove white space from texts, as BED counts bases
+	letters bool // remove white space from texts, because positions in BED count bases
 }
 
 // typed reports whether the values of a column keep their type.
@@ -60,7 +60,7 @@ type tableReader struct {
 	parser *requests.Parser
 	names  *table.Names
 	at     map[string]int // indices of columns in the values
-	all    []string       // columns of the table; nil if only rows have column names
+	all    []string       // columns of the table; nil if each row has its own, as in JSON lines
 	bytes  map[string]int // number of kept values that are bytes, not text, by column
 }
 
@@ -77,7 +77,7 @@ func newTableReader(in *Table, parser *requests.Parser, all []string) *tableRead
 	return r
 }
 
-// read reads rows until the end.
+// read sends the request of each row of t to rows.
 func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tableRow) error {
 	var row table.Row // reused for all rows
 	for {

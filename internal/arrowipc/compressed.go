@@ -60,8 +60,8 @@ func decompressedSize(buffer []byte, codec int64) (int64, error) {
 
 // maxZSTDSize returns the maximum size of ZSTD frames that the headers of their blocks allow (RFC
 // 8878, section 3.1.1.2). size is the stated size of all frames together. Truncated or damaged
-// frames count up to the damage. maxZSTDSize returns an error if a frame needs more memory than its
-// result and maxWindow.
+// frames count up to the damage. maxZSTDSize returns an error if the first frame header is damaged, a
+// frame's window exceeds maxWindow, or its stated size contradicts size.
 func maxZSTDSize(frames []byte, size int64) (maxSize int64, err error) {
 	const (
 		blockHeader = 3

@@ -49,7 +49,7 @@ func dictionaryMessages(t *testing.T, data []byte) (out []*message) {
 }
 
 // TestDictionaryLimit checks that all dictionaries to which a batch may refer share one limit. A
-// replacement must release the memory of its predecessor, and a continuation must add to it.
+// replacement must release its predecessor's part of the limit, and a continuation must add its own.
 func TestDictionaryLimit(t *testing.T) {
 	found := dictionaryMessages(t, writeRecords(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true)))
 	if len(found) != 4 {

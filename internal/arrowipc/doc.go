@@ -14,17 +14,17 @@
 //   - Malformed data is an error, never a panic. Truncated data is an error as well, unless
 //     the truncation is where a [Stream] may end.
 //   - Memory grows with the bytes read and with the decompressed size of the current record
-//     batch, not with stated sizes.
+//     batch and its dictionaries, not with stated sizes.
 //   - The columns of a record are as long as the record batch states. Their offsets,
 //     dictionary indices and validity bitmaps lie within the buffers.
 //
 // The caller must check which columns exist and what their values are.
 //
-// A [Reader] reads a complete file or stream without dictionaries, whose footer agrees with its
-// messages, as package seq writes it. A [Stream] also reads files and streams of other programs,
-// and a stream that is still being written.
+// A [Reader] reads a complete file or stream without dictionaries, as package seq writes them. The
+// footer of a file must agree with its messages. A [Stream] also reads files and streams of other
+// programs, and a stream that is still being written.
 //
 // Limits: 1 MiB for the metadata of a message; 1 GiB for the body of a record batch, also after
-// decompression, and for all dictionaries together; 64 columns, nested up to 8 deep; 64 MiB for a
+// decompression, and for all dictionaries together; 64 fields, nested up to 8 deep; 64 MiB for a
 // footer; 128 MiB for the window of a ZSTD frame. Big-endian files are refused.
 package arrowipc

@@ -101,7 +101,7 @@ func TestOddTable(t *testing.T) {
 		for _, d := range []int{-1, 1} {
 			damaged := bytes.Clone(meta)
 			binary.LittleEndian.PutUint16(damaged[root.vtable:], uint16(root.size+d))
-			must.Fail(t, "", "a size of", root.size+d, "passes")(flatRoot(damaged))
+			must.Fail(t, "", "a vtable of", root.size+d, "bytes")(flatRoot(damaged))
 			tried++
 		}
 	}

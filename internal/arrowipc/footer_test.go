@@ -83,8 +83,7 @@ func TestFooterOfStream(t *testing.T) {
 	must.Fail(t, "footer: expected 2 record batches as in the file, found 1")(rest(s))
 }
 
-// TestFooterBlocks checks that a footer is refused if its blocks overlap or exceed the maximum
-// body.
+// TestFooterBlocks checks that a footer is refused if its blocks overlap or have invalid sizes.
 func TestFooterBlocks(t *testing.T) {
 	for name, damage := range map[string]func(blocks []byte){
 		"the first batch twice": func(b []byte) { copy(b[secondOffset:], b[4:4+8]) },
@@ -123,7 +122,7 @@ func TestFooterSize(t *testing.T) {
 	}
 }
 
-// limitedZeros returns remaining zero bytes and then errReadTooMuch.
+// limitedZeros is a reader of a limited number of zero bytes, after which it returns errReadTooMuch.
 type limitedZeros struct{ remaining int }
 
 var errReadTooMuch = errors.New("the reader read beyond the limit")
@@ -140,7 +139,7 @@ func (r *limitedZeros) Read(p []byte) (int, error) {
 
 var _ io.Reader = (*limitedZeros)(nil)
 
-// TestFooterLimit checks that at most the maximum footer size is read after the messages.
+// TestFooterLimit checks that reading stops one byte after the maximum footer size.
 func TestFooterLimit(t *testing.T) {
 	f := framer{r: &limitedZeros{remaining: maxFooter + 1}, isFile: true}
 	must.Fail(t, "the footer exceeds the limit of 67108864 bytes")(f.restFooter())

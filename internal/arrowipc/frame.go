@@ -44,8 +44,8 @@ var (
 	errDictionaries = errors.New("dictionary-encoded columns are not supported: expected plain columns")
 )
 
-// errFooter is returned instead of a message at the start of a file's footer, which lacks a
-// continuation marker.
+// errFooter is returned instead of a message at bytes other than a continuation marker, such as the
+// start of a file's footer.
 var errFooter = errors.New("expected a message, found the footer")
 
 // A framer splits a byte stream into messages.
@@ -73,9 +73,9 @@ func newFramer(buffer *bufio.Reader, dictionaries bool) framer {
 	return f
 }
 
-// next returns the next message. It returns io.EOF at the end of a stream, with or without an end
-// marker. At the footer of a file it returns errFooter and leaves the bytes of the footer that it
-// has read in f.head.
+// next returns the next message. It returns io.EOF at an end marker, and at the end of the source. At
+// a file's footer without an end marker before it, next returns errFooter and leaves the bytes of the
+// footer that it has read in f.head.
 func (f *framer) next() (*message, error) {
 	m, err := f.begin()
 	if err != nil {
@@ -182,8 +182,8 @@ func (e *truncationError) Error() string { return e.text + ": copy or create it 
 
 func (e *truncationError) Unwrap() error { return io.ErrUnexpectedEOF }
 
-// truncated converts an end of the source to an error that names the truncated part. It returns
-// other errors unchanged.
+// truncated converts an end of the source to an error that names the truncated part. It adds the part
+// to all other errors.
 func truncated(err error, part string) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &truncationError{"the file is truncated: it ends within " + part}

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// textOf returns the first rows of a record as text. It follows every offset and index. Columns
-// without buffers may have any number of rows.
+// textOf returns at most 1000 rows of each column as text, because a column without buffers may have
+// any number of rows. It follows the offsets and indices of these rows.
 func textOf(record arrow.Record) string {
 	var out strings.Builder
 	for _, column := range record.Columns() {
@@ -24,8 +24,9 @@ func textOf(record arrow.Record) string {
 	return out.String()
 }
 
-// FuzzReader checks that every value of a record can be read, and that a Stream accepts every file
-// that a Reader accepts. The corpus under testdata/fuzz has truncated and bit-flipped files.
+// FuzzReader checks that the values of a record can be read, and that a Stream reads the same records
+// as a Reader from every source that the Reader accepts. The corpus under testdata/fuzz has truncated
+// and bit-flipped files.
 func FuzzReader(f *testing.F) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(f, isFile)
@@ -40,7 +41,7 @@ func FuzzReader(f *testing.F) {
 		whole, wrong := readAll(data)
 		s, err := NewFileOrStream(bytes.NewReader(data), section(data))
 		if err != nil {
-			must.Fail(t, "", "a whole file", err)(wrong)
+			must.Fail(t, "", "Reader accepts a source that Stream refuses:", err)(wrong)
 			return
 		}
 		records, err := rest(s)

@@ -35,7 +35,7 @@ func (p *Places) Len() int { return len(p.blocks) }
 // Bytes returns the offsets of the start and the end of batch i in the file.
 func (p *Places) Bytes(i int) (from, to int64) { return p.blocks[i].offset, p.blocks[i].end() }
 
-// Read reads batch i again and returns an error if the file has changed. size is the memory that
+// Read reads batch i again and returns an error if its bytes have changed. size is the memory that
 // the batch takes in bytes.
 func (p *Places) Read(file io.ReaderAt, i int) (record arrow.Record, size int64, err error) {
 	from, to := p.Bytes(i)

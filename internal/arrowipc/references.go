@@ -86,8 +86,8 @@ func textBytes(data arrow.ArrayData) int {
 	return 0
 }
 
-// checkOffsets checks that a column has one more offset than rows, nondecreasing and between 0 and
-// limit.
+// checkOffsets checks that a column has at least one more offset than rows, and that the offsets do
+// not decrease and lie between 0 and limit.
 func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, limit int) error {
 	if data.Len() == 0 {
 		return nil

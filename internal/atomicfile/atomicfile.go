@@ -33,8 +33,8 @@ type File struct {
 	done     bool
 }
 
-// ErrUnsynced means that a Commit or Link replaced the file but could not make the rename durable:
-// after a crash of the machine the old file may be back.
+// ErrUnsynced means that a rename to the final name succeeded but could not be made durable: after a
+// crash of the machine the old file may be back.
 var ErrUnsynced = errors.New("written, but its directory could not be synchronised")
 
 // bufferBytes is the size of the buffer for small writes.
@@ -101,10 +101,10 @@ func isAt(file *os.File, path string) bool {
 	return err == nil && errNow == nil && os.SameFile(mine, now)
 }
 
-// fail returns an error for the final file instead of the temporary file.
+// fail returns err with the path of the final file in place of the temporary file.
 func (f *File) fail(err error) error { return &fileError{f.path, nameless(err)} }
 
-// fileError is an error of a File's methods. Its text begins with the path of the final file.
+// fileError is an error of a file operation. Its text begins with the path of the final file.
 type fileError struct {
 	path string
 	err  error
@@ -122,7 +122,7 @@ func (f *File) Wrap(err error) error {
 	return fmt.Errorf("writing %s: %w", f.path, err)
 }
 
-// IsNamed reports whether an error comes from a method of a [File], and so names its path.
+// IsNamed reports whether an error is a failed file operation of a [File]. Such an error names the path.
 func IsNamed(err error) bool {
 	var named *fileError
 	return errors.As(err, &named)
@@ -185,7 +185,7 @@ func (f *File) synced(err error) {
 	}
 }
 
-// waitSync waits for a pending Sync and returns its error.
+// waitSync waits for a pending Sync and returns the first error of a background Sync.
 func (f *File) waitSync() error {
 	if f.syncing != nil {
 		f.synced(<-f.syncing)

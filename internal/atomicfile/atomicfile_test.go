@@ -201,7 +201,7 @@ func TestAfterCommitAndAbort(t *testing.T) {
 	}
 }
 
-// TestCommitNew checks that CommitNew keeps the first of two concurrently written files.
+// TestCommitNew checks that CommitNew keeps the first of several concurrently written files.
 func TestCommitNew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -258,7 +258,7 @@ func TestWriteBehind(t *testing.T) {
 	}
 }
 
-// TestLateSyncError checks that Commit returns the error of a background Sync.
+// TestLateSyncError checks that Write and Commit return the error of a background Sync.
 func TestLateSyncError(t *testing.T) {
 	dir := t.TempDir()
 	f := must.Get(Create(filepath.Join(dir, "x")))(t)

@@ -20,7 +20,7 @@ func Clean(path string) error {
 }
 
 // CleanAll removes leftovers of killed programs for all files in a directory whose names end in
-// suffix, except the files in keep. No other program may be writing these files.
+// suffix, except the temporary files named in keep. No other program may be writing these files.
 func CleanAll(dir, suffix string, keep ...string) error {
 	return clean(dir, func(name string) bool { return strings.HasSuffix(name, suffix) },
 		func(e fs.DirEntry) bool { return !slices.Contains(keep, e.Name()) })

@@ -30,8 +30,8 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestCreateRemovesLeftovers checks that Create removes leftovers of killed programs but not files
-// of running programs, and that CreateKeeping removes nothing.
+// TestCreateRemovesLeftovers checks that Create removes leftovers of killed programs but keeps the
+// files of running programs, and that CreateKeeping removes nothing.
 func TestCreateRemovesLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
