@@ -1,11 +1,13 @@
-// Package baseline measures simple baselines on a data set. Reports show them beside the accuracy
-// of a model. The baselines are:
+// Package baseline measures simple baselines on a data set. Reports show them beside a model's
+// accuracy. The baselines are:
 //
 // - the largest class
 // - logistic regression on n-grams of words or tokens (package linear)
-// - for pairs, the cosine of their bags of words
-// - for rows of equal length, such as images, the nearest class mean
+// - for pairs, the cosine of their bags of words or tokens
+// - for rows of levels of equal length, such as images, the nearest class mean
 // - for ListOps, the operator at the root
+// - for point clouds and graphs, logistic regression on moments of their features
+// - for numbers, ridge regression on bags of tokens or on moments
 // - for masked tokens, the token frequencies
 //
 // Each baseline takes a few seconds.
@@ -28,7 +30,7 @@ type Result struct {
 	Class    string  `json:"largest_class"`
 	Majority float64 `json:"majority"`
 	Models   []Model `json:"models,omitempty"` // trained baselines, if any
-	Only     *Model  `json:"model,omitempty"`  // the only baseline of older files
+	Only     *Model  `json:"model,omitempty"`  // baseline in files of older versions, which had one
 }
 
 // Model is a trained baseline.

@@ -21,8 +21,8 @@ type stored struct {
 	Results []Result `json:"results"`
 }
 
-// Store writes results to [FileName] in the data set's directory. It refuses to replace a JSON file
-// that another program wrote.
+// Store writes results to [FileName] in the data set's directory. It refuses to replace another
+// program's JSON file.
 func Store(set *seq.Dataset, results []Result) error {
 	path := filepath.Join(set.Dir, FileName)
 	if there, err := atomicfile.ReadRegular(path, maxFile); err == nil {

@@ -96,7 +96,7 @@ func spread(rows [][]float64) (mean, deviation []float64) {
 
 // summed describes the summary statistics of a data set's sequences.
 type summed struct {
-	points []int // indices of the position features, if any
+	points []int // indices of the position features, then of the normals, if any
 	edged  bool
 	edges  int // number of edge features
 }

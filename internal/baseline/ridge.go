@@ -37,7 +37,7 @@ func RidgeName(m *seq.Manifest) string {
 //
 // over the n training rows (Hoerl and Kennard, Technometrics 12, 1970). A tenth of these rows
 // selects λ from [penalties]. Ridge reads the tokens of a sequence that window selects. The result
-// is nil if the data set has no numbers, or more than maxNumbers.
+// is nil if the data set has no numbers, more than maxNumbers, or fewer than two training rows.
 func Ridge(ctx context.Context, set *seq.Dataset, split string, window seq.Window) ([]metrics.NumberErrors, error) {
 	n := len(set.Manifest.NumberNames)
 	if n == 0 || n > maxNumbers {
@@ -158,7 +158,7 @@ func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]f
 	return solve(ctx, rows, columns, y, best)
 }
 
-// solve solves (XᵀX + λn) w = Xᵀ(y − mean) by conjugate gradients, where X has the rows minus their
+// solve solves (XᵀX + λnI) w = Xᵀ(y − mean) by conjugate gradients, where X has the rows minus their
 // mean m (Hestenes and Stiefel, Journal of Research of the NBS 49, 1952). The cost of a step is
 // proportional to the number of nonzero counts.
 func solve(ctx context.Context, rows [][]feature, columns int, y []float64, penalty float64) (*ridgeModel, error) {

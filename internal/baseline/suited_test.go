@@ -135,8 +135,8 @@ func TestNearestMean(t *testing.T) {
 	}
 }
 
-// TestNGrams checks the units and lengths of n-grams: words for text, bytes for single words, ids
-// for id data, and n-grams that occur in a single row for few rows.
+// TestNGrams checks the units and lengths of n-grams: words for text, bytes for single words, and ids
+// for id data. With few rows, n-grams that occur in a single row count as well.
 func TestNGrams(t *testing.T) {
 	bytes := specOf(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
 	text := func(words int) func(r *rand.Rand) seq.Example {

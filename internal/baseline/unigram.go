@@ -16,10 +16,10 @@ type TokensOf func(e seq.Example) []int32
 //
 //	−1/N Σ log₂ p(v), p(v) = (n_v + 1)/(n + V)
 //
-// The sum runs over the N tokens that targets returns for a split. Of the n tokens that all returns
-// for the training split, n_v are v. V is the vocabulary size. UnigramBits reads the tokens of
-// a sequence that window selects, and ignores labels. A model of masked tokens should need fewer
-// bits.
+// The sum runs over the N tokens that targets returns for a split. n_v counts the token v among the n
+// tokens that all returns for the training split. V is the vocabulary size. UnigramBits reads the
+// tokens of a sequence that window selects, and ignores labels. A model of masked tokens should need
+// fewer bits.
 func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window seq.Window, vocabulary int,
 	all, targets TokensOf) (bits float64, err error) {
 	counts := make([]int64, vocabulary)

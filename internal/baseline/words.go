@@ -42,7 +42,7 @@ func asTheyAre(tokens []int32) []int32 { return tokens }
 const (
 	bytesOfWord = 4       // bytes that limits count as a word
 	longWord    = 16      // maximum mean bytes per word
-	fewWords    = 2       // minimum mean words per text; names, single words each, hardly recur
+	fewWords    = 2       // minimum mean words per text; single words, such as names, hardly recur
 	tried       = 1 << 16 // bytes of the training split that countedOf reads to choose the units
 )
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures sftseq in turns with sft_torch_cpu.py, the PyTorch program of the same model.
+"""Measures sftseq alternately with sft_torch_cpu.py, the PyTorch program of the same model.
 
 Prints medians, and the ratios within each pair, as Markdown; see docs/performance.md.
-PyTorch needs a fast library of matrix products, or the ratios mean nothing (Debian:
-apt-get install python3-torch libopenblas0-pthread).
+PyTorch needs a fast BLAS library, or the ratios mean nothing (Debian: apt-get install
+python3-torch libopenblas0-pthread).
 """
 
 import argparse
@@ -18,7 +18,7 @@ import tempfile
 # them is the fastest.
 VARIANTS = [("sin", "cdist"), ("sin", "loop"), ("table", "cdist"), ("table", "loop")]
 TABLE_VARIANT = ("sin", "loop")
-TOKENS = 8 * 2048  # of the PyTorch program's batch
+TOKENS = 8 * 2048  # tokens in the PyTorch program's batch
 FIGURES = {"forward": "fwd", "train": "fwd+bwd"}
 
 
@@ -56,7 +56,7 @@ def spread(values):
 
 
 def model(options):
-    """The paper's model of ListOps, tokens a second: a ratio above 1 is in sftseq's favour."""
+    """Compares tokens per second of the paper's model of ListOps. A ratio above 1 is in sftseq's favour."""
     measured = {v: listops(options, v) for v in VARIANTS}
     chosen = {min(VARIANTS, key=lambda v: measured[v][what]) for what in FIGURES}
     ours, theirs = {what: [] for what in FIGURES}, {what: [] for what in FIGURES}
@@ -74,7 +74,7 @@ def model(options):
 
 
 def runtime(options):
-    """The paper's runtime table, seconds of a layer: a ratio below 1 is in sftseq's favour."""
+    """Compares seconds per layer of the paper's runtime table. A ratio below 1 is in sftseq's favour."""
     pairs = [(measure_sftseq(options, "runtime"), measure_peer(options, "table", TABLE_VARIANT)) for _ in range(options.pairs)]
     transformer = [seconds["table transformer full-1024 fwd s/layer"] for _, seconds in pairs]
     rows = []

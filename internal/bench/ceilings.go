@@ -33,8 +33,8 @@ type Bandwidth struct {
 }
 
 // NewCeilings measures the arithmetic rates; [Ceilings.MeasureMemory] adds the bandwidths. It
-// returns nil for a device that cannot measure itself. Vulkan devices measure multiply-adds only,
-// because a maximum with an addition takes two operations there.
+// returns nil for a device whose rates cannot be measured. Vulkan devices measure multiply-adds only.
+// Their MaxAdd is half of FMA, because a maximum and an addition are two instructions there.
 func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 	if m, ok := tensor.Capability[tensor.Measurer](device); ok {
 		products, err := m.MeasureProducts()
@@ -106,8 +106,8 @@ func (c *Ceilings) rate(prepare func() func() int) float64 {
 	return best
 }
 
-// Memory returns the bandwidth for a number of bytes, rounded up to one of four sizes between
-// powers of two. The threads share the bytes.
+// Memory returns the bandwidth for a number of bytes, which the threads share. It rounds the number up,
+// with one thread to one of four sizes between powers of two, because it measures each size once.
 func (c *Ceilings) Memory(bytes int) Bandwidth {
 	if c.device != nil {
 		return c.Levels[0]

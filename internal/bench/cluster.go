@@ -82,7 +82,8 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 	return f, err
 }
 
-// minTime returns the minimum total time of round i. A single short step would be imprecise.
+// minTime returns the minimum total time of a measurement in round i. A single short step would be
+// imprecise.
 func minTime(i int) time.Duration {
 	if i == 0 {
 		return 0
@@ -117,8 +118,8 @@ func firstToken(c *sft.Config, e seq.Example) seq.Example {
 	return e
 }
 
-// measureExchange measures the work of an exchange other than sending: the time per word to copy
-// words from the device to a new buffer and back, and to add sums.
+// measureExchange measures the work of an exchange other than sending: the mean time per word of
+// copies from the device to a new buffer and back, and the time per word to add sums.
 func measureExchange(ctx context.Context, d tensor.Device, words int) (copying, adding float64, err error) {
 	p := tensor.NewProgram()
 	p.Segment("merge")

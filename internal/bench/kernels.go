@@ -15,11 +15,11 @@ type Kernel struct {
 	work work // replaces the result of [kernelWork] if set
 	// build declares operands and returns the launch.
 	build func(r *fixture) tensor.Kernel
-	batch func() *fixture
+	batch func() *fixture // returns a fixture for the kernel's sequences
 }
 
-// Kernels returns the kernels to measure, with the shapes of the paper's model of ListOps. Kernels
-// whose work grows only with the length also occur with larger sizes.
+// Kernels returns the kernels to measure, with the shapes of the paper's model of ListOps. Some kernels
+// whose work grows only with the length have larger sizes.
 func Kernels() []Kernel {
 	var out []Kernel
 	for _, kernels := range [][]Kernel{linearKernels(), attentionKernels(), relationKernels(), elementKernels(),
@@ -77,8 +77,8 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 	return out, nil
 }
 
-// kernelSeconds returns the median time of f. For a device with its own memory it returns the mean
-// of the times that the device measures itself.
+// kernelSeconds returns the median time of f. For a device with its own memory it returns the mean of
+// the times that the device measures itself.
 func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, error) {
 	if _, ownMemory := tensor.Capability[tensor.OwnMemory](device); !ownMemory {
 		return Seconds(ctx, f, 3, kernelTime)

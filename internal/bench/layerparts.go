@@ -49,7 +49,8 @@ func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences
 	return p, err
 }
 
-// profile returns the median time of each kernel per layer over several runs. It includes the head.
+// profile returns the median time of each kernel per layer over several runs. The times include the
+// kernels of the model's head.
 func (l Layer) profile(ctx context.Context, device tensor.Device, sequences, reps int) (map[string]float64, error) {
 	w := &Workload{Config: l.config(), Settings: train.Settings{Batch: sequences}, Length: l.Length, Device: device}
 	f, err := w.Prepare(Forward)

@@ -148,7 +148,7 @@ esac
 // fakeKit returns the directory of a kit with the fake programs.
 func fakeKit(t *testing.T) string {
 	t.Helper()
-	testenv.Long(t, "it waits for what hangs")
+	testenv.Long(t, "waits for hanging processes")
 	dir := t.TempDir()
 	script, err := os.ReadFile("run.sh")
 	if err != nil {
@@ -183,7 +183,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// checkNoProcess checks that all processes of the fake program have ended.
+// checkNoProcess checks that the fake programs left the given number of processes, and that all have
+// ended.
 func checkNoProcess(t *testing.T, dir string, want int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "hanging*"))
@@ -216,8 +217,8 @@ type line struct {
 	Loss                                                                       float64
 }
 
-// resultsOf returns the lines of results.jsonl by part, the outcome lines by part, and the number
-// of truncated lines.
+// resultsOf returns the lines of results.jsonl by part, the outcome lines by part, and the number of
+// truncated lines.
 func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, truncated int) {
 	t.Helper()
 	lines, parts = map[string][]line{}, map[string][]line{}
@@ -358,7 +359,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestPyTorch checks that run.sh looks for PyTorch once and reports the result.
+// TestPyTorch checks that run.sh reports whether it can measure PyTorch, and otherwise the reason.
 func TestPyTorch(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)

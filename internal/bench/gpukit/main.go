@@ -1,5 +1,5 @@
 // Gpukit is the report program of the GPU kit. It prints the results of run.sh as Markdown tables.
-// The target bench-gpu-kit of the Makefile packs both; see docs/performance.md.
+// The target bench-gpu-kit of the Makefile packs the program and the script; see docs/performance.md.
 package main
 
 import (
