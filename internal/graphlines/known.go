@@ -3,8 +3,9 @@ package graphlines
 import (
 	"context"
 	"fmt"
-	"github.com/sftseq/sftseq/seq"
 	"strconv"
+
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Category is a categorical feature of nodes or edges, with values from 0 to Kinds − 1.
