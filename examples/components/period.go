@@ -17,11 +17,11 @@ const (
 	nearBest = 0.88
 )
 
-// period returns the distance at which a surface repeats along its longest side, like the pins of a
-// connector. It is the smallest distance at which the profile correlates with itself, if its
-// multiples correlate too. The profile is the number of points at each position minus the local
-// mean. strength is the mean of these correlations as a fraction of the correlation at distance 0.
-// Both results are 0 without such a distance.
+// period returns the smallest distance at which a surface repeats along its longest side, like the
+// pins of a connector: its profile correlates with itself at this distance and at the multiples of the
+// distance. The profile is the number of points at each position minus the local mean.
+// strength is the mean of these correlations as a fraction of the correlation at distance 0. Both
+// results are 0 without such a distance.
 func (s *surface) period(random func() float64) (period, strength float64, err error) {
 	points, err := s.sample(periodPoints, random)
 	if err != nil {

@@ -25,7 +25,7 @@ configure() {
     [ -s "$state/updated" ] || if apt-get "${apt[@]}" update; then date > "$state/updated"; fi
 }
 
-# records LIST KILOBYTES prints the packages or sources in the lists up to a size: NAME SOURCE.
+# records LIST KILOBYTES prints NAME SOURCE for each binary or source package of the lists, up to a size.
 records() {
     for list in "$dir/apt-$architecture"/lists/*_"$1"*; do /usr/lib/apt/apt-helper cat-file "$list"; done |
         awk -v limit=$(($2 * 1024)) -v RS= -F '\n' '{

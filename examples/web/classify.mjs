@@ -1,5 +1,5 @@
-// Classifies text in the browser with a model of sftseq export onnx whose tokens are bytes
-// ({"type":"byte"}), or words, with the tokenizer.json that the export writes beside the model.
+// Classifies text in the browser with a model of sftseq export onnx. Its tokens are bytes ({"type":"byte"}), or words.
+// For words, the export also writes NAME.tokenizer.json beside NAME.onnx.
 
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.min.mjs";
 

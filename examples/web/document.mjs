@@ -4,8 +4,8 @@
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-// pieces splits a chunk of a document's bytes into [text, weight]: characters of listed bytes have the largest
-// weight of their bytes, other text has 0.
+// pieces splits a chunk of a document's bytes into pairs [text, weight]. A character has the largest weight of its
+// bytes; bytes without a listed position have weight 0.
 function pieces(bytes, { start, end, positions, weights }) {
   const weightOf = new Map(positions.map((at, i) => [at, weights[i]]));
   const continues = (at) => (bytes[at] & 0xc0) === 0x80; // not the first byte of a character

@@ -2,10 +2,11 @@
 // never a part of it, even after a crash.
 //
 // The content is written to a temporary file in the same directory, because a rename is atomic only
-// within a file system. Its name is .NAME.*.tmp, so that leftovers of killed processes can be
+// within a file system. The temporary name is .NAME.*.tmp, so that leftovers of killed processes can be
 // recognised. When the content is on the disk, the file is renamed to NAME.
 //
-// [OpenRegular] and [ReadRegular] only read regular files.
+// [OpenRegular] and [ReadRegular] refuse files that are not regular. [NewChecksum] and [ChecksumLike]
+// compute checksums of files.
 package atomicfile
 
 import (

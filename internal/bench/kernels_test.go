@@ -33,8 +33,8 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestTraffic checks that traffic counts only rows in use, and does not count the description of
-// the batch.
+// TestTraffic checks the bytes that kernels read and write, and that traffic does not count the
+// description of the batch.
 func TestTraffic(t *testing.T) {
 	r := newFixture(0, 5)
 	x := r.normal(tensor.Tokens, 3, 1)
