@@ -4,7 +4,7 @@
 // - the largest class
 // - logistic regression on n-grams of words or tokens (package linear)
 // - for pairs, the cosine of their bags of words or tokens
-// - for rows of levels of equal length, such as images, the nearest class mean
+// - for rows of equal length whose tokens are levels, such as pixels, the nearest class mean
 // - for ListOps, the operator at the root
 // - for point clouds and graphs, logistic regression on moments of their features
 // - for numbers, ridge regression on bags of tokens or on moments
