@@ -220,7 +220,7 @@ func TestStarts(t *testing.T) {
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
 	writeReport(t, page, "--examples", "0", run)
-	if text := readText(t, page); !strings.Contains(text, "resumed 1× until") {
+	if text := readText(t, page); !strings.Contains(text, "resumed 1×, last on") {
 		t.Error("the page does not show the resumption")
 	}
 	path := filepath.Join(run, provenance.StartsFile)

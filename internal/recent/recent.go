@@ -1,16 +1,16 @@
-// Package recent keeps values of long sequences that were computed lately, so that the value of a
-// sequence with an edit can be computed from the value before the edit.
+// Package recent caches values that were computed for long sequences. After an edit of a sequence, a
+// caller computes the new value from the cached value of the sequence before the edit.
 package recent
 
 import "sync"
 
-// MinTokens is the minimum number of tokens of a sequence whose value is worth keeping.
+// MinTokens is the minimum length in tokens of a sequence whose value is worth caching.
 const MinTokens = 1 << 14
 
 // maxSequences is the maximum number of sequences that a list compares with a new one.
 const maxSequences = 64
 
-// List keeps the values of recent sequences up to a number of bytes. It is safe for concurrent use.
+// List caches the values of recent sequences, up to a limit in bytes. It is safe for concurrent use.
 type List[V any] struct {
 	mu        sync.Mutex
 	limit     int64
@@ -28,9 +28,9 @@ type Sequence[V any] struct {
 // NewList returns a list that keeps up to limit bytes.
 func NewList[V any](limit int64) *List[V] { return &List[V]{limit: limit} }
 
-// Take removes from the list the sequence that shares the most tokens with the given ones at its
-// start and its end, and returns it with both numbers of shared tokens. If none shares half of its
-// own or of the given tokens, Take returns nil.
+// Take removes the sequence that shares the most leading and trailing tokens with the given tokens. It
+// returns the sequence and the numbers of shared leading and trailing tokens. It returns nil if no
+// sequence shares half of the shorter of the two token lists.
 func (l *List[V]) Take(tokens []int32) (best *Sequence[V], prefix, suffix int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,9 +43,9 @@ func (l *List[V]) Take(tokens []int32) (best *Sequence[V], prefix, suffix int) {
 	return best, prefix, suffix
 }
 
-// Peek calls f with the sequence that [List.Take] would return, if there is one, and does not remove
-// it. It compares only samples of the tokens, so the numbers of shared tokens are estimates. f may only
-// read the sequence, and may not call the list.
+// Peek is like [List.Take] but keeps the sequence in the list and calls f with it, unless it is nil.
+// Peek compares only samples of the tokens, so the numbers of shared tokens are estimates. f may only
+// read the sequence, and must not call methods of the list.
 func (l *List[V]) Peek(tokens []int32, f func(s *Sequence[V], prefix, suffix int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,8 +54,8 @@ func (l *List[V]) Peek(tokens []int32, f func(s *Sequence[V], prefix, suffix int
 	}
 }
 
-// nearest returns the index of the sequence for Take, or −1, and its numbers of shared tokens by these
-// functions of two sequences of one length. The caller holds l.mu.
+// nearest returns the index of the sequence for Take, or −1, and its numbers of shared tokens. prefixOf
+// and suffixOf count these tokens for two sequences of equal length. The caller holds l.mu.
 func (l *List[V]) nearest(tokens []int32, prefixOf, suffixOf func(a, b []int32) int) (at, prefix, suffix int) {
 	at = -1
 	for i, s := range l.sequences {
@@ -69,8 +69,8 @@ func (l *List[V]) nearest(tokens []int32, prefixOf, suffixOf func(a, b []int32) 
 	return at, prefix, suffix
 }
 
-// Put adds a sequence whose value takes a number of bytes, and drops the sequences that were not used
-// for the longest time to make room. It drops the sequence itself if it is longer than the limit.
+// Put adds a sequence whose value takes valueBytes, and evicts the sequences that were added first if
+// the list exceeds a limit. It drops a sequence that alone exceeds the limit in bytes.
 func (l *List[V]) Put(s *Sequence[V], valueBytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,8 +100,8 @@ func (l *List[V]) remove(i int) {
 	l.sequences = l.sequences[:len(l.sequences)-1]
 }
 
-// block is a number of tokens that are compared as one array: a comparison of memory, many times as
-// fast as a loop over tokens.
+// block is the number of tokens that are compared as one array. Comparing memory is many times as fast
+// as a loop over tokens.
 const block = 256
 
 // commonPrefix returns the number of leading tokens that a and b, which have the same length, share.
@@ -127,11 +127,11 @@ func commonSuffix(a, b []int32) int {
 	return len(a) - end
 }
 
-// samples is the number of blocks that an estimate compares.
+// samples is the approximate number of blocks that an estimate compares in a long sequence.
 const samples = 256
 
-// sampledPrefix estimates commonPrefix: it skips tokens between blocks that are equal, so that it may
-// miss a difference of fewer than len(a)/samples tokens.
+// sampledPrefix estimates commonPrefix. It compares one block per step of max(block, len(a)/samples)
+// tokens, and may miss a difference in the tokens that it skips.
 func sampledPrefix(a, b []int32) (n int) {
 	step := max(block, len(a)/samples)
 	for n+step+block <= len(a) && *(*[block]int32)(a[n+step:]) == *(*[block]int32)(b[n+step:]) {

@@ -27,7 +27,7 @@ func TestTake(t *testing.T) {
 		if n := min(len(old), len(tokens)); peekedPrefix+peekedSuffix > n {
 			t.Fatalf("Peek finds %d and %d shared tokens of %d", peekedPrefix, peekedSuffix, n)
 		}
-		// A difference that moves later tokens is in every sample after it.
+		// An edit that moves later tokens changes every sample after it.
 		if len(tokens) != len(old) && (peeked != s || peekedPrefix != prefix || peekedSuffix != suffix) {
 			t.Fatalf("Peek finds %d and %d shared tokens, Take %d and %d", peekedPrefix, peekedSuffix, prefix, suffix)
 		}
@@ -51,7 +51,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTakeBest takes the sequence that shares the most tokens, and none for a foreign one.
+// TestTakeBest checks that Take returns the sequence that shares the most tokens, and nil if all
+// sequences share too few.
 func TestTakeBest(t *testing.T) {
 	l := NewList[int](1 << 20)
 	base := make([]int32, 1000)
@@ -78,8 +79,8 @@ func TestTakeBest(t *testing.T) {
 	}
 }
 
-// TestPutLimits checks that a list stays below its bytes and its number of sequences, and drops the
-// oldest first.
+// TestPutLimits checks that a list stays within its limits in bytes and in sequences, and evicts the
+// oldest sequences first.
 func TestPutLimits(t *testing.T) {
 	l := NewList[int](1000)
 	for i := range 5 {
@@ -107,8 +108,8 @@ func TestPutLimits(t *testing.T) {
 	}
 }
 
-// TestSampled checks the estimates for long sequences: exact numbers of shared tokens around an edit that moves tokens
-// or replaces many, and nearly all tokens around one that replaces few.
+// TestSampled checks the estimates for long sequences. They are exact for edits that move tokens or
+// replace a range of two steps, and may miss a single replaced token.
 func TestSampled(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
 	const n, step = 1 << 20, (1 << 20) / samples

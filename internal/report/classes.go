@@ -10,7 +10,7 @@ import (
 )
 
 // maxClasses is the maximum number of classes of a confusion matrix. With more classes, the page
-// lists the most frequent mistakes.
+// lists the maxClasses most frequent mistakes.
 const maxClasses = 24
 
 // fewClasses is the number of classes whose matrix fits beside the reliability diagram.

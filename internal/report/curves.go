@@ -29,10 +29,10 @@ func (c Curve) Picture() template.HTML {
 // quantities are the charts in page order.
 var quantities = []struct {
 	name, unit, caption string
-	wide, logarithmic   bool                           // use a logarithmic axis if the values span orders of magnitude
-	train               func(train.StepReport) float64 // NaN if missing
-	validation          func(train.EvaluationReport) float64
-	baseline            func(Run) float64 // the strongest baseline on the measured rows; NaN if unknown
+	wide, logarithmic   bool                                 // logarithmic axis if the values span orders of magnitude
+	train               func(train.StepReport) float64       // NaN if missing
+	validation          func(train.EvaluationReport) float64 // nil if only training measures the quantity
+	baseline            func(Run) float64                    // value of the strongest baseline; NaN if unknown
 }{
 	{"Loss", "loss", "Mean over the rows of an interval in training, and over the validation split.", true, false,
 		func(r train.StepReport) float64 { return r.Loss },

@@ -28,7 +28,8 @@ type classProbability struct {
 	Probability float64
 }
 
-// sequenceView is a sequence as a picture or a drawing, or as a strip of positions with text.
+// sequenceView is a sequence as a picture, as a drawing, as a strip of positions with or without text,
+// or as the shaded text of a linear model.
 type sequenceView struct {
 	Name    string // side of a pair
 	Length  int
@@ -116,7 +117,7 @@ func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation)
 // tokens sampled by each layer, darker for larger mass. levels has the tokens if they are numbers,
 // such as audio samples, else nil.
 func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
-	s := &chart.Strip{Name: "what was read, by position", Length: length}
+	s := &chart.Strip{Name: "sampled tokens and pooling weights by position", Length: length}
 	if levels != nil {
 		row := chart.StripRow{Name: "tokens", Ink: chart.NoteInk}
 		for _, t := range levels {

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// explanation returns equal pooling weights for n tokens, except for a larger weight of the token
-// heavy.
+// explanation returns an explanation of n tokens. The token heavy has the pooling weight 3, the others
+// 1, and one layer has sampled the first and the last token.
 func explanation(n, heavy int) *sft.Explanation {
 	e := &sft.Explanation{Pooling: make([]float32, n)}
 	for i := range e.Pooling {

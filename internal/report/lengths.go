@@ -13,8 +13,8 @@ import (
 // same lengths.
 type lengthChart struct {
 	Runs       []string
-	One        *metrics.LengthBin // the only bin, which is shown without a chart
-	Accuracies []string           // accuracies in that bin, by run
+	One        *metrics.LengthBin // the only bin, shown without a chart; nil if there are several
+	Accuracies []string           // accuracy in the first bin, by run
 	Picture    template.HTML
 }
 

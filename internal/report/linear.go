@@ -15,7 +15,7 @@ import (
 type linearView struct {
 	NGrams []nGramView
 	Rest   float64     // sum of the contributions of all other n-grams
-	Shared []nGramView // words that both sequences of a pair have
+	Shared []nGramView // words that both sequences of a pair contain
 }
 
 // nGramView is the text of an n-gram and its contribution.

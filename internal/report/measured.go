@@ -9,7 +9,7 @@ import (
 )
 
 // formatScores returns the scores of a run's model and of the strongest baseline on the same rows,
-// with the names of rows and baseline. An unknown score is [none].
+// with the names of the rows and the baseline. An unknown score is [none].
 func formatScores(r Run) (model, strongest string) {
 	model, strongest = none, none
 	switch {

@@ -2,12 +2,12 @@ package report
 
 import "github.com/sftseq/sftseq/internal/metrics"
 
-// Members describes the fusion that a run belongs to.
+// Members describes the fusion of which a run is a member.
 type Members struct {
 	Name    string // folder of the fusion
 	Classes bool   // whether the scores have an accuracy
 	Rows    int    // number of rows of the validation split
-	Data    string // rows of additional results besides the validation split, or ""
+	Data    string // rows of the Measured scores, or "" without these scores
 	List    []Member
 }
 

@@ -46,7 +46,7 @@ func TestLabels(t *testing.T) {
 	}
 	for _, want := range []string{
 		"27 labels", "macro F1 0.2500, mean average precision 0.5000 (step 20, the best in map)", "0.6250", "label 5",
-		"3 labels of fewer rows are not shown",
+		"3 labels with fewer rows are not shown",
 		fmt.Sprintf("%.4f", *report.MicroF1), fmt.Sprintf("average precision %.4f", *report.Labels[0].AveragePrecision),
 		hostile,
 	} {

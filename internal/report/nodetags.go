@@ -19,7 +19,7 @@ type NodeTags struct {
 	Note       string // note for the reader, or ""
 	Rows       int
 	Tokens     int64         // number of labelled tokens
-	CutTags    int64         // number of labels beyond the model's maximum length
+	CutTags    int64         // number of labels beyond the input window
 	Loss       float64       // mean over labelled tokens
 	Lines      []NodeTagLine // scores of the model, then of the baselines
 	Categories []TagRow      // IoU of the parts of each category; empty if tags are not parts
@@ -27,9 +27,10 @@ type NodeTags struct {
 	Examples   []NodeTagExample
 }
 
-// NodeTagLine has the scores of a model. Parts are predicted among the parts of the row's category.
+// NodeTagLine has the scores of the model or of a baseline. If tags are parts, predictions are
+// restricted to the parts of the row's category.
 type NodeTagLine struct {
-	Of                    string
+	Of                    string // the model or the baseline
 	Accuracy, MacroF1     float64
 	InstanceIoU, ClassIoU *float64 // nil if tags are not parts
 }
@@ -41,8 +42,8 @@ type TagRow struct {
 	Scores []float64 // scores of the model, then of the baselines
 }
 
-// NodeTagExample is a row with its labelled and predicted tags. A large cloud is reduced to points
-// at equal intervals of their order.
+// NodeTagExample is a row with its labelled and predicted tags. A large cloud is reduced to maxPoints
+// points at equal intervals in their order.
 type NodeTagExample struct {
 	Row                 uint32
 	ID                  string // identifier of the row, or ""
@@ -60,8 +61,8 @@ type TagCounts struct {
 	Labels, Predictions, Both int
 }
 
-// NewNodeTagExample keeps the shown part of a row. Points kept from a large cloud share no memory
-// with the row. answers has the predictions of all tokens.
+// NewNodeTagExample returns the shown part of a row, with copies of the features. answers has the
+// predictions of all tokens.
 func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExample {
 	e := NodeTagExample{Row: x.Index, ID: id, Length: len(x.Features), Edges: x.Edges}
 	counts := map[int32]*TagCounts{}

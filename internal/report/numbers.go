@@ -74,7 +74,8 @@ func scatters(r Run, run int) (out []scatter) {
 			Chart: chart.Chart{Name: n.Name, X: chart.Axis{Label: n.Name}, Y: chart.Axis{Label: "predicted"},
 				Series: []chart.Series{diagonal, rows}, Width: wideWidth, Height: wideHeight}}
 		if len(n.Points) < r.Numbers.Rows {
-			s.Caption = fmt.Sprintf("Each mark is one of %d of the %d rows; predictions on the dashed line are correct.", len(n.Points), r.Numbers.Rows)
+			s.Caption = fmt.Sprintf("Each mark is a row (%d of %d rows shown); predictions on the dashed line are correct.",
+				len(n.Points), r.Numbers.Rows)
 		}
 		out = append(out, s)
 	}

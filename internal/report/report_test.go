@@ -20,7 +20,7 @@ import (
 // hostile is text that would be markup if it were not escaped.
 const hostile = `<script>alert('"&</script><img src=http://x/y>`
 
-// testRun returns a run on bytes. All its texts are hostile.
+// testRun returns a run with byte tokens and with hostile texts.
 func testRun(t *testing.T, name string, hidden int) Run {
 	t.Helper()
 	c := &sft.Config{

@@ -40,8 +40,8 @@ func trainingTime(m *train.Metrics, starts []provenance.Start) time.Duration {
 	return time.Duration((sum + last) * float64(time.Second))
 }
 
-// resumes returns the starts after the first. Runs of earlier versions did not record their first
-// start.
+// resumes returns the starts that resumed a run. It omits the first start, at step 0, which earlier
+// versions did not record.
 func resumes(starts []provenance.Start) []provenance.Start {
 	if len(starts) > 0 && starts[0].Step == 0 {
 		return starts[1:]
@@ -57,7 +57,7 @@ func formatDates(starts []provenance.Start) string {
 		out = starts[0].Time.Format(layout)
 	}
 	if n := len(again); n > 0 {
-		out += fmt.Sprintf(", resumed %d× until %s", n, again[n-1].Time.Format(layout))
+		out += fmt.Sprintf(", resumed %d×, last on %s", n, again[n-1].Time.Format(layout))
 	}
 	return out
 }

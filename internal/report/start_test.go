@@ -49,9 +49,9 @@ func TestTrainingTime(t *testing.T) {
 	day := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
 	for want, starts := range map[string][]provenance.Start{
 		"2026-03-04 05:06 UTC": {{Time: day}},
-		"2026-03-04 05:06 UTC, resumed 1× until 2026-03-05 05:06 UTC": {{Time: day},
+		"2026-03-04 05:06 UTC, resumed 1×, last on 2026-03-05 05:06 UTC": {{Time: day},
 			{Time: day.AddDate(0, 0, 1), Step: 9}},
-		"not recorded, resumed 1× until 2026-03-04 05:06 UTC": {{Time: day, Step: 9}},
+		"not recorded, resumed 1×, last on 2026-03-04 05:06 UTC": {{Time: day, Step: 9}},
 	} {
 		if got := formatDates(starts); got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -14,16 +14,16 @@ type Tags struct {
 	Data     string // file and split of the rows
 	Note     string // note for the reader, or ""
 	Rows     int
-	Tokens   int64 // number of labelled tokens
-	CutTags  int64 // number of labels beyond the model's maximum length
-	Loss     float64
+	Tokens   int64     // number of labelled tokens
+	CutTags  int64     // number of labels beyond the input window
+	Loss     float64   // mean over labelled tokens
 	Lines    []TagLine // scores of the model, then of the baselines
 	Spans    metrics.SpanScore
 	ByType   []metrics.SpanScore
 	Examples []TagExample
 }
 
-// TagLine has the scores of a model.
+// TagLine has the scores of the model or of a baseline.
 type TagLine struct {
 	Of                        string // the model or the baseline
 	Accuracy, MacroF1, SpanF1 float64
@@ -61,7 +61,7 @@ type segment struct {
 	Span   *spanMark // nil between spans
 }
 
-// spanMark describes a span.
+// spanMark describes how a span is shown.
 type spanMark struct {
 	Type, Title, Class string
 	Outcome            string // outcome in a word, for readers who cannot distinguish the colours

@@ -25,8 +25,8 @@ type piece struct {
 
 const (
 	maxPieces     = 1200 // maximum number of tokens shown as text
-	contextTokens = 40   // tokens shown on each side of a token with a large weight, in longer sequences
-	maxHeaviest   = 10   // number of tokens with large weights that are shown
+	contextTokens = 40   // tokens shown on each side of a large weight or of a span's end, in longer sequences
+	maxHeaviest   = 10   // maximum number of excerpts around large weights
 )
 
 // pieces returns a sequence as text, shaded by the pooling weights and underlined where sampled. A
@@ -38,8 +38,8 @@ func pieces(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation, s scale)
 	})
 }
 
-// textOf returns the shown tokens of a sequence as pieces. style sets the style of the piece of
-// tokens from to to.
+// textOf returns the shown tokens of a sequence as pieces, and whether tokens are omitted. style sets
+// the style of the piece of tokens from … to−1.
 func textOf(t tokenizers.Tokenizer, tokens []int32, shown []bool, style func(from, to int, p *piece)) (out []piece,
 	part bool) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
@@ -126,8 +126,8 @@ func shownTokens(weights []float32) []bool {
 	return shown
 }
 
-// replaceControls replaces control characters by their Unicode pictures, and invalid bytes by their
-// hexadecimal values.
+// replaceControls replaces control characters by their Unicode pictures, and invalid bytes and other
+// unprintable characters by their hexadecimal values.
 func replaceControls(text string) string {
 	var out strings.Builder
 	for i, r := range text {

@@ -1,5 +1,5 @@
-// Package rope stores a text that is edited. The time of an edit or an access grows with the
-// logarithm of the text's length. Positions are bytes, UTF-16 code units or characters.
+// Package rope stores an editable text. The time of an edit or an access grows with the logarithm of
+// the text's length. Positions are in bytes, UTF-16 code units or characters.
 //
 // The text is in WTF-8, which is UTF-8 extended by lone surrogates of three bytes. Callers that
 // count UTF-16 units may split characters and join them again; other callers only see UTF-8.
@@ -22,11 +22,11 @@ const (
 type size struct {
 	bytes          int
 	units          int // UTF-16 code units
-	loneSurrogates int // lone surrogates
+	loneSurrogates int
 	pairs          int // characters with two code units
 }
 
-// characters returns the number of characters.
+// characters returns the number of characters. A lone surrogate counts as a character.
 func (s size) characters() int { return s.units - s.pairs }
 
 func (s size) plus(t size) size {
@@ -41,7 +41,7 @@ func (s size) minus(t size) size {
 type node struct {
 	size
 	height      int
-	allocated   int // allocated bytes
+	allocated   int // bytes allocated for the subtree
 	left, right *node
 	text        []byte
 }

@@ -90,7 +90,7 @@ func decode(text []byte) []uint16 {
 	return out
 }
 
-// randomText returns a text of n characters, including lone surrogates if halves is set.
+// randomText returns a text of n characters, including lone surrogates if surrogates is set.
 func randomText(r *rand.Rand, n int, surrogates bool) []byte {
 	units := []uint16{}
 	for range n {
@@ -183,7 +183,7 @@ func FuzzDocument(f *testing.F) {
 			}
 			start := (int(positions[0])<<8 | int(positions[1])) * length >> 16
 			end := start + (int(positions[2])<<8|int(positions[3]))*(length-start)>>16
-			if n%2 == 1 { // most changes are small
+			if n%2 == 1 { // every second change is small
 				end = min(end, start+int(positions[3]))
 			}
 			positions = positions[4:]

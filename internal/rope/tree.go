@@ -4,7 +4,8 @@ import "unicode/utf8"
 
 // build returns a tree for a text, with leaves of about equal length.
 func build(text []byte) *node {
-	const maxLength = maxLeaf - (utf8.UTFMax - 1) // a leaf may be shorter, to end at the end of a character
+	// A leaf ends at a character boundary, so the next leaf may have up to UTFMax − 1 more bytes.
+	const maxLength = maxLeaf - (utf8.UTFMax - 1)
 	leaves := make([]*node, (len(text)+maxLength-1)/maxLength)
 	start := 0
 	for i := range leaves {
@@ -43,7 +44,7 @@ func newParent(left, right *node) *node {
 	return n
 }
 
-// update recomputes the size and height of a node after a change below it.
+// update recomputes the size, the height and the allocated bytes of a node after a change below it.
 func (n *node) update() {
 	n.size = n.left.plus(n.right.size)
 	n.height = 1 + max(n.left.height, n.right.height)
