@@ -70,7 +70,7 @@ func (p *Parser) ReadGraph(r *Request, features, edges json.RawMessage) (field s
 	return p.setGraph(r, rows, list)
 }
 
-// features parses a list of feature vectors. For a series with one number per step the list may
+// features parses a list of feature vectors. For a series with one number per step, the list may
 // also consist of numbers.
 func (p *Parser) features(list json.RawMessage) ([][]float32, error) {
 	inner := bytes.TrimLeft(bytes.TrimPrefix(list, []byte("[")), " \t\r\n")

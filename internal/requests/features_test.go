@@ -57,8 +57,8 @@ func graphParser(t *testing.T) (*Parser, *sft.Config) {
 	return NewParser(cfg, "", "f", 1), cfg
 }
 
-// TestMemoryOfGraphs checks that parsing features and edges allocates at most the memory that MemoryOf
-// returns, and that Bytes returns the memory that the request keeps.
+// TestMemoryOfGraphs checks that parsing features and edges allocates little more than the memory that
+// MemoryOf returns, and that Bytes returns the memory that the request keeps.
 func TestMemoryOfGraphs(t *testing.T) {
 	p, config := graphParser(t)
 	config.MaxLength = 1 << 20

@@ -32,8 +32,8 @@ type Candidate struct {
 }
 
 // NewFilling returns the reply for a request with masks, with the given number of most probable
-// tokens per mask. The padding token is not a candidate. tokenizer may be nil. Logits that JSON
-// cannot represent are a [*Failure].
+// tokens per mask. The padding token is not a candidate. tokenizer may be nil. For logits that are
+// not finite, the error is a [*Failure].
 func NewFilling(c *sft.Config, tokenizer tokenizers.Tokenizer, r *Request, logits [][]float32,
 	candidates int) (Filling, error) {
 	decode := func(tokens ...int32) *string {

@@ -8,11 +8,11 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// tokenBytes is the memory of a token id or a number.
+// tokenBytes is the memory of a token id or a number, in bytes.
 const tokenBytes = 4
 
-// Memory returns an upper bound for the memory to tokenize a text of n bytes, including the tokens,
-// which are at most n.
+// Memory returns an upper bound in bytes for the memory to tokenize a text of n bytes, including its
+// tokens, which are at most n. It returns 0 if the model has no tokenizer.
 func (p *Parser) Memory(n int64) int64 {
 	if p.noTokenizer != nil {
 		return 0
@@ -20,13 +20,13 @@ func (p *Parser) Memory(n int64) int64 {
 	return n * (tokenBytes + int64(tokenizers.Scratch(p.tokenizer)))
 }
 
-// Memory of a feature vector and of an edge, without their numbers.
+// Memory of a feature vector and of an edge in bytes, without their numbers.
 const (
 	rowBytes  = 24
 	edgeBytes = 32
 )
 
-// Bytes returns the memory of the request's sequences.
+// Bytes returns the memory of the request's sequences, features and edges in bytes.
 func (r *Request) Bytes() int64 {
 	n := int64(rowBytes*len(r.Features) + edgeBytes*len(r.Edges))
 	if len(r.Features) > 0 {

@@ -30,7 +30,7 @@ type Reply struct {
 	Explained
 }
 
-// NewReply returns the reply for an output. Output that JSON cannot represent is a [*Failure].
+// NewReply returns the reply for an output. For logits that are not finite, the error is a [*Failure].
 func NewReply(t Task, c *sft.Config, r *Request, o sft.Output) (Reply, error) {
 	if err := CheckFinite(o); err != nil {
 		return Reply{}, err
@@ -64,7 +64,8 @@ type Columns struct {
 	Values  func(answer any) []any
 }
 
-// JSONColumns returns the columns of an answer whose fields are written to JSON lines.
+// JSONColumns returns columns with the given names for JSON lines. values returns an answer's value for
+// each column.
 func JSONColumns(values func(answer any) []any, names ...string) Columns {
 	c := Columns{Values: values}
 	for _, name := range names {
@@ -116,7 +117,7 @@ func (n NamedNumbers) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// Embedding is the reply to a line in embed.
+// Embedding is the reply to a request for embeddings.
 type Embedding struct {
 	ID         json.RawMessage `json:"id,omitempty"`
 	Embedding  []float32       `json:"embedding,omitempty"`
@@ -125,8 +126,8 @@ type Embedding struct {
 	Sizes
 }
 
-// NewEmbedding returns the reply with the vectors of a request's sequences. Vectors that JSON
-// cannot represent are a [*Failure].
+// NewEmbedding returns the reply with the vectors of a request's sequences. For vectors that are not
+// finite, the error is a [*Failure].
 func NewEmbedding(c *sft.Config, r *Request, vectors [][]float32) (Embedding, error) {
 	for _, v := range vectors {
 		if !isFinite(v) {
@@ -162,7 +163,7 @@ func newSizes(c *sft.Config, r *Request) Sizes {
 	return z
 }
 
-// CheckFinite returns a [*Failure] unless all logits are finite. JSON cannot represent other numbers.
+// CheckFinite returns a [*Failure] unless all logits are finite. JSON has no NaN or infinity.
 func CheckFinite(o sft.Output) error {
 	if !isFinite(o.Logits) {
 		return errNonFinite()

@@ -1,5 +1,5 @@
-// Package requests parses sequences from JSON and makes the replies with a model's predictions: the
-// lines of predict and embed, and the requests of a server.
+// Package requests parses sequences from JSON, and makes the replies with a model's predictions. It
+// serves the lines of predict and embed and the requests of a server.
 package requests
 
 import (
@@ -22,7 +22,7 @@ const (
 	CodeParse    = -32700 // not JSON, or longer than --max-line
 	CodeRequest  = -32600 // JSON, but not an object with the expected fields
 	CodeParams   = -32602 // a sequence or label that the model cannot read
-	CodeInternal = -32603 // the model's output is not finite
+	CodeInternal = -32603 // for example, the model's output is not finite
 )
 
 // Failure is the error in the reply to a line.
@@ -111,7 +111,7 @@ func (p *Parser) Parse(line []byte, number int, readErr error) *Request {
 		err = p.fillRequest(r, line)
 	}
 	if err != nil {
-		// All errors below are Failures; another type would be a bug.
+		// All errors of fillRequest are Failures; another type would be a bug.
 		if !errors.As(err, &r.Failure) {
 			r.Failure = &Failure{Code: CodeInternal, Message: err.Error()}
 		}
@@ -266,7 +266,7 @@ func (p *Parser) EncodesBytes() bool {
 // Encode tokenizes a text if the model has a tokenizer.
 func (p *Parser) Encode(text string) ([]int32, error) {
 	if p.noTokenizer != nil {
-		return nil, fmt.Errorf("it requires a tokenizer (tokens do not): %w", p.noTokenizer)
+		return nil, fmt.Errorf("text requires a tokenizer (tokens do not): %w", p.noTokenizer)
 	}
 	if p.Mask == "" {
 		return p.tokenizer.Encode(text)

@@ -14,12 +14,12 @@ type Spans struct {
 	Unit  string        `json:"unit"` // unit of the positions, such as [Characters]
 }
 
-// Units of positions: characters of the text if the positions of its tokens are known, otherwise
-// tokens.
+// Units of positions. Replies use Tokens if the text positions of the tokens are unknown. Otherwise
+// lines use Characters, and a server uses the unit of the session.
 const (
 	Characters = "characters"
 	Tokens     = "tokens"
-	UTF8       = "utf-8"  // bytes of the text, if the client has negotiated this unit
+	UTF8       = "utf-8"  // bytes of the text
 	UTF16      = "utf-16" // code units
 )
 

@@ -10,7 +10,7 @@ import (
 )
 
 // checksumKey is the metadata key of the checksum of the whole file. The checksum is computed with
-// zeros instead of its own digits. Other programs ignore the key, and do not write it.
+// zeros instead of its own digits. Other programs ignore the key and usually drop it.
 const checksumKey = "sftseq.checksum"
 
 // noDigits is the checksum text over which the checksum is computed.
@@ -55,8 +55,8 @@ func (s *statedChecksum) compare() error {
 	return nil
 }
 
-// withChecksum inserts the checksum of a file with these tensors into its header, which was built
-// with noDigits.
+// withChecksum computes the checksum of a file with this header and these tensors. It returns the
+// header with the checksum in place of noDigits.
 func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
 	hash := atomicfile.NewChecksum()
 	hash.Write(header)
@@ -68,8 +68,8 @@ func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
 	return bytes.Replace(header, value(noDigits), value(atomicfile.ChecksumText(atomicfile.ChecksumKind, hash)), 1), nil
 }
 
-// Stated reports whether a file states its checksum. Files of [Write] do; files of other programs
-// do not, even if they were copied from a file of Write.
+// Stated reports whether a file states its checksum. Files of [Write] do. A program that loads such a
+// file and saves it again usually drops the checksum.
 func Stated(path string) (bool, error) {
 	file, err := atomicfile.OpenRegular(path)
 	if err != nil {

@@ -65,8 +65,8 @@ func TestEveryDamagedByte(t *testing.T) {
 	}
 }
 
-// TestChecksumRefused checks that the error states both checksums and how to read the file
-// nevertheless.
+// TestChecksumRefused checks the errors for a wrong checksum, with both checksums and the possible
+// causes, and for a malformed one.
 func TestChecksumRefused(t *testing.T) {
 	whole := writtenFile(t, someTensors(8), nil)
 	damaged := bytes.Clone(whole)

@@ -139,7 +139,7 @@ func read(r io.ReaderAt, size int64, kinds ...string) ([]Tensor, map[string]stri
 		return nil, nil, err
 	}
 	if delete(metadata, checksumKey); stated != nil && len(metadata) == 0 {
-		metadata = nil // as passed to Write
+		metadata = nil // Write has added the only key
 	}
 	return tensors, metadata, nil
 }

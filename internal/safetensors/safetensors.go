@@ -10,8 +10,8 @@
 //	          and cover it without gap or overlap
 //
 // Files are untrusted. Reading a malformed file gives an error that names the file, the tensor, and
-// the expected and the found value. Memory is only allocated for a number in the file after the
-// number has been checked against the file's size.
+// the expected and the found value. A size in the file is checked against the file's size before
+// memory is allocated for it.
 package safetensors
 
 import (
@@ -38,7 +38,7 @@ const (
 const (
 	metadataKey = "__metadata__"
 	// maxHeader is the limit of the format's reference implementation, in bytes. Headers of this
-	// project have kilobytes.
+	// project's files have a few kilobytes.
 	maxHeader = 100_000_000
 	// maxDims prevents a small header from expanding to a much larger list of dimensions.
 	maxDims = 8

@@ -6,11 +6,11 @@ import (
 	"runtime"
 )
 
-// sparseBytes is the size from which a file is checked for holes.
+// sparseBytes is the minimum size of a file, in bytes, that is checked for holes.
 const sparseBytes = 64 << 20
 
-// At least 1/minStored of a large file must be stored. The limit is low because some file systems
-// do not store blocks of zeros, which the moments in a checkpoint may contain.
+// minStored limits holes: at least 1/minStored of a large file must be stored. The limit is low because
+// some file systems do not store blocks of zeros, which the moments in a checkpoint may contain.
 const minStored = 8
 
 // checkStored refuses a large file that consists mostly of holes. Its content is missing, for
