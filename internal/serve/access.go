@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// logAccess writes a line of the access log if --access-log is set: the time a request was
-// received, its outcome, the tokens computed for it, and its client.
+// logAccess writes a line of the access log if --access-log is set: the seconds since the request was
+// received, the tokens computed for it, its client, and attrs.
 func (s *Server) logAccess(received time.Time, tokens int, client, id string, attrs ...slog.Attr) {
 	if !s.options.AccessLog {
 		return
@@ -47,8 +47,8 @@ func (x *exchange) log() {
 	x.conn.session.server.logAccess(x.received, x.tokens, x.conn.client(), x.id, attrs...)
 }
 
-// forwardedFor returns the end of the X-Forwarded-For headers. A proxy appends its client's
-// address, so a forged prefix cannot displace the appended address.
+// forwardedFor returns the last maxShort bytes of the X-Forwarded-For headers. A proxy appends its
+// client's address, so a forged prefix cannot displace the appended address.
 func forwardedFor(h http.Header) string {
 	addresses := strings.Join(h.Values("X-Forwarded-For"), ", ")
 	return addresses[max(0, len(addresses)-maxShort):]

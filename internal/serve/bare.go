@@ -41,7 +41,7 @@ type bareLine struct {
 	received time.Time
 }
 
-// tokens returns the number of tokens that the line counts as: 0 for a refused line.
+// tokens returns the line's number of tokens for the limits; 0 for a line that could not be parsed.
 func (l *bareLine) tokens() int {
 	return sft.PlannedTokens(l.request.Tokens(), len(l.request.Edges))
 }
@@ -119,7 +119,7 @@ func (s *session) borrow(n, held int64) *Error {
 // bareWait is the maximum time that a line waits for memory.
 const bareWait = 10 * time.Second
 
-// refuseBare writes the error of a line that could not be parsed.
+// refuseBare queues the error of a line that could not be read.
 func (s *session) refuseBare(m *message) {
 	model := s.server.acquire()
 	r := model.parser.With(s.name, 1, 2).Parse(nil, m.Line, m.Err)

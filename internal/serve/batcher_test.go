@@ -153,7 +153,7 @@ func TestCancelStopsBatch(t *testing.T) {
 	})
 }
 
-// TestReload checks that started requests complete with the old model, later requests use the new
+// TestReload checks that pending requests complete with the old model, later requests use the new
 // model, and the old model is released.
 func TestReload(t *testing.T) {
 	o := testOptions(t, "pre")

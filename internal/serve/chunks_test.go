@@ -55,11 +55,11 @@ func (c *client) edit(version, start, end int, text string) published {
 }
 
 // chunkEdits is the number of edits of TestEditChunks (make edits).
-var chunkEdits = flag.Int("edits", 60, "how many `edits` TestEditChunks makes in documents of up to 64 KB; documents"+
-	" of 2 MB get a hundredth of them")
+var chunkEdits = flag.Int("edits", 60, "number of `edits` by TestEditChunks in documents of up to 64 KB; "+
+	"documents of 2 MB get a hundredth of this number")
 
 // TestEditChunks edits documents and checks that the server computes only changed chunks, and that
-// the result of each version is that of a request with the whole text.
+// the result of each version equals the prediction for the whole text.
 func TestEditChunks(t *testing.T) {
 	o := chunkOptions(t, 8, 64)
 	s := startServer(t, o)
@@ -110,7 +110,7 @@ func (e *documentEditor) text(n int) []rune {
 	return out
 }
 
-// edit opens a document of this number of characters and makes edits at random places.
+// edit opens a document of length+1 characters and makes edits at random positions.
 func (e *documentEditor) edit(t *testing.T, length, edits int) {
 	e.documents++
 	uri, text := fmt.Sprint("document ", e.documents), e.text(length+1)

@@ -4,8 +4,9 @@ package serve
 
 import "syscall"
 
-// DefaultClients returns the number of connections that the process's limit of open files allows.
-// It subtracts the server's own files: models during a reload, a device, an index, metrics.
+// DefaultClients returns the number of connections that the process's limit of open files allows, at
+// most MaxClients. It subtracts the server's own files: models during a reload, a device, an index,
+// metrics.
 func DefaultClients() int {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {

@@ -10,8 +10,8 @@ import (
 
 var changeFields = newFieldSet("uri", "version", "changes")
 
-// Fields of a change, which replaces a range of a document or all of it, and fields of a range.
-// Unknown fields are errors.
+// Fields of a change, which replaces a range of a document or all of its text, and fields of a range.
+// An unknown field of a change is an error.
 var (
 	changeFieldNames = []string{"range", "text"}
 	changeFieldSet   = map[string]bool{"range": true, "text": true}
@@ -92,8 +92,8 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 	})
 }
 
-// replacesWholeText reports whether one of the changes is the whole text. A whole text repairs a broken
-// document, even in a message with a bad field.
+// replacesWholeText reports whether one of the changes is the whole text. A client that sends the whole
+// text expects it to repair a broken document, so a refusal is reported again.
 func (s *session) replacesWholeText(changes json.RawMessage) (found bool) {
 	s.runInTurns(len(changes), func() error {
 		return elements("changes", changes, func(_ int, text json.RawMessage) error {

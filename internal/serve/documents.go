@@ -14,12 +14,12 @@ import (
 type documents struct {
 	mu        sync.Mutex
 	open      map[string]*document
-	lastClose uint64 // the session's edits at the last close
+	lastClose uint64 // number of the session's edits at the last close
 	ending    bool   // true if the session ends and documents are classified without debouncing
 }
 
 // document is a text that the client edits and the server keeps. Only the goroutine that reads the stream
-// changes the text.
+// edits the text; closing the document, possibly in another goroutine, drops the text.
 type document struct {
 	session *session
 	uri     string
@@ -31,7 +31,7 @@ type document struct {
 	reservedBytes int64 // memory reserved on the server
 	encoded       *encoded
 	version       int64
-	lastEdit      uint64 // the session's edits at the last change
+	lastEdit      uint64 // number of the session's edits at the last change
 	broken        error  // the error that broke the text, or nil
 	closed        bool
 	ctx           context.Context // ends at the next change
@@ -146,7 +146,8 @@ func (d *document) setVersion(version int64) {
 	d.version, d.lastEdit = version, d.session.edits
 }
 
-// documentSequence returns the sequence of an open document. A later change of the document cancels it.
+// documentSequence returns the sequence of an open document. A later change of the document cancels the
+// request.
 func (c *call) documentSequence(path string, value json.RawMessage) (*sequence, error) {
 	var uri string
 	if err := unmarshal(path, value, &uri, "a string"); err != nil {

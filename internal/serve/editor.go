@@ -11,8 +11,8 @@ import (
 )
 
 // An editor opens documents with LSP's own notifications, and the server shows the spans of a
-// tagging model as diagnostics. The server requests whole texts, because ranges of changes count
-// lines.
+// tagging model as diagnostics. The server requests whole texts, because LSP gives the ranges of
+// changes in lines.
 
 // textDocumentSync selects the notifications that an editor sends.
 type textDocumentSync struct {

@@ -12,8 +12,8 @@ type encoded struct {
 // memory returns the bytes that the text and the tokens take.
 func (e *encoded) memory() int64 { return int64(len(e.text)) + tokenBytes*int64(cap(e.tokens)) }
 
-// takeEncoded returns the tokens of the last publication, which the document keeps no longer, or
-// nil. The caller holds d.mu.
+// takeEncoded removes the tokens of the last publication from the document and returns them, or nil. It
+// releases their reserved memory. The caller holds d.mu.
 func (d *document) takeEncoded() *encoded {
 	e := d.encoded
 	if e != nil {
@@ -23,8 +23,8 @@ func (d *document) takeEncoded() *encoded {
 	return e
 }
 
-// keepEncoded keeps the tokens of a publication for the next one if there is memory for them. No
-// computation may use the tokens any more. The caller holds d.mu.
+// keepEncoded keeps the tokens of a publication for the next publication if there is enough memory. No
+// computation may use the tokens any longer. The caller holds d.mu.
 func (d *document) keepEncoded(c *call, q *sequence, text string) {
 	e := &encoded{text, q.tokens}
 	if c.model.chunked && c.model.parser.EncodesBytes() && !d.closed && d.broken == nil &&

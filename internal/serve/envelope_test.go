@@ -47,7 +47,7 @@ func TestCancelWithoutID(t *testing.T) {
 }
 
 // TestIDOfBad checks that the error for a malformed message has the message's id if the id precedes
-// the fault. Open documents lose their class only if the message may have been a change of a
+// the fault. Open documents are marked as broken only if the message may have been a change of a
 // document.
 func TestIDOfBad(t *testing.T) {
 	o := testOptions(t, "pre")

@@ -45,7 +45,7 @@ var (
 		Message: "the server is stopping: send the request again after its restart"}
 )
 
-// errSessionOver is the cause when a session ends before all responses are sent.
+// errSessionOver is the cancellation cause of a session that has ended.
 var errSessionOver = errors.New("the session is over")
 
 // sessionOver returns an error that wraps errSessionOver and gives a reason.

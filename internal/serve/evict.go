@@ -39,7 +39,8 @@ const (
 	keptClient
 )
 
-// evictionRank returns the session's rank and the time since which it has had this rank.
+// evictionRank returns the session's rank and the time since which the client has been silent, blocked
+// or idle.
 func (s *session) evictionRank(now time.Time, a allowances) (evictionRank, time.Time) {
 	last := *s.activity.last.Load()
 	blocked := s.out.BlockedSince()
@@ -55,8 +56,8 @@ func (s *session) evictionRank(now time.Time, a allowances) (evictionRank, time.
 	return keptClient, last
 }
 
-// isUnused reports whether the session has neither open documents nor pending requests. It does
-// not block: if a lock is held, the documents are in use.
+// isUnused reports whether the session has neither open documents nor pending requests. It does not
+// wait for the documents' lock: while another goroutine holds the lock, the documents are in use.
 func (s *session) isUnused() bool {
 	if !s.documents.mu.TryLock() {
 		return false

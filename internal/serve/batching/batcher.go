@@ -65,8 +65,8 @@ func (b *Batcher) budgetOf(m *Model) int {
 	return m.Scorer.PassTokens()
 }
 
-// Submit queues a job of the account for each example. When ctx ends, waiting jobs leave the queue and fail
-// with the context's cause.
+// Submit queues a job of the account for each example. When ctx ends, incomplete jobs fail with the context's
+// cause, and waiting jobs leave the queue.
 func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, examples ...seq.Example) []*Job {
 	g := &group{account: a, ctx: ctx}
 	g.incomplete.Store(int64(len(examples)))
@@ -138,8 +138,8 @@ func (b *Batcher) startBatches() {
 		slots := b.queue.nextDue(true).model.Scorer.Slots()
 		first := b.queue.nextUrgent()
 		if b.running >= slots {
-			// An urgent batch finishes soon, so another urgent batch waits for it. A small batch of a session
-			// above its share is not urgent and may take long.
+			// A running batch of urgent jobs finishes soon, so the next urgent job waits for it. A small batch
+			// of a session above its share does not count, because it has low priority and may take long.
 			if first == nil || b.urgentRunning || b.smallBatches > 0 {
 				return
 			}

@@ -12,7 +12,7 @@ type Model struct {
 	Scorer  *sft.Scorer
 	Release func() // closes the device
 	// Lost returns an error for the model's jobs if err means a lost device, and nil otherwise. If
-	// Lost is nil, no error means a lost device.
+	// Lost is nil, every error counts as a failure of the batch alone.
 	Lost func(error) error
 
 	mu      sync.Mutex
@@ -23,7 +23,7 @@ type Model struct {
 // ErrReleased is the error of jobs whose model was already released.
 var ErrReleased = errors.New("the model was released")
 
-// Use adds a user, who must call Done. It returns false if the model was released.
+// Use adds a user, which must call Done. It returns false if the model was released.
 func (m *Model) Use() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,14 +18,14 @@ import (
 type queue struct {
 	buckets map[kind]*bucket
 	flows   map[flow]int64 // due time of each flow's last job
-	clock   int64          // due time of the job taken last
+	clock   int64          // largest due time of the taken jobs that started a batch
 	number  int64
 	pruneAt int // number of flows at which flows behind the clock are deleted
 	jobs    int
 	tokens  int
 }
 
-// kind is the properties shared by all jobs of a batch.
+// kind has the properties that select a job's bucket. The jobs of a batch share them, except for class.
 type kind struct {
 	model *Model
 	work  Work

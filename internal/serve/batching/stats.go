@@ -22,7 +22,7 @@ func (s *Stats) add(jobs, tokens int, took time.Duration) {
 	s.Computing += took
 }
 
-// Stats returns the current numbers.
+// Stats returns a snapshot of the queue and the counters.
 func (b *Batcher) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
