@@ -138,8 +138,8 @@ func (b *Batcher) startBatches() {
 		slots := b.queue.nextDue(true).model.Scorer.Slots()
 		first := b.queue.nextUrgent()
 		if b.running >= slots {
-			// A running batch of urgent jobs finishes soon, so the next urgent job waits for it. A small batch
-			// of a session above its share does not count, because it has low priority and may take long.
+			// A running batch of urgent jobs finishes soon, so the next urgent job waits for it. Small batches
+			// from sessions above their share do not count: they have low priority and may take long.
 			if first == nil || b.urgentRunning || b.smallBatches > 0 {
 				return
 			}
