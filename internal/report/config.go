@@ -25,8 +25,7 @@ type configRow struct {
 	Differs bool
 }
 
-// maxText is the maximum number of characters shown of a value, because a vocabulary has thousands
-// of words.
+// maxText is the maximum number of characters shown of a value. A vocabulary has thousands of words.
 const maxText = 400
 
 // newConfigTable groups the values of config.json: training settings, model, and origin.

@@ -67,8 +67,8 @@ func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 // sampled.
 const maxPoints = 2000
 
-// shownPoints returns the indices of at most maxPoints points at equal intervals, and of the points
-// that a layer has sampled.
+// shownPoints returns the indices of at most maxPoints points at equal intervals, and of all points
+// sampled by a layer.
 func shownPoints(n int, x *sft.Explanation) (out []int) {
 	show := make([]bool, n)
 	for i := range min(n, maxPoints) {

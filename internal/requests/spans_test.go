@@ -34,8 +34,8 @@ func byteTags() *sft.Config {
 	}
 }
 
-// TestSpansOfBytes checks that a byte that is not UTF-8 is a character of its own. A large number
-// of these bytes must not take long.
+// TestSpansOfBytes checks that a byte that is not UTF-8 is a character of its own. Many of these bytes
+// must not take long.
 func TestSpansOfBytes(t *testing.T) {
 	c := byteTags()
 	p := NewParser(c, "", "f", 1)

@@ -13,8 +13,8 @@ import (
 
 // TestWindowsOfNumbersAndLabels checks windows of regression and multi-label models. A window's
 // prediction equals the prediction for its tokens alone. The response to a sliding request lists
-// every window, and its own prediction has the mean of their logits. A document uses the window
-// that it was opened with.
+// every window, and its own prediction has the mean of their logits. A document uses the window of its
+// sequence/didOpen.
 func TestWindowsOfNumbersAndLabels(t *testing.T) {
 	tokens := []int{12, 3, 10, 15, 7}
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {

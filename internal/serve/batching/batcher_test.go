@@ -222,8 +222,8 @@ func TestReleasedModel(t *testing.T) {
 	m.Release = free // the cleanup of the test retires the model again
 }
 
-// TestInterruptedAlone checks that a job computed alone after its batch failed ends with the cause
-// of its own cancellation.
+// TestInterruptedAlone checks that a job computed alone after its batch failed ends with the cause of
+// its own cancellation.
 func TestInterruptedAlone(t *testing.T) {
 	b, m := start(t, Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())

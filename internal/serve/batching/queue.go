@@ -11,8 +11,8 @@ import (
 // queue holds the waiting jobs and is fair among flows. A flow is one account's jobs of one length
 // class. Every flow gets the same share of the model, independent of its number of waiting jobs.
 //
-// The algorithm is self-clocked fair queueing (Golestani 1994). The virtual clock counts the tokens
-// that each flow has received. A job is due when its flow has received the job's tokens as well.
+// The algorithm is self-clocked fair queueing (Golestani 1994). The virtual clock counts the tokens received
+// by each flow. A job is due when its flow has received the job's tokens as well.
 // The first job of a new flow is thus delayed only by its own length. Short jobs overtake a long
 // job until they have received the same number of tokens.
 type queue struct {
