@@ -11,7 +11,7 @@ import (
 )
 
 // rowLengths returns a function from n to the lengths of slices. Each character of shape gives one
-// slice: rows of n elements, a single row, or one element per row.
+// slice: testRows rows of n elements (m), a single row (r), or one element per row (c).
 func rowLengths(shape string) func(n int) []int {
 	return func(n int) []int {
 		var lengths []int
@@ -204,7 +204,7 @@ func convolutionLengths(shape ...string) func(n int) []int {
 	}
 }
 
-// smallNorm makes 1/σ small, so that the errors are dominated by sums of large numbers.
+// smallNorm makes 1/σ small, because the rounding errors of x̂·mean(g·x̂) grow with its square.
 func smallNorm(x [][]float32) {
 	for i := range x[6] {
 		x[6][i] /= 16

@@ -2,10 +2,10 @@ package simd
 
 import "fmt"
 
-// Scores holds the kernels of sampled attention for a tile of pairs. The lanes of a vector hold
-// different queries, and each key is a row of stride floats. Numbers of queries are rounded up to
-// two vectors, and numbers of channels to one vector. The padding takes part in the computation and
-// must be finite.
+// Scores holds the kernels of sampled attention for a tile of keys × queries. A tile has a row per
+// key, rows are stride floats apart, and the lanes of a vector hold different queries. The caller
+// rounds the number of queries up to a multiple of two vectors and, for Score.Backward, the number of
+// channels up to whole vectors. The padding takes part in the computation and must be finite.
 type Scores struct {
 	Maxout, Lily Score
 
@@ -50,7 +50,8 @@ type Score struct {
 // = log(1 + eᶠ·eᵍ). Both must lie in 2⁻⁶³ … 2⁶³. The tables must contain the windows of all N
 // queries.
 //
-// The assembly depends on the offset of each field.
+// In the comments on the fields, Forward is Sinusoid or SinusoidFar, and Backward is
+// SinusoidBackward. The assembly depends on the offset of each field.
 type SinusoidTile struct {
 	S []float32 // [Keys][Stride] scores m; Forward writes max(A, Floor), Backward writes dm
 
@@ -119,7 +120,8 @@ func (k *Scores) Prefetch(x []float32, stride, rows, cols int) {
 	k.prefetch(rows, (cols+line-1)/line, &x[0], stride)
 }
 
-// Transpose copies the transpose of src, rows×cols, to dst, cols×rows.
+// Transpose copies the transpose of src, rows×cols, to dst, cols×rows. Rows of src and dst are lds
+// and ldd floats apart.
 func (k *Scores) Transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	if rows == 0 || cols == 0 {
 		return

@@ -45,7 +45,7 @@ func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) 
 // assembled returns the levels with assembly, to compare them with Go.
 func assembled() []*Kernels { return Levels()[:len(Levels())-1] }
 
-// TestScores compares the scores of every level with assembly, forward and backward, with Go.
+// TestScores checks the scores of every level with assembly against Go, forward and backward.
 func TestScores(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, level := range assembled() {
@@ -125,7 +125,7 @@ func TestTileHelpers(t *testing.T) {
 	}
 }
 
-// sinusoidCase returns a tile whose tables have values of the given spread.
+// sinusoidCase returns a random tile. The tables FM and GM have the given standard deviation.
 func sinusoidCase(rng *rand.Rand, keys, n, length int, spread float32) *SinusoidTile {
 	tile := &SinusoidTile{Keys: keys, N: n, Stride: n + 16, Scale: 0.25,
 		FOrigin: length - 1 + length/3, GOrigin: length / 3}

@@ -10,7 +10,7 @@ import (
 // Kernels holds the kernels of one instruction set.
 type Kernels struct {
 	Name  string // avx512, avx2 or go
-	Width int    // number of float32s in a vector register
+	Width int    // number of float32s in a vector register; 8 for go
 	Products
 	Scores
 	Elementwise
@@ -23,7 +23,7 @@ func Levels() []*Kernels { return levels }
 // Go returns the kernels in Go, which run on every machine.
 func Go() *Kernels { return generic }
 
-// Variable is the name of the environment variable that selects a lower level.
+// Variable is the name of the environment variable that selects a level.
 const Variable = "SFTSEQ_SIMD"
 
 // Best returns the fastest level, or the level that SFTSEQ_SIMD names. It returns an error if the

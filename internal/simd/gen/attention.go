@@ -8,7 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// attention emits the kernels of sampled attention. Queries are across the lanes, keys are rows.
+// attention emits the kernels of sampled attention. Queries are across the lanes and keys are rows,
+// except in scoreBackward, where channels are across the lanes.
 func attention(v isa) {
 	scoreTiles(v, "maxout", maxoutStep)
 	scoreTiles(v, "lily", lilyStep)
@@ -26,8 +27,8 @@ func attention(v isa) {
 	}
 }
 
-// scoreTiles emits s[j][r] = Σ_c score(q[c][r], k[j][c]), for as many keys at a time as fit into
-// registers, and for the remaining keys.
+// scoreTiles emits kernels of s[j][r] = Σ_c score(q[c][r], k[j][c]) for different numbers of keys. The
+// largest number fills the registers, and the others serve the remaining keys.
 func scoreTiles(v isa, name string, step func(v isa, q, k Op, acc, one VecVirtual)) {
 	blocks := []int{5, 2, 1}
 	if v.wide() {
@@ -126,9 +127,9 @@ func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one 
 	end()
 }
 
-// broadcastOperand returns an operand with the word at m in every lane. With AVX-512 it is the
-// memory itself, which instructions can broadcast. On some CPUs (Zen) the rate of register reads
-// limits a multiply-add beside other instructions with two registers.
+// broadcastOperand returns an operand with the word at m in every lane. With AVX-512 it is the memory
+// operand, which instructions broadcast. This saves register reads, which limit the rate of
+// instructions on some CPUs (Zen).
 func (v isa) broadcastOperand(m Mem) Op {
 	if v.wide() {
 		return m
@@ -393,7 +394,7 @@ func transpose(v isa) {
 	Label("block")
 	LEAQ(Mem{Base: dst, Index: ldd, Scale: 4}, dstHigh)
 	from, to := row(src, lds, lds3, src, srcHigh), row(dst, ldd, ldd3, dst, dstHigh)
-	// Halves of rows i and i+4 share a register; then 4×4 in each lane.
+	// Rows i and i+4 share a register. Then each 128-bit lane transposes 4×4 floats.
 	a := v.vecs(8)
 	for i := range 4 {
 		for half := range 2 {

@@ -1,6 +1,6 @@
 package main
 
-// elementwise emits the kernels of long vectors.
+// elementwise emits the kernels of simd.Elementwise.
 func elementwise(v isa) {
 	maps(v)
 	gelus(v)

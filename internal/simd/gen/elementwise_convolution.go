@@ -67,8 +67,8 @@ func (v isa) tileRow(p, stride, stride3 Register, r, j int) Mem {
 	return m
 }
 
-// strides returns d, and the distances in bytes between adjacent rows and between rows that are
-// three apart.
+// strides returns the distances in bytes between adjacent rows of d float32s and between rows that
+// are three apart.
 func strides(d Register) (stride, stride3 Register) {
 	stride, stride3 = GP64(), GP64()
 	MOVQ(d, stride)
@@ -143,7 +143,7 @@ func convolutionBackward(v isa) {
 	SUBQ(weight, gradient)
 	d, n := Load(Param("d"), GP64()), Load(Param("rows"), GP64())
 	stride, stride3 := strides(d)
-	first := Load(Param("taps"), GP64()) // first row that the taps read
+	first := Load(Param("taps"), GP64()) // offset of the first row that the taps read
 	DECQ(first)
 	IMULQ(argument("step"), first)
 	ADDQ(first, dy)

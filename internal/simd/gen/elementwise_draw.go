@@ -8,8 +8,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// draw emits the first words of Philox for counters that differ in their own first word. The
-// counters are in the 64-bit lanes of registers as in dropout. The caller computes the remainder.
+// draw emits a kernel that computes the first word of Philox for each counter. The counters differ in
+// their first word, and lie in the 64-bit lanes of registers as in dropout. The kernel processes
+// whole vectors; its caller computes the remainder.
 func draw(v isa) {
 	v.text("draw", "func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int",
 		"draw computes wordsᵢ, the first word of Philox4x32-10 for the counter with its first word replaced by atᵢ, for whole vectors; it returns the number of words.")

@@ -19,8 +19,8 @@ func (v isa) philoxGroups() int {
 // dropout emits dropout. It keeps an element if its word of Philox4x32-10 is large enough; each
 // block of four elements uses the four words of a counter. A group of counters has a counter in
 // each 64-bit lane. Words are in the lower halves of the lanes, where VPMULUDQ reads and writes
-// them, and the upper halves are ignored. Each iteration draws for as many groups as fit into
-// registers, because a round is a long dependency chain.
+// them, and the upper halves are ignored. Each iteration processes several groups, because a round
+// is a long dependency chain.
 func dropout(v isa) {
 	count := v.philoxGroups()
 	block := U32(2 * count * v.width)
@@ -57,7 +57,7 @@ func dropout(v isa) {
 		}
 		return words
 	}
-	// kept scales x where the word is large enough, and clears it elsewhere.
+	// kept scales u where the word is large enough, and clears u elsewhere.
 	kept := func(words, u VecVirtual) {
 		scale := v.broadcast(argument("scale"))
 		least := v.broadcast(argument("least"))
@@ -117,7 +117,7 @@ func counters(v isa, group int) Mem {
 	return data(name, func() {
 		n := v.width / 2
 		for lane := range n {
-			// Pairs of lanes are adjacent; their first members come first.
+			// The 128-bit lane i holds the counters i and i + n/2 of the group.
 			c := group*n + lane/2 + lane%2*n/2
 			DATA(8*lane, U64(c))
 		}
@@ -157,9 +157,9 @@ func philoxRound(v isa, c, k []VecVirtual) []VecVirtual {
 	return []VecVirtual{mix(c[2], c[1], k[0]), c[2], mix(c[0], c[3], k[1]), c[0]}
 }
 
-// inOrder returns the words of the counters in order: two vectors.
+// inOrder returns two vectors with the words of the counters in order.
 func inOrder(v isa, c []VecVirtual) []VecVirtual {
-	for i := range 2 { // pairs of lanes: w0 w0' w1 w1', w2 w2' w3 w3'
+	for i := range 2 { // in each 128-bit lane: w0 w0' w1 w1', then w2 w2' w3 w3'
 		VSHUFPS(U8(0x88), c[2*i+1], c[2*i], c[2*i])
 	}
 	low, high := v.vec(), v.vec()

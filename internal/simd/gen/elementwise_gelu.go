@@ -78,9 +78,9 @@ const (
 	pieceDegree = 4
 )
 
-// pieceCoefficients returns, for each piece, the coefficients of p for r⁰, r¹, …. p interpolates f
-// − ½ at the Chebyshev nodes. The first piece has no constant, so that f(0) is ½; the last piece is
-// ½.
+// pieceCoefficients returns, for each piece, the coefficients of p for r⁰, r¹, …. The polynomial p
+// interpolates f(x) − ½ at the Chebyshev nodes. The first piece has no constant term, so that f(0)
+// is ½. The last piece is the constant ½.
 func pieceCoefficients(f func(float64) float64) (c [pieceDegree + 1][pieceCount]float64) {
 	for n := range pieceCount - 1 {
 		var nodes, values [pieceDegree + 1]float64

@@ -13,7 +13,7 @@ func layerNorms(v isa) {
 	layerNormBackward(v, true)
 }
 
-// side is the number of partial sums of a row.
+// side is the number of vectors of partial sums of a row.
 const side = 4
 
 // perElement returns a register with 1/n in every lane.

@@ -185,8 +185,8 @@ func (v isa) softplus(x []VecVirtual) []VecVirtual {
 // log1p returns log(1 + z) = z − z²·Q(z) for 0 ≤ z ≤ 1.
 func (v isa) log1p(z []VecVirtual) []VecVirtual {
 	z2 := v.times(z, z)
-	q := v.linear(z, -0x1.4b08e6p-6, 0x1.d863ccp-5) // terms 6 and 7
-	for j := range z {                              // and 8, as in fmath
+	q := v.linear(z, -0x1.4b08e6p-6, 0x1.d863ccp-5) // terms 6 and 7 of Q
+	for j := range z {                              // term 8, as in package fmath
 		VFMADD231PS(v.wideConstant(0x1.b2f6bcp-9), z2[j], q[j])
 	}
 	v.pairs(q, z, z2, -0x1.b57a1ap-4, 0x1.3a7a9cp-3, -0x1.935ca8p-3, 0x1.ff26e2p-3, -0x1.554df0p-2, 0x1.ffffd2p-2)

@@ -116,7 +116,7 @@ func gemmTile(v isa, rows, vectors int) {
 	end()
 }
 
-// packRows emits the copy of a panel's rows, which are contiguous.
+// packRows emits the copy of a panel of whole vectors from a matrix with contiguous rows.
 func packRows(v isa) {
 	v.text("packRows", "func(k int, dst, src *float32, stride int)",
 		"packRows copies k rows of two vectors, which are stride floats apart in src.")
@@ -190,7 +190,7 @@ func columnMasks(v isa, cols Register) []Op {
 }
 
 // packColumns emits the contiguous copy of a block of columns, with the sum of each column. Reading
-// the rows of y in place would thrash the first-level cache.
+// the columns in place would thrash the first-level cache.
 func packColumns(v isa) {
 	v.text("packColumns", "func(rows, cols int, dst, src *float32, stride int, sum *float32)",
 		"packColumns copies rows of cols floats, a stride apart in src, and writes the sum of each column.")

@@ -81,7 +81,7 @@ func (v isa) sumLanes(x VecVirtual) {
 		VEXTRACTF64X4(Imm(1), x, h.AsY())
 		VADDPS(h.AsY(), x.AsY(), x.AsY())
 	}
-	// EVEX has no VEXTRACTF128: registers above 15 need 32X4.
+	// EVEX has no VEXTRACTF128: registers above 15 need VEXTRACTF32X4.
 	h := v.vec()
 	if v.wide() {
 		VEXTRACTF32X4(Imm(1), x.AsY(), h.AsX())
@@ -102,7 +102,7 @@ func (v isa) text(name, signature, doc string) {
 	declare(name+v.suffix, signature, doc)
 }
 
-// constants maps values to the read-only data of the file.
+// constants maps names to the read-only data of the file.
 var constants = map[string]Mem{}
 
 // bits returns a constant for instructions that broadcast from memory. It writes floats as bits,

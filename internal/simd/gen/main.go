@@ -2,11 +2,9 @@
 //
 //	go run . -family gemm -out ../gemm_amd64.s
 //
-// It writes the Go declarations of the functions to ../gemm_stubs_amd64.go.
+// It also writes the Go declarations of the functions to ../gemm_stubs_amd64.go.
 //
-// The source of a kernel is independent of the width of registers and is emitted for each
-// instruction set. A kernel that passes the tests with AVX2 therefore has the same structure with
-// AVX-512.
+// AVX2 and AVX-512 share the source of a kernel, except where their instructions differ.
 package main
 
 import (
@@ -25,11 +23,11 @@ var families = map[string]func(isa){
 }
 
 func main() {
-	family := flag.String("family", "", "the kernels to write")
+	family := flag.String("family", "", "family of kernels to write: attention, elementwise, gemm or peak")
 	flag.Parse()
 	emit, ok := families[*family]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "no family %q\n", *family)
+		fmt.Fprintf(os.Stderr, "-family %q: expected attention, elementwise, gemm or peak\n", *family)
 		os.Exit(2)
 	}
 	ConstraintExpr("amd64")

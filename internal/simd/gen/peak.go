@@ -3,7 +3,7 @@ package main
 import . "github.com/mmcloughlin/avo/build"
 
 // chains is the number of independent operations in flight. It exceeds the product of execution
-// units and latency on any CPU.
+// units (2) and latency in cycles (at most 5) of common CPUs.
 const chains = 12
 
 // peak emits loops that measure peak rates.

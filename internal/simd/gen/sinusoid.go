@@ -68,8 +68,8 @@ var log1pCoefficients = []float32{
 // log(1+m) + E·ln 2 with m = y·2⁻ᴱ + (2⁻ᴱ − 1), so that small y lose no bits.
 //
 // The dependency chain is long and a CPU's reorder window is limited. The instructions of several
-// vectors are therefore interleaved, so that an instruction is always ready. They share the loads
-// of the constants.
+// vectors are therefore interleaved, so that an instruction is always ready. The vectors share the
+// loads of the constants.
 func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 	each := func(f func(i int)) {
 		for i := range y {
@@ -102,8 +102,9 @@ func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 	return q
 }
 
-// softplusRow emits a loop over a row's queries. It computes y = eᶠ·eᵍ and log(1+y) of some
-// vectors, and calls before and after with their offsets in the row.
+// softplusRow emits a loop over a row's queries. For several vectors at a time, it computes y = eᶠ·eᵍ
+// and calls before with y, then computes log(1+y) and calls after with the logarithms. Both also
+// get the vectors' offset in the row, in bytes.
 func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windows, before,
 	after func(x []VecVirtual, at Register)) {
 	ef, eg, end, at := window(tile, tileEF, f), window(tile, tileEG, g), bytesOf(tile, tileN), GP64()
@@ -386,7 +387,7 @@ func sinusoidBackward(v isa) {
 }
 
 // sinusoidScatter emits a loop over a row's queries that adds the gradients of a token's terms to
-// the tables. In the scratch memory, the first row is dRmul, the third row is dRadd, and the row
+// the tables. In the scratch memory, row 0 is dRmul, row 2 is dRadd, and the row with index
 // exponential is eᶠ·eᵍ.
 func sinusoidScatter(v isa, tile Register, label string, weight VecVirtual, f, g Register, exponential int) {
 	scratch, n, y := field(tile, tileScratch), bytesOf(tile, tileN), GP64()

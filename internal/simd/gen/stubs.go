@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// docs holds the documentation of the family's functions. Functions that compute the same share one
-// entry. declarations holds the Go declaration of each function. The functions are only called
-// through the fields of Kernels, where go:noescape would have no effect.
+// docs holds the documentation of the family's functions, without duplicates. declarations holds the
+// Go declaration of each function. The functions are only called through the fields of Kernels, where
+// go:noescape would have no effect.
 var docs, declarations []string
 
 func declare(name, signature, doc string) {

@@ -198,7 +198,7 @@ func (v isa) zeros(n int) []VecVirtual {
 	return x
 }
 
-// argument returns the address of a parameter of one word.
+// argument returns the address of a parameter that is not a slice.
 func argument(name string) Mem {
 	b, err := Param(name).Resolve()
 	if err != nil {
@@ -230,8 +230,8 @@ func slice(name string) Register { return Load(Param(name).Base(), GP64()) }
 // length returns a register with the length of a slice parameter.
 func length(name string) Register { return Load(Param(name).Len(), GP64()) }
 
-// word returns a register with a parameter of one word. floats returns a parameter that counts
-// float32s, converted to bytes.
+// word returns a register with an integer or pointer parameter. floats returns a parameter that
+// counts float32s, converted to bytes.
 func word(name string) Register { return Load(Param(name), GP64()) }
 
 func floats(name string) Register {
@@ -240,7 +240,8 @@ func floats(name string) Register {
 	return n
 }
 
-// columns emits body for every vector of n bytes, where n > 0, with its offset.
+// columns emits a loop over the vectors of n bytes, where n > 0. body receives a vector's offset in
+// bytes.
 func (v isa) columns(n Register, body func(column Register)) {
 	column := GP64()
 	XORQ(column, column)
