@@ -55,8 +55,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenBad checks that the error for truncated data says that they end too early, and that
-// reading ends with its context.
+// TestOpenBad checks the errors for truncated data, and that reading fails when its context ends.
 func TestOpenBad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for file, want := range map[string]string{

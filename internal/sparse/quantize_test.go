@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestQuantize checks that 8-bit weights differ by at most half of a unit of their row, that the unit is the
-// smallest possible, and that quantizing them again changes nothing.
+// TestQuantize checks that 8-bit weights differ from the originals by at most half of their row's
+// unit, that the unit is the smallest possible, and that quantizing them again changes nothing.
 func TestQuantize(t *testing.T) {
 	const width = 8
 	random := rand.New(rand.NewPCG(1, 2))

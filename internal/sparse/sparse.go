@@ -1,4 +1,4 @@
-// Package sparse keeps embedding tables in the host's memory, such as tables of n-grams. A batch
+// Package sparse keeps embedding tables, such as tables of n-grams, in the host's memory. A batch
 // reads only a few of their rows. A device computes with these rows (see [Bags] and
 // tensor.EmbedBag); the host sums gradients and updates the tables. Every sum has the same order
 // for any number of threads.

@@ -13,7 +13,7 @@ type Codebook struct {
 	Values []float32 // [Len, Bands]
 }
 
-// maxCodebookBytes is the maximum size of an encoded codebook.
+// maxCodebookBytes is the maximum size of a codebook in bytes, before base64.
 const maxCodebookBytes = 1 << 22
 
 // Decode returns the codebook that [Codebook.Encode] encoded.
@@ -52,7 +52,7 @@ func (c Codebook) Len() int { return len(c.Values) / c.Bands }
 // At returns entry i, which the caller must not change.
 func (c Codebook) At(i int) []float32 { return c.Values[i*c.Bands : (i+1)*c.Bands] }
 
-// Indices returns the index of the nearest entry for each of consecutive spectra.
+// Indices returns the index of the nearest entry for each spectrum of a concatenation.
 func (c Codebook) Indices(spectra []float32) []int32 {
 	indices := make([]int32, len(spectra)/c.Bands)
 	for i := range indices {
@@ -68,7 +68,7 @@ func (c Codebook) nearest(spectrum []float32) int {
 	for i := range c.Len() {
 		d := float32(0)
 		for k, v := range c.At(i) {
-			d += float32((v - spectrum[k]) * (v - spectrum[k])) // rounded, so that the CPU does not fuse the operations
+			d += float32((v - spectrum[k]) * (v - spectrum[k])) // the conversion prevents a fused multiply-add
 		}
 		if d < minDistance {
 			best, minDistance = i, d

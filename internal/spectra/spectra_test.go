@@ -113,7 +113,8 @@ func TestLogMel(t *testing.T) {
 			t.Errorf("band %d: got first coefficient %d, weights %v", b, f.first, f.weights)
 		}
 	}
-	// Two tones in succession, with a mean of 0. Each tone must have more power in its own band.
+	// Two tones in succession, because LogMel subtracts the mean of each band. Each tone must have the
+	// most power in its own band or an adjacent band.
 	var samples []float32
 	for i := range rate {
 		hertz := 440.0

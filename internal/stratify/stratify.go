@@ -52,9 +52,10 @@ func (s *Strata) Add(class string, hash uint64) {
 func (s *Strata) Len() int { return len(s.seen) }
 
 // Assign returns the split of each hash. It returns nil if there are more than [MaxRows] rows, or
-// fewer than two fractions above 0. Each split gets its fraction of the rows, but at least minRows
-// rows and one row. Each class is divided in proportion. The rows of a class are ordered by hash,
-// so that a changed data set moves few rows to another split.
+// fewer than two fractions above 0. Each split after the first gets its fraction of the rows, but at
+// least minRows rows and at least one row, while each class keeps a row for the first split. The
+// first split gets the other rows. Each class is divided in proportion. The rows of a class are
+// ordered by hash, so that a changed data set moves few rows to another split.
 func (s *Strata) Assign(fractions []SplitFraction, minRows int) map[uint64]string {
 	fractions = slices.DeleteFunc(slices.Clone(fractions), func(s SplitFraction) bool { return s.Fraction == 0 })
 	if len(fractions) < 2 || s.Len() > MaxRows {
@@ -69,9 +70,8 @@ func (s *Strata) Assign(fractions []SplitFraction, minRows int) map[uint64]strin
 	return assign(strata, s.Len(), fractions, minRows)
 }
 
-// assign assigns hashes to splits. The size of a split is its fraction of all rows, but at least
-// minRows rows and one row. Classes are divided in proportion, by the largest remainders. Each
-// class keeps at least one row in the first split.
+// assign assigns hashes to splits as [Strata.Assign] describes. It divides classes by the largest
+// remainders.
 func assign(strata []*stratum, rows int, fractions []SplitFraction, minRows int) map[uint64]string {
 	out := map[uint64]string{}
 	remaining := make([]int, len(strata))
