@@ -92,8 +92,8 @@ func TestLongFields(t *testing.T) {
 	}
 }
 
-// TestTruncated checks that a truncated or damaged compressed file yields an error after its valid
-// rows, wherever it is cut.
+// TestTruncated checks that a file truncated at any of many lengths, and a compressed file with a
+// damaged end, yield an error with the file's name.
 func TestTruncated(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,b\n")

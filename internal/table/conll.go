@@ -30,7 +30,7 @@ type conllReader struct {
 	wanted []int // wanted columns, counted from 0; −1 is the last
 	line   int64
 	fields int             // columns of the first token; 0 before that token
-	shape  conllShape      // shape of the first tokens, read ahead; fields is 0 without tokens
+	shape  conllShape      // shape of the first token, read ahead; zero without tokens
 	tags   map[string]bool // values of the last column, at most maxTags
 	// universal reports whether the file is CoNLL-U, whose first column numbers the words. There, a
 	// token is the word's form, and its tag the universal part of speech.
@@ -78,9 +78,10 @@ func shapeOf(line string, fields []string) conllShape {
 	return conllShape{len(fields), strings.ContainsRune(line, '\t')}
 }
 
-// detectShape determines the shape of token lines from the beginning of the file, because a
-// line that begins with # can be a token or a comment. If words are read and the first column
-// numbers the words, detectShape returns an error.
+// detectShape determines the shape of token lines and the tags from the beginning of the file,
+// because a line that begins with # can be a token or a comment. It returns the error of
+// checkTagColumn. If words is true, the first column is read as words, and detectShape returns an
+// error if the column numbers the words.
 func (r *conllReader) detectShape(words bool) error {
 	r.tags = map[string]bool{}
 	if r.universal {
@@ -285,8 +286,8 @@ func (r *conllReader) isComment(line string, fields []string) (bool, error) {
 // maxTags is the maximum number of recorded values of the last column.
 const maxTags = 1 << 12
 
-// addToken adds a line to the row's columns, or sets the row's error. bad is a previous error of
-// the row.
+// addToken adds a line to the row's columns, or sets the row's error. bad is the error of isComment
+// for the line.
 func (r *conllReader) addToken(row *Row, columns [][]string, fields []string, line string, long bool, bad error) {
 	if r.fields == 0 && !long {
 		r.fields = len(fields)

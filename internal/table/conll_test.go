@@ -103,7 +103,7 @@ func TestCoNLLNumbers(t *testing.T) {
 	}
 }
 
-// TestCoNLLComments checks that a line before a sentence that begins with # is a token only if it
+// TestCoNLLComments checks that a line that begins with #, before a sentence, is a token only if it
 // has a token's shape.
 func TestCoNLLComments(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{

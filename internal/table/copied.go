@@ -25,7 +25,7 @@ func isCopiedList(t arrow.DataType) bool {
 }
 
 // isCopiedStruct reports whether t is a struct or a map whose values can be copied as JSON. Bytes
-// are not, because JSON has no type for them.
+// other than UUIDs cannot be copied, because JSON has no type for them.
 func isCopiedStruct(t arrow.DataType) bool {
 	copied := func(f arrow.Field) bool {
 		switch f.Type.ID() {

@@ -11,15 +11,15 @@ import (
 )
 
 // csvReader reads rows of fields separated by commas or another delimiter of [Options]. The first
-// row names the columns. Quoted fields may contain any character (RFC 4180). Rows and errors equal those of
-// encoding/csv, which is not used because allocating its strings for each row takes longer than the
-// rest of a conversion.
+// row names the columns. Quoted fields may contain any character (RFC 4180). Rows and error
+// positions are those of encoding/csv, which is not used because allocating its strings for each row
+// takes longer than the rest of a conversion.
 type csvReader struct {
 	delimited
 	comma    byte     // delimiter
 	fields   []string // fields of a row
 	line     int64    // line of the next row
-	previous int64    // line of the previous row
+	previous int64    // line of the row read last
 }
 
 func newCSV(in *source.Source, o Options) (*csvReader, error) {
@@ -59,7 +59,7 @@ func binaryKind(text string) string {
 	return ""
 }
 
-// notTable returns the error for a file whose name is that of a table but whose content is not.
+// notTable returns the error for a file that is named like a table of text but has other content.
 func notTable(found string) error {
 	return fmt.Errorf("expected a table of text, found %s: pass a table, or name the format of the file with --format",
 		found)
@@ -111,7 +111,7 @@ func (r *csvReader) read(maxFields int) (s csvSplitter, size int, err error) {
 		case err == errIncomplete && r.window.err == nil:
 			r.window.readMore()
 			continue
-		case err == errIncomplete: // at the end of the file, the row cannot become complete
+		case err == errIncomplete: // after a read error, the row cannot become complete
 			return s, 0, r.window.err
 		case size == 0:
 			return s, 0, io.EOF

@@ -58,8 +58,8 @@ func TestDamagedArrow(t *testing.T) {
 		}
 	}
 	if files < 10 || rejected < files*trials/10 {
-		t.Errorf("got errors for %d of %d damaged copies of %d files, want a tenth of them", rejected, files*trials,
-			files)
+		t.Errorf("got errors for %d of %d damaged copies of %d files, want at least a tenth of them", rejected,
+			files*trials, files)
 	}
 }
 
@@ -99,6 +99,7 @@ func TestDamagedParquet(t *testing.T) {
 		}
 	}
 	if rejected < 8*len(whole)/step/20 {
-		t.Errorf("got errors for %d of %d damaged copies, want a twentieth of them", rejected, 8*len(whole)/step)
+		t.Errorf("got errors for %d of %d damaged copies, want at least a twentieth of them", rejected,
+			8*len(whole)/step)
 	}
 }

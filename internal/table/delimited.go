@@ -32,8 +32,8 @@ func newDelimited(in *source.Source, o Options) delimited {
 	return delimited{in: in, window: newWindow(in), limit: o.MaxField}
 }
 
-// nameColumns sets the columns from the fields of the first row. The row has count fields, of which
-// fields may hold only the first.
+// nameColumns sets the columns from the fields of the first row. The row has count fields; fields
+// holds all of them or only the first few.
 func (d *delimited) nameColumns(fields []string, count int, wanted []string, delimiter byte) (err error) {
 	if count > maxColumns {
 		return fmt.Errorf("expected a header of at most %d columns, found %d", maxColumns, count)
@@ -72,10 +72,11 @@ func headerHint(columns []string) string {
 // longName is the number of bytes from which a field is assumed not to be a column name.
 const longName = 100
 
-// Delimiters are names of delimiters that are hard to type.
+// Delimiters maps names to delimiters.
 var Delimiters = map[string]byte{"comma": ',', "semicolon": ';', "tab": '\t', `\t`: '\t', "pipe": '|', "space": ' '}
 
-// ParseDelimiter parses a delimiter: a character or a name of [Delimiters].
+// ParseDelimiter parses a delimiter: a name of [Delimiters], or an ASCII character except a quote, a
+// line end and NUL.
 func ParseDelimiter(text string) (byte, error) {
 	if b, ok := Delimiters[text]; ok {
 		return b, nil
@@ -87,8 +88,8 @@ func ParseDelimiter(text string) (byte, error) {
 	return text[0], nil
 }
 
-// delimiterHint returns a hint if the first row lacks the wanted columns but would have them with
-// a different delimiter, or "".
+// delimiterHint returns a hint at another delimiter, or "". The delimiter must yield the wanted
+// columns, or split a first row of a single column.
 func delimiterHint(columns, wanted []string, delimiter byte) string {
 	header := strings.Join(columns, string(delimiter))
 	for _, other := range []byte{';', '\t', '|', ','} {
@@ -115,7 +116,7 @@ func delimiterHint(columns, wanted []string, delimiter byte) string {
 // Columns returns the names in the first row.
 func (d *delimited) Columns() []string { return d.columns }
 
-// setFields sets the values of a row of count fields, of which fields may hold only the first.
+// setFields sets the values of a row of count fields; fields holds all of them or only the first few.
 func (d *delimited) setFields(row *Row, fields []string, count int) {
 	if count != len(d.columns) {
 		d.setUneven(row, fields, fmt.Errorf("expected %d columns, found %d", len(d.columns), count))
@@ -135,7 +136,7 @@ func (d *delimited) setFields(row *Row, fields []string, count int) {
 }
 
 // setUneven sets the values and the error of a malformed row. The row keeps the fields before the
-// error, because they may identify it.
+// error, because they may identify the row.
 func (d *delimited) setUneven(row *Row, fields []string, err error) {
 	row.Err, row.Uneven = err, true
 	for _, at := range d.wanted {

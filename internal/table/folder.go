@@ -19,8 +19,8 @@ import (
 // name of the parent folder, and its path within the folder that is read.
 var FolderColumns = []string{"content", "class", "split", "path"}
 
-// folderReader reads a folder of files, one row per file, in the order of their paths: CLASS/FILE,
-// or SPLIT/CLASS/FILE.
+// folderReader reads a folder of files, one row per file. The paths are CLASS/FILE or
+// SPLIT/CLASS/FILE. Files are read in the order of their paths, or as Options.Spread reorders them.
 type folderReader struct {
 	ctx    context.Context // cancels reading
 	dir    string
@@ -30,7 +30,7 @@ type folderReader struct {
 	report func(bytes int64)
 	note   func(line string) // may be nil
 
-	packed      int       // number of files that are compressed or archives, but were read unchanged
+	packed      int       // number of compressed files, archives and media files that were read unchanged
 	firstPacked string    // first packed file and its kind
 	marked      int       // number of files that begin with a byte-order mark
 	firstMarked string    // first marked file and its encoding
@@ -54,7 +54,7 @@ const lfsPointer = "version https://git-lfs.github.com/spec/"
 
 var errPointer = errors.New("expected a file's content, found a Git LFS pointer (fetch the files with git lfs pull)")
 
-// inspect records findings about the content and the path of a file for noteAll.
+// inspect records findings about the content and the path of a file for writeNotes.
 func (r *folderReader) inspect(path string, content []byte) {
 	if kind := packedKind(content); kind != "" {
 		if r.packed++; r.packed == 1 {
@@ -84,7 +84,8 @@ var magics = []struct{ bytes, kind string }{
 	{"PK\x03\x04", "ZIP"}, {"7z\xbc\xaf\x27\x1c", "7z"}, {"Rar!\x1a\x07", "RAR"},
 }
 
-// packedKind returns the kind of a compressed file or archive that begins with content, or "".
+// packedKind returns the kind of a compressed file, archive or media file that begins with content,
+// or "".
 func packedKind(content []byte) string {
 	const bzip2Block, tarMagic = 4, 257
 	text := string(content[:min(len(content), tarMagic+5)])
@@ -100,7 +101,7 @@ func packedKind(content []byte) string {
 	return ""
 }
 
-// writeNotes writes notes about files that are probably not meant to be read unchanged.
+// writeNotes writes a note about each finding of inspect, and clears the findings.
 func (r *folderReader) writeNotes() {
 	if r.marked > 0 && r.note != nil {
 		r.note(fmt.Sprintf("%s: %s with a byte-order mark, which is read as part of the row (first: %s): "+
@@ -167,8 +168,8 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 	return r, err
 }
 
-// tablesHint returns a hint if a folder has tables but another file makes it a folder of files,
-// or "".
+// tablesHint returns a hint if a folder has tables, but another file or folder beside them makes it a
+// folder of files. Otherwise, it returns "".
 func tablesHint(dir string) string {
 	entries, err := os.ReadDir(dir)
 	first, other := "", ""

@@ -23,7 +23,7 @@ var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", 
 
 // Extensions of compressed files.
 var (
-	compressions            = []string{".gz", ".zst", ".zstd"} // decompressed
+	compressions            = []string{".gz", ".zst", ".zstd"} // supported
 	unsupportedCompressions = []string{".bz2", ".xz", ".lz4", ".br", ".lzma", ".z"}
 )
 

@@ -51,8 +51,8 @@ func selectionError(path, key string, value json.RawMessage) error {
 		"(write them with load_from_disk, flatten_indices and save_to_disk of the datasets library)", path, key, value)
 }
 
-// isEmptyJSON reports whether a value is null, false, or consists of empty lists and objects only,
-// such as the transforms [{"transforms": []}] of older versions.
+// isEmptyJSON reports whether a value is null, false, "", or a list or object of only such values, like
+// the transforms [{"transforms": []}] of older versions.
 func isEmptyJSON(text json.RawMessage) bool {
 	var value any
 	return json.Unmarshal(text, &value) == nil && isEmpty(value)

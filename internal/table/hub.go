@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Folders of tables laid out as on the Hugging Face Hub: README.md beside
-// data/train-00000-of-00001.parquet and other tables, or folders train, test and validation with
-// tables.
+// This file finds the splits of folders of tables laid out as on the Hugging Face Hub: README.md
+// beside data/train-00000-of-00001.parquet and other tables, or folders train, test and validation
+// with tables.
 //
 // Source: https://huggingface.co/docs/hub/datasets-file-names-and-splits
 
@@ -32,8 +32,8 @@ func IsDocumentation(name string) bool {
 	return lower == "readme.md" || stem == "license" || stem == "licence" || lower == "dataset_infos.json"
 }
 
-// hasCard reports whether a folder has a data set card, or a folder above has a card with YAML.
-// Without YAML such a README.md belongs to some other project.
+// hasCard reports whether a folder has a data set card, or a folder above has a card with YAML. A
+// README.md above without YAML belongs to another project.
 func hasCard(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
 		return info.Mode().IsRegular()
@@ -44,8 +44,8 @@ func hasCard(dir string) bool {
 }
 
 // folderSplits returns the split name of each table in a folder laid out as on the Hub, or nil. The
-// card names the splits, or every table's name does, with train among several splits. Without a card
-// the tables must be numbered shards, or in folders of their split.
+// card or the name of every table must name the split, with train among several splits. Without a
+// card, all tables must be numbered shards, or Parquet and Arrow files in folders named by their split.
 func folderSplits(dir string, shards []string) map[string]string {
 	if splits := cardSplits(dir, shards); splits != nil {
 		return splits
@@ -84,7 +84,7 @@ func isBinary(path string) bool {
 }
 
 // splitName returns the split that a table's name contains as its first or last word. Otherwise, it
-// returns the name of the folder if it is a split, any word before the numbers of a shard
+// returns the name of the folder if it is a split, the only word before the numbers of a shard
 // (unsupervised-00000-of-00001.parquet), or "".
 func splitName(shard string) string {
 	base, _, _ := strings.Cut(path.Base(shard), ".")
@@ -136,7 +136,7 @@ func MissingShard(shards []string) string {
 	return ""
 }
 
-// hfClasses has class names of integer columns, from a file's metadata or a data set.
+// hfClasses has class names of integer columns, from a file's metadata, a saved data set or a card.
 type hfClasses struct {
 	labels map[string][]string // by column
 	items  map[string][]string // class names of list items, by column
@@ -173,8 +173,7 @@ func parseHFClasses(text string) hfClasses {
 	return newHFClasses(metadata.Info.Features)
 }
 
-// keepIntegers removes the names of columns that are not integers, because such columns cannot have
-// classes.
+// keepIntegers removes the class names of columns that are not integers or lists of integers.
 func (c hfClasses) keepIntegers(schema *arrow.Schema) {
 	for _, f := range schema.Fields() {
 		if !arrow.IsInteger(f.Type.ID()) {

@@ -55,7 +55,7 @@ func readHubConfigs(dir string) (configs []hubConfig) {
 	var listed struct {
 		Configs []yaml.Node `yaml:"configs"`
 	}
-	if !ok || yaml.Unmarshal([]byte("\n"+card), &listed) != nil { // with the line numbers of the file
+	if !ok || yaml.Unmarshal([]byte("\n"+card), &listed) != nil { // "\n" keeps the line numbers of the file
 		return nil
 	}
 	for _, node := range listed.Configs {
@@ -142,8 +142,8 @@ func cardSplits(dir string, shards []string) (splits map[string]string) {
 // maxCardDepth is the maximum number of folders between a table and its card: data/en/0.parquet.
 const maxCardDepth = 2
 
-// nearestCard returns a folder if it has a README.md, and otherwise the nearest folder above that has
-// a card with YAML. prefix is the path from there to the folder.
+// nearestCard returns dir if it has a README.md, and otherwise the nearest of maxCardDepth folders
+// above with YAML in its card, or dir if there is none. prefix is the path from root to dir.
 func nearestCard(dir string) (root, prefix string) {
 	if _, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
 		return dir, ""
@@ -163,20 +163,20 @@ func nearestCard(dir string) (root, prefix string) {
 	return dir, ""
 }
 
-// cardOf returns the configurations of a folder's nearest card and the card's folder, to which the
-// patterns are relative. prefix is the path from there to the folder.
+// cardOf returns the configurations of a folder's nearest card and the card's folder root, to which
+// the patterns are relative. prefix is the path from root to dir.
 func cardOf(dir string) (configs []hubConfig, root, prefix string) {
 	root, prefix = nearestCard(dir)
 	return readHubConfigs(root), root, prefix
 }
 
-// checkConfigs returns an error for tables of several configurations, or for tables among which only
-// some belong to a configuration, unless the default configuration has all tables.
+// checkConfigs returns an error if the tables belong to several configurations, or if only some of
+// them belong to a configuration. It returns nil if the default configuration has all tables.
 func checkConfigs(dir string, shards []string) error {
 	configs, root, prefix := cardOf(dir)
 	listed := map[string]bool{} // tables of any configuration
-	var found []hubConfig       // with tables
-	var examples []string       // a table of each
+	var found []hubConfig       // configurations with tables
+	var examples []string       // a table of each configuration in found
 	for _, config := range configs {
 		files := 0
 		for _, shard := range shards {
@@ -211,8 +211,8 @@ func checkConfigs(dir string, shards []string) error {
 		filepath.Join(dir, filepath.FromSlash(found[0].folder(examples[0], prefix, shards))), found[0].name)
 }
 
-// folder returns the folder of a configuration's table if it has all tables of the configuration and
-// no other, or the table.
+// folder returns the folder of a configuration's table if the folder has all tables of the
+// configuration and no other table. Otherwise, it returns the table.
 func (c *hubConfig) folder(table, prefix string, shards []string) string {
 	folder := path.Dir(table)
 	for _, shard := range shards {
@@ -224,8 +224,9 @@ func (c *hubConfig) folder(table, prefix string, shards []string) string {
 	return folder
 }
 
-// CheckConfigs returns an error if files below a folder belong to several configurations of its
-// card or of its parent's card, unless the default configuration has all of them.
+// CheckConfigs returns an error if files below a folder belong to several configurations of the
+// nearest card, or if only some of them belong to a configuration. It returns nil if the default
+// configuration has all files.
 func CheckConfigs(dir string, files []string) error {
 	var relative []string
 	for _, file := range files {

@@ -20,7 +20,8 @@ type hubFeature struct {
 	List     hubType `yaml:"list"`     // the same in newer cards
 }
 
-// hubType is the name of a type, or {class_label: {names: {'0': …, '1': …}}}. names may be a list.
+// hubType has the class names of a type. In YAML, it is the name of a type without classes, or
+// {class_label: {names: {'0': …, '1': …}}}. names may be a list.
 type hubType struct{ classes []string }
 
 // UnmarshalYAML decodes the names of classes. Other types have none.
@@ -135,12 +136,13 @@ func cardClasses(file string) hfClasses {
 	return c
 }
 
-// namedClasses replaces the class numbers in a table without types by the class names in a card.
+// namedClasses replaces the class numbers in a table without typed columns (CSV, TSV, JSON) by the class
+// names in a card.
 type namedClasses struct {
 	Reader
 	classes hfClasses
 	columns []string
-	isJSON  bool // the table's texts differ from its numbers
+	isJSON  bool // the table is JSON, which distinguishes texts from numbers
 }
 
 // withCardClasses returns the reader with the class names of a card, if it reads a column of classes.
@@ -156,13 +158,13 @@ func withCardClasses(r Reader, file string, isJSON bool, o Options) Reader {
 	return &namedClasses{r, c, o.Columns, isJSON}
 }
 
-// isMissing reports whether no row of JSON had a column so far.
+// isMissing reports whether the table is JSON and no row had the column so far.
 func (r *namedClasses) isMissing(column string) bool {
 	rows, ok := r.Reader.(interface{ isMissing(column string) bool })
 	return ok && rows.isMissing(column)
 }
 
-// Next returns the next row. Values that are class names already stay as they are.
+// Next returns the next row. It leaves class names unchanged.
 func (r *namedClasses) Next(row *Row) error {
 	if err := r.Reader.Next(row); err != nil || len(row.Values) != len(r.columns) {
 		return err
@@ -184,8 +186,8 @@ func (r *namedClasses) Next(row *Row) error {
 	return nil
 }
 
-// isName reports whether a value is the name of a class. A number in CSV, which has no types, is the
-// number of a class, like in Hugging Face's library.
+// isName reports whether a value is the name of a class. In CSV, which has no types, a number is a
+// class number, as in Hugging Face's library.
 func (r *namedClasses) isName(names []string, v Value) bool {
 	_, err := strconv.Atoi(v.Text)
 	return slices.Contains(names, v.Text) && !v.JSON && (r.isJSON || err != nil)
@@ -196,7 +198,7 @@ func (r *namedClasses) nameItems(names []string, v *Value) error {
 	if v.Items == nil {
 		var numbers []*int
 		if !v.JSON || json.Unmarshal([]byte(v.Text), &numbers) != nil {
-			return nil // names
+			return nil // the list has names
 		}
 		for _, n := range numbers {
 			item := "" // null

@@ -108,8 +108,8 @@ func TestClassesOfCard(t *testing.T) {
 	}
 }
 
-// TestNumericClassNames checks that a number is the number of a class although a class has that name,
-// and that a text in JSON is the name.
+// TestNumericClassNames checks that a number is a class number even if it is also the name of a class,
+// and that a string in JSON is a class name.
 func TestNumericClassNames(t *testing.T) {
 	dir := writeFolder(t, map[string]string{"README.md": "---\ndataset_info:\n  features:\n  - name: stars\n" +
 		"    dtype:\n      class_label:\n        names: ['1', '2', '3']\n  - name: tags\n    list:\n" +
@@ -129,7 +129,8 @@ func TestNumericClassNames(t *testing.T) {
 	}
 }
 
-// TestOwnClassNames checks that label names in a file's own metadata exclude those of a card.
+// TestOwnClassNames checks that a card's class names are not used if a file's metadata has label
+// names.
 func TestOwnClassNames(t *testing.T) {
 	metadata := arrow.NewMetadata([]string{seq.KeyLabelNames}, []string{`["a","b"]`})
 	schema := arrow.NewSchema([]arrow.Field{{Name: "label", Type: arrow.PrimitiveTypes.Int32}}, &metadata)

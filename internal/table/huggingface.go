@@ -154,7 +154,7 @@ func (r *hfReader) next() (Reader, error) {
 	return Open(r.ctx, r.part.path, o)
 }
 
-// Columns returns the columns of the first stream, and the split.
+// Columns returns the columns of the first stream, and the split column if the data set has splits.
 func (r *hfReader) Columns() []string { return r.columns }
 
 // Next returns the next row.

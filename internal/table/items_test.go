@@ -94,7 +94,7 @@ func TestItems(t *testing.T) {
 		t.Errorf("got %q, want class names", got)
 	}
 
-	// A copied column such as tags has a class name or null for each item.
+	// A copied list has a class name or null for each item.
 	write("hf/a.arrow", stream(arrow.PrimitiveTypes.Int64,
 		`[{"label":[1,0,-1]},{"label":[]},{"label":null},{"label":[-100,null]}]`))
 	for _, c := range []struct {

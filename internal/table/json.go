@@ -12,7 +12,7 @@ import (
 )
 
 // listReader reads a JSON list of objects, or concatenated objects that may span several lines. It
-// reads one value at a time, so the size of the whole is not limited. Rows are numbered by value,
+// reads one value at a time, so the size of the file is not limited. Rows are numbered by value,
 // because a line may have many values.
 type listReader struct {
 	in *source.Source
@@ -29,8 +29,8 @@ type listReader struct {
 // maxJSONDepth is the maximum nesting depth of encoding/json.
 const maxJSONDepth = 10000
 
-// newJSON returns a reader of a file that is a JSON list or concatenated objects, in one line each
-// or in several.
+// newJSON returns a reader of a file that is a JSON list or concatenated objects. An object may span
+// several lines.
 func newJSON(in *source.Source, o Options) (Reader, error) {
 	if head, _ := in.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
 		if _, err := in.Discard(len(head)); err != nil {

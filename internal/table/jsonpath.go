@@ -102,8 +102,7 @@ func element(list json.RawMessage, at int) json.RawMessage {
 // maxSteps is the maximum depth of [paths].
 const maxSteps = 3
 
-// paths returns the paths of an object's values that may be columns, in the order of their keys,
-// for error messages.
+// paths returns the paths of an object's values that may be columns, in random order.
 func paths(object []byte, prefix string, steps int) (out []string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {

@@ -15,8 +15,8 @@ type Names struct {
 	folders map[string]string // requested folder with a trailing separator → prefix of the names
 }
 
-// NewNames returns the names of rows of files and folders. A path is named by its last element, or
-// by its whole path if two last elements are equal. Files of a single folder are named by their
+// NewNames returns the names of rows of files and folders. A path is named by its last element, but
+// every path by its whole path if two last elements are equal. Files of a single folder are named by their
 // path within the folder.
 func NewNames(paths []string) *Names {
 	n := &Names{files: map[string]string{}, folders: map[string]string{}}
@@ -55,7 +55,8 @@ func (n *Names) ID(row *Row, column int) (id Value, isName bool) {
 	return Value{Text: n.RowName(row)}, row.Name != ""
 }
 
-// RowName returns the name of the record, or FILE:LINE, or FILE@BYTE in a part of JSON lines.
+// RowName returns the name of the record, or FILE:LINE, or FILE@BYTE in a part of JSON lines, or FILE
+// for a row that is a whole file.
 func (n *Names) RowName(row *Row) string {
 	if row.Name != "" {
 		return row.Name
