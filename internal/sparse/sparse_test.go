@@ -113,7 +113,7 @@ func TestBags(t *testing.T) {
 		}
 		b.Pack(rows, groups)
 		if !slices.IsSorted(b.Rows) || len(b.Offset) != len(b.Rows)+1 || len(b.Scale) != tokens {
-			t.Fatalf("got %d rows, %d offsets and %d scales, want ascending rows, an offset more and %d scales",
+			t.Fatalf("got %d rows, %d offsets and %d scales, want ascending rows, one offset per row plus 1, %d scales",
 				len(b.Rows), len(b.Offset), len(b.Scale), tokens)
 		}
 		tokensOf := map[uint32][]int32{}

@@ -52,7 +52,7 @@ func (c Codebook) Len() int { return len(c.Values) / c.Bands }
 // At returns entry i, which the caller must not change.
 func (c Codebook) At(i int) []float32 { return c.Values[i*c.Bands : (i+1)*c.Bands] }
 
-// Indices returns the index of the nearest entry for each spectrum of a concatenation.
+// Indices returns, for each of the concatenated spectra, the index of the nearest entry.
 func (c Codebook) Indices(spectra []float32) []int32 {
 	indices := make([]int32, len(spectra)/c.Bands)
 	for i := range indices {

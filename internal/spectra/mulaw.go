@@ -14,7 +14,7 @@ func MuLaw(x float32) int32 {
 // Levels is the number of ids of [MuLaw].
 const Levels = 256
 
-// Sample returns the sample whose µ-law value before rounding is the id, the inverse of [MuLaw]:
+// Sample returns the sample whose µ-law value before rounding is id. It inverts [MuLaw]:
 // MuLaw(Sample(id)) = id.
 func Sample(id int32) float32 { return samples[id] }
 

@@ -203,7 +203,7 @@ func checkConfigs(dir string, shards []string) error {
 	}
 	if len(found) == 1 {
 		other := slices.IndexFunc(shards, func(shard string) bool { return !listed[shard] })
-		names += fmt.Sprintf(" and of none, such as %s", filepath.FromSlash(shards[other]))
+		names += fmt.Sprintf(" and tables of no configuration, such as %s", filepath.FromSlash(shards[other]))
 	}
 	return fmt.Errorf("expected tables of one configuration, found tables of %s (%s:%d): "+
 		"give the files of one configuration, "+

@@ -29,7 +29,7 @@ func TestHubConfigs(t *testing.T) {
 			"- config_name: fr\n  data_files: f*.csv\n---\n",
 			[]string{"en-train.csv", "fr-train.csv"}, "found tables of en, fr (%s:3)"},
 		{"---\nconfigs:\n- config_name: en\n  data_files: [e*.csv]\n---\n", []string{"en.csv", "es.csv", "fr.csv"},
-			"found tables of en and of none, such as fr.csv (%s:3)"},
+			"found tables of en and tables of no configuration, such as fr.csv (%s:3)"},
 		{"---\ndataset_info:\n- config_name: en\n- config_name: fr\n---\n", files, ""},
 		{"configs:\n- config_name: en\n- config_name: fr\n", files, ""},
 		{"---\nconfigs:\n  - config_name: en\n    data_dir: en\n  - config_name: fr\n    data_dir: ./fr\n---\n", files,
