@@ -6,16 +6,16 @@ import "context"
 type Device interface {
 	// Name returns a description of the device for people.
 	Name() string
-	// Kernels returns a name for the implementation. Results are bitwise reproducible on devices
-	// with the same name.
+	// Kernels returns a name for the implementation of the kernels. Devices whose implementations
+	// have the same name give bitwise equal results.
 	Kernels() string
 	// Slots returns the number of programs that the device can run concurrently with full
 	// efficiency.
 	Slots() int
 	// Allocate returns a block of zeroed device memory of the given number of words.
 	Allocate(words int) (Memory, error)
-	// Prepare compiles a program for the device. Several goroutines may run it concurrently if each
-	// uses its own arena, inputs and gradients.
+	// Prepare compiles a program for the device. Several goroutines may run the executable
+	// concurrently if each uses its own arena, inputs and gradients.
 	Prepare(p *Program) (Executable, error)
 	// Close frees the device and invalidates its memory and executables.
 	Close() error
@@ -51,8 +51,8 @@ const (
 	urgent
 )
 
-// Urgent marks ctx for short runs whose results a user waits for. On a device with [Preemptive]
-// they preempt other runs.
+// Urgent marks ctx for short runs whose results a user waits for. On a [Preemptive] device, urgent
+// runs preempt other runs.
 func Urgent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, priorityKey{}, urgent)
 }

@@ -5,9 +5,10 @@
 // kernel has a file for its forward and backward pass. A kernel is a struct that names its operands,
 // documents the equation and the shapes, and checks the shapes.
 //
-// Gradient rule: a launch assigns a gradient (=) unless its Accumulate field says +=. Most kernels
-// have no Accumulate field for parameters, because a parameter usually occurs once in a program. If
-// it occurs again, the launch assigns its gradient to another tensor, and an [Add] sums the two.
+// Gradient rule: a launch assigns a gradient (=) unless its Accumulate field is set or the tag
+// op:"add" says +=. Most kernels have no Accumulate field for parameters, because a parameter
+// usually occurs once in a program. If a parameter occurs again, the second launch assigns its
+// gradient to another tensor, and an [Add] sums the two.
 //
 // Mismatched shapes are a bug of the model and panic where the program is recorded. Errors at run
 // time are returned.

@@ -1,7 +1,6 @@
 package tensor
 
-// Duplet mixes each sampled token with its partner. With the selection scores s and λ = log
-// softplus:
+// Duplet mixes each sampled token with its partner. With the noised scores s and λ = log softplus:
 //
 //	P = 1/(1 + exp(λ(s_partner) − λ(s_top))), or 1 without a partner
 //	Y = P·X[top] + (1−P)·X[partner]
@@ -17,13 +16,13 @@ type Duplet struct {
 	Batch        *Batch
 }
 
-// DupletBackward computes the gradients of [Duplet]. With dp = DP + DY·(X[top] − X[partner]),
+// DupletBackward computes the gradients of [Duplet]. With dp = Σ_h DP + DY·(X[top] − X[partner]),
 //
 //	DScore[top] = dp·P(1−P)·ρ(s_top), DScore[partner] = −dp·P(1−P)·ρ(s_partner)
 //	DX[top] += P·DY, DX[partner] += (1−P)·DY
 //
 // where ρ = σ/softplus. DScore is 0 for every other token. DP holds the contribution of each head's
-// attention to the gradient of P; it is nil without relative terms.
+// attention to the gradient of P; it is nil without a relative bias.
 type DupletBackward struct {
 	DX           *Tensor `op:"add" shape:"T,d"` // DX += the gradient
 	DScore       *Tensor `op:"write" shape:"T"`

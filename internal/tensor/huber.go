@@ -1,7 +1,7 @@
 package tensor
 
-// Huber computes the loss of each example over its n numbers, and the gradient of Scale times the
-// loss. With d = Logits − Target,
+// Huber computes the loss of each example over its n numbers, and the gradient of the loss, scaled
+// by Scale for each number. With d = Logits − Target,
 //
 //	Loss = Σ_c h(d_c), h(d) = d²/2 where |d| ≤ Delta, otherwise Delta·(|d| − Delta/2)
 //	DLogits = Scale·clamp(d, −Delta, Delta)

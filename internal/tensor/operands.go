@@ -16,13 +16,14 @@ import (
 //	op:"add"          reads and writes it
 //	op:"accumulate"   writes it, and also reads it if the kernel's field Accumulate is set
 //
-// All operands in a kernel's field Forward are read. Nil operands are ignored. A second tag states
-// the shape. It consists of numbers, and of letters for sizes that are equal throughout the kernel:
+// All operands in a kernel's field Forward are only read. Nil operands are ignored. A second tag
+// states the shape. It consists of numbers, and of letters for sizes that are equal throughout the
+// kernel:
 //
 //	shape:"R,4d"      R rows of 4d words each
 //	shape:"d"         d words
 //
-// Shapes that begin with the same letter count the same kind of rows.
+// Tensors whose shapes begin with the same dimension must have rows on the same axis.
 
 // access is the way in which a kernel uses an operand.
 type access uint8

@@ -1,10 +1,10 @@
 package tensor
 
-// Sample chooses the tokens that a layer attends to. Let L' be the number of tokens of a sequence
-// that are not dropped, and ke = min(K, L'). S1 are the ke tokens with the largest scores (ties:
-// smaller tie key, then lower position). S2 are min(ke, L'−ke) of the remaining tokens (smallest
-// partner key, then lower position). Both are sorted by position; the i-th token of S2 is the
-// partner of the i-th token of S1.
+// Sample chooses the tokens that a layer attends to. The L' candidates of a sequence are the tokens
+// that are not dropped, or all tokens if every token is dropped. Let ke = min(K, L'). S1 are the ke
+// candidates with the largest scores (ties: smaller tie key, then lower position). S2 are
+// min(ke, L'−ke) of the remaining candidates (smallest partner key, then lower position). Both are
+// sorted by position; the i-th token of S2 is the partner of the i-th token of S1.
 //
 // Noised = Score − log(−log u) if Noise is set, otherwise Score. The choice has no gradient; the
 // gradient of the scores flows through [Duplet].

@@ -14,14 +14,16 @@ import (
 //	F[r, t+n−1] = ½ Σ_c (W_r[2c+1] + W_r[2c]) cos(ω_c t) + b_r   −n < t < n
 //	G[r, t]     = ½ Σ_c (W_r[2c+1] − W_r[2c]) cos(ω_c t)         0 ≤ t < 2n − 1
 //
-// Therefore Σ_c W_r[c] S[i,c] S[j,c] + b_r = F[r, i−j+n−1] + G[r, i+j]. F is even but stores both
-// sides, so that for fixed j both tables are read with ascending i.
+// Therefore Σ_c W_r[c] S[i,c] S[j,c] + b_r = F[r, i−j+n−1] + G[r, i+j], where S[i] is the sinusoidal
+// encoding of position i. F is even in t but stores both sides, so that for fixed j both tables are
+// read with ascending i.
 //
 //	E[r]   = exp(F[r])   r < h
 //	E[h+r] = exp(G[r])   r < h
 //
-// The layouts of E's rows are the layouts of F and G. With E, softplus(f+g) = log(1 +
-// exp(f)·exp(g)) needs no exponential per pair. An entry outside float32's range is +Inf or 0.
+// The first h rows of E have the layout of F, and the others have the layout of G. With E,
+// softplus(f+g) = log(1 + exp(f)·exp(g)) needs no exponential per pair. An entry outside float32's
+// range is +Inf or 0.
 type Sinusoid struct {
 	F, G, E              *Tensor `op:"write" shape:"2h,m"` // m is at least 2n − 1
 	MulWeight, AddWeight *Tensor `shape:"h,ds"`

@@ -45,8 +45,8 @@ type Tensor struct {
 	Offset int  // in words, within the region; the program places arena tensors
 	Int    bool // true if the words are integers
 
-	first, last int // indices of the first and the last launch that touch the tensor; first is −1 without a launch
-	kept        bool
+	first, last int  // indices of the first and last launch that use the tensor; first is −1 without a launch
+	kept        bool // true for outputs, which stay valid until the end of the program
 }
 
 // At returns a tensor at a fixed offset of a persistent region.

@@ -53,8 +53,8 @@ const (
 // sessionStart is the status that makes TensorBoard drop all points from the event's step on.
 const sessionStart = 1
 
-// Create creates a new event file in dir. resumed is 0 for a new run. For a run that resumes after
-// a step, TensorBoard drops the points of step resumed and of later steps.
+// Create creates a new event file in dir. resumed is the last completed step of a resumed run, or 0
+// for a new run. For a resumed run, TensorBoard drops the existing points from step resumed on.
 func Create(dir string, resumed int) (*Writer, error) {
 	path, err := nextPath(dir)
 	if err != nil {
@@ -76,8 +76,9 @@ func Create(dir string, resumed int) (*Writer, error) {
 	return w, nil
 }
 
-// nextPath returns a file name that sorts after all existing names, because TensorBoard reads the
-// files of a directory in the order of their names. A name begins with a time in seconds.
+// nextPath returns a path whose file name sorts after all existing names, because TensorBoard reads
+// the files of a directory in the order of their names. After the prefix, a name has a time in
+// seconds.
 func nextPath(dir string) (string, error) {
 	const prefix = "events.out.tfevents."
 	existing, err := os.ReadDir(dir)
@@ -141,7 +142,7 @@ func maskedCRC(bytes []byte) uint32 {
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// Close syncs and closes the file. It returns the first error of all calls.
+// Close syncs and closes the file. It returns the first error of Write, joined with its own errors.
 func (w *Writer) Close() error {
 	return errors.Join(w.err, w.file.Sync(), w.file.Close())
 }

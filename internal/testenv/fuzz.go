@@ -12,7 +12,7 @@ import (
 // maxCPUTime is the maximum CPU time for one input.
 const maxCPUTime = time.Second
 
-// maxWait is the time after which an input that waits without using the CPU is aborted.
+// maxWait is the maximum time for one input that waits without using the CPU.
 const maxWait = 30 * time.Second
 
 // FuzzLimits limits the work on one input of a fuzz target to a second of CPU time and the given
@@ -20,8 +20,8 @@ const maxWait = 30 * time.Second
 //
 //	defer testenv.FuzzLimits(t, 64<<20)()
 //
-// If the work takes longer, FuzzLimits ends the program and prints the stack of every goroutine, so
-// that the fuzzer keeps the input.
+// If the work takes twice as long, or more than maxWait, FuzzLimits ends the program and prints the
+// stack of every goroutine, so that the fuzzer keeps the input.
 func FuzzLimits(t testing.TB, bytes int) (end func()) {
 	t.Helper()
 	w := &work{began: time.Now(), busy: CPUTime(), allocated: allocated()}

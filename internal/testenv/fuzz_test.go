@@ -10,7 +10,7 @@ import (
 // sink holds the allocations of TestLimits, so that the compiler does not remove them.
 var sink []byte
 
-// TestLimits checks that FuzzLimits reports an input that exceeds the limit of memory or time, and
+// TestLimits checks that FuzzLimits reports an input that exceeds the memory or time limit, and
 // accepts other inputs. Each input runs in a process of its own, because exceeding a limit fails the
 // test or ends the program.
 func TestLimits(t *testing.T) {

@@ -19,9 +19,9 @@ type CurvePoint struct {
 	Value float32
 }
 
-// TensorBoard decodes a directory's event files as TensorBoard does. It reads them in the order of
-// their names. The start of a session drops all points from its first step on. It shares no code
-// with the writer except the varints of protocol buffers.
+// TensorBoard decodes a directory's event files as TensorBoard does, in the order of their names. The
+// start of a session drops all points from its first step on. The decoder shares no code with the
+// writer except package protowire.
 func TensorBoard(t *testing.T, dir string) []CurvePoint {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*tfevents*"))
@@ -46,7 +46,8 @@ func TensorBoard(t *testing.T, dir string) []CurvePoint {
 	return out
 }
 
-// checkRecord computes CRC-32C bit by bit, independently of the writer.
+// checkRecord checks the stored masked CRC-32C of some bytes. It computes the CRC bit by bit,
+// independently of the writer.
 func checkRecord(t *testing.T, of, stored []byte) {
 	t.Helper()
 	crc := ^uint32(0)
@@ -58,7 +59,7 @@ func checkRecord(t *testing.T, of, stored []byte) {
 	}
 	crc = ^crc
 	if got, want := binary.LittleEndian.Uint32(stored), (crc>>15|crc<<17)+0xa282ead8; got != want {
-		t.Fatalf("a check of %08x, want %08x", got, want)
+		t.Fatalf("got masked CRC %08x, want %08x", got, want)
 	}
 }
 
@@ -100,13 +101,13 @@ func decodeEvent(t *testing.T, event []byte, first bool, out []CurvePoint) []Cur
 		switch field {
 		case 1:
 			if at := math.Float64frombits(number); math.Abs(at-float64(time.Now().Unix())) > 60 {
-				t.Errorf("an event of second %v", at)
+				t.Errorf("got an event at Unix time %v, want a time within 60 s of now", at)
 			}
 		case 2:
 			step = int64(number)
 		case 3:
 			if !first || string(text) != "brain.Event:2" {
-				t.Errorf("the version %q, first %v", text, first)
+				t.Errorf("got version %q, first event: %v; want brain.Event:2 in the first event", text, first)
 			}
 		case 5:
 			eventFields(t, text, func(_ protowire.Number, _ uint64, value []byte) {
@@ -124,7 +125,7 @@ func decodeEvent(t *testing.T, event []byte, first bool, out []CurvePoint) []Cur
 		case 7:
 			out = slices.DeleteFunc(out, func(p CurvePoint) bool { return p.Step >= step })
 		default:
-			t.Errorf("field %d", field)
+			t.Errorf("got the unexpected field %d in an event", field)
 		}
 	})
 	return out

@@ -1,8 +1,9 @@
 // Package testenv skips tests that this machine cannot run, or that this kind of run does not need.
 //
-// A test that is skipped because the machine lacks something is listed in the file SFTSEQ_LEFT_OUT,
-// which make test prints at its end. With CI=true the test fails instead. Long and NoRace depend on
-// the kind of run and skip even with CI=true.
+// A test that is skipped because the machine lacks a requirement is listed in the file
+// SFTSEQ_LEFT_OUT, which make test prints at its end. With CI=true the test fails instead, unless
+// make deps cannot install the requirement. Long and NoRace depend on the kind of run and skip even
+// with CI=true.
 //
 // FuzzLimits limits the time and memory for an input of a fuzz target.
 package testenv
@@ -104,7 +105,7 @@ func NeedRoot(t testing.TB, why string) {
 	}
 }
 
-// NeedData returns a folder of the published data sets in the folder SFTSEQ_DATA.
+// NeedData returns the path of a published data set: the given folder below the folder SFTSEQ_DATA.
 func NeedData(t testing.TB, folder string) string {
 	t.Helper()
 	data := os.Getenv("SFTSEQ_DATA")
@@ -129,7 +130,7 @@ var importTorch = sync.OnceValue(func() error {
 	return nil
 })
 
-// A VulkanDevice is a device of package vk. The interface avoids an import cycle, because the tests
+// VulkanDevice is a device of package vk. The interface avoids an import cycle, because the tests
 // of vk use this package.
 type VulkanDevice interface {
 	Close() error

@@ -44,7 +44,7 @@ func init() { register("pool", poolCases) }
 func poolCases(add func(...Case)) {
 	for _, s := range []struct {
 		d     int
-		scale float64 // size of the scores; without subtracting the maximum, exp overflows
+		scale float64 // size of the scores; at 100, float32 overflows unless the kernel subtracts the maximum
 	}{{1, 1}, {3, 100}, {20, 1}, {33, 3}, {48, 1}} {
 		at := shape{[]int{1, 2, 31, 32, 33, 100, 257, 300}, 1}
 		name := fmt.Sprintf("%d channels, scores of size %g", s.d, s.scale)

@@ -25,8 +25,8 @@ type relation64 interface {
 	terms(head, i, j int) (mul, add float64)
 	// adjoint adds the gradients of terms to the sums.
 	adjoint(head, i, j int, dmul, dadd float64)
-	// gradient declares the outputs that must equal the sums of adjoint, and returns the variables
-	// with their gradients.
+	// gradient declares the outputs, with the sums of adjoint as expected results. It also returns
+	// the variables with their reference gradients.
 	gradient(r *fixture, tolerance float64) (tensor.RelativeBiasGradient, []pair)
 }
 
@@ -56,7 +56,7 @@ type relativeBias64 struct {
 	sel    selection
 	heads  int
 	n      int       // length of the longest sequence
-	f, g   []float64 // [2h, 2n−1]: heads for Rmul, then heads for Radd
+	f, g   []float64 // [2h, 2n−1]: one row for each head's Rmul, then one for each head's Radd
 	p      []float64 // [S]
 	df, dg []float64
 	dp     []float64 // [S, h]
@@ -81,7 +81,8 @@ func (r *relativeBias64) adjoint(head, i, j int, dmul, dadd float64) {
 	})
 }
 
-// eachToken visits the tokens of duplet j with their weight and the derivative of the weight by p.
+// eachToken visits the tokens of duplet j with their weight and the derivative of the weight
+// with respect to p.
 func (r *relativeBias64) eachToken(j int, visit func(weight, sign float64, position int)) {
 	r.sel.eachToken(j, r.p, visit)
 }

@@ -44,7 +44,8 @@ func (r *fixture) selection() selection {
 	return s
 }
 
-// eachToken visits the tokens of duplet j with their weight and the derivative of the weight by p.
+// eachToken visits the tokens of duplet j with their weight and the derivative of the weight with
+// respect to p.
 func (s selection) eachToken(j int, p []float64, visit func(weight, sign float64, position int)) {
 	if s.partner[j] < 0 {
 		visit(1, 0, s.top[j])

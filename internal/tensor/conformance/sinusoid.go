@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// tables64 returns the tables f and g [h, 2n−1] for weights [h, ds]. f begins at t = 1−n, g at t =
-// 0.
+// tables64 returns the tables f and g [h, 2n−1] for weights [h, ds]. f begins at t = 1−n, and g
+// begins at t = 0.
 func tables64(weight, bias []float64, base float64, ds, n int) (f, g []float64) {
 	for head, b := range bias {
 		w := weight[head*ds : (head+1)*ds]

@@ -14,12 +14,12 @@ import (
 // symmetric lists the pairs of operands that can be exchanged without a change of the results.
 var symmetric = map[string]bool{
 	"add A B":                   true,
-	"crossentropy Loss DLogits": true, // equal shapes only for a single label, where both are zero
+	"crossentropy Loss DLogits": true, // equal shapes only for a single class, where both are zero
 	"layernorm_backward X Mean": true, // equal shapes only for a single channel, which equals its mean
 }
 
-// TestSwappedOperands exchanges each pair of equally shaped operands of each kernel and checks that
-// some case fails.
+// TestSwappedOperands exchanges each pair of equally shaped operands of each kernel. It checks that
+// some case fails, except for the pairs in symmetric.
 func TestSwappedOperands(t *testing.T) {
 	testenv.Long(t, "tries every pair of operands")
 	device := cpu.New(1) // a single thread runs on this goroutine, so that a panic can be recovered
@@ -69,7 +69,7 @@ type operandField struct {
 }
 
 // swap returns the kernel with its i-th pair of equally shaped operands exchanged, and the name of
-// the pair. It returns nil if the kernel has fewer pairs.
+// the pair. It returns nil if the kernel has at most i pairs.
 func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 	v := reflect.New(reflect.TypeOf(k)).Elem()
 	v.Set(reflect.ValueOf(k))
@@ -97,7 +97,8 @@ func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 }
 
 // operands returns the fields with tensors, including the fields of nested structs and interfaces.
-// It replaces interfaces by copies and adds functions to restore that put the originals back.
+// The content of an interface cannot be set, so the fields of interfaces belong to copies. The
+// functions in restore store the changed copies in the interfaces.
 func operands(prefix string, v reflect.Value, restore *[]func()) []operandField {
 	var out []operandField
 	for i := range v.NumField() {

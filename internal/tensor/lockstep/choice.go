@@ -14,10 +14,10 @@ const roundingGap = 1e-5
 // Flip is a sequence for which two devices sampled different tokens.
 type Flip struct {
 	Layer    uint32
-	Sequence int // index in the batch
-	Swapped  []int32
-	// Gap is the range of the scores of the tokens that only one device sampled. It is +Inf if
-	// rounding cannot be the reason.
+	Sequence int     // index in the batch
+	Swapped  []int32 // positions of the tokens that only one device sampled
+	// Gap is the range of the scores of the swapped tokens. It is +Inf if rounding cannot be the
+	// reason.
 	Gap    float64
 	Tensor *tensor.Tensor // sampler output that differs
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// perturbedDevice is a device that reads slightly changed values of one input.
+// perturbedDevice is a device that adds delta to one element of one input.
 type perturbedDevice struct {
 	tensor.Device
 	input *tensor.Tensor

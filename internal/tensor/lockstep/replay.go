@@ -13,9 +13,9 @@ import (
 // Choices holds the tokens that samplers chose, in the order of their launches, to replay them on
 // another device. The zero value is empty.
 //
-// If two scores differ by less than the error of a device or precision, two devices sample
-// different tokens, and their results differ by more than rounding. With replayed choices only
-// rounding differences remain.
+// If two scores differ by less than the rounding error of a device, two devices may sample different
+// tokens, and their results then differ by more than rounding. With replayed choices only rounding
+// differences remain.
 type Choices struct {
 	mu    sync.Mutex
 	list  []choice
@@ -53,7 +53,7 @@ func (c *Choices) Give(d tensor.Device) tensor.Device {
 	return &splitDevice{d, c.replay}
 }
 
-// Flips returns the sequences for which the device itself would have chosen different tokens.
+// Flips returns the sequences for which the replaying device itself chose different tokens.
 func (c *Choices) Flips() []Flip {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +113,7 @@ type splitDevice struct {
 
 type visit func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error
 
-// Slots returns 1, so that the order of choices is unique.
+// Slots returns 1, because concurrent runs would mix the order of choices.
 func (*splitDevice) Slots() int { return 1 }
 
 // Unwrap returns the device that computes the results.
