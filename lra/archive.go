@@ -13,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// walkFiles calls read for every file of a directory or of a tar archive, which may be compressed by
-// gzip. The name is the file's path relative to the root, with / as the separator. The files of an
-// archive are in any order.
+// walkFiles calls read for every regular file of a directory or of a tar archive, plain or
+// compressed. The name is the file's path relative to the root, with / as the separator. An archive
+// may have its files in any order.
 func walkFiles(ctx context.Context, from string, progress func(bytes int64),
 	read func(name string, r io.Reader) error) error {
 	directory, err := isDir(from)

@@ -50,7 +50,7 @@ func TestModelNetValidationSplit(t *testing.T) {
 }
 
 // TestOfficialFiles checks that the error for a nonexistent official file states that the file is
-// missing, and that any other error states the system's reason.
+// missing, and that the error for an unreadable file states the reason.
 func TestOfficialFiles(t *testing.T) {
 	convert := func(task *Task, from string) error {
 		_, err := task.Convert(context.Background(), from, t.TempDir(), ConvertOptions{Points: 1})

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestCustomPreset checks the preset for data of every tokenizer and many sizes: the model is
-// valid, and the run has the expected length and settings.
+// TestCustomPreset checks the preset for data of several tokenizers and sizes: the model is valid,
+// and the run has the expected length and settings.
 func TestCustomPreset(t *testing.T) {
 	for _, c := range []struct {
 		rows, length     int64
@@ -46,7 +46,7 @@ func TestCustomPreset(t *testing.T) {
 		s := p.Settings
 		if noisy := kind == "audio-vq" || kind == "mulaw"; (s.Schedule == "cosine") != (noisy || pairs) ||
 			s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
-			t.Errorf("%s: schedule %q, %g of the tokens left out, %g replaced", c.tokenizer, s.Schedule,
+			t.Errorf("%s: schedule %q, token deletion %g, token replacement %g", c.tokenizer, s.Schedule,
 				s.TokenDeletion, s.TokenReplacement)
 		}
 		if wantInit := map[string]string{"mulaw": "fourier", "pixel": "fourier",
@@ -151,7 +151,7 @@ func TestCustomSeries(t *testing.T) {
 	}
 }
 
-// TestDescribeRun checks that the line of settings has the moving averages of a model that has any.
+// TestDescribeRun checks that DescribeRun lists moving averages only for a model that has them.
 func TestDescribeRun(t *testing.T) {
 	p := Custom(&seq.Manifest{}).Presets[0]
 	if got := DescribeRun(&p.Config, &p.Settings); strings.Contains(got, "averages") {

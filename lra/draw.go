@@ -86,5 +86,5 @@ func (r *random) below(n int) int32 {
 	return int32(uint64(r.word()) * uint64(n) >> 32)
 }
 
-// uniform returns a uniform number in [0, 1).
+// uniform returns a uniform number in (0, 1).
 func (r *random) uniform() float32 { return philox.Uniform(r.word()) }

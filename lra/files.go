@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Files is the task of predicting the kind of a file from a sample of its bytes. The kinds of its data depend on
-// the files of a machine, so it has no labels of its own and is not in [Tasks].
+// Files is the task of predicting the kind of a file from a sample of its bytes. The kinds are those of
+// the files on a machine. The task therefore has no fixed labels and is not in [Tasks].
 var Files = &Task{
 	Name:        "files",
 	Description: "The kind of a file from a sample of its bytes.",
@@ -20,7 +20,8 @@ var Files = &Task{
 	Import:      &Importer{Example: "sftseq data files --to data/files"},
 }
 
-// filesQuick reads the bytes of a sample, and the n-grams with the largest mutual information with the kind.
+// filesQuick reads the bytes of a sample, and the n-grams with the largest mutual information with the
+// kind.
 var filesQuick = &Preset{
 	Name:        "quick",
 	Description: "2 layers with 45,000 n-grams, 1 epoch",
@@ -36,7 +37,7 @@ var filesHour = &Preset{
 	Measured:    "94.59% of 7,043 files (models/files/README.md), 20 min",
 }
 
-// filesConfig returns a model that takes 2 MB after sftseq export quantized.
+// filesConfig returns the configuration of a model that takes 2 MB after sftseq export quantized.
 func filesConfig() sft.Config {
 	c := encoderConfig(2, 32, 128, 16)
 	c.SamplerNoise = "always"

@@ -24,8 +24,8 @@ type Rule interface {
 	Validate() error
 
 	// draw returns sequences of rows that end only with an error. The sequence others yields the
-	// validation rows and then the test rows. If training is nil, others begins with the training
-	// rows.
+	// validation rows and then the test rows. If training is nil, others yields the training rows
+	// first.
 	draw(ctx context.Context, seed uint64, train, val int) (training, others rows)
 	// provenance returns the entries about the rule for the manifest.
 	provenance() map[string]any

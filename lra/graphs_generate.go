@@ -13,7 +13,7 @@ const GraphsName = "graphs"
 // GraphsOptions configure GenerateGraphs.
 type GraphsOptions struct {
 	Train, Val, Test int // graphs per split; a split without graphs is not written
-	Nodes            int // nodes of the largest graphs; the smallest graphs have half of them
+	Nodes            int // nodes of the largest graphs; the smallest graphs have half this number
 	Degree           int // average number of undirected edges per node
 	Seed             uint64
 	Replace          bool             // true allows replacing a complete data set
@@ -50,10 +50,10 @@ func (o *GraphsOptions) generator() *splitGenerator {
 }
 
 // GenerateGraphs writes a data set of graphs. Half of a graph's nodes are of one kind, half of a
-// second kind. The label states how often an edge joins nodes of the same kind: mostly (like), half
-// of the time (mixed) or seldom (unlike). Neither the nodes alone nor the edges without the kinds
-// of their nodes determine the label. A row is a function of the seed, the split and the row's
-// index.
+// second kind. The label states how often an edge joins nodes of the same kind: mostly (like), half of
+// the time (mixed) or seldom (unlike). Neither the nodes alone nor the edges without the kinds of their
+// nodes determine the label. For given nodes and degree, a row is a function of the seed, the split and
+// the row's index.
 func GenerateGraphs(ctx context.Context, dir string, o GraphsOptions) (*seq.Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", GraphsName, err)

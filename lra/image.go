@@ -24,7 +24,7 @@ var Image = &Task{
 		Description: `Reads the official binary batches (data_batch_1.bin … data_batch_5.bin and
 test_batch.bin: a label and 1,024 red, green and blue bytes each) and makes them gray
 as the Long Range Arena does. Also reads gray records (cifar10_gray_train.bin and
-cifar10_gray_test.bin: a label and 1,024 bytes). The files may be compressed by gzip.
+cifar10_gray_test.bin: a label and 1,024 bytes). The files may be compressed.
 The last tenth of the training images is for validation. A single file becomes one
 split, the test split unless --split names another.`,
 		Example: "sftseq data convert image --from cifar-10-batches-bin --to data/image",
@@ -44,7 +44,7 @@ const (
 )
 
 // grayLevel returns the gray level that TensorFlow computes for a pixel, all in float32: it divides
-// the bytes by 255, takes their weighted sum and truncates the level.
+// the bytes by 255, multiplies their weighted sum by 255.5 and truncates the product.
 func grayLevel(r, g, b byte) byte {
 	const scale = float32(1) / 255
 	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) +

@@ -141,7 +141,7 @@ func FuzzPNG(f *testing.F) {
 }
 
 // FuzzPathfinder checks for any metadata that the listed images lie in the folder and have the
-// order of the lines, and that an error names the line.
+// order of the lines, and that an error names the metadata file or the folder.
 func FuzzPathfinder(f *testing.F) {
 	line := "imgs/0 sample_0.png 0 1 2.5 3\n"
 	for _, text := range []string{strings.Repeat(line, 12), strings.Repeat(line, 11) + "../.. x 0 1\n",

@@ -36,7 +36,7 @@ func grayRecordOf(e seq.Example) []byte {
 }
 
 // TestImageOfficial checks that importing the real images gives rows with every byte of the gray
-// records, in order. The official colour layout must give the same gray levels.
+// records, in order. The first 1,000 colour test images must give the same gray levels.
 func TestImageOfficial(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	from := testenv.NeedData(t, "cifar10")

@@ -31,10 +31,10 @@ of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
 	},
 	Import: &Importer{
 		Usage: "convert basic_train.tsv, basic_val.tsv, basic_test.tsv",
-		Description: `Reads the official files, plain or gzip-compressed. From a directory all three are
+		Description: `Reads the official files, plain or compressed. From a directory all three are
 converted. A single file becomes one split, the test split unless --split names
-another, which is added to an existing data set. Each row's value is
-computed and compared with the stated one.`,
+another, and is added to an existing data set. Each row's value is computed and
+compared with the stated value.`,
 		Example:  "sftseq data convert listops --from lra_release/listops-1000 --to data/listops",
 		Verifies: true,
 		convert:  convertListOps,
@@ -62,7 +62,7 @@ func (r *ListOpsRule) Options() []Option {
 	return []Option{
 		{Name: "min-length", Usage: "keep expressions of more than `N` tokens", Value: &r.MinLength},
 		{Name: "max-length", Usage: "keep expressions of fewer than `N` tokens", Value: &r.MaxLength},
-		{Name: "max-depth", Usage: "nest operators at most `N` deep", Value: &r.MaxDepth},
+		{Name: "max-depth", Usage: "draw trees of at most `N` levels, including the digits", Value: &r.MaxDepth},
 		{Name: "max-args", Usage: "give an operator at most `N` arguments", Value: &r.MaxArgs},
 	}
 }
@@ -108,9 +108,10 @@ var listOpsPaper = &Preset{
 var listOpsWithShort = &ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
 	Train: &ListOpsRule{MinLength: 40, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}}
 
-// listOpsQuick trains on the shortest expressions first: a step is cheap there, and the model soon
-// finds the operator at the root. It continues with all lengths. Its validation and test splits
-// follow the rule of the Long Range Arena.
+// listOpsQuick trains on the shortest expressions first. They make steps cheap, and from them the
+// model soon learns to find the operator at the root. Training continues with longer expressions,
+// and finally with all lengths. The validation and test splits follow the rule of the Long Range
+// Arena.
 var listOpsQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model, on short expressions first",

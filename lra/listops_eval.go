@@ -118,7 +118,7 @@ func apply(op operator, args []int8) int8 {
 }
 
 // EvaluateListOps returns the value of an expression in text, such as "[MAX 2 9 ]", with or without
-// parentheses and with "X" for "]". It also accepts FIRST and LAST. Errors are of type
+// parentheses. It accepts "X" as well as "]", and the operators FIRST and LAST. Errors are of type
 // *ExpressionError.
 func EvaluateListOps(text string) (int32, error) {
 	var m listOpsMachine

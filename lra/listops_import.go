@@ -24,8 +24,8 @@ const listOpsHeader = "Source\tTarget"
 // officialSplits lists the splits and their official files.
 var officialSplits = []splitFile{{"train", "basic_train.tsv"}, {"val", "basic_val.tsv"}, {"test", "basic_test.tsv"}}
 
-// convertListOps converts basic_{train,val,test}.tsv (or .tsv.gz) of a directory. A single file is
-// added as a split to a data set, which may have other splits.
+// convertListOps converts basic_{train,val,test}.tsv of a directory, plain or compressed. A single
+// file is added as a split to a data set, which may have other splits.
 func convertListOps(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	return convertFiles(spec, from, dir, options, officialSplits, func(path string) rows {
@@ -42,9 +42,9 @@ func convertListOps(ctx context.Context, spec seq.Spec, from, dir string,
 	})
 }
 
-// ReadListOpsTSV reads an official file, plain or compressed by gzip, and calls row for each line
-// after the header: expression, tab, value. If verify is set, it compares each value with the value
-// of the expression. Errors begin with NAME:LINE:COLUMN. The function row may keep the tokens.
+// ReadListOpsTSV reads an official file, plain or compressed, and calls row for each line after the
+// header: expression, tab, value. If verify is set, it compares each value with the expression's
+// value. Errors begin with NAME:LINE:COLUMN. The function row may keep the tokens.
 func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int32, label int32) error) error {
 	buffer, err := source.Decompress(r)
 	if err != nil {
@@ -99,8 +99,8 @@ func readLine(r *bufio.Reader, limit int) (string, error) {
 	}
 }
 
-// parseListOpsLine returns the tokens and the label of a line. If it fails, column is the position
-// of the error.
+// parseListOpsLine returns the tokens and the label of a line. If it fails, column is the position of
+// the error.
 func parseListOpsLine(line string, verify bool) (tokens []int32, label int32, column int, err error) {
 	source, target, ok := strings.Cut(line, "\t")
 	if !ok {

@@ -17,12 +17,12 @@ var ModelNet40 = &Task{
 	Presets:     cloudPresets(8, 0.5, setMaxPooling),
 	Import: &Importer{
 		Usage: "convert modelnet40_normal_resampled, a directory",
-		Description: `Reads the folders of the classes with files such as airplane/airplane_0001.txt, of lines
-x,y,z,nx,ny,nz, and the lists of classes and splits: modelnet40_shape_names.txt,
-modelnet40_train.txt and modelnet40_test.txt. Samples the points of each file by farthest
-point sampling, centres them and divides them by their radius. A tenth of the training
-shapes, chosen by their names, become the validation split. Leaves out files that cannot
-be used, and lists them by reason.`,
+		Description: `Reads the lists of classes and splits (modelnet40_shape_names.txt, modelnet40_train.txt
+and modelnet40_test.txt) and the files of each class, such as airplane/airplane_0001.txt,
+with lines x,y,z,nx,ny,nz. Samples the points of each file by farthest point sampling,
+centres them and divides them by their radius. About a tenth of the training shapes,
+chosen by their names, become the validation split. Leaves out files that cannot be used,
+and lists them by reason.`,
 		Example: "sftseq data convert modelnet40 --from modelnet40_normal_resampled --to data/modelnet40",
 		Points:  1024,
 		Unit:    "files",

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numberedRows returns the endless rows of a split. The function row draws each row from a number,
-// which identifies the split and the row's index.
+// numberedRows returns the endless rows of a split. The function row draws each row from a number. The
+// number identifies the split and the row's index.
 func numberedRows(ctx context.Context, split uint64, row func(number uint64) seq.Example) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for i := split << 40; ctx.Err() == nil; i++ {

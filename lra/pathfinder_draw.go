@@ -9,12 +9,12 @@ import (
 
 // PathfinderRule determines which images are drawn.
 type PathfinderRule struct {
-	Contour     int `json:"contour"`     // dashes per contour: 6, 9 or 14
+	Contour     int `json:"contour"`     // dashes per contour; 6, 9 or 14 officially
 	Distractors int `json:"distractors"` // number of short contours; 5 officially
 
-	// Shortest orders the training split from easy to hard. It begins with contours of this number
-	// of dashes, then with one dash more, up to Contour, in equal numbers. If Shortest is 0, the
-	// training images follow the same rule as the other splits.
+	// Shortest orders the training split from easy to hard. Its contours have Shortest dashes at
+	// first, then one dash more, and so on up to Contour, each for an equal number of images. If
+	// Shortest is 0, the training images follow the same rule as the other splits.
 	Shortest int `json:"-"`
 }
 
@@ -25,16 +25,16 @@ var LRAPathfinder = PathfinderRule{Contour: 14, Distractors: 5}
 const (
 	padding      = 1   // width of the border without dashes, in pixels
 	seedDistance = 7   // pixels between the starts of the two contours
-	continuity   = 1.0 // sharpness of the turns of a contour
+	continuity   = 1.0 // factor of turning angles; a larger factor makes straighter contours
 	markerRadius = 1.5
-	contrast     = 1.5 // contrast of every dash: brightness must not distinguish contours
-	maxStartMask = 0.3 // maximum value of the mask at the start of a contour
-	overlapSum   = 1.8 // sum of two masks from which their dashes overlap
-	minWeight    = 1e-4
-	paddleTries  = 3
-	snakeTries   = 5
+	contrast     = 1.5               // contrast of every dash: brightness must not distinguish contours
+	maxStartMask = 0.3               // maximum value of the mask at the start of a contour
+	overlapSum   = 1.8               // minimum sum of two masks for which their dashes overlap
+	minWeight    = 1e-4              // minimum sum of the weights of the candidates for a dash
+	paddleTries  = 3                 // attempts to draw a dash
+	snakeTries   = 5                 // attempts to draw a distractor
 	freeCells    = size * size / 100 // minimum number of free pixels for another distractor
-	maxRestarts  = 1 << 16
+	maxRestarts  = 1 << 16           // maximum number of new attempts to draw the two contours
 )
 
 // pathfinderDraw draws images. Image n is a function of only seed, n and rule.
@@ -43,10 +43,10 @@ type pathfinderDraw struct {
 	rule    PathfinderRule
 	paddles map[point]*paddle // cache of dashes; the key is the head relative to the tail
 	image   grid
-	mask    grid // area occupied by dashes, except the last dash of each contour
+	mask    grid // area occupied by dashes, except the last dash of each growing contour
 
-	free       []point     // memory of chooseStart
-	candidates []candidate // memory of possibleHeads
+	free       []point     // buffer of chooseStart
+	candidates []candidate // buffer of possibleHeads
 }
 
 // borderMask is the mask of an image without dashes: 1 in the padding, 0 elsewhere.
@@ -194,8 +194,9 @@ func (d *pathfinderDraw) start(s *snake, tail point, angle float64) {
 	d.stamp(s.last, tail)
 }
 
-// addDash adds a dash to a contour. The head of the dash is on a ring around its start; straight and
-// free directions are more likely. It returns false if there is no room.
+// addDash adds a dash to a contour. The head of the dash is on a ring around the new pivot, which is
+// paddleMargin beyond the previous dash. Straight and free directions are more likely. addDash
+// returns false if there is no room.
 func (d *pathfinderDraw) addDash(s *snake) bool {
 	pivot := s.pivot.step(paddleLength+2*paddleMargin, s.randomAngle)
 	candidates, sum := d.possibleHeads(pivot, s.randomAngle)

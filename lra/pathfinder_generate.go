@@ -57,19 +57,21 @@ func (r *PathfinderRule) provenance() map[string]any {
 }
 
 // ruleForRow returns the rule of row n of a training split with the given number of rows. The contours
-// have r.Shortest dashes at first and r.Contour dashes at the end, each length for an equal number
-// of rows. The number of distractors cycles from 0 to r.Distractors.
+// have r.Shortest dashes at first and r.Contour dashes at the end. Each length has an equal number of
+// rows. The number of distractors cycles from 0 to r.Distractors.
 func (r *PathfinderRule) ruleForRow(n, rows int) PathfinderRule {
 	n = min(n, rows-1) // workers draw more rows than requested
 	return PathfinderRule{Contour: r.Shortest + n*(r.Contour-r.Shortest+1)/rows, Distractors: n % (r.Distractors + 1)}
 }
 
-// firstRedraw is the number of the first image of [Redraw]. The numbers of generated data sets are smaller.
+// firstRedraw is the number of the first image of [Redraw]. The images of generated data sets have
+// smaller numbers.
 const firstRedraw = 1 << 63
 
-// Redraw returns a function that draws the training rows of a data set of [Task.Generate] anew for each epoch. It needs
-// rows of equal length that are drawn independently of each other, which only [Pathfinder] has. A row is a
-// function of the data set's rule, seed, epoch and row, and the function may be called concurrently.
+// Redraw returns a function that draws the training rows of a data set of [Task.Generate] anew for
+// each epoch. It supports only [Pathfinder], whose rows have equal length and do not depend on each
+// other. The function is safe for concurrent use. For a given data set, a row depends only on seed,
+// epoch and the row's index.
 func Redraw(m *seq.Manifest, seed uint64) (func(epoch, row uint32) seq.Example, error) {
 	var p struct {
 		Generator string          `json:"generator"`

@@ -62,7 +62,7 @@ func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string,
 	return b.Finish(map[string]any{"source": from})
 }
 
-// pathfinderImages lists the nonempty images of a folder in the order of the metadata, and their
+// pathfinderImages returns the nonempty images of a folder in the order of the metadata, and their
 // total size in bytes.
 func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage, total int64, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "metadata", "*.npy"))

@@ -93,8 +93,8 @@ func newPaddle(to point) *paddle {
 	return &paddle{newPatch(paddleReach, shrink(line, side)), newPatch(paddleReach, shrink(mask, side))}
 }
 
-// dashLine returns the pixels on the line from the origin to the head of a dash, at most paddleLength+1 away along each
-// axis.
+// dashLine returns the pixels on the line from the origin to the head of a dash. The head is at most
+// paddleLength+1 away along each axis.
 func dashLine(to point) []point {
 	const reach = paddleLength + 1
 	return dashLines[(to.y+reach)*(2*reach+1)+to.x+reach]
@@ -110,8 +110,8 @@ var dashLines = func() (out [][]point) {
 	return out
 }()
 
-// lineTo returns the fine pixels on the line from the origin to another fine pixel, by Bresenham's
-// algorithm.
+// lineTo returns the pixels on the line from the origin to another pixel: the points at equal steps
+// along the longer axis, rounded.
 func lineTo(to point) (line []point) {
 	n := max(abs(to.y), abs(to.x))
 	for i := 0; i <= n; i++ {

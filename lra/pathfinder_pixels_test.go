@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// drawImages draws n images, or the number in SFTSEQ_PATHFINDER_IMAGES, and calls visit for each
-// image. It returns the number of images.
+// drawImages draws n images, a quarter of them with -short, or the number in
+// SFTSEQ_PATHFINDER_IMAGES. It calls visit for each image and returns the number of images.
 func drawImages(t *testing.T, seed uint64, n int, rule PathfinderRule, visit func(n int, e seq.Example)) int {
 	t.Helper()
 	if testing.Short() {
@@ -115,7 +115,7 @@ func gapAndTurn(a, b dash) (gap, turn float64) {
 // TestPathfinderPixels checks properties of the rule in the pixels: equal numbers of both labels,
 // the number of dashes, and no correlation of brightness with the label. Of 5,000 images of seed
 // 12, 2,472 are joined, the median number of dashes is 47 of 48, and the AUC of every measure of
-// brightness is within 0.013 of one half, where chance is within 0.008.
+// brightness is within 0.013 of one half, with a standard error of 0.008.
 func TestPathfinderPixels(t *testing.T) {
 	const maxDashes = 2*contourDashes + 5*(contourDashes/3) // maximum number of dashes
 	var dashes []int
@@ -157,7 +157,7 @@ func TestPathfinderPixels(t *testing.T) {
 	}
 }
 
-// brightness returns statistics of an image's levels that ignore its contours.
+// brightness returns statistics of an image's gray levels that do not depend on tracing its contours.
 func brightness(pixels []int32, marks [2]spot) map[string]float64 {
 	levels := slices.Clone(pixels)
 	slices.Sort(levels)

@@ -27,7 +27,7 @@ func drawPathfinder(seed, n uint64, rule PathfinderRule) seq.Example {
 }
 
 // TestPathfinderDraw checks that an image is a function of seed and number, and has two marks, the
-// whole range of gray levels and an empty border. Both labels must be equally likely.
+// whole range of gray levels and a dark border. Both labels must be equally likely.
 func TestPathfinderDraw(t *testing.T) {
 	n := 600
 	if testing.Short() {
@@ -243,8 +243,8 @@ func TestPathfinderGenerate(t *testing.T) {
 	}
 }
 
-// TestPathfinderEasyFirst checks that Shortest orders the training split by the length of contours,
-// that each image is the draw of its own rule, and that other splits stay unchanged.
+// TestPathfinderEasyFirst checks that Shortest orders the training split by the length of contours. Each
+// image must be drawn by its own rule, and the other splits must not change.
 func TestPathfinderEasyFirst(t *testing.T) {
 	const seed, rows = 5, 57
 	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed,

@@ -12,17 +12,17 @@ import (
 // right. Fixed limits on gap and turn would exclude some of the steps.
 const (
 	contourDashes = 14
-	roundingBias  = 0.5  // px, added to either coordinate of a step
-	stepLength    = 3.65 // px between the middles of adjacent dashes: L + 2m, minus the effect of turns
-	stepSpread    = 0.6  // px, standard deviation of the length of a step
-	turnSpread    = 0.5  // radians, standard deviation of a turn between a dash and a step
-	maxGap        = 4.5  // maximum px between the ends of linked dashes
-	maxLink       = 14.0 // maximum cost of a link
-	shortCost     = 4.0  // cost of each missing dash of a contour
-	darkCost      = 1. / 60
-	startDistance = 7.0 // px between the starts of the contours
-	startCost     = 3.0 // cost of another distance between the starts
-	tracedChains  = 60  // number of chains followed at a time
+	roundingBias  = 0.5     // px, added to either coordinate of a step
+	stepLength    = 3.65    // px between the middles of adjacent dashes: L + 2m, minus the effect of turns
+	stepSpread    = 0.6     // px, standard deviation of the length of a step
+	turnSpread    = 0.5     // radians, standard deviation of a turn between a dash and a step
+	maxGap        = 4.5     // maximum px between the ends of linked dashes
+	maxLink       = 14.0    // maximum cost of a link
+	shortCost     = 4.0     // cost of each missing dash of a contour
+	darkCost      = 1. / 60 // cost per level of the light that a dash at a mark leaves unexplained
+	startDistance = 7.0     // px between the starts of the contours
+	startCost     = 3.0     // cost of another distance between the starts
+	tracedChains  = 60      // number of chains followed at a time
 )
 
 // contourStep leads from the end of a dash to the far end of another dash.
@@ -36,7 +36,7 @@ type tracedDash struct {
 	dash
 	bits  uint64              // bits of this dash and of the dashes that exclude it
 	mark  int                 // index of the mark where the dash begins, or −1
-	cost  float64             // cost of the light that the dash leaves unexplained
+	cost  float64             // cost of light that a dash at a mark leaves unexplained; 0 elsewhere
 	steps [2][2][]contourStep // steps along and against the growth of the contour, from either end of the dash
 }
 
@@ -131,8 +131,8 @@ func (c chain) with(dash int, d *tracedDash, end int, cost float64) chain {
 // contourCost returns the cost of the chain as a whole contour, with the cost of missing dashes.
 func (c *chain) contourCost() float64 { return c.cost + shortCost*float64(contourDashes-c.n) }
 
-// startChains returns chains of one unused dash. They begin at the given mark or, if mark is −1,
-// anywhere.
+// startChains returns chains of one unused dash. They begin at the given mark. If mark is −1, they
+// begin at either end of any dash that was read without a mark.
 func (t *tracer) startChains(mark int, used uint64) (all []chain) {
 	for i := range t.dashes {
 		d := &t.dashes[i]
@@ -229,7 +229,7 @@ func (t *tracer) search() (best [2]reading) {
 }
 
 // startDistanceCost returns the cost of the distance between the starts of two contours. One start is at
-// the first mark if the first contour is traced along its growth, and at the other end otherwise.
+// the first mark if the first contour is traced along its growth, and at the other mark otherwise.
 func (t *tracer) startDistanceCost(direction, label int, first, second *chain) float64 {
 	if second.n == 0 {
 		return startCost

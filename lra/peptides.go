@@ -65,8 +65,8 @@ var peptideFunctions = []string{
 	"antiviral", "antihypertensive", "antibacterial", "antiparasitic", "toxic",
 }
 
-// peptideNumbers lists the targets in their order. They have a mean of 0 and a standard deviation
-// of 1 over all peptides.
+// peptideNumbers lists the targets in their order. They have mean 0 and standard deviation 1 over all
+// peptides.
 var peptideNumbers = []string{
 	"Inertia_mass_a", "Inertia_mass_b", "Inertia_mass_c", "Inertia_valence_a", "Inertia_valence_b", "Inertia_valence_c",
 	"length_a", "length_b", "length_c", "Spherocity", "Plane_best_fit",

@@ -25,7 +25,7 @@ type Preset struct {
 	// Result is the test result. It is nil if the preset was never trained, or if the result is in
 	// Measured.
 	Result *Result
-	// Measured is the result in words, if docs/results.md has one; otherwise "".
+	// Measured is the documented result in words, or "".
 	Measured string
 }
 
@@ -50,8 +50,8 @@ func (t *Task) Preset(name string) (*Preset, error) {
 	return nil, fmt.Errorf("preset %q: expected one of %s", name, strings.Join(names, ", "))
 }
 
-// encoderConfig returns the paper's model in the given size, with four heads per layer. The last argument
-// is the number of sampled tokens.
+// encoderConfig returns the paper's model in the given size, with four heads per layer. sampled is the
+// number of sampled tokens.
 func encoderConfig(layers, hidden, intermediate, sampled int) sft.Config {
 	c := baseConfig()
 	c.NumLayers, c.NumHeads, c.HiddenSize, c.SinusoidDim, c.IntermediateSize = layers, 4, hidden, hidden, intermediate
@@ -76,8 +76,8 @@ func cloudQuickConfig(layers, sampled int) sft.Config {
 	return c
 }
 
-// rotationInvariant returns the model in a rotation-invariant version, which reads only distances between
-// points.
+// rotationInvariant returns a rotation-invariant version of the model, which reads only the distances
+// between points.
 func rotationInvariant(c sft.Config) sft.Config {
 	c.Input = config.OnesInput
 	return c
@@ -116,8 +116,9 @@ func withPointRotation(s train.Settings) train.Settings {
 }
 
 // SetSchedule sets one of [train.Schedules]. Settings that already have this schedule stay
-// unchanged. Otherwise the parameters of the schedule become the paper's. The final rate becomes 0,
-// or 0.1 for an exponential decay.
+// unchanged. A change to the step decay sets the paper's parameters. Any other schedule clears the
+// parameters of the step decay and keeps the final rate. An exponential decay cannot end at 0, so it
+// replaces a final rate of 0 by 0.1.
 func SetSchedule(s *train.Settings, schedule string) {
 	followed := s.FollowsEnd()
 	s.Schedule = schedule
@@ -136,7 +137,8 @@ func SetSchedule(s *train.Settings, schedule string) {
 	}
 }
 
-// quickSettings returns the settings for a small model on a CPU, with smaller batches and a short warmup.
+// quickSettings returns paperSettings for a small model on a CPU, with a short warmup and fewer log
+// entries.
 func quickSettings(epochs, batch int, weightDecay float64) train.Settings {
 	s := paperSettings(epochs, batch, weightDecay)
 	s.Warmup, s.LogEvery = "100", 50
@@ -165,8 +167,8 @@ func baseConfig() sft.Config {
 	}
 }
 
-// tunedPreset returns a preset with the settings that [Custom] chooses for the task's data, which
-// the manifest describes. The function change then sets values that were found by measurement.
+// tunedPreset returns customPreset's preset for the task's data, which the manifest describes. The
+// function change then sets values that were found by measurement.
 func tunedPreset(data *seq.Manifest, name, description string, change func(*sft.Config, *train.Settings)) *Preset {
 	p := customPreset(data, RunFlags{})
 	p.Name, p.Description = name, description
@@ -174,8 +176,8 @@ func tunedPreset(data *seq.Manifest, name, description string, change func(*sft.
 	return p
 }
 
-// cloudsManifest returns the manifest of a data set with the given number of training clouds, all with the
-// same number of points.
+// cloudsManifest returns the manifest of a data set with the given number of training clouds, all with
+// the given number of points.
 func cloudsManifest(rows, points int64) *seq.Manifest {
 	return manifestFor(seq.Spec{Task: seq.Classification, FeatureNames: seq.PositionNames}, rows,
 		seq.Quantiles{P50: points, P95: points, Mean: float64(points)})

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSetSchedule checks every change of schedule: the settings stay valid and keep no parameter of
-// the old schedule. Setting the same schedule changes nothing.
+// TestSetSchedule checks the parameters of the schedule and their validity after every change of
+// schedule. Setting the same schedule must change nothing.
 func TestSetSchedule(t *testing.T) {
 	settings := func(schedule string) train.Settings {
 		s := paperSettings(3, 4, 0.01)
@@ -92,8 +92,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestPathfinderConvolutionsReach checks that the convolutions of a layer reach three pixels in each direction:
-// along the row, the column and the diagonals.
+// TestPathfinderConvolutionsReach checks that the convolutions of a layer reach three pixels in each
+// direction: along the row, the column and the diagonals.
 func TestPathfinderConvolutionsReach(t *testing.T) {
 	read := map[int]bool{}
 	for _, c := range pathfinderQuick.Config.Convolutions {
@@ -110,8 +110,7 @@ func TestPathfinderConvolutionsReach(t *testing.T) {
 	}
 }
 
-// TestPaperPresets checks that the published presets of clouds and graphs equal the
-// paper's table.
+// TestPaperPresets checks that the published presets of clouds and graphs equal the paper's table.
 func TestPaperPresets(t *testing.T) {
 	for _, c := range []struct {
 		task, preset              string

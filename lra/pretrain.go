@@ -18,8 +18,8 @@ const SpectrumNames = 64
 
 // Pretrain returns the task of predicting masked tokens in the sequences of any data set. Its
 // presets have the models of the task that the data belong to, or the model of [Custom]. They have
-// no dropout: every token is a target, so overfitting is unlikely. Masked audio samples are trained
-// to predict their spectrum, with dropout and noise.
+// no dropout: every token can become a target, so overfitting is unlikely. Models of audio samples
+// predict the spectrum of masked samples instead, with dropout and noise.
 func Pretrain(m *seq.Manifest) *Task {
 	source := Custom(m)
 	if i := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name && t.Tokenizer != nil }); i >= 0 {
@@ -70,8 +70,8 @@ func trainingSize(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 	return max(1, length), max(1, rows)
 }
 
-// batchOf returns the number of sequences per batch: at least 16, and more if they are short, as a
-// step has a fixed cost of a few thousand tokens.
+// batchOf returns the number of sequences per batch: at least 16. Batches of short sequences are larger,
+// because a step has a fixed cost of a few thousand tokens.
 func batchOf(length float64) int {
 	const tokens, maxBatch = 16384, 256
 	return max(16, min(maxBatch, powerOfTwo(int(tokens/length))))

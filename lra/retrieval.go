@@ -25,9 +25,9 @@ ids and two texts, separated by tabs. Also reads NAME.train.only_ids.tsv, .eval 
 .test, which have ids without texts, with the documents that --docs names: a file of
 lines with an id, a tab and a text (default: docs.tsv beside the pairs), or a directory
 or tar archive where the id is the path of a file without .txt. A data set of pairs
-other than the official ones has the name NAME. All files may be compressed by gzip. A
-single file becomes one split, the test split unless --split names another. Texts are
-stored whole; the model decides how much of them it reads.`,
+other than the official ones has the name NAME. All files may be compressed. A single
+file becomes one split, the test split unless --split names another. Texts are stored
+whole; the model decides how much of them it reads.`,
 		Example:   "sftseq data convert retrieval --from lra_release/tsv_data --to data/retrieval",
 		Documents: true,
 		convert:   convertRetrieval,

@@ -23,7 +23,7 @@ var pairSplits = []splitFile{{"train", "train"}, {"val", "eval"}, {"test", "test
 // idsSuffix is the suffix of files with document ids instead of texts.
 const idsSuffix = ".only_ids.tsv"
 
-// maxPair is the maximum length of a line in bytes. Two papers have about 60,000.
+// maxPair is the maximum length of a line or a document in bytes. Two papers have about 60,000.
 const maxPair = 1 << 26
 
 // convertRetrieval converts a directory of pairs, or a single file as one split. The pairs include
@@ -59,7 +59,8 @@ func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
 	return convertFile(spec, from, dir, options, pairs.rows)
 }
 
-// pairFiles returns the splits and files of pairs in a directory. The file names are without .gz.
+// pairFiles returns the splits and files of pairs in a directory. The file names lack the suffix of a
+// compression.
 func pairFiles(dir string) (files []splitFile, err error) {
 	name := officialPairs
 	suffix := ".tsv"
@@ -78,8 +79,8 @@ func pairFiles(dir string) (files []splitFile, err error) {
 	return files, nil
 }
 
-// pairName returns the name of the data set in a file's path, and whether the file has ids instead
-// of texts.
+// pairName returns the name of the data set in a file's path, and whether the file has ids instead of
+// texts.
 func pairName(path string) (name string, ids bool) {
 	name = officialName(path)
 	name, ids = strings.CutSuffix(name, idsSuffix)

@@ -163,7 +163,7 @@ func TestBadPairs(t *testing.T) {
 	}
 }
 
-// TestBadDocuments checks that duplicate and truncated documents are refused.
+// TestBadDocuments checks that duplicate documents and documents above the maximum size are refused.
 func TestBadDocuments(t *testing.T) {
 	twice := filepath.Join(t.TempDir(), "x.tar")
 	must.Succeed(t, os.WriteFile(twice, tarOf(t, []member{{"a.txt", "one"}, {"./a.txt", "two"}}), 0o666))

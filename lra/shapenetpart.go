@@ -8,7 +8,7 @@ import (
 )
 
 // ShapeNetPart is the task of predicting which part of a shape each point belongs to (Yi et al.
-// 2016). The parts are those of the shape's category.
+// 2016). Each category has its own parts.
 var ShapeNetPart = &Task{
 	Name:        "shapenetpart",
 	Description: "The part of each point of a shape (ShapeNetPart), read as a cloud of 2,500 points with normals.",
@@ -19,11 +19,11 @@ var ShapeNetPart = &Task{
 	Presets:     cloudPresets(3, 0.2, noPooling),
 	Import: &Importer{
 		Usage: "convert shapenetcore_partanno_segmentation_benchmark_v0_normal, a directory",
-		Description: `Reads folders with files of lines x y z nx ny nz part, synsetoffset2category.txt, which names
-the category of each folder, and the lists train_test_split/shuffled_train_file_list.json,
-and those of val and test. Draws points of each file at random, with replacement, centres
-them and divides them by their radius. Leaves out files that cannot be used, and lists
-them by reason.`,
+		Description: `Reads the lists of splits train_test_split/shuffled_{train,val,test}_file_list.json,
+synsetoffset2category.txt, which names the category of each folder, and the files in the
+folders, with lines x y z nx ny nz part. Draws points of each file at random, with
+replacement, centres them and divides them by their radius. Leaves out files that cannot
+be used, and lists them by reason.`,
 		Example: "sftseq data convert shapenetpart --from shapenetcore_partanno_segmentation_benchmark_v0_normal --to data/shapenetpart",
 		Points:  2500,
 		Unit:    "files",

@@ -56,8 +56,8 @@ func sphere(part int, center vec, radius float64) surface {
 	}}
 }
 
-// torusArc returns a part of a torus in the plane of x and z. The part has the given arc in radians,
-// which begins at −z and turns towards x.
+// torusArc returns a part of a torus in the plane of x and z. The part has the given arc in radians. It
+// begins at −z and turns towards x. The tube has the radius thickness.
 func torusArc(part int, center vec, radius, thickness, arc float64) surface {
 	return surface{part, arc * radius * 2 * math.Pi * thickness, func(u, v float64) (vec, vec) {
 		// The outer side has more area: the cumulative distribution of the angle around the tube is
@@ -91,7 +91,7 @@ func cuboid(part int, center, size vec) (out []surface) {
 	return out
 }
 
-// closedCylinder returns a closed cylinder along z.
+// closedCylinder returns a closed cylinder along z; side and cap are the parts of its surfaces.
 func closedCylinder(side, cap int, center vec, radius, height float64) []surface {
 	return []surface{cylinderSide(side, center, radius, height),
 		disc(cap, center.Plus(vec{0, 0, height / 2}), radius, 1),

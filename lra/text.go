@@ -21,7 +21,7 @@ var Text = &Task{
 		Usage: "convert aclImdb, a directory or tar archive",
 		Description: `Reads the reviews in train/pos, train/neg, test/pos and test/neg, and the URLs of
 their films (urls_pos.txt, urls_neg.txt), from a directory or a tar archive, plain or
-gzip-compressed. About a tenth of the training reviews become the validation split,
+compressed. About a tenth of the training reviews become the validation split,
 chosen by the SHA-256 of the film's URL, so that no film is in both splits.
 Reviews are stored whole; the model decides how much of them it reads.`,
 		Example: "sftseq data convert text --from aclImdb_v1.tar.gz --to data/text",

@@ -54,7 +54,8 @@ func TestTextOfficial(t *testing.T) {
 	}
 }
 
-// reviews returns small files in the official layout: 40 reviews of 10 films.
+// reviews returns small files in the official layout: 40 training reviews of 5 films, and 2 test
+// reviews.
 func reviews() map[string]string {
 	files := map[string]string{"README": "not a review", "train/unsup/0_0.txt": "neither"}
 	for _, polarity := range []string{"pos", "neg"} {
