@@ -32,8 +32,8 @@ func Names() (out []string) {
 	return out
 }
 
-// Extract writes a model to a folder below root and returns the path of the model's folder, which depends on its
-// content. It skips files whose content is already correct.
+// Extract writes a model to a folder below root and returns the folder's path. The folder's name
+// contains a hash of the model. Extract skips files whose content is already correct.
 func Extract(root, name string) (dir string, err error) {
 	if names := Names(); !slices.Contains(names, name) {
 		return "", fmt.Errorf("expected a model of the program (%s), found %q", strings.Join(names, ", "), name)

@@ -97,7 +97,7 @@ func (b *Batches) arrange(epoch uint32) [][]uint32 {
 func permute[T any](items []T, seed uint64, stream, epoch uint32) {
 	for i := len(items) - 1; i > 0; i-- {
 		w := philox.Words(seed, [4]uint32{uint32(i), philox.StreamShuffle, stream, epoch})
-		// The high half of the 64-bit product is uniform up to a bias of 2⁻³².
+		// The high half of the 128-bit product is uniform up to a bias of 2⁻³².
 		j, _ := bits.Mul64(uint64(w[0])<<32|uint64(w[1]), uint64(i+1))
 		items[i], items[j] = items[j], items[i]
 	}

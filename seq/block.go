@@ -50,10 +50,11 @@ type batch struct {
 	features  itemList[float32] // replaces tokens if the file has features
 	edges     edgeLists         // empty if the file has no edges
 	ids       idList            // empty if the file has no ids
-	size      int               // bytes of tokens, lists of labels, numbers and ids
+	size      int               // bytes of the rows, without their class labels
 }
 
-// removeIncomplete removes the columns of an incomplete row, and the last batch if the batch has no other row.
+// removeIncomplete removes the columns of an incomplete row from the last batch. It removes the batch
+// if the batch has no other row.
 func (b *Block) removeIncomplete(last *batch) {
 	for i := range last.tokens {
 		last.tokens[i].truncate(len(last.labels), b.layout.width())
@@ -99,7 +100,8 @@ type tokenList struct {
 // Rows returns the number of rows.
 func (b *Block) Rows() int { return b.rows }
 
-// Bytes returns the number of bytes of tokens, lists of labels, numbers and ids.
+// Bytes returns the number of bytes of the rows: tokens or features, edges, lists of labels, numbers
+// and ids.
 func (b *Block) Bytes() (n int) {
 	for _, batch := range b.batches {
 		n += batch.size
@@ -126,7 +128,7 @@ func (b *Block) Append(e Example) error {
 }
 
 // AppendBytes adds a row whose tokens are the bytes of one text, or of the two texts of a pair,
-// plus 1. Label, numbers and id are from e. Append would add the same row for the ids of the byte
+// plus 1. Labels, numbers and id are from e. Append would add the same row for the ids of the byte
 // tokenizer. AppendBytes is faster, since the file stores the bytes themselves.
 func (b *Block) AppendBytes(first, second string, e Example) error {
 	if b.spec.VocabSize != 257 || b.layout.first != 1 {
@@ -212,7 +214,7 @@ func (l *tokenList) grow(tokens, width int) []byte {
 	return l.values[start:]
 }
 
-// truncate truncates the column to the first rows.
+// truncate truncates the column to the given number of rows.
 func (l *tokenList) truncate(rows, width int) {
 	l.offsets = l.offsets[:min(rows+1, len(l.offsets))]
 	l.values = l.values[:width*int(l.offsets[len(l.offsets)-1])]

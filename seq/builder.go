@@ -55,8 +55,9 @@ func CreateDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 	return b, b.clean()
 }
 
-// checkReplaceable returns an error if another program wrote the dataset.json: it is a JSON object
-// without the keys of a manifest. A damaged manifest can be replaced.
+// checkReplaceable returns an error if the existing dataset.json is not a manifest: it is not a regular
+// file, is too large, or has valid JSON without the keys of a manifest. A damaged manifest can be
+// replaced.
 func checkReplaceable(manifest string) error {
 	info, err := os.Stat(manifest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -250,9 +251,9 @@ func (b *DatasetBuilder) renameSplits() error {
 }
 
 // replaceFiles replaces the existing data set so that the directory holds a complete data set at any
-// moment. First it writes a manifest with the temporary names of the new files. Then it renames the
-// files to their final names and overwrites the old files. Finally it writes a manifest with the
-// final names.
+// moment. First it writes a manifest with the temporary names of the new files. Then it gives the
+// files their final names too, which replaces the old files. Finally it writes a manifest with the
+// final names. Abort removes the temporary names.
 func (b *DatasetBuilder) replaceFiles() error {
 	staged := b.manifest
 	staged.Splits = maps.Clone(b.manifest.Splits)

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Region is a part of device memory in which tensors live. A run has one [Memory] for each region
-// that the program uses.
+// Region is a part of device memory in which tensors live. A run has one [Memory] for each region of
+// its program.
 type Region uint8
 
 const (

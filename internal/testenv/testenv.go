@@ -130,8 +130,8 @@ var importTorch = sync.OnceValue(func() error {
 	return nil
 })
 
-// VulkanDevice is a device of package vk. The interface avoids an import cycle, because the tests
-// of vk use this package.
+// VulkanDevice is a device of package vk. The interface avoids an import cycle, because the tests of
+// vk use this package.
 type VulkanDevice interface {
 	Close() error
 	Messages() []string
