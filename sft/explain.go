@@ -35,9 +35,8 @@ type Explanation struct {
 	// duplets with the maximum, averaged over the channels c. It is nil for tagging, whose head
 	// reads each token's row.
 	Pooling []float32 `json:"pooling,omitempty"`
-	// Chunks explains a chunked model, which has no explanation of its layers. The pooling then has
-	// the weight of each token by way of the exported rows: with a_r the weight of row r in u, and
-	// b_ri the weight of token i in row r,
+	// Chunks explains a chunked model, whose layers are not explained. Tokens then reach u through
+	// the exported rows: with a_r the weight of row r in u, and b_ri the weight of token i in row r,
 	//
 	//	pooling_i = Σ_r a_r·b_ri
 	Chunks []ChunkExplanation `json:"chunks,omitempty"`
@@ -64,21 +63,21 @@ type ChunkExplanation struct {
 	Weights   []float32 `json:"weights"` // pooling_i of each position
 }
 
-// LinearExplanation lists the n-grams that contribute most to a linear model's output. For classes
-// the output is the largest logit; for two classes it is the difference of the larger and the other
-// logit. For multi-label it is the largest logit, for numbers the first number in its own units.
+// LinearExplanation lists the n-grams that contribute most to a linear model's output. For numbers
+// the output is the first number, in its own units. For two classes it is the larger logit minus the
+// other logit. For more classes and for multi-label it is the largest logit.
 type LinearExplanation struct {
 	Output int `json:"output"` // index of the class, label or number
 	// NGrams holds the at most 32 n-grams with the largest contributions. In a fusion these are
 	// contributions to the fusion's logit.
 	NGrams []NGramExplanation `json:"ngrams"`
-	// Rest is the sum of the contributions of all other n-grams of the sequence. The contributions
-	// of all n-grams and the bias, which is the output for a row without n-grams, add up to the
-	// output of the linear model. For pairs they add up to the part of the output that depends on
-	// n-grams.
+	// Rest is the sum of the contributions of all other n-grams of the sequence. Outside a fusion,
+	// the contributions of all n-grams and the bias, which is the output for a row without n-grams,
+	// add up to the output of the linear model. For pairs they add up to the part of the output that
+	// depends on n-grams.
 	Rest float32 `json:"rest"`
-	// Shared lists, for pairs, at most 32 words of both sequences with their parts of the cosine.
-	// Both explanations list the same words, each with the places in its own sequence.
+	// Shared lists, for pairs, at most 32 words or tokens that both sequences have, with their parts
+	// of the cosine. Both explanations have the same list, each with the places in its own sequence.
 	Shared []NGramExplanation `json:"shared,omitempty"`
 }
 
@@ -97,9 +96,9 @@ type LayerExplanation struct {
 }
 
 // Explain scores examples like [Scorer.Examples], with the same bits, and explains each of their
-// sequences. It also computes the backward pass of attention: on a CPU it takes about twice the
-// time and twice the memory. In a fusion it explains the linear model and the first model with
-// layers.
+// sequences. For layers without chunks it also computes the backward pass of attention: on a CPU it
+// takes about twice the time and twice the memory. In a fusion it explains the linear model and the
+// first model with layers.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if err := s.CanExplain(); err != nil {
 		return nil, err
@@ -165,7 +164,7 @@ func (e *Explanation) InRow(w seq.Window, n int) {
 	}
 }
 
-// widen converts the explanation of the layers like InRow, also for windows without a tail.
+// widen converts layers and pooling like InRow, also for windows without a tail.
 func (e *Explanation) widen(w seq.Window, n int) {
 	if w.Count(n) == n {
 		return

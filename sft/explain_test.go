@@ -155,8 +155,8 @@ func TestExplainRefuses(t *testing.T) {
 	})
 }
 
-// TestExplainTags checks that a tagging model has the explanation of a classifier with the same
-// layers, and the same logits with and without explanation.
+// TestExplainTags checks that a tagging model explains its layers like a classifier with the same
+// layers, and has the same logits with and without explanation.
 func TestExplainTags(t *testing.T) {
 	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 1)
 	classes := sft.NewModel(configtest.TinyConfig(), 2)

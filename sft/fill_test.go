@@ -33,7 +33,8 @@ func maskedSequences(c *config.Config) (out [][]int32) {
 }
 
 // TestFillAgainstReference compares predictions of masked tokens and embeddings of whole sequences
-// with the reference on every device. They must not depend on the other sequences of the batch.
+// with the reference, on the CPU and on Vulkan. Predictions must not depend on the other sequences of
+// the batch.
 func TestFillAgainstReference(t *testing.T) { configtest.OnEveryKind(t, testFillAgainstReference) }
 
 func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {

@@ -20,7 +20,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// ErrLinear is the error for calls that need layers: embeddings, hidden states and masked tokens.
+// ErrLinear is the error for calls that need layers: embeddings and their comparison, hidden states
+// and masked tokens.
 var ErrLinear = errors.New("expected a model with layers, found a linear model of n-grams: " +
 	"train one with sftseq train custom --members sft")
 
@@ -124,8 +125,8 @@ func nGramsOf(all []linearmodel.NGram, scale float64) []NGramExplanation {
 	return out
 }
 
-// forEach calls work for each of n examples on all threads, or on one thread if other work is more
-// urgent.
+// forEach calls work for each of n examples on all threads, or on one thread if the call is urgent or
+// patient.
 func (s *linearScorer) forEach(ctx context.Context, n int, work func(p *linearmodel.Predictor, i int) error) error {
 	threads := min(s.threads(), (n+linearPart-1)/linearPart)
 	if tensor.IsUrgent(ctx) || tensor.IsPatient(ctx) {
@@ -194,7 +195,8 @@ func (s *linearScorer) sharedTokens(e *seq.Example) int {
 
 // keeps reports whether the n-grams of an example are worth keeping.
 func (s *linearScorer) keeps(e *seq.Example) bool {
-	return len(e.A) >= max(recent.MinTokens, s.model.Features()/8) // for shorter ones, a count per feature costs more
+	// For a shorter example, a count per feature costs more than it saves.
+	return len(e.A) >= max(recent.MinTokens, s.model.Features()/8)
 }
 
 // outputOf returns the output with these logits.

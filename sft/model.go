@@ -148,8 +148,8 @@ func (m *Model) SaveRange(path string, words []float32) error {
 }
 
 // CopyFrom initialises m with the weights of source: every tensor with the same name and shape, and
-// the embeddings of all tokens except the mask, which only one of the models may have. The encoders
-// must match. m takes the scales of features from source. A head with other outputs
+// the embeddings of all tokens, except for a mask that only one of the models has. The encoders must
+// match. m takes the scales of features from source. A head with other outputs
 // ([config.Config.SameOutputs]) keeps its initial weights, and CopyFrom returns its parameters.
 func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	got, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()

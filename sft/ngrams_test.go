@@ -44,8 +44,8 @@ func testNGramLogits(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestNGramsMatter checks that the embedding of an n-gram of bytes or words changes only the logits
-// of sequences with this n-gram. An example has the same logits in any batch.
+// TestNGramsMatter checks that the embedding of a word changes only the logits of sequences with this
+// word, in any case. An example has the same logits in any batch.
 func TestNGramsMatter(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.NGrams = config.ByteVocabulary, configtest.ByteNGrams()
@@ -132,8 +132,8 @@ func TestNGramFiles(t *testing.T) {
 	must.Fail(t, "the initial model has embeddings of n-grams")(sft.NewModel(plain, 1).CopyFrom(m))
 }
 
-// TestQuantizedNGramFiles checks that a model with 8-bit embeddings is loaded within the rounding, that saving it again
-// changes nothing, and that floats in its file are an error.
+// TestQuantizedNGramFiles checks that a model with 8-bit embeddings is loaded within the rounding error, that saving
+// it again changes nothing, and that floats in its file are an error.
 func TestQuantizedNGramFiles(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.HiddenSize, c.SinusoidDim, c.NGrams = 8, 8, configtest.TokenNGrams()

@@ -29,7 +29,7 @@ type Scorer struct {
 	runner *model.Runner
 	linear *linearScorer // linear model, without a runner; otherwise nil
 	others []*Scorer     // the ensemble's models after the first
-	fusion *Fusion       // weights of the summed logits; nil means the mean of probabilities
+	fusion *Fusion       // weights of the summed logits; nil means the mean of the predictions
 }
 
 // Output holds a model's results for one example.
@@ -38,7 +38,7 @@ type Output struct {
 	// Numbers holds the predictions of a regression, in the units of the data.
 	Numbers []float32
 	// Embeddings holds the pooled vector of the sequence, or of both sequences of a pair. It is nil
-	// for an ensemble.
+	// for an ensemble and for a linear model.
 	Embeddings [][]float32
 	// Explanations explains each sequence; set only by [Scorer.Explain].
 	Explanations []Explanation
@@ -133,7 +133,7 @@ func (s *Scorer) PassTokens() int {
 	return linearTokens
 }
 
-// Urgent returns a context for a short, interactive call. Longer calls yield to it if the scorer is
+// Urgent returns a context for a short, interactive call. Other calls yield to it if the scorer is
 // [Scorer.Preemptive]. Results have the same bits.
 func Urgent(ctx context.Context) context.Context { return tensor.Urgent(ctx) }
 
@@ -204,8 +204,9 @@ func (s *Scorer) Classify(ctx context.Context, tokens []int32) (Output, error) {
 
 // Embeddings returns the pooled vector of each sequence, in their order, for example for a search
 // by cosine similarity. It is the vector u that the head reads; a model of pairs has one for each
-// sequence. It depends only on the sequence and the model. The head is not run. For a model of
-// masked tokens it is the mean of the rows of the sequence's tokens.
+// sequence. For a model that predicts tokens it is the mean of the rows of the sequence's tokens,
+// with chunks the mean of the contexts of its chunks. It depends only on the sequence and the model.
+// The head is not run.
 func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float32, error) {
 	examples := make([]seq.Example, len(sequences))
 	for i, tokens := range sequences {
@@ -223,8 +224,8 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 	return s.runner.Embeddings(ctx, examples)
 }
 
-// Probe computes the shortest sequence that the model, or the first of several, accepts. An error
-// means that the device has stopped working.
+// Probe computes the shortest sequence that the first model with layers accepts. An error means that
+// the device has stopped working.
 func (s *Scorer) Probe(ctx context.Context) error {
 	if l := s.layeredRunner(); l != nil { // without layers there is no device that could fail
 		return l.Probe(ctx)

@@ -44,6 +44,6 @@ func TestTaggingRecord(t *testing.T) {
 	if spans := m.Config.Spans(append(slices.Repeat([]float32{0, 5, 0}, 2), 0, 0, 5)); len(spans) != 2 ||
 		spans[1].Start != 1 || spans[1].End != 3 || spans[1].Label != "X" ||
 		math.Abs(float64(spans[1].Score)-1/(1+2*math.Exp(-5))) > 1e-6 {
-		t.Errorf("got spans %+v, want two, of which the second is X at token 2", spans)
+		t.Errorf("got spans %+v, want two, of which the second is X at tokens 1 and 2", spans)
 	}
 }

@@ -67,8 +67,8 @@ func (s *Settings) augmentPoints(c *config.Config, e seq.Example, step int) [][]
 	return out
 }
 
-// stretch draws one factor per axis; nil means 1. Its draw is disjoint from the draws of the
-// rotation.
+// stretch draws one factor per axis; nil means factors of 1. Its draw differs from the draws of the
+// other transformations.
 func (s *Settings) stretch(draw func(uint32) [4]float64) stretch {
 	if len(s.PointStretch) == 0 {
 		return nil
@@ -89,7 +89,8 @@ func (s stretch) points(row []float32, columns []int) {
 	}
 }
 
-// normals transforms the normal of a row as the stretched surface and keeps the normal's length.
+// normals divides the normal of a row by the factors, so that it stays perpendicular to the surface,
+// and restores its length.
 func (s stretch) normals(row []float32, columns []int) {
 	if s == nil {
 		return

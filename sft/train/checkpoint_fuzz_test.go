@@ -17,7 +17,7 @@ import (
 )
 
 // FuzzCheckpoint checks that errors about the run in a checkpoint name the file, that an accepted
-// checkpoint is written back unchanged, and that its next batch exists.
+// checkpoint is written back unchanged, and that its next batches have rows.
 func FuzzCheckpoint(f *testing.F) {
 	config := must.Get(config.Parse(configtest.ConfigText(f, nil)))(f)
 	c := &Checkpoint{Settings: Settings{Epochs: 2, Batch: 3, LearningRate: 0.001, StepSize: 1, DecayRate: 0.5,

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// chunkFolders lists the golden folders of chunked models: those with the prefix train_ hold training
-// steps, the others logits and gradients.
+// chunkFolders lists the golden folders of chunked models. Folders with the prefix train_ hold
+// training steps, the others logits and gradients.
 var chunkFolders = map[string]func(c *config.Config){
 	"chunks": func(c *config.Config) {
 		c.Chunks = &config.Chunks{Rule: "content", Average: 16, Exports: 3, Layers: 1}

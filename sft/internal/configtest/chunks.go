@@ -5,7 +5,7 @@ import "github.com/sftseq/sftseq/sft/config"
 // chunkConfigs holds chunked models by name.
 type chunkConfigs map[string]*config.Config
 
-// add adds a model with chunks of 16 tokens.
+// add adds a model with chunks of 16 tokens on average.
 func (out chunkConfigs) add(name, task string, change func(c *config.Config)) {
 	c := WithTask(TinyConfig(), task)
 	c.NumLayers = 3

@@ -31,14 +31,15 @@ func ConfigText(t testing.TB, change map[string]any) []byte {
 	return text
 }
 
-// FullConfig returns a configuration with every key set.
+// FullConfig returns a valid configuration of the task fill-mask with nearly every key set.
+// TestConfigKeys sets the other keys.
 func FullConfig() *config.Config {
 	c := WithTask(TinyConfig(), config.FillMask)
 	c.PadTokenID, c.LabelNames, c.InputWindow = new(int32(0)), strings.Split("abcdefgh", ""),
 		&config.InputWindow{Length: 10, Policy: "head"}
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
 	c.MovingAverages = 3
-	// Only regression reads these keys.
+	// Only regression reads the next two keys, and only multi-label reads Thresholds.
 	c.Numbers, c.RegressionLoss = []config.Number{{Name: "mass", Mean: 1, Deviation: 2}}, config.Squared
 	c.Thresholds = []float64{0, 0.25, 0.5, 0.75, 1, 0.5, 0.5, 0.5}
 	c.SamplerNoise, c.SamplerSeed, c.Extra = "always", math.MaxUint64, json.RawMessage(`{"why":[1,null]}`)
@@ -56,8 +57,8 @@ func FullConfig() *config.Config {
 	return c
 }
 
-// GoldenConfig returns a small model of a task with a vocabulary of 18 ids: padding, 16 tokens and
-// a mask.
+// GoldenConfig returns a small model of a task with a vocabulary of 18 ids, in which 0 is the
+// padding. For fill-mask the caller sets MaskTokenID and NumLabels.
 func GoldenConfig(task string) *config.Config {
 	c := WithTask(TinyConfig(), task)
 	c.VocabSize, c.PadTokenID = 18, new(int32(0))
@@ -175,7 +176,7 @@ func RandomConfigs() []*config.Config {
 	return out
 }
 
-// TrainingConfig returns a configuration with every kind of dropout.
+// TrainingConfig returns a configuration with every rate of [config.Regularization].
 func TrainingConfig() *config.Config {
 	c := TinyConfig()
 	c.NumLayers, c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward,

@@ -22,8 +22,8 @@ func Vulkan(t testing.TB) tensor.Device {
 }
 
 // OnEveryDevice runs f for each folder on each SIMD level of this machine and on Vulkan. With
-// -short it runs only the best SIMD level and the kernels in plain Go: the other levels share their
-// code.
+// -short it runs only the best SIMD level and the kernels in plain Go: they share the code of the
+// other levels.
 func OnEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
 	levels := simd.Levels()
 	if testing.Short() && len(levels) > 2 {
@@ -55,8 +55,8 @@ func (d Card) Budget() int64 { return d.Limit }
 
 func (d Card) Scratch(*tensor.Program) (words int, err error) { return d.ScratchWords, nil }
 
-// OnEveryKind runs f with devices whose results have the same bits: the CPU with one, two and three
-// threads, and, without -short, Vulkan.
+// OnEveryKind runs f with three CPU devices of one, two and three threads, whose results have the
+// same bits. Without -short it also runs f with a Vulkan device.
 func OnEveryKind(t *testing.T, f func(t *testing.T, devices ...tensor.Device)) {
 	t.Run("cpu", func(t *testing.T) { f(t, cpu.New(1), cpu.New(2), cpu.New(3)) })
 	if !testing.Short() {

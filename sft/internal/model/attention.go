@@ -11,7 +11,7 @@ type attention struct {
 	in *tensor.Tensor // x, the block's input
 	sampling
 	relation relation     // nil without relative terms
-	leak     *tensor.Leak // nil unless leaky
+	leak     *tensor.Leak // nil unless the probability is leaky_relu
 	forward  tensor.Attention
 }
 

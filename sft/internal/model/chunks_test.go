@@ -160,7 +160,7 @@ func TestPassBytes(t *testing.T) {
 }
 
 // TestChunkWords checks that the memory plan has room for both stages and for the term of a slot's
-// gradient, and that a file without the exports' parameters is too small.
+// gradient, and that the minimum size of a file includes the exports' parameters.
 func TestChunkWords(t *testing.T) {
 	flat := configtest.TinyConfig()
 	flat.NumLayers = 2
@@ -194,8 +194,8 @@ type wideCard struct{ configtest.Card }
 
 func (wideCard) ForwardTokens() int { return 1 << 16 }
 
-// TestTokenStages checks that the memory plan of models that predict tokens has room for each stage in each mode. It
-// also checks that SetLimits limits the passes of each stage.
+// TestTokenStages checks that the memory plan of models that predict tokens has room for each stage in inference,
+// evaluation and training. It also checks that SetLimits limits the passes of each stage.
 func TestTokenStages(t *testing.T) {
 	device := wideCard{configtest.Card{Device: cpu.New(1), Limit: 1 << 30}}
 	const tokens, examples = 200_000, 3

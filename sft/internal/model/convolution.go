@@ -103,11 +103,11 @@ func averageParameters(c *config.Config, name string) []parameter {
 	}, normParameters(name+"average.norm", d)...)
 }
 
-// initialDecay returns decays whose half-lives are 2 to 128 tokens at equal ratios, in both
-// directions.
+// initialDecay returns the logits of decays. In both directions, the half-lives of a channel's
+// averages are 2 to 128 tokens at equal ratios.
 func initialDecay(c *config.Config) initializer {
 	return func(_ draws, e int) float64 {
-		exponent := 4.0 // for a single average
+		exponent := 4.0 // a single average has a half-life of 16 tokens
 		if n := c.MovingAverages; n > 1 {
 			exponent = 1 + 6*float64(e/c.HiddenSize%n)/float64(n-1)
 		}

@@ -14,17 +14,18 @@
 // and a feed-forward block with GELU. Branches with depthwise convolutions, and then with exponential
 // moving averages of each channel in both directions, may precede the attention
 // ([tensor.Convolution], [tensor.MovingAverage]). Rmul and Radd are the relative position bias (package
-// sinusoid). A head pools the tokens of a sequence with learned weights, or takes the maximum of
-// each channel. It then classifies the sequence, predicts several labels or numbers, or compares
-// two sequences (retrieval). Other heads read the row of each token, to tag it (tagging) or to
-// predict a masked token (fill-mask).
+// sinusoid), or a bias by distances or edges (relation.go). A head pools the tokens of a sequence with
+// learned weights, or takes the maximum of each channel. It then classifies the sequence, predicts
+// several labels or numbers, or compares two sequences (retrieval). Other heads read the row of each
+// token, to tag it (tagging) or to predict a masked token (fill-mask).
 //
 // Suggested order of reading: sampler (sampler.go) and attention (attention.go, relation.go), the
 // layer (layer.go, convolution.go), the pooling (pooling.go, maxpooling.go), the head and the loss
 // (objective.go, rows.go, heads.go, tagging.go, fillmask.go), and the program of the whole model
 // (emitter.go, embed.go, pass.go). pack.go and masking.go pack a batch, engine.go runs it in a
-// slot, and runner.go, microbatch.go and passlimits.go run many passes. initialize.go has the
-// initial weights, parameters.go and weights.go their names.
+// slot, and runner.go, microbatch.go and passlimits.go run many passes. Chunked models add stage.go,
+// documents.go, exports.go, contexts.go and documentgradient.go. initialize.go has the initial
+// weights, parameters.go their names and shapes, and weights.go their files.
 //
 // The package depends on no kind of device, and it does not train.
 //

@@ -90,8 +90,8 @@ func (l *Slot) contexts(p *preparedPass) ([]float32, error) {
 	return rows, tensor.Download(l.Memory[tensor.Arena], p.contexts.rows, rows)
 }
 
-// forward computes the packed batch without the backward pass, whose inputs depend on the outputs: see
-// forwardSegments.
+// forward computes the segments of the packed batch before the first segment that reads gradients of
+// another stage: see forwardSegments.
 func (l *Slot) forward(ctx context.Context, d Drawing) (*preparedPass, error) {
 	p, err := l.upload(d)
 	if err == nil {

@@ -16,9 +16,9 @@ import (
 // docChunk is a chunk of a document.
 type docChunk struct {
 	tokens       []int32
-	labels       []int32   // labels of target tokens, see tokenObjective
+	labels       []int32   // label of each token, see tokenObjective; nil without targets
 	index, tower uint32    // address of its random numbers in training
-	key          *chunkKey // with a cache of exports
+	key          *chunkKey // nil without a cache of exports
 }
 
 // targets returns the number of target tokens.
@@ -35,7 +35,7 @@ func (c *docChunk) targets() (n int) {
 type document struct {
 	example seq.Example
 	rows    [2][]float32      // rows of the first and the second sequence, row-major
-	sources [2][]*chunkSource // in ExplainMode
+	sources [2][]*chunkSource // source of each chunk's rows, for ExplainMode
 }
 
 // chunkConfig returns the rule for cuts of a chunked model.
@@ -95,8 +95,8 @@ func (p *packed) packChunks(c *config.Config, s stage, chunks []docChunk, d Draw
 	p.finish(len(chunks))
 }
 
-// packTokens fills the batch with chunks for the token stage. contexts begins with their contexts; the
-// others are returned.
+// packTokens fills the batch with chunks for the token stage. The first contexts belong to these
+// chunks; packTokens returns the others.
 func (p *packed) packTokens(c *config.Config, chunks []docChunk, contexts []float32, d Drawing) (others []float32) {
 	p.packChunks(c, tokenStage, chunks, d)
 	n := len(chunks) * c.HiddenSize

@@ -18,8 +18,8 @@ func packEdges(edges []seq.Edge, n, width int) *packedEdges {
 	return &p
 }
 
-// TestParallelEdges checks that parallel edges are joined: features are added, however large,
-// and the last number counts the edges.
+// TestParallelEdges checks that parallel edges are joined: features are added, with sums clamped to
+// the range of float32, and the last number counts the edges.
 func TestParallelEdges(t *testing.T) {
 	p := packEdges([]seq.Edge{
 		{Source: 1, Target: 0, Features: []float32{3e38}},
@@ -34,8 +34,8 @@ func TestParallelEdges(t *testing.T) {
 	}
 }
 
-// TestPackedEdges compares the packed edges with a sort by comparison. Features are added in the
-// order of the edges, bit by bit; a zero has no sign.
+// TestPackedEdges compares the packed edges with a stable comparison sort and sums in the order of
+// the edges. Features must have the same bits, and negative zeros must become positive.
 func TestPackedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for _, n := range []int{1, 2, 3, 64, 65, 2048, 2049, 70_000, 1 << 22, 1<<22 + 1} {

@@ -45,8 +45,8 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 		dx, pass.Features, false)
 }
 
-// embedParameters returns the parameters of the embedding. The initial values of a tied embedding
-// give logits of size 1; next to embeddings of n-grams they are smaller.
+// embedParameters returns the parameters of the embedding. Initial values are normal with standard
+// deviation 1; 1/√d for a tied embedding, for logits of size 1; 1/d with embeddings of n-grams.
 func embedParameters(c *config.Config) []parameter {
 	if c.HasFeatures() {
 		return linearParameters(config.PartEmbed, "input", c.HiddenSize, inputWidth(c))

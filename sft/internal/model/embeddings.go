@@ -48,7 +48,7 @@ func shortestExample(c *config.Config) seq.Example {
 	return seq.Example{A: []int32{token}}
 }
 
-// embedExamples returns the pooled vectors of examples that CheckExample has accepted.
+// embedExamples returns the pooled vectors of examples whose tokens or features are valid.
 func (r *Runner) embedExamples(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	out := make([][]float32, len(examples))
 	c := r.engine.Config

@@ -22,7 +22,7 @@ type emitter struct {
 	mode        PassMode
 
 	assigned map[string]bool // gradients that a launch has assigned
-	terms    []tensor.Add    // pending gradient sums, computed by the next launch
+	terms    []tensor.Add    // additions of gradient terms to record after the next launch
 }
 
 func newEmitter(c *config.Config, params *config.Parameters, shape passShape, mode PassMode) *emitter {
@@ -99,7 +99,7 @@ func (m *emitter) sum(name string) (g *tensor.Tensor, assigned bool) {
 	return parameterTensor(m.params, tensor.Gradients, name), assigned
 }
 
-// zeroGradients clears the gradients of a parameter that the configuration does not use.
+// zeroGradients clears the gradients of a linear layer that the configuration does not use.
 func (m *emitter) zeroGradients(name string) {
 	m.Launch(tensor.Zero{Y: m.gradient(name + ".weight")})
 	m.Launch(tensor.Zero{Y: m.gradient(name + ".bias")})

@@ -30,7 +30,7 @@ type Engine struct {
 	Device  tensor.Device
 	Weights tensor.Memory
 	NGrams  *NGrams       // nil without n-grams
-	Edges   int           // maximum edges of a token in training
+	Edges   int           // edges per token in the memory plan of training
 	packers int           // threads that pack each batch, more than 1 if the device leaves the CPU idle
 	cutter  *chunk.Cutter // nil without chunks; copies are used
 

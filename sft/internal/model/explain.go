@@ -124,7 +124,7 @@ func (x *explained) read(b *packed, arena tensor.Memory) ([]ExplainedSequence, e
 	return out, nil
 }
 
-// mass returns M_j.
+// mass returns the mass M_j of duplet j.
 func (x *explained) mass(received []float32, j int) (sum float64) {
 	d := x.share.Width()
 	for head := range x.heads {

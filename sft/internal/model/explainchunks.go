@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// chunkSource lists the tokens of which the exported rows of a chunk consist.
+// chunkSource holds the weights of a chunk's tokens in its exported rows.
 type chunkSource struct {
 	duplets [][]SampledToken // tokens of each mixed row, by their positions in the chunk
 	pooled  []float32        // weight of each token in the pooled row
@@ -20,14 +20,14 @@ type ExplainedChunk struct {
 	Tokens     []SampledToken // tokens with the largest weights, by their positions in the document
 }
 
-// keepSources keeps the tensors that name the tokens of the exported rows.
+// keepSources keeps the tensors that addSources reads.
 func (e *exports) keepSources() {
 	for _, t := range []*tensor.Tensor{e.sample.sample.Top, e.sample.sample.Partner, e.sample.duplet.P, e.pool.A} {
 		e.Keep(t)
 	}
 }
 
-// addSources adds the tokens of the exported rows of each chunk of a computed batch.
+// addSources sets the source of the exported rows of each chunk of a computed batch.
 func (e *exports) addSources(out []exported, b *packed, arena tensor.Memory) error {
 	n := int(b.counts.Pooled)
 	top, partner, p := make([]int32, n), make([]int32, n), make([]float32, n)
@@ -55,7 +55,7 @@ func (e *exports) addSources(out []exported, b *packed, arena tensor.Memory) err
 // explainedTokens is the maximum number of tokens that the explanation of a chunk lists.
 const explainedTokens = 16
 
-// explainDocument returns the explanation of a document by the weights of its rows.
+// explainDocument returns the explanation of a document from the weights of its exported rows.
 func explainDocument(weights []float32, chunks []*chunkSource) (out ExplainedSequence) {
 	for _, c := range chunks {
 		start := len(out.Pooling)

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// exportsBackward is the name of the first segment of the backward pass of the local stage. The
-// segments before it compute the exports.
+// exportsBackward is the name of the segment that begins the backward pass of the exports. In the
+// token stage it follows the backward pass of the head.
 const exportsBackward = "exports backward"
 
 // exports selects the rows of each chunk that the document encoder reads. With y the normed rows
@@ -18,8 +18,8 @@ const exportsBackward = "exports backward"
 //	ŷ_j                            j < min(exports, L)
 //	u = Σ_t a_t·y_t                a = softmax(pool(y))
 //
-// where ŷ_j are duplets that a sampler selects and mixes as in a layer, in training with noise and
-// without dropped tokens, in order of the position of their first token. Its random numbers have the
+// where ŷ_j are duplets in order of the position of their first token. A sampler selects and mixes
+// them as in a layer: in training with noise, but without drop_token. Its random numbers have the
 // second layer index after the last layer. u gives every token a gradient.
 type exports struct {
 	*emitter
@@ -83,8 +83,8 @@ func (e *exports) backward() *tensor.Tensor {
 	return dx
 }
 
-// forwardSegments returns the number of segments to compute for the outputs. In the stages of a
-// chunked model they end before the backward pass, whose inputs depend on the outputs.
+// forwardSegments returns the number of segments before the first segment that reads gradients of
+// another stage. Without such a segment it returns the number of all segments.
 func (p *recordedPass) forwardSegments() int {
 	switch {
 	case p.exports != nil && p.exports.dduplet != nil:

@@ -41,7 +41,7 @@ func (fillMask) readout(m *emitter, p *recordedPass) readout {
 	return &targetRows{emitter: m, pass: p}
 }
 
-// targetRows reads only the rows of the masked tokens: the cost of the head then depends on their
+// targetRows reads only the rows of the target tokens: the cost of the head then depends on their
 // number.
 type targetRows struct {
 	*emitter
@@ -138,7 +138,7 @@ func (fillMask) targets(c *config.Config, e seq.Example, d Drawing) (input, labe
 	return input, labels
 }
 
-// read returns the number of logits rows: one per mask token of the input.
+// read returns one row of logits per mask token of the input, and none for a pass with a loss.
 func (fillMask) read(p *recordedPass, b *packed) (pooled, logits int) {
 	if p.Logits == nil || p.Loss != nil {
 		return 0, 0
@@ -147,8 +147,8 @@ func (fillMask) read(p *recordedPass, b *packed) (pooled, logits int) {
 }
 
 // targetCapacity returns a number of masked tokens that a batch exceeds with a probability below
-// 1e-12. The number of masked tokens has a standard deviation of at most √(tokens·r·(2s−1)),
-// because spans have the mean length s, and each sequence has at least one.
+// 1e-12. With the mask rate r and the mean length s of spans, the number of masked tokens has a
+// standard deviation of at most √(tokens·r·(2s−1)). Each sequence has at least one masked token.
 func (fillMask) targetCapacity(c *config.Config, tokens, sequences int) int {
 	mean := float64(tokens) * c.MaskRate
 	deviation := math.Sqrt(mean * (2*c.MaskSpan - 1))

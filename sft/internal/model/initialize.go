@@ -60,7 +60,7 @@ func uniformFanIn(n int) initializer {
 // constant returns v for every element.
 func constant(v float64) initializer { return func(draws, int) float64 { return v } }
 
-// draws returns random number e of a parameter, uniform on 0 to 1 or normal.
+// draws holds the random numbers of a parameter by their index e: uniform on 0 to 1, or normal.
 type draws struct{ uniform, Normal func(e int) float64 }
 
 // DrawsOf returns the random numbers of parameter i.

@@ -15,9 +15,9 @@ const (
 	replaceByRandom = 0.1
 )
 
-// targetsReplaceByMask replaces replaceByMask if targets are classes instead of tokens. It is lower
-// because a visible token does not reveal its class, and the model should also predict classes of
-// visible tokens.
+// targetsReplaceByMask is the fraction replaced by the mask if targets are classes instead of tokens.
+// It is lower because a visible token does not reveal its class, and the model should also predict
+// classes of visible tokens.
 const targetsReplaceByMask = 0.1
 
 // replacementRates returns the fractions of the target tokens that are replaced by the mask and by
@@ -55,7 +55,7 @@ func (d Drawing) mask(row uint32) [4]uint32 {
 // r = r·(1 − 1/s) + (1 − r·(1 − 1/s))·p,  p = r/(s − r·(s−1)),
 //
 // and the first position is covered with probability r. With s = 1 positions are independent. The
-// positions depend only on (seed, row, step, position).
+// random numbers depend only on the seed, the row and the position, in training also on the step.
 //
 // Source: Joshi et al., "SpanBERT: Improving Pre-training by Representing and Predicting
 // Spans", TACL 2020 (spans of geometric lengths).
@@ -115,8 +115,8 @@ func Masks(c *config.Config, tokens []int32) (positions []int32) {
 }
 
 // Masked returns the targets of an example in an evaluation: its masked tokens, or their classes if
-// c has [config.Config.MaskTargets]. They depend only on [config.Config.SamplerSeed] and the
-// example's row.
+// c has [config.Config.MaskTargets]. The random numbers of the masked positions depend only on
+// [config.Config.SamplerSeed] and the example's row.
 func Masked(c *config.Config, e seq.Example) []int32 {
 	if len(e.A) == 0 {
 		return nil

@@ -12,10 +12,10 @@ import (
 //	u_c = max_t x_tc        if pooling_samples is 0
 //	u_c = max_j x̂_jc        otherwise
 //
-// where x̂_j are min(pooling_samples, tokens) duplets. The pooling's own sampler, with the scores
-// of head.sampler, selects and mixes them as a layer does: in training with noise and without
-// dropped tokens. Its random numbers have the layer index after the last layer. The gradient of u_c
-// goes to the first row with the maximum, and through the duplet's weight to the scores.
+// where x̂_j are at most pooling_samples duplets. The pooling's own sampler, with the scores of
+// head.sampler, selects and mixes them as a layer does: in training with noise and drop_token. Its
+// random numbers have the layer index after the last layer. The gradient of u_c goes to the first
+// row with the maximum, and through the duplet's weight to the scores.
 //
 // Source: "Sampling Foundational Transformer", reproducibility, the head for ModelNet40; for the
 // maximum over all tokens Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D

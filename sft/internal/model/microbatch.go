@@ -22,8 +22,8 @@ func ForwardTokens(d tensor.Device) int {
 	return MicroBatchTokens
 }
 
-// MinTokens is the number of tokens for which a shorter sequence counts when examples are split into
-// forward passes, because each sequence also takes memory.
+// MinTokens is the minimum number of tokens that a sequence adds to the size of a forward pass,
+// because each sequence also takes memory.
 const MinTokens = 32
 
 // passItem is an example, a chunk or a document of a pass.

@@ -12,7 +12,7 @@ type Objective interface {
 	parameters(c *config.Config) []parameter
 	readout(m *emitter, p *recordedPass) readout
 	head(m *emitter) head
-	// loss records the loss of the pass's logits and returns the gradient of its sum.
+	// loss records the loss of the pass's logits and returns their gradient.
 	loss(m *emitter, p *recordedPass) (dlogits *tensor.Tensor)
 	// Divisor returns the divisor of the summed loss of a batch.
 	Divisor(c *config.Config, batch []seq.Example, d Drawing) int
@@ -113,13 +113,13 @@ func Adopt(c *config.Config, p *config.Parameters, weights []float32, source *co
 	objectiveOf(c).adopt(c, p, weights, source)
 }
 
-// LossFactors holds the factors of the loss before the backward pass.
+// LossFactors holds the factors that the loss kernels read.
 type LossFactors struct {
-	scale    []float32 // factor per class or label
-	positive []float32 // weights of the positive terms of multi-label losses
+	scale    []float32 // factor of the gradient per class, label or number
+	positive []float32 // weight of each label's loss term if the label is positive; only for multi-label
 }
 
-// lossScales returns the factor of the loss of each class.
+// lossScales returns the scale times the weight of each class or label; nil weights are 1.
 func lossScales(classes int, scale float64, weight []float64) []float32 {
 	out := make([]float32, classes)
 	for c := range out {

@@ -10,13 +10,13 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// addFeatures adds the features for the input layer and the relation of all tokens, with this
+// addFeatures adds the features of all tokens for the input layer and for the relation, with this
 // number of threads.
 func (p *packed) addFeatures(c *config.Config, examples []seq.Example, threads int) {
 	if !c.HasFeatures() {
 		return
 	}
-	var columns []int // coordinate columns
+	var columns []int // columns of positions and normals
 	if c.Relative == config.DistanceRelation {
 		columns = seq.Points(c.FeatureNames)
 	}
@@ -70,9 +70,9 @@ type packed struct {
 	// each positive label.
 	target              []float32
 	losses              []int            // index of the first loss of each example, and the number of losses
-	targetRow, targetOf []int32          // rows and ids of tokens to predict: see recordedPass
+	targetRow, targetOf []int32          // see recordedPass
 	fills               bool             // the targets are the mask tokens of the input
-	sources             [][]*chunkSource // one per sequence, in the document stage and in ExplainMode
+	sources             [][]*chunkSource // sources of each document's chunks, in the document stage
 }
 
 // reset empties a batch, keeps its memory and begins a batch of a stage.
@@ -221,7 +221,7 @@ func edgeCapacity(c *config.Config, edges int) int {
 	return bucket(max(1, edges))
 }
 
-// bucket rounds n up to one of eight sizes between two powers of two.
+// bucket rounds n up to one of eight sizes between two powers of two, and to a multiple of 64.
 func bucket(n int) int {
 	step := max(64, 1<<max(0, bits.Len(uint(n))-4))
 	return (n + step - 1) / step * step

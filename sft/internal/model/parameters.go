@@ -21,7 +21,7 @@ type parameter struct {
 func (p parameter) size() int { return config.Parameter{Shape: p.Shape}.Size() }
 
 // forEachParameter calls f with the tensors that a configuration needs, in the order of the model.
-// It builds no list, because a malicious configuration may have very many.
+// It builds no list, because a malicious configuration may need very many tensors.
 func forEachParameter(c *config.Config, f func(parameter)) {
 	for _, p := range embedParameters(c) {
 		f(p)

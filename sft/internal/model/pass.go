@@ -19,8 +19,8 @@ const (
 	HiddenMode                   // forward, keeping the rows of each layer
 	FillMode                     // forward, predicting the mask tokens of the input
 	LossMode                     // forward and loss
-	EvaluateMode                 // forward and backward without noise and dropout
-	TrainMode                    // forward and backward with noise and dropout
+	EvaluateMode                 // forward, loss and backward, with the random numbers of an evaluation
+	TrainMode                    // forward, loss and backward, with noise and dropout
 )
 
 // loss reports whether a pass computes losses.
@@ -61,21 +61,22 @@ type recordedPass struct {
 	Positive *tensor.Tensor
 	// Features holds the values that the input layer reads per token, in the document stage the
 	// exported rows; nil if tokens have ids.
-	// Points holds the positions of the tokens; nil without a relation of distances.
+	// Points holds the positions of the tokens, and their normals if the data have them; nil
+	// without a relation of distances.
 	Features, Points *tensor.Tensor
 	// Weighted is [T, 1]: 0 for rows that the pooling weights, and noWeight for others; nil outside the document stage
 	// and without softmax pooling.
 	Weighted *tensor.Tensor
 	Edges    *edgeInputs // nil unless the relation is edges
 	NGrams   *ngramInputs
-	// TargetRow holds the row of each target token, nil without target tokens. TargetOf is the
-	// inverse, or [tensor.NoRow], nil without a backward pass.
+	// TargetRow holds the row of each target token; nil without target tokens. TargetOf holds the
+	// index in TargetRow of each row, or [tensor.NoRow]; nil without a backward pass.
 	TargetRow, TargetOf *tensor.Tensor
 	// PoolOffset is [tensor.Batch.SampleOffset] of the tokens that the pooling samples; nil if it
 	// does not sample.
 	PoolOffset *tensor.Tensor
-	// DeadRows counts, per layer, pairs of token and head without a positive score in training; nil
-	// for softmax.
+	// DeadRows counts, per layer, pairs of token and head without a positive score; nil for softmax
+	// and outside TrainMode.
 	DeadRows []*tensor.Tensor
 
 	exports      *exports         // in the local stage, and in the token stage with a backward pass

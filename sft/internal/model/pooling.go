@@ -43,8 +43,8 @@ func poolingParameters(c *config.Config) (out []parameter) {
 //	u = Σ_t a_t·x_t, a = softmax(pool(x))
 //
 // or, if mean is true, with equal weights. In the document stage only the pooled row of each chunk has
-// a weight. The exported duplets are single tokens, whose noise would hide the mean of a chunk at the
-// beginning of the training. They reach the head through the attention and the convolutions.
+// a weight. An exported duplet mixes only two tokens, whose noise would hide the mean of a chunk at
+// the beginning of the training. Duplets reach the head through the document encoder.
 type pooling struct {
 	*emitter
 	pass  *recordedPass

@@ -18,8 +18,8 @@ import (
 //
 // The loss is [config.Config.Loss] of the outputs z:
 //
-//	cross-entropy         log Σ_c exp(z_c) − z_label
-//	binary cross-entropy  −Σ_c w_c·y_c·log σ(z_c) + (1 − y_c)·log(1 − σ(z_c))
+//	cross-entropy         w_label·(log Σ_c exp(z_c) − z_label)
+//	binary cross-entropy  −Σ_c (w_c·y_c·log σ(z_c) + (1 − y_c)·log(1 − σ(z_c)))
 //	Huber                 Σ_c h(z_c − y_c)
 //
 // with y the [config.Config.LossTargets]. The sum over a batch is divided by its number of terms:

@@ -70,7 +70,7 @@ func (r *Runner) Reserve(n int) {
 func (r *Runner) SlotCount() int { return cap(r.slots) }
 
 // Results runs passes of a mode and calls f with the results of each, the index of its first
-// example and the number of its examples.
+// example and the number of its examples. Calls of f may be concurrent.
 func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassMode,
 	f func(at, n int, x *Result)) error {
 	err := TryInParallel(r.threads(ctx, 1), len(examples), func(i int) error {

@@ -44,7 +44,7 @@ func RunTogether(ctx context.Context, slots []*Slot, examples [][]seq.Example, r
 var errFound = errors.New("found")
 
 // Diagnose repeats a micro-batch launch by launch and returns the name of the first tensor with a
-// value that is not finite.
+// value that is not finite, or "unknown". It checks the weights first.
 func (l *Slot) Diagnose(ctx context.Context, examples []seq.Example, d Drawing) (name string, err error) {
 	if name, bad := l.nonFiniteWeight(); bad {
 		return name, nil

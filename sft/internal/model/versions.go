@@ -70,7 +70,7 @@ func (r *Runner) cutKeyed(ctx context.Context, examples []seq.Example, sequences
 	return out
 }
 
-// appendCut cuts tokens, which begin a chunk, to the end of the document.
+// appendCut appends the chunks of the tokens to a list.
 func appendCut(to []keyedChunk, cutter *chunk.Cutter, tokens []int32) []keyedChunk {
 	for _, n := range cutter.Lengths(tokens) {
 		to = append(to, keyedChunk{length: n})
@@ -79,8 +79,8 @@ func appendCut(to []keyedChunk, cutter *chunk.Cutter, tokens []int32) []keyedChu
 }
 
 // recut changes a version to tokens, which share a prefix and a suffix with its own. It keeps the
-// chunks in the prefix, and those in the suffix from the first cut that both share. It does not keep
-// the last chunk by the prefix, because the document's end, not a cut, may have ended it.
+// chunks within the prefix, except the document's last chunk, which may have ended without a cut. It
+// also keeps the chunks within the suffix from the first cut that both documents share.
 func recut(v *version, cutter *chunk.Cutter, tokens []int32, prefix, suffix int) {
 	old, oldTokens := v.Value, len(v.Tokens)
 	kept, at := 0, 0

@@ -15,7 +15,7 @@ import (
 )
 
 // TestRecut edits documents at random, at one and at several places, and checks that the chunks are
-// the same as after cutting the whole document. Chunks of equal tokens must keep their keys.
+// the same as after cutting the whole document. A kept key must belong to the same tokens.
 func TestRecut(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 2))
 	for _, config := range []chunk.Config{{Rule: chunk.Content, Average: 16}, {Rule: chunk.Fixed, Average: 16}} {
@@ -84,8 +84,8 @@ func TestRecut(t *testing.T) {
 	}
 }
 
-// TestCutKeyed checks that an edit hashes only the chunks that it changes, and that keys depend only
-// on the tokens of chunks.
+// TestCutKeyed checks that an edit hashes only a few chunks, and that keys depend only on the tokens
+// of chunks.
 func TestCutKeyed(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers = 2

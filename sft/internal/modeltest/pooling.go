@@ -25,7 +25,7 @@ func (r Reference) softmaxPool(name string, x [][]float64, hasWeight func(row in
 }
 
 // maxPool returns the maximum of each channel over the tokens, or over a sample of PoolingSamples
-// tokens. It adds each token's share of the channels to the explanation.
+// duplets. It adds each token's share of the channels to the explanation.
 func (r Reference) maxPool(x [][]float64, explanation ReferenceExplanation) (pooled []float64, _ ReferenceExplanation) {
 	var rows []duplet
 	if r.PoolingSamples > 0 {

@@ -28,8 +28,8 @@ func (r Reference) input(row []float32) (x []float64) {
 }
 
 // distanceBias returns the factor (Rmul) and the term (Radd) of the score of query i and duplet s.
-// They are computed from the squared distances of the points and, if the model has them, the
-// products of their normals.
+// They are computed from the squared distances of the points and, if the points have normals, the
+// products of the normals.
 func (r Reference) distanceBias(name string, head, i int, s duplet) (mul, add float64) {
 	at := func(token int, feature string) float64 {
 		return float64(r.features[token][slices.Index(r.FeatureNames, feature)])
@@ -86,7 +86,7 @@ type Reference struct {
 	Training *model.Drawing // random numbers of a training step, whose dropout is left out; nil in evaluation
 	row      uint32         // row of the data set, in training
 	features [][]float32    // features of the tokens, in place of ids
-	pairs    [][][]float64  // features of the edges
+	pairs    [][][]float64  // features of each pair of nodes: see [configtest.PairsOf]
 
 	vocabulary *ngram.Vocabulary // vocabulary of the table of n-grams
 }
@@ -217,7 +217,7 @@ func (r Reference) mixDuplet(x [][]float64, s duplet) []float64 {
 	return mixed
 }
 
-// convolutions returns the layer's input after its convolutions.
+// convolutions returns the rows x after the branches of convolutions.
 func (r Reference) convolutions(name string, x [][]float64) [][]float64 {
 	for n, c := range r.Convolutions {
 		name := fmt.Sprintf("%sconv.%d", name, n)
