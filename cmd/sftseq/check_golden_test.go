@@ -67,8 +67,8 @@ func TestCheckGoldenVulkan(t *testing.T) {
 	}
 }
 
-// TestCheckGoldenMixed checks that golden models pass in mixed precision. Their layers replay the tokens
-// that an fp32 device samples.
+// TestCheckGoldenMixed checks that golden models pass in mixed precision. Their layers replay the sampled
+// tokens of an fp32 device.
 func TestCheckGoldenMixed(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true})

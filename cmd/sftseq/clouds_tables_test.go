@@ -18,8 +18,8 @@ import (
 )
 
 // TestCloudTables checks that tables of clouds are converted to a data set with labels and ids, and
-// that a model trains on it. predict and eval use the ids of the rows for every input format. Flags
-// that do not apply to clouds are errors.
+// trains a model on this data set. predict and eval use the ids of the rows for every input format.
+// Flags that do not apply to clouds are errors.
 func TestCloudTables(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	dir := t.TempDir()
@@ -166,9 +166,9 @@ func rowsOfSplits(t *testing.T, data string) (rows string) {
 	return rows
 }
 
-// TestConvertCloud checks that a folder with a malformed file is converted without the file, and
-// that some training files are used for validation. Flags without an effect are errors. Converting
-// the folder as text gives a warning.
+// TestConvertCloud checks that a folder with a malformed file is converted without the file, and with
+// some training files in the validation split. With --strict the malformed file is an error. A flag
+// without effect is an error. Converting the folder as text gives a warning.
 func TestConvertCloud(t *testing.T) {
 	from, data := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "data")
 	for i := range 40 {

@@ -167,8 +167,8 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 	return ""
 }
 
-// rareWarning warns of classes with fewer than fewRows rows in a data set of at least manyRows rows,
-// which may be wrong labels or an unrelated file. singleWarning covers classes with one row.
+// rareWarning warns of classes with fewer than fewRows rows in a data set of at least manyRows rows.
+// Such classes may be wrong labels or an unrelated file. singleWarning covers classes with one row.
 func rareWarning(m *seq.Manifest) string {
 	var rare []string
 	total, single := int64(0), singleNames(m, usedNames(m))

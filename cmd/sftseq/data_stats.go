@@ -102,7 +102,7 @@ func writeStats(w io.Writer, stats []metrics.Stats) error {
 			name  string
 			value func(seq.NumberSummary) float64
 		}{
-			{"least", func(n seq.NumberSummary) float64 { return n.Min }},
+			{"smallest", func(n seq.NumberSummary) float64 { return n.Min }},
 			{"mean", func(n seq.NumberSummary) float64 { return n.Mean }},
 			{"deviation", func(n seq.NumberSummary) float64 { return n.Deviation }},
 			{"largest", func(n seq.NumberSummary) float64 { return n.Max }},
@@ -157,8 +157,8 @@ func labelRows[N any](counts map[string]N) []string {
 	return names
 }
 
-// plotLengths plots the percentage of rows by length on a logarithmic axis. Percentages make splits
-// of different sizes comparable.
+// plotLengths plots the percentage of rows by length on a logarithmic axis. With percentages, splits
+// with different numbers of rows are comparable.
 func plotLengths(stats []metrics.Stats, path string) error {
 	p := chart.Chart{X: chart.Axis{Label: "length (tokens)", Logarithmic: true},
 		Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 640, Height: 340}

@@ -233,8 +233,8 @@ func TestForeignHost(t *testing.T) {
 // 100 is a service without restrictions.
 const maxExposure = 10
 
-// TestSystemdUnit checks that systemd accepts the unit and rates its exposure at most maxExposure, and
-// that serve has the unit's environment variables.
+// TestSystemdUnit checks that systemd accepts the unit and rates its exposure at most maxExposure. It
+// also checks that serve has the unit's environment variables.
 func TestSystemdUnit(t *testing.T) {
 	testenv.NeedPrograms(t, "systemd-analyze")
 	unit := writeText(t, filepath.Join(t.TempDir(), "sftseq.service"), deployed(t, "sftseq.service",

@@ -134,8 +134,8 @@ func TestEnsemble(t *testing.T) {
 	}
 }
 
-// TestEnsembleOfLabels checks that each run of a multi-label task chooses its own thresholds, and
-// that the ensemble uses the mean thresholds.
+// TestEnsembleOfLabels checks that each run of a multi-label task chooses its own thresholds, and the
+// ensemble uses the mean thresholds.
 func TestEnsembleOfLabels(t *testing.T) {
 	dir := t.TempDir()
 	data, out := filepath.Join(dir, "data"), filepath.Join(dir, "runs")
