@@ -11,8 +11,8 @@ import (
 // drawsPerChunk is the number of draws in a worker's chunk. It does not affect the result.
 const drawsPerChunk = 1024
 
-// maxDrawsWithoutRow is the number of consecutive discarded draws after which generation fails. The
-// rule of the Long Range Arena keeps one draw in twelve.
+// maxDrawsWithoutRow is the number of consecutive draws without a new row after which generation
+// fails. The rule of the Long Range Arena keeps one draw in twelve.
 const maxDrawsWithoutRow = 1 << 22
 
 // draw returns rows of distinct expressions.

@@ -18,9 +18,9 @@ var PascalVOC = &Task{
 	Import: &Importer{
 		Usage: "convert PyTorch Geometric's PascalVOC-SP, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
-compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
-fourteen numbers of a superpixel, the two of a border, and tags, a list of the class of
-each superpixel, by number or name. --random-walk 24 adds the return probabilities that
+compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with 14
+numbers for each superpixel and 2 for each border. The field tags lists the class of each
+superpixel, by number or name. --random-walk 24 adds the return probabilities that
 the paper calls RWPE.`,
 		Example: "sftseq data convert pascalvoc-sp --from pascalvoc-sp --to data/pascalvoc-sp",
 		Walks:   true,

@@ -18,7 +18,7 @@ type PathfinderRule struct {
 	Shortest int `json:"-"`
 }
 
-// LRAPathfinder is the rule of the split that is commonly reported.
+// LRAPathfinder is the rule of the data that published results usually use.
 var LRAPathfinder = PathfinderRule{Contour: 14, Distractors: 5}
 
 // Sizes in an image.
@@ -63,10 +63,11 @@ var borderMask = func() (g grid) {
 
 // snake is a growing contour.
 type snake struct {
-	origin, head, pivot point
-	randomAngle         float64
-	last                *paddle // last dash, at lastAt; the mask does not include it yet
-	lastAt              point
+	origin, head point   // first and last pixel
+	pivot        point   // centre of the ring of possible heads of the last dash
+	randomAngle  float64 // direction of the last dash, in radians
+	last         *paddle // last dash, at lastAt; the mask does not include it yet
+	lastAt       point
 }
 
 // draw returns image n. Its label states whether the marks are on the same contour.

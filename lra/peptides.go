@@ -21,7 +21,7 @@ var PeptidesFunc = &Task{
 		Usage: "convert PyTorch Geometric's Peptides-func, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
-nine numbers of an atom, the three of a bond, and label, a list of the peptide's
+nine numbers of each atom and the three of each bond. The field label lists the peptide's
 functions, by number or name. The numbers of atoms and bonds become one-hot features, so
 that a linear layer of them is a sum of embeddings.
 --random-walk 24 adds the return probabilities that the paper calls RWPE.`,
@@ -46,7 +46,7 @@ var PeptidesStruct = &Task{
 		Usage: "convert PyTorch Geometric's Peptides-struct, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
-nine numbers of an atom, the three of a bond, and a field for each number to predict. The
+nine numbers of each atom, the three of each bond, and a field for each target. The
 numbers of atoms and bonds become one-hot features, so that a linear layer of them is a
 sum of embeddings.
 --random-walk 24 adds the return probabilities that the paper calls RWPE.`,

@@ -22,12 +22,12 @@ var Retrieval = &Task{
 		Usage: "convert new_aan_pairs.*.tsv, or pairs of ids and their documents",
 		Description: `Reads the official files new_aan_pairs.train.tsv, .eval.tsv and .test.tsv: label, two
 ids and two texts, separated by tabs. Also reads NAME.train.only_ids.tsv, .eval and
-.test, which have ids without texts, with the documents that --docs names: a file of
-lines with an id, a tab and a text (default: docs.tsv beside the pairs), or a directory
-or tar archive where the id is the path of a file without .txt. A data set of pairs
-other than the official ones has the name NAME. All files may be compressed. A single
-file becomes one split, the test split unless --split names another. Texts are stored
-whole; the model decides how much of them it reads.`,
+.test, which have ids without texts; the data set then has the name NAME. --docs gives
+the texts: a file of lines with an id, a tab and a text (default: docs.tsv beside the
+pairs), or a directory or tar archive where an id is the path of a file without .txt.
+All files may be compressed. A single file becomes one split, the test split unless
+--split names another. Texts are stored whole; the model decides how much of them it
+reads.`,
 		Example:   "sftseq data convert retrieval --from lra_release/tsv_data --to data/retrieval",
 		Documents: true,
 		convert:   convertRetrieval,

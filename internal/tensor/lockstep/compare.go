@@ -7,10 +7,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// The error of an element may be at most tolerance times the sum of its absolute value and its tensor's size,
-// plus cancelled times the size of the largest tensor that the launch wrote to the same region. The
-// second term covers rounding errors that cancelling terms leave. The size of a tensor is its root
-// mean square.
+// If an element is a on the first device, it may differ on the second device by at most
+// tolerance·(|a| + size) + cancelled·largest. size is the root mean square of the element's tensor, and
+// largest is the maximum size of the tensors that the launch wrote to the same region. The second term
+// covers rounding errors that remain when large terms cancel.
 const (
 	tolerance = 2e-5
 	cancelled = 1e-6
