@@ -76,8 +76,8 @@ type LinearExplanation struct {
 	// add up to the output of the linear model. For pairs they add up to the part of the output that
 	// depends on n-grams.
 	Rest float32 `json:"rest"`
-	// Shared lists, for pairs, at most 32 words or tokens that both sequences have, with their parts
-	// of the cosine. Both explanations have the same list, each with the places in its own sequence.
+	// Shared lists at most 32 words or tokens that both sequences of a pair have, and their parts of
+	// the cosine. Both explanations have the same list, with the places in their own sequence.
 	Shared []NGramExplanation `json:"shared,omitempty"`
 }
 

@@ -56,6 +56,7 @@ type preparedPass struct {
 // maxPasses limits the number of cached programs.
 const maxPasses = 64
 
+// NewEngine copies the weights of a model without n-grams to the device d, a [tensor.Device].
 func NewEngine(c *config.Config, weights []float32, d any) (*Engine, error) {
 	device, err := computingDevice(d)
 	if err != nil {
@@ -172,6 +173,7 @@ type Slot struct {
 	Gradient tensor.Memory // the slot's own block for gradients; nil if it has none yet
 }
 
+// Slot returns a new slot. Its first pass allocates the memory.
 func (e *Engine) Slot() *Slot {
 	l := &Slot{engine: e, Packers: e.packers, LossFactors: LossFactorsOf(e.Config, 1, nil)}
 	l.Memory[tensor.Weights] = e.Weights

@@ -93,7 +93,7 @@ const (
 	ngramKept    = "ngrams.kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent if min_count is 1
 	ngramUsed    = "ngrams.used_slots" // I32 [slots/32], a bit for each slot
 	NGramWeight  = "ngrams.weight"     // F32 [features, hidden_size]; absent if ngrams.bits is 8
-	ngramSquares = "ngrams.squares"    // F32 [features], of Adagrad; only in a checkpoint
+	ngramSquares = "ngrams.squares"    // F32 [features], Adagrad's sums of squares; only in a checkpoint
 
 	// The results of sparse.Quantize, if ngrams.bits is 8.
 	ngramQuantized = "ngrams.quantized_weight" // I32 [features, hidden_size/4]

@@ -67,7 +67,7 @@ type packed struct {
 	example, tower             []uint32
 	label                      []int32 // label of each loss
 	// target holds, per example with a loss, the standardised numbers of a regression, or 1 for
-	// each positive label.
+	// each positive label and 0 for each other label.
 	target              []float32
 	losses              []int            // index of the first loss of each example, and the number of losses
 	targetRow, targetOf []int32          // see recordedPass

@@ -84,8 +84,8 @@ func TestRecut(t *testing.T) {
 	}
 }
 
-// TestCutKeyed checks that an edit hashes only a few chunks, and that keys depend only on the tokens
-// of chunks.
+// TestCutKeyed checks that an edit hashes only a few chunks, and that the key of a chunk depends only
+// on its tokens.
 func TestCutKeyed(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers = 2

@@ -22,8 +22,9 @@ var GoldenDir = func() string {
 	return filepath.Join("..", folder)
 }()
 
-// EvaluationFolders returns the names of golden folders with logits and gradients. With -short it
-// leaves out "long", which takes minutes under the race detector and tests no further concurrency.
+// EvaluationFolders returns the names of the golden folders with logits and gradients of the independent
+// implementation: see testdata/golden/README.md. With -short it leaves out "long", which takes minutes
+// under the race detector and tests no further concurrency.
 func EvaluationFolders() []string {
 	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval",
 		"vanilla", "conv", "conv_post"}
