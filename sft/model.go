@@ -61,7 +61,8 @@ func Load(dir string) (*Model, error) {
 }
 
 // ReadModelConfig reads the config.json of a model directory and compares its sizes with the header
-// of model.safetensors: a caller can then safely allocate memory for the configuration.
+// of model.safetensors: a caller can then safely allocate memory for the configuration. [Load]
+// compares the sizes of a linear model.
 func ReadModelConfig(dir string) (*Config, error) {
 	c, err := config.Read(filepath.Join(dir, model.ConfigFile))
 	if err != nil {

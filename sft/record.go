@@ -92,9 +92,9 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 		})
 }
 
-// Embed is like [Scorer.Score] for embeddings. Instead of label, logits and probabilities it
-// returns embedding, or embedding_a and embedding_b for pairs, a fixed_size_list<float32>. A model
-// of pairs also embeds single sequences.
+// Embed is like [Scorer.Score] for embeddings. Instead of the columns of predictions it returns
+// embedding, or embedding_a and embedding_b for pairs, as fixed_size_list<float32>. A model of pairs
+// also embeds single sequences.
 func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, error) {
 	spec, err := seq.SpecOf(record.Schema())
 	if err != nil {

@@ -181,9 +181,9 @@ var (
 	ErrNoTokenExplanations = errors.New("a chunked model that predicts tags has no explanations")
 )
 
-// forEachBatch packs examples of this number of sequences into passes of a mode and calls f for
-// each with its own slot, whose batch is packed, the index of its first example and the number of
-// its examples. Several calls run concurrently. The first error stops the others.
+// forEachBatch packs examples of this number of sequences into passes of a mode. It calls f for each
+// pass with a slot, which has the packed batch, the index of the first example and the number of
+// examples. Several calls run concurrently. The first error stops the others.
 func (r *Runner) forEachBatch(ctx context.Context, examples []seq.Example, sequences int, d Drawing,
 	f func(ctx context.Context, l *Slot, at, n int) error) error {
 	c := r.engine.Config
