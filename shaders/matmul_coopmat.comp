@@ -9,7 +9,7 @@
 
 layout(constant_id = 14) const bool SATURATE = false; // true if operands beyond the range of float16 become its maximum
 
-// representable does not round, as the conversion does. Infinities and NaN are unchanged.
+// representable limits finite numbers if SATURATE is set. The conversion to float16 rounds.
 float representable(float x) {
     const float largest = 65504;
     return SATURATE && abs(x) > largest && !isinf(x) ? sign(x) * largest : x;

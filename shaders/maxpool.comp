@@ -1,9 +1,9 @@
 // The first of two steps that compute y_c = max_i x_ic over a sequence's rows in use, and the
-// lowest such i. This step computes the maximum top and its row at for a piece of the rows.
+// lowest such i. For a piece of the rows, this step computes the maximum `top` and its row `at`.
 //   top, at [parts, width], x [rows, width]
 //   offset [B+1]: first row of each sequence; count [B]: number of its rows in use
 //
-// at is counted from the first row of the sequence. It is NOWHERE if no row is in use. One
+// The row `at` is relative to the sequence, or NOWHERE if no row of the piece is in use. One
 // workgroup processes 64 columns of one piece. A launch binds x from row `first` on, and processes
 // the pieces that begin among the first span rows.
 //

@@ -1,5 +1,5 @@
-// The second step of max pooling: y and arg are the maximum over the pieces of a sequence, and its
-// row.
+// The second step of max pooling: y is the maximum over the pieces of a sequence, and arg its row
+// in the sequence.
 //   y, arg [B, width], top, at [parts, width], offset [B+1]
 //
 // One workgroup processes 64 columns of one sequence.

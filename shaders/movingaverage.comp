@@ -1,6 +1,6 @@
 // The last step of moving averages, z = bias + Σ_s gain_s·(1 − a_s)·h_s, with the states
 // h_i = a·h_{i∓1} + x_i. It processes each chunk from the states of the second step.
-//   z [rows of the window, width], states [parts, 2·sets, channels] vectors
+//   z [rows of the window, width], carried [parts, 2·sets, channels] vectors of states
 //   x [rows of the window, width], decay, gain [2·averages, width], bias [width], offset [B+1]
 //
 // One workgroup processes 64 channels of one chunk, one set of averages and direction after the

@@ -6,9 +6,9 @@
 //   r, w [parts, 2·sets, channels] vectors; w is bound only for the adjoint
 //   decay [2·averages, width], offset [B+1]
 //
-// An invocation processes one set of averages of one channel of a sequence, chunk by chunk. Only the
-// last chunk may have fewer rows. No state leaves it, or it is the first chunk of its direction and
-// begins with zero states.
+// An invocation processes one set of averages of one channel of a sequence, chunk by chunk. The last
+// chunk may have fewer rows, but its m does not matter: in ascending order no chunk follows it, and
+// in descending order it begins with zero states.
 //
 //   push: averages, see movingaverage.glsl
 #version 450

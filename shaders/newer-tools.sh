@@ -1,8 +1,8 @@
 #!/bin/sh
-# Downloads glslang and spirv-val from Debian's next release into the directory DIR/bin. Shaders with
-# cooperative matrices and bfloat16 need extensions that the tools of the stable release do not
-# support. The script installs nothing: the programs run from this directory, with the C library that
-# they were built for.
+# Downloads glslang and spirv-val from Debian's next release into DIR/debian, and writes scripts that
+# start them to DIR/bin. Shaders with cooperative matrices and bfloat16 need extensions that the stable
+# release's tools do not support. The script installs nothing: the programs run from DIR/debian,
+# with the C library that they were built for.
 #
 #   shaders/newer-tools.sh DIR
 set -eu
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 
 # Use the archive of this machine with the suite of the next release.
 archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | sed -n 1p)
-[ -n "$archive" ] || { echo "no archive of Debian in apt's sources" >&2; exit 1; }
+[ -n "$archive" ] || { echo "apt's sources name no Debian archive" >&2; exit 1; }
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/debian"
 : >"$work/status"
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive testing main" >"$work/sources.list"

@@ -3,7 +3,7 @@
 //
 // One workgroup processes 1024 elements of each of the four parts.
 //
-//   push: extent of y, in words of x's width
+//   push: extent of the rows of y, with the width of x
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -4,7 +4,7 @@
 //
 // One workgroup processes 1024 elements of each of both rows.
 //
-//   push: extent of dy, in words of x's width
+//   push: extent of the rows of dy, with the width of x
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

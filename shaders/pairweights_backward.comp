@@ -1,5 +1,5 @@
-// Splits an output of attention_backward_keys, which has an entry for each sampled key and head,
-// and its sums over the keys:
+// Splits the gradients d of each sampled key and head, from attention_backward_keys, and also splits
+// the sums of d over the keys:
 //
 //   dp[j, h] = d[j, h, 0]; sums[h, 1 …] are the gradients of mul, mulBias, add, addBias
 //

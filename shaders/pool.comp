@@ -1,5 +1,5 @@
-// The first of three steps of y = Σ softmax(score)_i x_i, per sequence. For a piece of the sequence
-// it computes top = max score, sum = Σ exp(score − top) and part = Σ exp(score − top)·x.
+// The first of three steps of y = Σ_i softmax(score)_i x_i, per sequence. For a piece of the
+// sequence it computes top = max score, sum = Σ exp(score − top), part = Σ exp(score − top)·x.
 //   top, sum [parts], part [parts, width], x [T, width], score [T], offset [B+1]
 //
 // One workgroup processes 64 columns of one piece. A launch binds x from row `first` on, and

@@ -1,4 +1,4 @@
-// dx = a·dy and dscore = a·dy·(x − y), where dy and y are rows of the sequence that contains x.
+// dx = a·dy and dscore = a·dy·(x − y), where dy and y are the rows of x's sequence.
 //   dx, x [T, width], dscore, a, sequence [T], dy, y [B, width]
 //
 // One workgroup processes 256/lanes rows.

@@ -12,10 +12,10 @@
 //   key, mark [T], board: memory between the steps
 //
 // S1, the ties at its limit and S2 are each a choice of the smallest words, which radix select
-// finds in linear time. For each of four digits, from the highest, it counts the digits of the
-// words that agree in all higher digits of the limit. From the counts it finds this digit of the
-// last chosen word. Sums of integers do not depend on their order, so the result does not depend on
-// the distribution of work.
+// finds in linear time. The limit is the last chosen word. For each of four digits, from the highest,
+// radix select counts the values of the digit among the words that equal the limit in all higher
+// digits. The counts determine the limit's digit. Sums of integers do not depend on their order, so
+// the result does not depend on the distribution of work.
 //
 // A workgroup processes a chunk of a sequence's tokens, and an invocation processes the same tokens
 // in all steps. If chunk is 0, the chunk is the whole sequence: one launch does all steps, and the
@@ -154,7 +154,7 @@ uint shiftOf(uint step) {
     return 24 - 8 * (step - first);
 }
 
-// isAsked reports whether the step has a choice to make.
+// isAsked reports whether the choice needs the digit that the step counts.
 bool isAsked(uint step) { return step >= OTHER_DIGIT ? wanted > 0 : step < TIE_DIGIT || tied; }
 
 void countDigits(uint step) {
@@ -270,7 +270,7 @@ void place(uint step) {
     }
 }
 
-// runStep runs a step. The tally of the previous step must have been cleared.
+// runStep clears the tally and runs a step. Call settle for the previous step first.
 void runStep(uint step) {
     tally[me] = 0;
     barrier();

@@ -63,8 +63,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestCompilers checks that the SPIR-V is valid, and the compiler accepts the sources without
-// warnings.
+// TestCompilers checks that the SPIR-V is valid, and that the compiler accepts the sources.
 func TestCompilers(t *testing.T) {
 	testenv.Long(t, "starts two programs for each shader")
 	testenv.NeedPrograms(t, "glslangValidator", "spirv-val")
@@ -105,7 +104,8 @@ func call(t *testing.T, name string, args ...string) {
 	}
 }
 
-// TestWords checks that the embedded files are valid SPIR-V.
+// TestWords checks that the embedded files begin with SPIR-V's magic number and are longer than its
+// header.
 func TestWords(t *testing.T) {
 	for _, s := range readShaders(t) {
 		words, err := Words(s.Name)

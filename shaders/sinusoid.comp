@@ -10,9 +10,9 @@
 //   f, g, e [2h, width], weights mul, add [h, 2·half], biases mulBias, addBias [h],
 //   turns [half]: frequencies in fixed point
 //
-// An invocation processes one t in ROWS rows, so that it computes a cosine once for these rows. It
-// stages the coefficients of FREQUENCIES terms at a time, and adds the terms in order. Push: rows
-// (2h), width, half.
+// An invocation processes one t in ROWS rows, so it computes each cosine once for these rows. A
+// workgroup stages the coefficients of FREQUENCIES terms at a time. The sum of each stage is added to
+// the total. Push: rows (2h), width, half.
 #include "include/common.glsl"
 #include "include/math.glsl"
 #include "include/cosine.glsl"

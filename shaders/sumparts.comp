@@ -1,6 +1,6 @@
 // The last stage of a sum in parts: the sum Σ_p parts[p·n + i] for p = 0 … count−1, in this order.
-// The sum is assigned to y[i] or added to it, or continues an earlier sum in y[i], as start says. One
-// invocation processes one i.
+// Depending on start, the sum is assigned to y[i], is added to y[i] or continues an earlier sum in
+// y[i]. One invocation processes one i.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -36,7 +36,7 @@ func ParseSums(text string) (Sums, error) {
 		n++
 		m := line.FindStringSubmatch(strings.TrimSuffix(l, "\n"))
 		if m == nil {
-			return nil, fmt.Errorf("%s:%d: expected the sums of a source and its SPIR-V and their name, found %q",
+			return nil, fmt.Errorf("%s:%d: expected the sums of a source and its SPIR-V, and the shader's name, found %q",
 				SumsFile, n, l)
 		}
 		if _, twice := sums[m[3]]; twice {
