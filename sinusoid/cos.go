@@ -3,8 +3,8 @@ package sinusoid
 // Cos returns cos(2π·turn/2³²), with the same bits on every platform. The absolute error is below
 // 1.3e-7. The results are within [−1, 1], and exact at the quarters of a turn.
 //
-// Let y be the signed distance of the angle from a quarter turn, such that −2³⁰ ≤ y ≤ 2³⁰. It is an
-// exact integer, and with w = y·2⁻³⁰
+// Let d = 2³⁰ − |turn|, with turn as a signed integer, be the distance from a quarter turn. d is an
+// exact integer with −2³⁰ ≤ d ≤ 2³⁰. With w = d·2⁻³⁰
 //
 //	cos(2π·turn/2³²) = sin(π/2·w) = w + w·P(w²),
 //

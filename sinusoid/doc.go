@@ -1,5 +1,5 @@
 // Package sinusoid computes the Hadamard relative encodings of the Sampling Foundational
-// Transformer, section 5 of the model's specification.
+// Transformer.
 //
 // With S[i,2c] = sin(i·ω_c), S[i,2c+1] = cos(i·ω_c) and ω_c = base^(−2c/dim), the relative term of
 // a head between the positions i and j is

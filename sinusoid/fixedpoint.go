@@ -7,7 +7,7 @@ import (
 
 // fixedPointTurns returns round(base^(−2c/dim)/2π·2⁶⁴) mod 2⁶⁴ for c < dim/2.
 //
-// It computes in big.Float with 192 bits, of which more than 100 are behind the point, and uses
+// It computes in big.Float with 192 bits, of which more than 100 are after the point, and uses
 // only the four basic operations. The frequencies therefore do not depend on the pow of a library,
 // and no value is close to a rounding boundary.
 func fixedPointTurns(base float64, dim int) []uint64 {

@@ -10,7 +10,7 @@ type Reference struct {
 	Dim  int
 }
 
-// Encoding returns S[i]: dim elements that alternate sin(i·ω_c) and cos(i·ω_c).
+// Encoding returns S[i]: dim elements, alternately sin(i·ω_c) and cos(i·ω_c).
 func (r Reference) Encoding(i int) []float64 {
 	s := make([]float64, r.Dim)
 	for c := range r.Dim / 2 {

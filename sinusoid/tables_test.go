@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// numbers returns n pseudo-random numbers in [−1, 1).
+// numbers returns n pseudo-random numbers in [−1, 1].
 func numbers(seed uint64, n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {

@@ -8,9 +8,9 @@ import (
 )
 
 // AudioVQ encodes audio with one token per 10 ms: the index of the nearest spectrum in a codebook.
-// A spectrum is the logarithm of the power in mel bands, over 25 ms under a Hann window.
-// Subtracting the mean over the sound makes it independent of loudness and room. Every id is a
-// token, so there is no pad id.
+// A spectrum is the logarithm of the power in mel bands, over 25 ms under a Hann window. The mean
+// spectrum of the sound is subtracted, which removes the effects of loudness and room. Every id is
+// a token, so there is no pad id.
 type AudioVQ struct {
 	rate int
 	book spectra.Codebook

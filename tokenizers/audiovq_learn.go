@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/spectra"
 )
 
-// maxLearnedRates is the maximum number of sampling rates for which a learner holds a sample, which
-// bounds its memory.
+// maxLearnedRates is the maximum number of sampling rates for which a learner holds a sample. It
+// bounds the memory of the learner.
 const maxLearnedRates = 8
 
 // audioLearner learns a codebook of spectra from the sounds of the most frequent sampling rate.

@@ -55,7 +55,7 @@ func (t *HF) Encode(text string) ([]int32, error) {
 	return t.tokenizer.Encode(text)
 }
 
-// Decode returns readable text.
+// Decode returns readable text for ids, including ids that Encode never returns.
 func (t *HF) Decode(tokens []int32) string { return t.tokenizer.Decode(tokens) }
 
 // newHF returns an error that names the file, as the JSON alone does not contain the tokenizer.
@@ -127,7 +127,7 @@ func WriteFile(dir string, text []byte) error {
 }
 
 // CopyFile copies the tokenizer's file from the directory of the data to the directory of a model.
-// It does nothing for a tokenizer without a file.
+// It does nothing for a tokenizer without a file, or if the model has the file already.
 func CopyFile(spec json.RawMessage, from, to string) error {
 	if !hasFile(spec) {
 		return nil

@@ -11,8 +11,8 @@ import (
 type Learner interface {
 	// Add adds a text. An error states why the text is unusable; the caller may add further texts.
 	Add(text string) error
-	// Learn returns the JSON of the tokenizer, or ctx's error. A learner that needs many rounds
-	// reports the number of finished rounds to the function round.
+	// Learn returns the JSON of the tokenizer. A learner that needs many rounds stops with ctx's
+	// error when ctx is done, and reports the number of finished rounds to the function round.
 	Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error)
 }
 
@@ -43,5 +43,5 @@ func NewLearner(spec json.RawMessage) (Learner, error) {
 	return learner(spec)
 }
 
-// errNothingLearned is the error of Learn if no text had words or sounds.
+// errNothingLearned is the error of a learner of words or spectra if no text had any.
 var errNothingLearned = errors.New("no text or sound to learn from")

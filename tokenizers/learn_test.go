@@ -36,8 +36,8 @@ func learnTokenizer(t *testing.T, spec string, texts ...string) Tokenizer {
 func TestWords(t *testing.T) {
 	tok := learnTokenizer(t, `{"type":"words","vocab":5}`, "The cat, the DOG; the été.",
 		"the cat\nsat on the mat, été", strings.Repeat("x", 65))
-	// The words by frequency: "the" 5, "été" 2, "," 2, "cat" 2, then one of the words that occur
-	// once.
+	// The vocabulary with frequencies: "the" 5, "," 2, "cat" 2, "été" 2, and ".", the first of the
+	// words that occur once.
 	want := []int32{2, 4, 3, 1, 5}
 	got, err := tok.Encode("THE cat , bird ÉTÉ")
 	if err != nil || !slices.Equal(got, want) || tok.VocabSize() != 7 || *tok.PadID() != 0 {
@@ -65,7 +65,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// tone returns a WAV file of a sine of one second.
+// tone returns a WAV file with one second of a sine.
 func tone(rate int, hertz float64) string {
 	samples := make([]any, rate)
 	for i := range samples {
@@ -154,7 +154,7 @@ func TestAudioVQ(t *testing.T) {
 }
 
 // TestAudioVQRates checks that the codebook is learned from the most frequent sampling rate, as if
-// there were no sounds of other rates, and that many rates do not displace it.
+// there were no sounds of other rates, and that many rare rates do not displace this rate.
 func TestAudioVQRates(t *testing.T) {
 	const spec = `{"type":"audio-vq","vocab":4}`
 	common := []string{tone(8000, 200), tone(8000, 900), tone(8000, 2000)}

@@ -73,8 +73,8 @@ func (c *Characters) Before(at int) int {
 	return c.n
 }
 
-// Byte returns the byte position at which a character begins. It returns false for a character
-// after the end of the text.
+// Byte returns the byte position at which a character begins. The end of the text counts as the
+// beginning of one further character. Byte returns false for later characters.
 func (c *Characters) Byte(character int) (int, bool) {
 	for c.n < character && c.position < len(c.text) {
 		_, size := utf8.DecodeRuneInString(c.text[c.position:])

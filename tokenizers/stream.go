@@ -39,7 +39,7 @@ func NewStream(t Tokenizer) (Stream, error) {
 		strings.Join(streaming, ", "))
 }
 
-// byteStream encodes each byte as a number.
+// byteStream encodes each byte as the id first + byte.
 type byteStream struct{ first int32 } // id of the byte 0
 
 func (s *byteStream) Append(ids []int32, part []byte) ([]int32, error) {

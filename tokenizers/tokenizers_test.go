@@ -187,7 +187,7 @@ func TestNew(t *testing.T) {
 	for name, vocab := range map[string]int{"byte": 257, "listops": 17, "pixel": 256} {
 		tok := must.Get(New(json.RawMessage(`{"type":"` + name + `"}`)))(t)
 		if tok.Type() != name || tok.VocabSize() != vocab || (tok.PadID() == nil) != (name == "pixel") {
-			t.Errorf("%s: type %q, vocabulary %d, pad %v; want a vocabulary of %d, and no pad id only for pixel", name,
+			t.Errorf("%s: type %q, vocabulary %d, pad %v; want a vocabulary of %d, and a pad id except for pixel", name,
 				tok.Type(), tok.VocabSize(), tok.PadID(), vocab)
 		}
 	}

@@ -29,16 +29,17 @@ const (
 	wavExtensible = 0xFFFE // a later field has the format
 )
 
-// maxRate is the maximum sampling rate. It is bounded because the memory of a spectrum grows with
-// the rate.
+// maxRate is the maximum sampling rate in Hz. It is bounded because the memory of a spectrum grows
+// with the rate.
 const maxRate = 4_000_000
 
-// maxFloat is the maximum absolute value of floating-point samples. Samples of loud recordings
-// exceed 1 and are clipped to 1.
+// maxFloat is the maximum absolute value of floating-point samples. Samples of loud recordings may
+// lie beyond ±1, and are clipped to ±1.
 const maxFloat = 8
 
-// minUnknownLength is the smallest length of samples that means an unknown length. SoX writes 0x7FFFF000
-// to a pipe, other programs 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. A row is always smaller.
+// minUnknownLength is the smallest length of a data chunk that means an unknown length. SoX writes
+// 0x7FFFF000 to a pipe, other programs 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. The rows of a data set
+// are always smaller.
 const minUnknownLength = 0x7FFF0000
 
 // readWAV parses a RIFF file of type WAVE, with integer samples of 8, 16, 24 or 32 bits, or with
@@ -83,7 +84,8 @@ func splitWAV(text string) (format, data string, err error) {
 // chunkLength returns the length in the header of a chunk.
 func chunkLength(chunk string) uint64 { return uint64(binary.LittleEndian.Uint32([]byte(chunk[4:8]))) }
 
-// areChunks reports whether rest consists of complete chunks of a WAV file without samples.
+// areChunks reports whether rest consists of complete chunks. After a data chunk of length 0, any
+// other rest is samples.
 func areChunks(rest string) bool {
 	for len(rest) >= 8 {
 		length := chunkLength(rest)

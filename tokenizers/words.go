@@ -24,7 +24,7 @@ const (
 	unknownWord = 1
 	firstWord   = 2
 	maxWords    = 50000 // maximum number of words, so that the vocabulary fits into a file's schema
-	longestWord = 64    // maximum bytes per word
+	longestWord = 64    // maximum bytes per learned word
 )
 
 // newWords returns the tokenizer for a JSON such as {"type": "words", "words": ["the", …]}.
@@ -98,7 +98,7 @@ func EachWord(text string, visit func(word string)) {
 	eachWordRange(text, func(start, end int) {
 		word := text[start:end]
 		if r, size := utf8.DecodeRuneInString(word); size == len(word) && !isWordRune(r) {
-			visit(string(r)) // a single character keeps its case
+			visit(string(r)) // only letters, digits and marks are converted
 		} else {
 			visit(strings.ToLower(word))
 		}
@@ -158,8 +158,7 @@ func newWordsLearner(spec json.RawMessage) (Learner, error) {
 	return &wordsLearner{config.Vocab, map[string]*int64{}}, nil
 }
 
-// Add counts the words of a text. It refuses a text that is not UTF-8, which the data set then
-// omits.
+// Add counts the words of a text. It refuses text that is not UTF-8; the data set omits such text.
 func (l *wordsLearner) Add(text string) error {
 	if err := checkUTF8(text); err != nil {
 		return err
