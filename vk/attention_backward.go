@@ -11,8 +11,8 @@ import (
 func init() { register(kernel(attentionBackward)) }
 
 const (
-	queryChunks = 32  // chunks of the queries per sequence, as in chunks.glsl
-	queryChunk  = 128 // queries per chunk
+	queryChunks = 32  // maximum chunks of the queries per sequence, as in chunks.glsl
+	queryChunk  = 128 // minimum queries per chunk, as in chunks.glsl
 
 	// Invocations per row, like attentionSlices. These kernels need many registers, and small
 	// workgroups leave fewer registers unused.
@@ -92,11 +92,11 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 	})
 }
 
-// keysBackward computes the gradients of the keys. A dispatch processes one chunk of the queries, and
-// binds only the window of queries that contains the chunk.
+// keysBackward computes the gradients of the keys and values as sums over chunks of the queries. A
+// dispatch binds a window of the queries and processes the chunks that begin in the window.
 func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, delta *tensor.Tensor) {
 	f, heads := k.Forward, k.Forward.Heads
-	var pairs *tensor.Tensor // gradients of a key with respect to its pairs
+	var pairs *tensor.Tensor // gradients of the duplet weights and, with pair features, of the relation
 	switch g := k.Gradient.(type) {
 	case tensor.SinusoidGradient:
 		pairs = g.DP

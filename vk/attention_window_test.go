@@ -19,8 +19,8 @@ import (
 // needs.
 func windowBytes(entries int) int { return 16*tileVectors + 16 + queriesShared + entries*entryBytes }
 
-// TestAttentionWindow checks that a window is large enough for a tile of keys, within the device's
-// memory, and is not used if most groups of keys would not fit.
+// TestAttentionWindow checks the size of the window: large enough for a tile of keys if the device
+// has the memory, and 0 if most groups of keys would not fit.
 func TestAttentionWindow(t *testing.T) {
 	const maxShared = 32 << 10
 	for _, c := range []struct{ length, keys, tile, shared, want int }{

@@ -20,7 +20,7 @@ type block struct {
 	buffer, memory C.handle
 	bytes          int64
 	memoryType     uint32         // index into the memory types of the device
-	mapped         unsafe.Pointer // nil unless the host can access it
+	mapped         unsafe.Pointer // address for the host; nil without access
 	free           []span         // free ranges, sorted by offset
 }
 
@@ -111,7 +111,7 @@ func (d *gpu) Budget() int64 {
 }
 
 // freeBytes returns the number of free bytes of a memory type. If the driver does not report it,
-// freeBytes returns the size of the heap minus the bytes that this process has allocated.
+// freeBytes returns the size of the heap minus the bytes of this device's blocks.
 func (d *gpu) freeBytes(kind uint32) int64 {
 	if n, ok := d.physical.freeBytes(d.instance, kind); ok {
 		return n

@@ -57,8 +57,8 @@ func (c *commands) record(steps []C.shim_step, queries C.handle) error {
 }
 
 // submit appends the command buffer to a queue. The commands begin when the device's timeline has
-// reached the value wait, and set the timeline to signal when they complete; 0 skips either. After
-// an error nothing is queued.
+// reached the value wait, and set the timeline to signal when they complete. A value of 0 means no
+// wait or no signal. After an error nothing is queued.
 func (c *commands) submit(queue int, wait, signal uint64) error {
 	if err := c.device.checkOpen(); err != nil {
 		return err

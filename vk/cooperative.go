@@ -53,8 +53,9 @@ type cooperative struct {
 // cooperativeFeatures are the device features that the shaders need.
 type cooperativeFeatures struct{ matrices, memoryModel, float16, bfloat16 bool }
 
-// chooseMixed returns the largest shape of each type among the shapes that a device lists. If no
-// shape is suitable, the error states the reason.
+// chooseMixed returns the largest suitable shape of each type among the shapes that a device lists.
+// If only one type has a suitable shape, both passes use it. If no shape is suitable, the error
+// states the reason.
 func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, error) {
 	switch {
 	case os.Getenv(noCooperative) == "1":

@@ -131,7 +131,7 @@ func (d *gpu) open(o Options) error {
 	d.heap = heap{device: d, blocks: map[*block]bool{}}
 	d.memory.allocateBlock = func(bytes int64) (*block, error) { return d.heap.allocate(bytes, false) }
 	d.memory.releaseBlock = func(b *block) {
-		if d.idle() { // an upload may still be running; otherwise the block stays until Close
+		if d.idle() { // uploads may still use the block; if waiting fails, it stays until Close
 			d.heap.release(b)
 		}
 	}
@@ -173,8 +173,8 @@ func (d *gpu) Name() string {
 		d.physical.info.Driver, precision)
 }
 
-// Kernels returns the name of the device, of its driver and of the precision. Runs with the same
-// value give bitwise identical results.
+// Kernels returns the names of the device and its driver and, for mixed precision, the matrices. Runs
+// with the same value give bitwise identical results.
 func (d *gpu) Kernels() string {
 	name := "vulkan " + d.physical.info.Name + ", " + d.physical.info.Driver
 	if d.mixed != nil {
@@ -268,7 +268,8 @@ func (d *gpu) Close() error {
 }
 
 // idle flushes pending uploads, waits for all submissions and reports whether they are complete.
-// Submissions to a lost device count as complete. Other goroutines may use the device meanwhile.
+// Submissions to a lost device count as complete, unless one timed out. Other goroutines may use the
+// device meanwhile.
 func (d *gpu) idle() bool {
 	_, err := d.transfers.flush()
 	if err == nil {

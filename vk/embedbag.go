@@ -31,8 +31,8 @@ func embedBag(r *recorder, k tensor.EmbedBag) {
 	})
 }
 
-// embedBagBackward sums the gradients of a table row over its tokens, in one dispatch per block of
-// tokens. The blocks are in ascending order.
+// embedBagBackward scales DY to DX, and sums the rows of DX over the tokens of each table row, in one
+// dispatch per block of tokens. The blocks are in ascending order.
 func embedBagBackward(r *recorder, k tensor.EmbedBagBackward) {
 	eachExtent(k.DX, k.DX.Width(), func(e extent) {
 		r.dispatch(e.elements("embedbag_backward", write(e.slice(k.DX)), read(e.slice(k.DY)), read(e.slice(k.Scale))))

@@ -24,11 +24,11 @@ func (e *LostError) Error() string {
 		e.Device)
 }
 
-// MemoryError means that the device is out of memory.
+// MemoryError means that an allocation exceeds the free memory or the limit of the device.
 type MemoryError struct {
 	Device string
 	Bytes  int64 // size of the allocation
-	Free   int64 // free bytes that the driver reports; 0 if unknown
+	Free   int64 // free bytes, estimated if the driver does not report them; 0 if unknown
 	Limit  int64 // maximum size of an allocation if Bytes exceeds it, otherwise 0
 }
 

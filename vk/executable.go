@@ -33,8 +33,8 @@ func (d *gpu) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return d.prepare(p, false)
 }
 
-// Scratch returns the number of words of scratch memory that a program needs; programs in the same
-// arena share the largest. It fails if an operand or a memory is too large for the device.
+// Scratch returns the number of words of scratch memory that a program needs. Programs in the same
+// arena share the scratch memory. Scratch fails if an operand or a memory is too large for the device.
 func (d *gpu) Scratch(p *tensor.Program) (words int, err error) {
 	r := &recorder{device: d, program: p, planning: true}
 	err = r.record()
@@ -67,8 +67,8 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 	return x.RunConcurrently(ctx, []tensor.Binding{mem}, from, to)
 }
 
-// RunConcurrently runs the segments from … to−1 in several memories. Each launch is submitted for all
-// memories before the next launch, so that small launches fill the device together.
+// RunConcurrently runs the segments from … to−1 in several memories. The command buffers have each
+// step for all memories before the next step, so that small dispatches fill the device together.
 func (x *executable) RunConcurrently(ctx context.Context, mems []tensor.Binding, from, to int) error {
 	r, err := x.recording(mems)
 	if err != nil {
@@ -195,7 +195,8 @@ func (r *recording) uses(m *memory) bool {
 	return slices.ContainsFunc(r.bound, func(b *boundProgram) bool { return b.uses(m) })
 }
 
-// recording returns the recording of the program for the memories, which it creates on first use.
+// recording returns a recording of the program for the memories that is not running. It creates a
+// recording if there is none.
 func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 	d := x.device
 	if err := d.checkOpen(); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // registration associates a type of kernel with the function that records it.
 type registration struct {
-	kernelType reflect.Type // type of the kernel
+	kernelType reflect.Type
 	record     func(*recorder, tensor.Kernel)
 }
 

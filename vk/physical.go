@@ -18,7 +18,7 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// limits are the Vulkan limits of a device that the shaders depend on.
+// limits holds those Vulkan limits of a device on which the shaders depend.
 type limits struct {
 	maxRange       int64  // maximum bytes per operand
 	maxBlock       int64  // maximum bytes per allocation
@@ -55,7 +55,7 @@ var kinds = []struct {
 }{{"other", 3}, {"integrated", 1}, {"discrete", 0}, {"virtual", 2}, {"cpu", 4}}
 
 // physicals returns the devices of an instance, best first: discrete, integrated, virtual, other,
-// CPU. Devices of the same kind are sorted by memory.
+// CPU. Devices of the same kind are sorted by memory, largest first.
 func (i *instance) physicals() ([]*physical, error) {
 	instances.Lock()
 	defer instances.Unlock()
@@ -162,9 +162,9 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	return p
 }
 
-// maxBlock returns the maximum size of an allocation in bytes. A driver may allow more than it
-// reports (NVIDIA long reported 4 GiB), so larger allocations are attempted. Lavapipe is the
-// exception: it counts the bytes of a buffer in 31 bits.
+// maxBlock returns the maximum size of an allocation in bytes. A driver may allow larger allocations
+// than it reports (NVIDIA long reported 4 GiB), so maxBlock ignores the reported maximum. Lavapipe is
+// the exception: it counts the bytes of a buffer in 31 bits.
 func (p *physical) maxBlock(allocation, buffer uint64) int64 {
 	limit := uint64(math.MaxInt64)
 	if buffer > 0 {

@@ -33,7 +33,7 @@ type pipelines struct {
 	mu      sync.Mutex
 	cache   C.handle
 	file    string // path of the file on disk; "" without a cache directory
-	stored  []byte // content of the file when it was read
+	stored  []byte // content of the file at the start, without the checksum
 	changed bool
 	notice  func(string) // receives the message about the first compilation; may be nil
 	layouts map[int]layout

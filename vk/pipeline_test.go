@@ -51,7 +51,7 @@ func TestPipelineFile(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, file, 0o666))
 		run()
 		if again, err := os.ReadFile(path); err != nil || unseal(again) == nil {
-			t.Errorf("a file with %s was not replaced; error %v", name, err)
+			t.Errorf("%s: the file was not replaced; error %v", name, err)
 		}
 	}
 	// Further cases: the cache directory is a file, the environment names no cache directory, or
@@ -108,7 +108,7 @@ func TestCompilationIsRetried(t *testing.T) {
 		return r
 	}
 	if _, err := d.Prepare(additions(1)); !errors.Is(err, errOutOfMemory) {
-		t.Fatalf("Prepare returned %v, want errFull", err)
+		t.Fatalf("Prepare returned %v, want errOutOfMemory", err)
 	}
 	runSums(t, d, 1, 1)
 }

@@ -11,7 +11,7 @@ import (
 
 // Memory regions of a recording, in addition to the program's memory regions.
 const (
-	scratchRegion  = tensor.Regions + iota // scratch memory of one launch, shared by all programs in an arena
+	scratchRegion  = tensor.Regions + iota // scratch memory of the launches, shared by all programs in an arena
 	constantRegion                         // constants of the program
 	dummyRegion                            // memory bound for operands that are nil
 	regions

@@ -2,8 +2,8 @@
 
 package vk
 
-// ringWords is the number of words of scratch memory that launches use in turn. A launch does not
-// overwrite the scratch memory of the previous launch, so it does not wait for that launch.
+// ringWords is the number of words of scratch memory that successive launches use in turn. As a rule,
+// a launch does not overwrite the memory of the previous launch, and so does not wait for it.
 const ringWords = 16 << 20
 
 // ring allocates scratch memory, launch by launch.
@@ -13,7 +13,7 @@ type ring struct {
 	wrapped    bool
 }
 
-// launch begins a launch, which may reuse the memory of launches before the previous launch.
+// launch begins a launch, which may reuse the memory of earlier launches.
 func (r *ring) launch() {
 	if r.next >= ringWords {
 		r.next = 0

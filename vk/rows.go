@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	// blockWords is the maximum number of words of an operand that a dispatch accesses. It equals the
-	// largest binding that every device supports.
+	// blockWords is the maximum number of words that a dispatch binds of an operand that can be split.
+	// It equals the largest binding that every device supports.
 	blockWords = 128 << 20 / 4
 	// maxDispatchOperations is the maximum number of operations per dispatch: half a second on a slow
 	// device. Desktop drivers kill dispatches that take seconds.

@@ -48,7 +48,7 @@ func sinusoidTablesBackward(r *recorder, k tensor.SinusoidBackward) {
 }
 
 // turnWords returns a constant with the 64-bit turns of each frequency as two words, the low word
-// first. It appends the frequency 0, whose cosines are 1 and multiply the biases.
+// first. It appends the frequency 0, whose cosine 1 is the factor of the biases in the backward pass.
 func turnWords(r *recorder, q *sinusoid.Frequencies) *tensor.Tensor {
 	var words []uint32
 	for _, w := range q.Turns() {

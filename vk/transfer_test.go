@@ -36,7 +36,7 @@ func TestTransfers(t *testing.T) {
 		got := make([]uint32, n)
 		must.Succeed(t, m.Read(at, got))
 		if !slices.Equal(got, want[at:at+n]) {
-			t.Fatalf("words %d … %d differ from the written words", at, at+n)
+			t.Fatalf("words %d … %d differ from the written words", at, at+n-1)
 		}
 	}
 	check() // new memory is zero
