@@ -62,7 +62,7 @@ func (t *AudioVQ) Codebook() []float32 { return t.book.Values }
 // PadID returns nil.
 func (*AudioVQ) PadID() *int32 { return nil }
 
-// Encode returns an id for every 10 ms of text, the content of a WAV file.
+// Encode returns an id for every 10 ms of sound. text is the content of a WAV file.
 func (t *AudioVQ) Encode(text string) ([]int32, error) {
 	s, err := readWAV(text)
 	if err != nil {
