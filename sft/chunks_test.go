@@ -80,6 +80,13 @@ func TestChunkExplanations(t *testing.T) {
 				}
 				modeltest.CheckSums(t, c, e)
 				checkChunks(t, e)
+				n := len(e.Pooling)
+				for _, x := range e.Chunks {
+					n += 3 + len(x.Positions) + len(x.Weights)
+				}
+				if limit := s.ExplanationNumbers(len(e.Pooling)); n > limit {
+					t.Errorf("example %d: %d numbers, want at most %d", i, n, limit)
+				}
 			}
 		}
 	})

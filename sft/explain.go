@@ -214,7 +214,8 @@ func (s *Scorer) ExplanationNumbers(tokens int) (n int) {
 	if l := s.layeredRunner(); l != nil {
 		c := l.Config()
 		if x := c.Chunks; x != nil {
-			n += (tokens/(x.Average/4) + 1) * (3 + 4*x.Exports) // no chunk but the last is shorter than Average/4
+			// No chunk but the last is shorter than Average/4.
+			n += tokens + (tokens/(x.Average/4)+1)*(3+2*model.ChunkTokens)
 		} else {
 			n += tokens + 3*min(tokens, 2*c.NumSampledTokens)*c.NumLayers
 		}

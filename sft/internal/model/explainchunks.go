@@ -52,8 +52,8 @@ func (e *exports) addSources(out []exported, b *packed, arena tensor.Memory) err
 	return nil
 }
 
-// explainedTokens is the maximum number of tokens that the explanation of a chunk lists.
-const explainedTokens = 16
+// ChunkTokens is the maximum number of tokens that the explanation of a chunk lists.
+const ChunkTokens = 16
 
 // explainDocument returns the explanation of a document from the weights of its exported rows.
 func explainDocument(weights []float32, chunks []*chunkSource) (out ExplainedSequence) {
@@ -73,7 +73,7 @@ func explainDocument(weights []float32, chunks []*chunkSource) (out ExplainedSeq
 		for i, a := range c.pooled {
 			tokens[i] += a * pooled
 		}
-		for _, i := range largest(tokens, explainedTokens) {
+		for _, i := range largest(tokens, ChunkTokens) {
 			x.Tokens = append(x.Tokens, SampledToken{Position: x.Start + int32(i), Weight: float64(tokens[i])})
 		}
 		weights = weights[len(c.duplets)+1:]
