@@ -53,6 +53,8 @@ export interface Explanation {
   layers?: { positions: number[]; weights: number[]; mass: number[] }[];
   /** Absent for linear models, chunked models and tags. */
   pooling?: number[];
+  /** Present for chunked models: tokens of each chunk, its weight, and its tokens with the largest weights. */
+  chunks?: { start: number; end: number; weight: number; positions: number[]; weights: number[] }[];
   /** Present for linear models and for fusions with one. */
   linear?: LinearExplanation;
 }
