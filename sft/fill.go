@@ -80,8 +80,9 @@ func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []se
 	return out, nil
 }
 
-// Masked returns the targets of an example in an evaluation of a model of masked tokens.
+// Masked returns the targets at the positions that an evaluation masks in an example, for a model of the task
+// fill-mask.
 func Masked(c *Config, e seq.Example) []int32 { return model.Masked(c, e) }
 
-// Targets returns the target of each token of an example for a model of masked tokens.
+// Targets returns the targets at all positions of an example, for a model of the task fill-mask.
 func Targets(c *Config, e seq.Example) []int32 { return model.Targets(c, e) }

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// bench is a product with random operands, which tests dispatch with different tiles.
+// bench is a matrix product with random operands. Tests dispatch it with different tiles.
 type bench struct {
 	device  *gpu
 	program *tensor.Program

@@ -30,8 +30,8 @@ type flags struct {
 func newFlags(name string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(io.Discard) // run prints the errors
-	f.StringVar(&f.out, "out", filepath.Join("studies", name), "`directory` of the points and the picture")
-	f.BoolVar(&f.force, "force", false, "replace the points of an earlier run in --out")
+	f.StringVar(&f.out, "out", filepath.Join("studies", name), "write points.jsonl and the chart to this `directory`")
+	f.BoolVar(&f.force, "force", false, "replace points.jsonl of an earlier run in --out")
 	return f
 }
 

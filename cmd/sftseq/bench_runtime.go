@@ -139,7 +139,7 @@ func (b *runtimeBench) measureRound(ctx context.Context, progress *benchProgress
 	return nil
 }
 
-var runtimeColumns = []string{"layer", "relative", "k", "time", "to vanilla", "paper", "to its transformer"}
+var runtimeColumns = []string{"layer", "relative", "k", "time", "ratio to vanilla", "paper's time", "paper's ratio"}
 
 // addRows calls add for each row of the table, and returns the notes below the table.
 func (b *runtimeBench) addRows(c *cli.Context, d tensor.Device,

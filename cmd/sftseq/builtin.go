@@ -19,8 +19,8 @@ const builtinPrefix = "builtin:"
 const temporaryModels = "temporary models"
 
 // setBuiltinModel is the action of --model: for builtin:NAME it writes the model to a folder of the cache, or of the
-// temporary files if that fails, and sets --model to this folder. An action runs only for a flag that was given, so
-// the command files also calls it for the default.
+// temporary files if that fails, and sets --model to this folder. An action runs only for a flag that was given, so `sftseq files`
+// calls setBuiltinModel itself for its default model.
 func setBuiltinModel(c *cli.Context, value string) error {
 	name, ok := strings.CutPrefix(value, builtinPrefix)
 	if !ok {

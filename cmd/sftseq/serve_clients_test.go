@@ -17,7 +17,8 @@ import (
 )
 
 // TestServeSilentClients checks that a client with more idle connections than the limit of open files
-// allows does not lock out other clients, also if --max-clients is larger. The server evicts idle
+// allows does not lock out other clients, even if --max-clients exceeds this
+// limit. The server evicts idle
 // connections with an error.
 func TestServeSilentClients(t *testing.T) {
 	path := built(t)

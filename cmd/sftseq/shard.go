@@ -37,8 +37,8 @@ const (
 	errorColumn = "column"
 )
 
-// sharded reports whether a shard is requested. --shard 0/1 with a file, or nothing, as --output
-// requests no shard: the flag states that this task of a job processes the whole input.
+// sharded reports whether a shard is requested. If --output is a file or is not set, --shard 0/1 does not request a shard: it states that this task of a job
+// processes the whole input.
 func sharded(c *cli.Context) bool {
 	out := c.String("output")
 	info, err := os.Stat(out)
@@ -75,8 +75,8 @@ type shardJob struct {
 func newShardJob(c *cli.Context) (j *shardJob, err error) {
 	j = &shardJob{strict: true}
 	if c.IsSet(csvSafe) {
-		return nil, usage(c, "--%s: expected no --shard: parts are Arrow files, "+
-			"which need no protection from spreadsheets", csvSafe)
+		return nil, usage(c, "--%s: the parts of a shard are Arrow files, expected CSV or TSV output: omit --%[1]s, "+
+			"or write a .csv file with --output", csvSafe)
 	}
 	if c.IsSet("shard") && c.String("shard") == "" {
 		return nil, usage(c, "--shard \"\": expected I/N such as 0/8, auto or auto/N")

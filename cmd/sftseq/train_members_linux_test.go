@@ -10,8 +10,8 @@ import (
 )
 
 // TestRanksOfMembers checks that several ranks write the same models as one process. The first rank
-// trains the linear model and fits the weights. All ranks train the transformer, in the number of
-// steps that the first rank planned.
+// trains the linear model and fits the weights. All ranks train the transformer, for the number of steps that the
+// first rank planned.
 func TestRanksOfMembers(t *testing.T) {
 	program := built(t)
 	data := proseData(t, 200)

@@ -12,8 +12,8 @@ const (
 	// minCorrelation is the minimum autocorrelation of the profile, as a fraction of the
 	// autocorrelation at lag 0. Shapes without repetition, such as boxes and balls, reach up to 0.1.
 	minCorrelation = 0.12
-	// nearBest is the fraction of the best score from which the smallest lag is accepted, because
-	// multiples of a period have about the same score.
+	// nearBest is the minimum score of the period, as a fraction of the best score. The period is the smallest such lag,
+	// because its multiples have about the same score.
 	nearBest = 0.88
 )
 

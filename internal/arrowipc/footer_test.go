@@ -19,7 +19,7 @@ func footerIn(t *testing.T, data []byte) []byte {
 	return data[end-int(size) : end]
 }
 
-// blocksIn returns the bytes of the blocks in a field of a footer, after their count.
+// blocksIn returns the bytes of a footer from a field's vector of blocks on: its 4-byte count, then the blocks.
 func blocksIn(t *testing.T, footer []byte, slot int) []byte {
 	t.Helper()
 	table := must.Get(flatRoot(footer))(t)

@@ -23,13 +23,14 @@ func TestUnusualValues(t *testing.T) {
 				s.Points = append(s.Points, Datum{X: float64(i), Y: v})
 			}
 			var out bytes.Buffer
+			before := fmt.Sprint(s.Points)
 			c := Chart{Name: "name", X: Axis{Label: "x", Zero: true}, Y: y, Width: 340,
 				Height: 240, Series: []Series{s}}
 			must.Check(t, (Figure{Charts: []Chart{c}}).Scene().Write(&out, "svg"))
 			if text := out.String(); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 				t.Errorf("%v on %+v: got NaN or Inf in %s", values, y, text)
 			}
-			if fmt.Sprint(s.Points) != fmt.Sprint(c.Series[0].Points) {
+			if fmt.Sprint(s.Points) != before {
 				t.Errorf("%v: drawing changed the chart's points", values)
 			}
 		}

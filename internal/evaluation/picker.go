@@ -11,7 +11,7 @@ import (
 
 // Rule describes the selection of a Picker to the reader of a page.
 const Rule = "The rows are chosen by a rule: the classes take turns in the order of their labels, and each " +
-	"alternately contributes its first correctly and its first wrongly predicted row."
+	"alternates between its next correctly and its next wrongly predicted row, while it has both."
 
 // Picker selects example rows of an evaluation.
 type Picker struct {

@@ -35,8 +35,8 @@ type Known struct {
 	RandomWalk   int        // number of return probabilities in the features of a node
 }
 
-// Read calls visit for each graph of a file. The targets are in the field label or tags, or in
-// fields named like the numbers. A label is a name, or an index into the label names. The error for
+// Read calls visit for each graph of a file. The targets are in the field label or tags, or
+// for a regression in the fields Spec.NumberNames. A label is a name, or an index into the label names. The error for
 // an invalid line has the file and the line. progress may be nil.
 func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64),
 	visit func(seq.Example) error) error {

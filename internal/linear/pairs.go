@@ -56,7 +56,7 @@ func (f *fitting) comparison(ctx context.Context, m *Model, train, val Rows) err
 	return err
 }
 
-// weights fits the weights of the parts with index from or higher. It returns their prior if every
+// weights fits the weights of the parts whose index is at least from. It returns their prior if every
 // fitted weight is 0.
 func (f *fitting) weights(logits [][2][]float32, labels []int32, from int) []float64 {
 	fit := metrics.NewFusion(2-from, f.config.Outputs(), metrics.FusedClasses)
@@ -70,8 +70,8 @@ func (f *fitting) weights(logits [][2][]float32, labels []int32, from int) []flo
 	return prior
 }
 
-// reducesLoss reports whether the weights after reduce the loss of the sum, compared with the weights
-// before, by more than the standard error of the difference.
+// reducesLoss reports whether replacing the weights before by after reduces the loss of the sum by more than the
+// standard error of the difference.
 func (f *fitting) reducesLoss(logits [][2][]float32, labels []int32, before, after [2]float64) bool {
 	n, sum, squares := float64(len(labels)), 0.0, 0.0
 	z := make([]float32, f.config.Outputs())

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Versions of the operators and of the format. They are the first versions with bitwise operators.
+// Versions of the operators and of the format. Version 18 of the operators is the first with bitwise operators.
 const (
 	OpsetVersion = 18
 	irVersion    = 8
@@ -144,7 +144,7 @@ func (g *Graph) Scan(x Tensor, in, out Type, body func(slice Tensor) Tensor) Ten
 	return g.op("Scan", []Tensor{x}, attribute{"body", m}, attribute{"num_scan_inputs", 1})
 }
 
-// Recurrence is like [Graph.Scan] with a state, which is initial for the first slice. For each slice,
+// Recurrence is like [Graph.Scan] with a state. The parameter initial is the state for the first slice. For each slice,
 // body returns the state for the next slice and an output. Recurrence returns the outputs, stacked in
 // the order of x. If backward is true, the last slice is processed first. All tensors are float32.
 func (g *Graph) Recurrence(initial, x Tensor, backward bool, body func(state, slice Tensor) (next, out Tensor)) Tensor {

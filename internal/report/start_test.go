@@ -8,7 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestTrainingTime checks that the times of all programs that computed a run are added up.
+// TestTrainingTime checks that the training time of a run is the sum over its processes, and the formats of
+// durations, dates and devices.
 func TestTrainingTime(t *testing.T) {
 	metrics := func(seconds ...float64) *train.Metrics { // a line every 10 steps, an evaluation after 1 s
 		m := &train.Metrics{}

@@ -29,8 +29,8 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	return batching.Classify, nil
 }
 
-// explanationTokens returns the number of tokens that an explanation covers, for a sequence of n
-// tokens of which the model reads read tokens. If the model reads head and tail, the explanation
+// explanationTokens returns the number of tokens that an explanation of a sequence covers. The sequence has n
+// tokens, and read is the number that the model reads. If the model reads head and tail, the explanation
 // covers the whole sequence.
 func (c *call) explanationTokens(read, n int) int {
 	if c.model.config.ReadWindow().Tail > 0 {

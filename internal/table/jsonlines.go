@@ -33,8 +33,8 @@ func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
 	return r, err
 }
 
-// linesFrom returns a reader that starts at the first line that begins at byte at or later, and the
-// start of that line.
+// linesFrom finds the first line that begins at or after the byte offset at. It returns a reader that starts
+// at that line, and the offset of the line.
 func linesFrom(in *source.Source, at int64) (rest io.Reader, start int64, err error) {
 	whole := in.Whole()
 	if whole == nil {

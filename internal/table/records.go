@@ -29,7 +29,8 @@ type records struct {
 	edges    []string
 	nullable []string               // columns of lists whose elements may be null
 	copied   map[string]arrow.Field // columns of lists, structs and maps to return as JSON
-	// formatters formats a column's values where the type alone does not determine the format.
+	// formatters maps a column to the function that formats its values, if the type alone does not determine the
+	// format.
 	formatters     map[string]func(string) string
 	stored         map[string]arrow.Field       // columns whose values can be copied as [Stored]
 	classes        hfClasses                    // class names in the file's metadata

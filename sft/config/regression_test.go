@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestRegressionConfig checks that the data name the numbers, and that invalid values are errors.
+// TestRegressionConfig checks that the names of the numbers come from the data set, and that invalid values
+// are errors.
 func TestRegressionConfig(t *testing.T) {
 	spec := seq.Spec{Task: config.Regression, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`),
 		NumberNames: []string{"a", "b"}}

@@ -74,9 +74,9 @@ func (m *Model) Operators() (out []string) {
 	return out
 }
 
-// Read reads a model and makes the checks of every runtime: nodes read only earlier tensors, names
-// are unique, and the number of a tensor's elements matches its shape. In addition, a node or an
-// output must read every initializer.
+// Read reads a model and performs the checks that every runtime performs: nodes read only earlier tensors, names
+// are unique, and the number of a tensor's elements matches its shape. In addition, every initializer must be used by a node or be
+// an output.
 func Read(t *testing.T, file []byte) *Model {
 	t.Helper()
 	m := &Model{Initializers: map[string]Initializer{}, Metadata: map[string]string{}}

@@ -9,9 +9,10 @@ type Stats struct {
 	Running   int   // running batches, except an urgent one
 	Cancelled int64 // cancelled jobs
 
-	// Numbers of computed batches, jobs and tokens.
-	Batches, Jobs, Computed int64 // Computed counts tokens
-	Computing               time.Duration
+	Batches   int64         // computed batches
+	Jobs      int64         // jobs in the computed batches
+	Computed  int64         // tokens in the computed batches
+	Computing time.Duration // sum of the times of the computed batches, which may overlap
 }
 
 // add counts a computed batch.
