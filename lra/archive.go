@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/source"
 )
 
@@ -26,8 +27,11 @@ func walkFiles(ctx context.Context, from string, progress func(bytes int64),
 		return walkArchive(ctx, from, progress, read)
 	}
 	return fs.WalkDir(os.DirFS(from), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
+		if err != nil {
+			return atomicfile.WalkError(from, name, err)
+		}
+		if !entry.Type().IsRegular() {
+			return nil
 		}
 		file, err := os.Open(filepath.Join(from, filepath.FromSlash(name)))
 		if err != nil {

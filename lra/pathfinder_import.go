@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"image/color"
 	"image/png"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -65,7 +68,11 @@ func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string,
 // pathfinderImages returns the nonempty images of a folder in the order of the metadata, and their
 // total size in bytes.
 func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage, total int64, err error) {
-	files, err := filepath.Glob(filepath.Join(dir, "metadata", "*.npy"))
+	metadata := filepath.Join(dir, "metadata")
+	if _, err := os.ReadDir(metadata); err != nil && !errors.Is(err, fs.ErrNotExist) { // Glob ignores it
+		return nil, 0, fmt.Errorf("%s: %w", metadata, atomicfile.Cause(err))
+	}
+	files, err := filepath.Glob(filepath.Join(metadata, "*.npy"))
 	if err != nil || len(files) == 0 {
 		return nil, 0, fmt.Errorf("%s: expected metadata files such as metadata/0.npy, found none", dir)
 	}

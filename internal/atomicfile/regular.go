@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Cause removes the path from the message of a file operation's error, as in "no such file or
@@ -16,6 +17,11 @@ func Cause(err error) error {
 		return &cause{err, path.Err.Error()}
 	}
 	return err
+}
+
+// WalkError returns an error of fs.WalkDir on os.DirFS(dir) with the whole path of the file.
+func WalkError(dir, name string, err error) error {
+	return fmt.Errorf("%s: %w", filepath.Join(dir, filepath.FromSlash(name)), Cause(err))
 }
 
 type cause struct {

@@ -68,10 +68,11 @@ func Find(from string) (*Files, error) {
 		return nil, err
 	}
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil { // d may be nil
+			return err
+		}
 		hidden := path != from && strings.HasPrefix(d.Name(), ".")
 		switch {
-		case err != nil:
-			return err
 		case hidden && d.IsDir():
 			return fs.SkipDir
 		case hidden || d.IsDir():

@@ -118,10 +118,11 @@ func fixedFolder(pattern string) string {
 func filesIn(dir string) (files []string, err error) {
 	dir = filepath.Clean(dir) + string(filepath.Separator) // the separator makes WalkDir follow a link
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil { // entry may be nil
+			return err
+		}
 		name := entry.Name()
 		switch {
-		case err != nil:
-			return err
 		case path != dir && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")):
 			if entry.IsDir() {
 				return fs.SkipDir

@@ -212,3 +212,9 @@ func TestHashOf(t *testing.T) {
 	}
 	must.FailWith(t, fs.ErrNotExist, "without the first")(HashOf(dir, "c", "a"))
 }
+
+// TestUnreadableFolder checks the error of a folder that cannot be read.
+func TestUnreadableFolder(t *testing.T) {
+	absent := filepath.Join(t.TempDir(), "absent")
+	must.Fail(t, absent)(filesIn(absent))
+}

@@ -128,15 +128,11 @@ func isDesktopFile(name string) bool { return slices.Contains(desktopFiles, stri
 
 func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error) {
 	r := &folderReader{ctx: ctx, dir: dir, limit: o.MaxField, report: o.Progress, note: o.Note}
-	var err error
-	if r.wanted, err = columnIndices(FolderColumns, o.Columns); err != nil {
-		return nil, fmt.Errorf("%w%s", err, tablesHint(dir))
-	}
 	var desktop []string
-	err = fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return err
+			return atomicfile.WalkError(dir, path, err)
 		case entry.Type().IsRegular() && isDesktopFile(entry.Name()):
 			desktop = append(desktop, path)
 		case path != "." && strings.HasPrefix(entry.Name(), "."): // hidden
@@ -153,6 +149,14 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 	if err == nil && len(r.files) == 0 {
 		err = errors.New("expected a folder of files for each class, found no file")
 	}
+	if err == nil {
+		if r.wanted, err = columnIndices(FolderColumns, o.Columns); err != nil {
+			err = fmt.Errorf("%w%s", err, tablesHint(dir))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
 	if o.Spread {
 		r.files = spread(r.files)
 	}
@@ -165,7 +169,7 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 		o.Note(fmt.Sprintf("%s: left out %s of the desktop environment (first: %s)", dir, countFiles(len(desktop)),
 			desktop[0]))
 	}
-	return r, err
+	return r, nil
 }
 
 // tablesHint returns a hint if a folder has tables, but another file or folder beside them makes it a

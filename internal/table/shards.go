@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // shardPath is the column with the path of a row's shard within the folder, unless the first shard
@@ -139,10 +141,11 @@ func findShards(dir, format string) (shards []string, _ error) {
 	shards = []string{}
 	first, nested := map[string]string{}, false // an example file of each format
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil { // entry may be nil
+			return atomicfile.WalkError(dir, path, err)
+		}
 		name := entry.Name()
 		switch {
-		case err != nil:
-			return err
 		case path != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
 			isDesktopFile(name)): // Spark writes _SUCCESS
 			if entry.IsDir() {

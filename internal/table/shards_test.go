@@ -157,3 +157,10 @@ func TestBadRowsOfShards(t *testing.T) {
 		t.Errorf("got %+v", rows[1])
 	}
 }
+
+// TestUnreadableFolder checks the error of a folder whose root cannot be read.
+func TestUnreadableFolder(t *testing.T) {
+	absent := filepath.Join(t.TempDir(), "absent")
+	must.Fail(t, absent+": no such file or directory")(findShards(absent, ""))
+	must.Fail(t, absent+": no such file or directory")(newFolder(t.Context(), absent, Options{}))
+}
