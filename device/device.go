@@ -72,7 +72,7 @@ func (o Options) ValidName() bool {
 	return indexed || slices.Contains([]string{"", "auto", cpuName, "vulkan"}, o.Name)
 }
 
-// isAuto reports whether Open chooses the device.
+// isAuto reports whether Open chooses between a GPU and the CPU.
 func (o Options) isAuto() bool { return o.Name == "" || o.Name == "auto" }
 
 // index returns N if the name is vulkan:N.

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestTableFlags checks the errors about conflicting flags, missing flags and missing columns.
-// Errors about columns list the existing columns.
+// TestTableFlags checks the errors about conflicting, missing and wrong flags and about missing
+// columns. An error about a missing column lists the existing columns.
 func TestTableFlags(t *testing.T) {
 	dir := t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\nA,B\n")
@@ -90,7 +90,7 @@ func TestTableBreaks(t *testing.T) {
 		"--text", "t", "--output", below)
 }
 
-// TestTableToFullDisk checks that a failed write stops reading and is reported once.
+// TestTableToFullDisk checks that a failed write is reported once, although more rows follow.
 func TestTableToFullDisk(t *testing.T) {
 	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()

@@ -47,9 +47,9 @@ func sentences(n int) (lines, conll string) {
 	return jsonl.String(), columns.String()
 }
 
-// TestTagging checks that models trained on tagged sentences and on texts with spans predict spans,
-// for lines, tables and Arrow. eval compares the models with baselines. Unsupported flags are
-// refused.
+// TestTagging checks that a model trained on tagged sentences predicts spans for lines, tables and
+// Arrow files, and that eval compares it with baselines. Texts with spans are converted and used for
+// training. --init-from states why a head is not copied, and unsupported flags are refused.
 func TestTagging(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()

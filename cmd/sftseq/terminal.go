@@ -12,9 +12,9 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalWriter escapes control characters as \u001b and invalid UTF-8 bytes as \xff, because file
-// names and texts may contain sequences that a terminal would execute. JSON stays valid. Its
-// methods are safe for concurrent use.
+// terminalWriter escapes control characters, for example as \u001b, and invalid UTF-8 bytes, for
+// example as \xff, because file names and texts may contain sequences that a terminal would execute.
+// Valid JSON stays valid. The methods of a terminalWriter are safe for concurrent use.
 type terminalWriter struct {
 	to io.Writer
 
@@ -108,7 +108,8 @@ func shellQuote(s string) string {
 	return out.String() + "'"
 }
 
-// unwrapWriter returns the writer under a terminalWriter, on which progress bars are drawn.
+// unwrapWriter returns the writer to which a terminalWriter writes, or w if w is another writer.
+// Progress bars are drawn on this writer, because they need control characters.
 func unwrapWriter(w io.Writer) io.Writer {
 	if v, ok := w.(*terminalWriter); ok {
 		return v.to

@@ -40,7 +40,7 @@ for other tasks, convert the data with sftseq data convert. Ctrl-C stores a chec
 	}
 }
 
-// trainTasks returns a train subcommand for each task.
+// trainTasks returns the subcommands of train: one for each published task, files and custom.
 func trainTasks() []*cli.Command {
 	var out []*cli.Command
 	for _, task := range append(lra.Tasks(), lra.Files) {
@@ -137,7 +137,7 @@ type trainRun struct {
 	set       *seq.Dataset
 	baseline  *baseline.Result // baselines on the validation split; nil if unknown
 	config    *sft.Config      // configuration of the model
-	longest   int              // length of the longest row of the data in tokens
+	longest   int              // length of the longest training row in tokens
 	kernels   string           // kernels at the start of the run; "" for runs of older versions
 	fusion    *fusedRun        // nil for a single model
 	member    string           // name as a member of a fusion, or ""
@@ -232,7 +232,7 @@ func checkResumed(c *cli.Context, from *train.Checkpoint, started *provenance.Pr
 	return nil
 }
 
-// flaggedSettings returns the settings and the model of a preset, modified by flags.
+// flaggedSettings returns the settings and the model configuration of a preset, modified by flags.
 func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	seed uint64) (train.Settings, sft.Config, error) {
 	settings, config := preset.Settings, preset.Config
@@ -383,7 +383,7 @@ func (r *trainRun) observe(event any) {
 	}
 }
 
-// close closes the opened files in reverse order.
+// close closes the opened files and the trainer in reverse order, and then the device.
 func (r *trainRun) close(c *cli.Context) (err error) {
 	for _, o := range slices.Backward(r.opened) {
 		err = errors.Join(err, o.Close())
@@ -413,8 +413,8 @@ func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	return from, err
 }
 
-// compared returns the validation score by which seeds are compared, and its name: accuracy for
-// single-label classes, otherwise the metric that selected the saved model.
+// compared returns the name and the value of the validation score by which seeds are compared:
+// accuracy for single-label classes, otherwise the metric that selected the saved model.
 func (r *trainRun) compared() (by string, value float64) {
 	s := r.trainer.State()
 	if by := task.Of(r.config).ComparisonMetric(r.trainer.Settings().Select); by != "" {
@@ -486,15 +486,15 @@ func (r *trainRun) resumeAdvice() string {
 	return fmt.Sprintf("continue with%s:\n  %s", r.anyRanks, r.resume)
 }
 
-// describeKernels names the kernels on which the exact bits of a run depend, besides its command.
+// describeKernels names the first and last kernels of a run. They and the command determine its exact bits.
 func describeKernels(first, last string) string {
 	if first != "" && first != last {
 		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: "+
-			"a run with one kind of kernels gives other bits", first, last)
+			"a run with one kind of kernels produces other bits", first, last)
 	}
 	if slices.ContainsFunc(simd.Levels(), func(k *simd.Kernels) bool { return k.Name == last }) {
-		return fmt.Sprintf("computed with %s kernels (%s=%s): another instruction set gives other bits",
+		return fmt.Sprintf("computed with %s kernels (%s=%s): another instruction set produces other bits",
 			last, simd.Variable, last)
 	}
-	return fmt.Sprintf("computed with %s kernels: another device or driver gives other bits", last)
+	return fmt.Sprintf("computed with %s kernels: another device or driver produces other bits", last)
 }

@@ -42,13 +42,13 @@ var architectureFlags = []architectureFlag{
 	{"probability", "probability", "turn scores into weights by leaky_relu, relu or softmax", advancedModel, ""},
 	{"relative", "relative", "relate tokens by sinusoid_hadamard, distance (points), edges (graphs) or none",
 		advancedModel, ""},
-	{"input", "input", "read the features of tokens, or ones to use only the distances of points",
+	{"input", "input", "read features, or ones: the number 1 for each token, so that only relations matter",
 		advancedModel, featuresKind},
 	{"pooling", "pooling", "pool tokens by softmax (a learned weighted mean) or max (of each channel)",
 		advancedModel, ""},
 	{"pooling-samples", "pooling_samples", "sample `N` tokens for max pooling; 0 is all", advancedModel, ""},
-	{"sampler-noise", "sampler_noise", "sample tokens at random in training (train) or also at inference (always)",
-		advancedModel, ""},
+	{"sampler-noise", "sampler_noise",
+		"sample tokens at random in training only (train) or at inference, too (always)", advancedModel, ""},
 	{"drop-token", "drop_token", "exclude a token from sampling with this probability", advancedModel, ""},
 	{"attention-dropout", "attention_dropout", "set the dropout of Q and K, a probability", advancedModel, ""},
 	{"embedding-dropout", "embedding_dropout",
@@ -77,7 +77,8 @@ func configValue(m *sft.Config, key string) any {
 	return reflect.ValueOf(m).Elem().FieldByIndex(index).Addr().Interface()
 }
 
-// newArchitectureFlags converts the flags that apply to a task into flags of package cli.
+// newArchitectureFlags converts the flags that apply to a task into flags of package cli. The help
+// shows the text unset as the default of a flag with a value.
 func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (flags []cli.Flag) {
 	for _, f := range of {
 		if !hasKind(task, f.of) {

@@ -18,7 +18,7 @@ import (
 // defaultChunkExports is the default of --chunk-exports.
 const defaultChunkExports = 4
 
-// noChunks is the value of --chunks for a flat model.
+// noChunks is the value of --chunks for a flat model, which reads rows without chunks.
 const noChunks = "none"
 
 // formatChunks returns the value of --chunks for the chunks of a configuration.
@@ -43,10 +43,10 @@ func chunkFlags(task *lra.Task) []cli.Flag {
 			Usage:       "read rows in chunks of about `N` tokens, a power of two; or fixed:N, or none",
 			DefaultText: unset},
 		&cli.IntFlag{Name: "chunk-exports",
-			Usage:       "pass `N` sampled rows of each chunk to the document encoder, at most a quarter of --chunks",
+			Usage:       "pass `N` sampled rows of each chunk to the document encoder, up to the shortest chunk's length",
 			DefaultText: strconv.Itoa(defaultChunkExports)},
-		&cli.IntFlag{Name: "local-layers", Usage: "use `N` layers for chunks and the others for the document",
-			DefaultText: "all but the last"}))
+		&cli.IntFlag{Name: "local-layers", DefaultText: "all but the last",
+			Usage: "use `N` layers for chunks and the remaining layers for the document"}))
 }
 
 // chunkFlagNames lists the flags of chunkFlags in the order in which they are applied.
@@ -79,7 +79,7 @@ func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
 		}
 		if name == "chunks" && m.Chunks != nil {
 			if !c.IsSet("layers") && !c.IsSet("init-from") {
-				// A head that predicts tokens follows the local layers, which need one more layer.
+				// A head that predicts tokens reads the local layers, so they get one more layer.
 				if of := (sft.Config{Task: cmp.Or(m.Task, kind)}); !of.Pools() {
 					m.NumLayers++
 				}
@@ -94,8 +94,8 @@ func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
 	return nil
 }
 
-// applyChunkFlag applies one flag of chunks to the configuration, which keeps the values of the others.
-// It changes nothing for another flag.
+// applyChunkFlag applies the named flag to the configuration if chunkFlagNames contains it. The values of
+// the other chunk flags are kept.
 func applyChunkFlag(c *cli.Context, name string, m *sft.Config) error {
 	if !slices.Contains(chunkFlagNames, name) {
 		return nil

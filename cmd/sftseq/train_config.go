@@ -52,8 +52,9 @@ func readConfigFlags(c *cli.Context) error {
 	return nil
 }
 
-// parseObject decodes the JSON object of a file. Its errors continue the name of the file. They contain
-// expected, a description of the object, and the line if the JSON is malformed.
+// parseObject decodes the JSON object of a file. An error begins with a colon, so that the caller can put
+// the file's name in front. It repeats the description in the parameter expected, and has the line number
+// if the JSON is malformed or text follows it.
 func parseObject(text []byte, expected string) (values map[string]json.RawMessage, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, errors.New(": " + expected + ", found an empty file")

@@ -59,8 +59,8 @@ func TestCustomDescribesTheRun(t *testing.T) {
 	}
 }
 
-// TestRepeatCommand checks that the printed command makes the same model after the end of the run
-// was changed several times.
+// TestRepeatCommand checks that the printed command trains the same model, even after the end of the
+// run was changed several times.
 func TestRepeatCommand(t *testing.T) {
 	testenv.NoRace(t, "repeats runs of other tests")
 	t.Run("schedule by epochs", func(t *testing.T) { repeatCommand(t, "--schedule", "step") })
@@ -70,8 +70,8 @@ func TestRepeatCommand(t *testing.T) {
 	})
 }
 
-// repeatCommand moves the end of a run several times. After each move it runs the printed command
-// and compares the two models.
+// repeatCommand resumes a run several times, mostly with another end. Whenever the run reaches its
+// end, repeatCommand runs the printed command and compares the two runs.
 func repeatCommand(t *testing.T, flags ...string) {
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	begin := []string{"train", "custom", "--members", "sft", "--data", data, "--out", dir,
@@ -136,8 +136,8 @@ func TestSamplerNoise(t *testing.T) {
 	}
 }
 
-// TestModelFlags checks that impossible sizes are errors that name their flags, and that no run is
-// left.
+// TestModelFlags checks that invalid values of model flags are errors that name the flag, and that no
+// run directory is created.
 func TestModelFlags(t *testing.T) {
 	data, out := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	for _, c := range []struct{ flag, value, want string }{

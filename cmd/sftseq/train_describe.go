@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// describeRun sets the data-dependent configuration, and checks that the data fit the task.
+// describeRun sets the configuration and the class weights that depend on the data, and checks that the
+// data fit the task.
 func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *train.Settings, set *seq.Dataset) error {
 	if err := checkTask(c, task, set); err != nil {
 		return err

@@ -97,7 +97,8 @@ func TestTrainRefuses(t *testing.T) {
 	equal(t, readText(t, checkpoint), before)
 }
 
-// TestConfigErrors checks that an error about a --config file names the line and the JSON value.
+// TestConfigErrors checks that an error about a --config file names the flag or the line, and states the
+// value found.
 func TestConfigErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	const object = `expected one JSON object of flags, such as {"batch": 32}, found `
@@ -130,8 +131,8 @@ func openFiles(dir string) (open []string) {
 	return open
 }
 
-// TestTrainFlags checks that a configuration file sets flags, that the command line overrides it,
-// and that a run can be extended.
+// TestTrainFlags checks that a configuration file sets flags, that the command line overrides it, that a
+// run can be extended, and that plot draws its curves.
 func TestTrainFlags(t *testing.T) {
 	dir := t.TempDir()
 	out, picture := filepath.Join(dir, "run"), filepath.Join(dir, "pictures", "curve.svg")

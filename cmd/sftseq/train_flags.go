@@ -61,7 +61,8 @@ func hasKind(task *lra.Task, k kind) bool {
 	return !pretrains
 }
 
-// runFlags returns the flags besides [settingsFlags]: data, members, output and device.
+// runFlags returns the flags that [settingsFlags] does not return, such as those of data, seeds,
+// members, output, device and ranks.
 func runFlags(task *lra.Task) []cli.Flag {
 	generated, initial := "", "start from the weights of the model in `DIR`"
 	if hasKind(task, labelsKind) {
@@ -352,7 +353,7 @@ func enumValue(c *cli.Context, name string, values []string) (string, error) {
 }
 
 // storedSelection returns the selection metric in the form that settings store. For classes,
-// accuracy is stored as "", like in runs stored before the flag existed.
+// accuracy is stored as "", as in runs stored before the flag existed.
 func storedSelection(metric, task string) string {
 	if metric == train.Selections[0] && (task == config.Classification || task == config.Retrieval) {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// fuse fits the weights of the models in the folders of --out, and writes its config.json. Then it
-// retrains the linear model with the validation split, which is no longer needed for selection.
+// fuse fits the weights of the models in the folders of --out, and writes --out/config.json. Then it
+// calls refitLinear, because the validation split is no longer needed for selection.
 func (f *fusedRun) fuse() error {
 	fusion, err := f.fitWeights()
 	if err == nil {

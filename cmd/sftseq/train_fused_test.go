@@ -214,9 +214,9 @@ func TestTrainFusedKinds(t *testing.T) {
 	}
 }
 
-// TestTrainFusedAlone checks that the only member with a weight has the weight and the temperature of
-// the fusion in predict, also with --explain. With two weights, --explain explains both members.
-// Without config.json, the error says how to finish the training.
+// TestTrainFusedAlone checks that predict applies the weight and the temperature of a fusion even if
+// only one member has a positive weight, with and without --explain. With two positive weights,
+// --explain explains both members. Without config.json, the error says how to finish the training.
 func TestTrainFusedAlone(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	_, output := exits(t, exitUsage, "", "train", "custom", "--data", data, "--out", out, "--preset", "no")
@@ -254,7 +254,7 @@ func TestTrainFusedAlone(t *testing.T) {
 		t.Errorf("both members are expected in %s", output)
 	}
 
-	// Training writes config.json last, so it is missing after an interruption.
+	// Training writes config.json after the members, so it is missing after an interruption.
 	must.Succeed(t, os.Remove(filepath.Join(out, "config.json")))
 	refuse(t, exitError,
 		"the training of this ensemble is unfinished: config.json, with the weights of the models, is "+

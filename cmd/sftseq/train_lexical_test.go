@@ -91,9 +91,9 @@ func TestTrainLexical(t *testing.T) {
 	}
 }
 
-// exportLexical compares the ONNX graph of a model with n-grams with predict, on rows of its test
-// split. The exported word_hashes.py computes the hashes of words. An existing file with other
-// content is not overwritten.
+// exportLexical checks that the ONNX graph of a model with n-grams computes the logits of predict for
+// rows of the test split. The exported word_hashes.py computes the hashes of words. An existing
+// word_hashes.py with other content is not overwritten.
 func exportLexical(t *testing.T, data, model string) {
 	dir := t.TempDir()
 	path, module := filepath.Join(dir, "model.onnx"), filepath.Join(dir, export.WordHashesFile)

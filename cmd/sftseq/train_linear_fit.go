@@ -48,7 +48,8 @@ func newLinearFit(c *cli.Context, set *seq.Dataset, out string) (*linearFit, err
 			Settings: train.Settings{Seed: c.Uint64("seed")}}}, nil
 }
 
-// fit trains on the training split and chooses the epoch on the validation split.
+// fit trains on the training split, and chooses the epoch or the penalty on the validation split. Without
+// a validation split it prints a warning and keeps the last epoch.
 func (f *linearFit) fit() (*linear.Model, *linear.Report, error) {
 	rows, err := f.set.Open("train")
 	if err != nil {

@@ -201,8 +201,8 @@ func (f *fusedRun) linearDir() string { return filepath.Join(f.out, linearMember
 // hasStarted reports whether --out has the folder of at least one model of the run.
 func (f *fusedRun) hasStarted() bool { return isRun(f.linearDir()) || startedKinds(f.out) != nil }
 
-// hasFolder reports whether --out has a folder of one of the kinds, which may have no model yet: the
-// run may have been stopped before it wrote the first model.
+// hasFolder reports whether --out has a folder of one of the kinds. The folder may have no model yet,
+// because the run may have been stopped before it wrote the first model.
 func (f *fusedRun) hasFolder() bool {
 	return slices.ContainsFunc(f.kinds, func(k *memberKind) bool {
 		paths, _ := filepath.Glob(filepath.Join(escapeGlob(f.out), k.name+"*"))
@@ -362,8 +362,8 @@ func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, next *memb
 		fmt.Sprint(evalEvery(&s, rows, m.Splits["val"].Rows, stepsOf(&s, rows)))}})
 }
 
-// memberSelection returns the metric that selects a member's weights. The fusion scales logits, so
-// it is the loss of scaled logits where the task measures it.
+// memberSelection returns the metric that selects the saved model of a member. The fusion scales
+// logits, so the metric is the loss of scaled logits if the task measures it, otherwise the loss.
 func memberSelection(c *config.Config) string {
 	if train.Measures(c, train.ScaledLoss) {
 		return train.ScaledLoss
@@ -385,7 +385,8 @@ func (f *fusedRun) startedCheckpoint(kind *memberKind) (*train.Checkpoint, error
 	return nil, nil
 }
 
-// recordedFlags returns a run's flags that depend on its length and on the fusion.
+// recordedFlags returns the flags for the length, selection, patience and evaluations of a run with
+// these settings. The first one is the flag of the length.
 func recordedFlags(s *train.Settings) [][2]string {
 	length := [2]string{"epochs", fmt.Sprint(s.Epochs)}
 	if s.Steps > 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// fusionRecord returns the provenance of the first member of the fusion in a directory that records
-// the fusion, or an empty provenance if there is no such member.
+// fusionRecord returns the provenance of a member of the fusion in dir. It chooses the first member
+// whose provenance names the members of the fusion, and returns an empty provenance if there is none.
 func fusionRecord(dir string) provenance.Provenance {
 	for _, k := range memberKinds {
 		paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), k.name+"*", "config.json"))

@@ -52,9 +52,9 @@ func sameFusion(t *testing.T, a, b string, members ...string) {
 	}
 }
 
-// TestTrainCustomMembers checks that without --members a run trains a linear model, then a
-// transformer whose steps fit into --time, then the weights. The printed command repeats the run. A
-// stopped and resumed run writes the same files.
+// TestTrainCustomMembers checks that without --members a run trains a linear model and a transformer
+// with --time, and then fits the weights of the sum. The run is stopped and resumed. The printed
+// command repeats it and writes the same files.
 func TestTrainCustomMembers(t *testing.T) {
 	data, out := proseData(t, 900), filepath.Join(t.TempDir(), "run")
 	flags := []string{"--device", "cpu", "--hidden", "8", "--layers", "1", "--time", "3s", "--batch", "1",
@@ -130,7 +130,7 @@ func TestTrainCustomAlone(t *testing.T) {
 }
 
 // TestTrainFusedSeeds checks that --seeds trains one linear model and a transformer for each seed.
-// The transformers share the prior weight. When --resume starts a missing seed, the seed gets the
+// The transformers have equal parts of the prior weight. When --resume starts a missing seed, the seed gets the
 // number of steps of the other seeds.
 func TestTrainFusedSeeds(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")

@@ -48,8 +48,8 @@ func (p *lengthPlan) timeOf(steps int) time.Duration {
 	return time.Duration(float64(steps)*float64(p.times.step) + evaluations*float64(p.times.evaluation))
 }
 
-// maxSteps returns the largest number of steps, at most limit, of a run whose estimated duration is
-// at most within. The result is at least minSteps unless limit is smaller.
+// maxSteps returns the largest number of steps s ≤ limit with timeOf(s) ≤ within. The result is at
+// least minSteps unless limit is smaller.
 func (p *lengthPlan) maxSteps(limit int, within time.Duration) int {
 	first := min(limit, minSteps)
 	return first + sort.Search(limit-first, func(i int) bool { return p.timeOf(first+i+1) > within })
@@ -62,9 +62,9 @@ const (
 	minEvalEvery      = 10 // minimum steps between evaluations
 )
 
-// evalEvery returns the number of steps between evaluations of a member. It evaluates at least once
-// per epoch and at least memberEvaluations times per run, but limits evaluations to about a quarter
-// of the time.
+// evalEvery returns the number of steps between evaluations of a member. A member is evaluated at
+// least once per epoch and memberEvaluations times per run, unless evaluations would then take more
+// than about a quarter of the time or be less than minEvalEvery steps apart.
 func evalEvery(s *train.Settings, rows, validationRows int64, steps int) int {
 	epoch := int(math.Ceil(float64(rows) / float64(s.Batch)))
 	every := min(epoch, int(math.Ceil(float64(steps)/memberEvaluations)))

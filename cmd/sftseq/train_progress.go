@@ -115,10 +115,11 @@ func selectionScores(e train.EvaluationReport) string {
 	return ""
 }
 
-// longRun is the estimated duration from which a run causes a warning.
+// longRun is the minimum estimated duration for which a run causes a warning.
 const longRun = 24 * time.Hour
 
-// warnLong prints a warning, once, when the estimated duration of a run is long.
+// warnLong checks the first known estimate of the remaining time, and prints a warning if it is at
+// least longRun.
 func (p *trainProgress) warnLong() {
 	left, known := p.timeLeft()
 	if p.warned || !known {
@@ -192,7 +193,8 @@ func thousands(v float64) string {
 	return fmt.Sprintf("%.1fk", v/1000)
 }
 
-// minAfterBest is the number of evaluations after the best from which describeBest mentions them.
+// minAfterBest is the minimum number of evaluations after the best for which describeBest describes the
+// best model of a run that was not stopped early.
 const minAfterBest = 3
 
 // describeBest describes a run that --patience stopped early, or a run whose best model is from its

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// baselineScores returns the validation scores of the baselines as text, or "" if unknown. better
-// is the name of a baseline that is better than the model, or "". The conversion has measured the
+// baselineScores returns the validation scores of the baselines as text, or "" if unknown. better is
+// the sentence of [task.DescribeBetterBaseline], or "". The conversion has measured the
 // baselines of classification. For regression, multi-label models and tags, baselineScores measures
 // them within seconds. A failure does not fail the run.
 func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
@@ -57,8 +57,8 @@ func (r *trainRun) modelScore() float64 {
 	return math.NaN()
 }
 
-// negative returns −v if applies is set, else nil. Negated errors rank like scores: the largest is
-// the best.
+// negative returns −v, or nil if v is nil or applies is false. Negated errors rank like scores: the
+// largest is the best.
 func negative(v *float64, applies bool) *float64 {
 	if v == nil || !applies {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// smallRun trains for about a second in this process, with additional flags.
+// smallRun trains in this process with the arguments of small and additional flags.
 func smallRun(t *testing.T, data, out string, flags ...string) {
 	t.Helper()
 	done(t, "", append(small(data, out), flags...)...)

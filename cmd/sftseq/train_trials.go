@@ -173,8 +173,8 @@ func needsChunks(c *cli.Context, prepared error) (reason, err error) {
 	return cmp.Or(reason, prepared), nil
 }
 
-// prepareChoice is [prepare] for a run whose chunks chooseChunks chooses later. It prepares a run in chunks if a model
-// without chunks is not possible.
+// prepareChoice prepares a run, as [prepare] does, before chooseChunks has chosen its chunks. It prepares a run in
+// chunks if a model without chunks is not possible.
 func prepareChoice(c *cli.Context, m *seq.Manifest, seed uint64) error {
 	err := prepare(c, lra.CustomRun(m, runFlagsOf(c)), seed)
 	if !measuresChunks(c, m) {

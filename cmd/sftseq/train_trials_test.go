@@ -154,7 +154,8 @@ func TestChunksOfOneLayer(t *testing.T) {
 	equal(t, [2]int{c.NumLayers, c.Chunks.Layers}, [2]int{2, 1})
 }
 
-// TestBetterChunks checks that a flat model is only chosen if its loss is clearly lower.
+// TestBetterChunks checks that for classes a flat model is chosen only if its loss is clearly lower, and for tags a
+// chunked model.
 func TestBetterChunks(t *testing.T) {
 	for _, x := range []struct {
 		flat, chunked float64
@@ -173,7 +174,7 @@ func TestFormatChunks(t *testing.T) {
 	}
 }
 
-// tooLongRows returns a data set of long rows, of which one has more tokens than a model without chunks can read.
+// tooLongRows returns a data set of long rows. One row has more tokens than a model without chunks can read.
 func tooLongRows(t *testing.T) string {
 	t.Helper()
 	text := "text,label\n"

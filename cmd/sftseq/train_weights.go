@@ -17,7 +17,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// balanced is the value of --class-weights for weights inversely proportional to class frequencies.
+// balanced is the value of --class-weights for weights inversely proportional to class frequencies. For
+// multi-label tasks it has another meaning: see labelWeights.
 const balanced = "balanced"
 
 // maxWeightsBytes is the maximum size of a file of weights.

@@ -15,8 +15,9 @@ import (
 var missingNames = []string{"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL",
 	"None", `\N`, "?", "-", "--"}
 
-// missingWarnings warns of class names that represent missing values in other programs, names with
-// undecodable characters, numbers among names, and labels that all rows have.
+// missingWarnings warns of class names that represent missing values in other programs, and of names
+// with undecodable characters. For multi-label data it also warns of numbers among names, and of
+// labels that all training rows have. For tags it returns typeWarnings instead.
 func missingWarnings(m *seq.Manifest) (out []string) {
 	used := usedNames(m)
 	if m.Task == seq.Tagging {
