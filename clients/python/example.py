@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows the features of a client of `sftseq serve`. Needs a classifier.
+"""Shows classification, streams, progress, cancellation and documents with `sftseq serve`. Needs a classifier.
 
     make build
     PYTHONPATH=clients/python/src python3 clients/python/example.py ./sftseq runs/listops

@@ -9,8 +9,8 @@ export interface DocumentClient {
 
 /**
  * An open document, for which the server publishes results after a pause in editing. Offsets count
- * UTF-16 code units, as in JavaScript strings. Every method of the client accepts a document as a
- * sequence. The result describes the document's version at the time of the request.
+ * UTF-16 code units, as in JavaScript strings. Every method of the client that takes a sequence
+ * accepts a document. The result describes the document's version at the time of the request.
  */
 export class Document implements OpenDocument {
   #version = 1;

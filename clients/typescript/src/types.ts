@@ -28,7 +28,10 @@ export interface Window {
   stride?: number;
 }
 
-/** The tokens from start to end, exclusive, that the model read in count windows. Present if the request had a window. */
+/**
+ * The range of tokens that the model read, from start to end, exclusive, and the number of windows.
+ * Present if the request had a window.
+ */
 export interface WindowRead {
   policy: string;
   start: number;
@@ -47,7 +50,7 @@ export interface SequenceResult {
   version?: number;
 }
 
-/** The parts of a sequence that the model read. */
+/** The weights of sampled tokens, pooled tokens, chunks or n-grams in a prediction. */
 export interface Explanation {
   /** Absent for linear models, chunked models and models without attention. */
   layers?: { positions: number[]; weights: number[]; mass: number[] }[];
@@ -70,7 +73,7 @@ export interface LinearExplanation {
   shared?: NGramExplanation[];
 }
 
-/** An n-gram, the ranges of its tokens, and its part of the output. */
+/** The token ranges at which an n-gram occurs, and its contribution to the output. */
 export interface NGramExplanation {
   places: [number, number][];
   contribution: number;

@@ -36,7 +36,7 @@ async function start(model, { flags = [], ...options } = {}) {
   return client;
 }
 
-// The session that most tests share.
+// A session that several tests share.
 const shared = await start('pre');
 
 // programOutput returns the JSON objects that a command of the program prints for the sequences, without ids.
@@ -181,7 +181,7 @@ test('a stream yields results and errors in order', async () => {
   }
 });
 
-test('a stream reads at most ahead items', async () => {
+test('a stream reads at most `ahead` items', async () => {
   let taken = 0;
   function* endless() {
     for (;;) yield [1 + taken++ % 16];

@@ -42,8 +42,8 @@ AHEAD = 64
 class Client:
     """A session with a server. Its methods are thread-safe.
 
-    If the server is busy, the methods retry for `patience` seconds. An invalid request raises
-    ServerError. A lost connection raises ConnectionError.
+    If the server is busy, the methods retry for `patience` seconds; request() does not retry. An
+    invalid request raises ServerError. A lost connection raises ConnectionError.
 
     Each method for one sequence has a variant `..._each`, which takes an iterable and yields results
     in order. At most `ahead` requests are pending, and the next element is read when a result is
@@ -218,7 +218,7 @@ class Client:
         return self._call("server/stats", None)
 
     def request(self, method: str, params: Optional[Dict[str, Any]] = None, **handlers: Callable[[Any], None]) -> Future[Any]:
-        """Sends a request of any method of docs/protocol.md, without waiting: see Connection.request."""
+        """Sends a request of any method of docs/protocol.md, without waiting or retrying: see Connection.request."""
         return self.connection.request(method, params, **handlers)
 
     def _call(self, method: str, params: Optional[Dict[str, Any]]) -> Any:

@@ -40,7 +40,9 @@ class Connection:
     """A connection to a server. It is thread-safe, and responses may arrive in any order."""
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO, process: Optional[subprocess.Popen[bytes]] = None) -> None:
-        self.handlers: Dict[str, Handler] = {}  # by notification method; the reading thread calls them
+        # Handlers by notification method. "error" handles errors without a request, "" the end of the connection.
+        # The reading thread calls them.
+        self.handlers: Dict[str, Handler] = {}
         self._reader, self._writer, self._process = reader, writer, process
         self._request_ids = itertools.count(1)
         self._calls: Dict[int, Future[Any]] = {}
@@ -206,5 +208,5 @@ class _Call(Future):  # type: ignore[type-arg]
 
 
 def initialize_params() -> Dict[str, Any]:
-    """Returns the params of initialize. Over standard input the server exits when the process processId exits."""
+    """Returns the params of initialize. A server on standard input exits when the process with this processId exits."""
     return {"processId": os.getpid(), "clientInfo": {"name": "sftseq-client"}, "capabilities": {"general": {"positionEncodings": ["utf-32"]}}}

@@ -18,10 +18,10 @@ class _DocumentClient(Protocol):
 
 
 class Document:
-    """An open document. Offsets are characters of the str.
+    """An open document. Offsets count characters of the str.
 
-    Every method of the client accepts a document as a sequence. The result describes the document's
-    version at the time of the request."""
+    Every method of the client that takes a sequence accepts a document. The result describes the
+    document's version at the time of the request."""
 
     def __init__(self, client: _DocumentClient, uri: str, text: str) -> None:
         self.uri, self.text, self.version = uri, text, 1
