@@ -13,12 +13,12 @@ import (
 var costStudy = &study{
 	name:    "cost",
 	summary: "operations and time of the parts of a layer",
-	help: `Counts the operations of the parts of a layer with 256 channels and 16 heads on two
-sequences, with the paper's formulas and including the parts that the paper omits, and
-measures the time of each part. The time of maxout and PV is measured for attention without
-a relative encoding, and includes the remainder. The time of the relative encoding is the
-additional time of attention with relative encoding, and the time of its
-tables. Needs the CPU, or a GPU that times its kernels.`,
+	help: `Counts the operations of each part of a layer with 256 channels and 16 heads on two
+sequences, including the parts that the paper omits, and measures the time of each part.
+The time of maxout and PV is measured for attention without a relative encoding, and
+includes the remainder. The time of the relative encoding is the additional time of
+attention with this encoding, plus the time of its tables. Needs the CPU, or a GPU that
+times its kernels.`,
 	columns: []string{"part", "k", "paper (10⁹)", "full (10⁹)", "time", "10⁹/s"},
 	prepare: func(f *flags) measurement {
 		c := &costs{}
@@ -39,8 +39,8 @@ type costPart struct {
 	name         string
 	operations   func(n, k, d, h float64) float64 // for n tokens, k sampled tokens, d channels, h heads
 	matchesPaper bool                             // whether the formula reproduces the paper's numbers
-	// paperCounts maps the sampled fraction of the tokens to the paper's numbers in 10⁹ that no formula
-	// explains, for 1,024 tokens of 256 channels.
+	// paperCounts maps the sampled fraction of the tokens to the paper's count in 10⁹ operations, for
+	// 1,024 tokens of 256 channels. It is set if no formula reproduces the counts.
 	paperCounts map[float64]float64
 	seconds     func(p *bench.LayerParts) float64 // nil if another part contains the time
 }

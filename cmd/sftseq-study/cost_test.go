@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestCost checks that the counts equal the numbers in the paper to the printed digits.
+// TestCost checks that the formulas reproduce the numbers in the paper to the printed digits, except for
+// sampling and the remainder.
 func TestCost(t *testing.T) {
 	for _, row := range []struct {
 		sampled                int

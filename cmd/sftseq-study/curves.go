@@ -67,8 +67,8 @@ type curvePoint struct {
 	Best     float64 `json:"best"` // best accuracy up to this step
 }
 
-// addCurves adds the points of runs, and a row for each variant with the mean, the minimum and the
-// maximum of its seeds. The panels follow the paper: running maxima in training and in validation,
+// addCurves adds the points of the runs, and a row for each variant with the mean, the minimum and the
+// maximum over its seeds. The panels follow the paper: running maxima in training and in validation,
 // and the validation curve.
 func (r *report) addCurves(variants []variant, runs []trainedRun) {
 	step, accuracy := chart.Axis{Label: "step", Zero: true}, chart.Axis{Label: "accuracy (%)"}

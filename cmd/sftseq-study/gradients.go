@@ -89,7 +89,7 @@ type gradientPoint struct {
 	Seed   uint64  `json:"seed"`
 }
 
-// run measures every number of tokens. It reports progress in pairs of tokens.
+// run measures the gradients for each number of tokens. It reports progress in pairs of tokens.
 func (g *gradients) run(ctx context.Context, progress func(n int)) ([]gradientPoint, error) {
 	var out []gradientPoint
 	for _, n := range g.sizes {
@@ -178,7 +178,7 @@ func (a *scalarAttention) gradientNorms(ctx context.Context, progress func(n int
 		}
 		x := a.token(i)
 		q := dot(x, a.wq)
-		// Σ_j ReLU(A_ij)·X_j, Σ_j g_ij·X_j, and their denominator.
+		// Sum Σ_j ReLU(A_ij)·X_j, Σ_j g_ij·X_j, their denominator s_i, and Σ_j g_ij.
 		clear(mixed)
 		clear(gated)
 		s, gates := a.leak, 0.0

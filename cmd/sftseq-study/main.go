@@ -103,7 +103,7 @@ usage: sftseq-study STUDY [flags]
 	}
 	_, err := fmt.Fprint(w, `
 A study prints a table, and writes its points (points.jsonl, one JSON object per line) and a
-picture to --out. Notes below the table state the paper's results and the set-up.
+chart to --out. Notes below the table state the paper's results and the set-up.
 docs/paper.md has our results. STUDY --help lists the flags.
 `)
 	return err

@@ -26,7 +26,7 @@ func runMeasurement[T any](t *testing.T, dir, name string, args ...string) (tabl
 		append([]string{name, "--out", dir, "--threads", "1", "--force"}, args...)...)
 	picture, err := os.ReadFile(filepath.Join(dir, name+".svg"))
 	if err != nil || !strings.Contains(string(picture), "<svg") {
-		t.Errorf("%s: expected an SVG picture: %v, %.60s", name, err, picture)
+		t.Errorf("%s: expected an SVG chart: %v, %.60s", name, err, picture)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, pointsName))
 	must(t, err)
@@ -56,8 +56,8 @@ func execute(ctx context.Context, t *testing.T, status int, want string, args ..
 	return out.String()
 }
 
-// TestStudiesWithoutModel checks that the studies without a model write a point for each row, and that the points
-// depend on the seed but not on the number of threads.
+// TestStudiesWithoutModel checks the points of the studies gradients, rank and pseudoconvexity. Those of
+// gradients depend on the seed, but not on the number of threads.
 func TestStudiesWithoutModel(t *testing.T) {
 	dir := t.TempDir()
 	sizes := []string{"--tokens", "64,256", "--draws", "3"}
@@ -87,8 +87,9 @@ func TestStudiesWithoutModel(t *testing.T) {
 	}
 }
 
-// TestCosts checks that each part except the remainder has a time, and that a part has an operation
-// count of the paper if the paper has a formula for it.
+// TestCosts checks that each part except the remainder has a time, and that exactly the parts with a formula
+// for the paper's count have one for 32 sampled tokens. The time of the relative encoding, a difference,
+// may be 0.
 func TestCosts(t *testing.T) {
 	table, parts := runMeasurement[costPoint](t, t.TempDir(), "cost", "--k", "32", "--reps", "1", "--device", "cpu")
 	if len(parts) != len(costParts) {
@@ -261,7 +262,7 @@ func must(t *testing.T, err error) {
 func golden(name string) string { return filepath.Join("..", "..", "sft", "testdata", "golden", name) }
 
 // TestForeignData checks that data of a different kind than the training data are an error, and that
-// values fitted on the validation split, such as a temperature, are not.
+// a value fitted on the validation split, such as a temperature, causes no error.
 func TestForeignData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "listops")
 	if _, err := lra.ListOps.Generate(t.Context(), dir, lra.GenerateOptions{Train: 4, Val: 4, Test: 4}); err != nil {

@@ -90,7 +90,7 @@ func compareData(model *sft.Config, set *seq.Dataset) error {
 	return nil
 }
 
-// examples returns at most n rows, beginning with row from.
+// examples returns the rows [from, from+n), or fewer at the end of the split.
 func (m *trainedModel) examples(from, n int) (out []seq.Example, err error) {
 	for i := from; i < min(from+n, m.rows.Len()); i++ {
 		e, err := m.rows.Example(i)

@@ -50,8 +50,9 @@ func (d draws) matrix(stream uint32, rows, columns int, deviation float64) *mat.
 	return mat.NewDense(rows, columns, x)
 }
 
-// forEach calls f for every number below n on several threads and returns the first error. f must
-// write its result to its own index, so that the results do not depend on the number of threads.
+// forEach calls f for every i below n, with up to threads calls concurrently. After an error it starts no
+// more calls, and returns this error. f must write its result to index i, so that the results do not
+// depend on the number of threads.
 func forEach(ctx context.Context, n, threads int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

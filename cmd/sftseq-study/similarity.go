@@ -101,9 +101,9 @@ approaches 256.`)
 	return nil
 }
 
-// tokenSimilarity measures at least two rows of width channels. It returns the mean cosine over all
-// pairs, the rank with the tolerance of float32, and the effective rank. With unit vectors u the mean
-// cosine is (‖Σ u_i‖² − n) / (n(n − 1)). The cosine with a row of zeros is 0.
+// tokenSimilarity returns the mean cosine over all pairs of rows of a matrix [n, width] with n ≥ 2, its
+// rank with the tolerance of float32, and its effective rank. With unit vectors u the mean cosine is
+// (‖Σ u_i‖² − n) / (n(n − 1)). The cosine with a row of zeros is 0.
 func tokenSimilarity(rows []float32, width int) (out [3]float64, err error) {
 	n := len(rows) / width
 	m := mat.NewDense(n, width, nil)

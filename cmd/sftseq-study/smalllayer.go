@@ -40,14 +40,14 @@ func product(x, w []dual, in, out int) []dual {
 	return y
 }
 
-// smallLayer is one layer on a few tokens, in which every token is a key, for computing one entry
-// f of its output. Its attention is the paper's,
+// smallLayer computes one entry f of the output of a layer on a few tokens, in which every token is a
+// key. The attention is the paper's,
 //
 //	A_ij = Score(q_i, k_j)/√dh · softplus(u·E_ij + a) + v·E_ij + b
 //	Y = X + concat_h(P V) W_O,  P_ij = ReLU(A_ij) / (Σ_l ReLU(A_il) + Σ_r softplus(C_r) + 1e-9)
 //
 // with C = X·W_C and numbers u, a, v, b for each head. f is an entry of Y·W_1, which is linear in
-// P, or of Y + W_2 GELU(W_1 Y). The layer has no norm, because the theorem has none.
+// P, or of Y + GELU(Y·W_1)·W_2. The layer has no norm, because the theorem has none.
 type smallLayer struct {
 	n, d, heads int
 	score       string
@@ -184,8 +184,8 @@ func (l *smallLayer) orthant() (out []bool) {
 	return out
 }
 
-// fractionInOrthant returns the largest fraction, up to 1, of the straight path from the block's
-// weights to target on which the orthant does not change. On this path q, k and maxout's A are
+// fractionInOrthant returns the largest fraction, up to 1 and within 2⁻²⁰, of the straight path from the
+// block's weights to target on which the orthant does not change. On this path q, k and maxout's A are
 // affine, and A is monotone in R_mul, so it suffices to compare the orthants of the two ends. A of
 // the dot product is quadratic and may change its sign twice, so its path is searched in steps.
 func (l *smallLayer) fractionInOrthant(block string, target []float64) float64 {

@@ -21,8 +21,8 @@ type spectrum struct {
 // newSpectrum computes the singular values of a matrix as the square roots of the eigenvalues of its
 // Gram matrix. The error of an eigenvalue is about 1e-16 of the largest. Singular values up
 // to spectrumFloor times the largest are set to 0. Gonum's singular value decomposition is more accurate, but
-// occasionally wrong for nearly equal rows. For a matrix whose rows differ by 1e-14, its second
-// singular value was 7e-4 of the first.
+// occasionally wrong for nearly equal rows. For a matrix whose rows differ by 1e-14, it returned a second
+// singular value of 7e-4 of the first.
 func newSpectrum(m *mat.Dense) (spectrum, error) {
 	rows, columns := m.Dims()
 	product := mat.NewSymDense(min(rows, columns), nil)

@@ -47,10 +47,10 @@ Sampling more tokens speeds up learning. The final test accuracy with 50% is no 
 
 // relativeStudy compares models with and without relative positions (the paper's Table 5).
 var relativeStudy = trainingStudy("relative", "accuracy with and without a relative position encoding",
-	`Trains a model with the data set's relative position encoding and a model without one. Point
-clouds have coordinates and normals as features. For them the study trains three models: one
-reads the features and the relative positions, one only the features, one only the relative
-positions.`,
+	`Trains a model with the data set's relative position encoding and a model without one. If the
+tokens have features, such as the coordinates and normals of points, the study trains three
+models: one reads the features and the relative positions, one only the features, one only
+the relative positions.`,
 	"Learning curves with and without a relative position encoding",
 	`The paper (Table 5) compares relative positions alone with absolute positions, and finds absolute
 positions better: 87.2 and 91.1 on ModelNet40, 78.3 and 81.3 on ShapeNetPart, 0.67 and 0.69 on
