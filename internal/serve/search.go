@@ -20,8 +20,8 @@ const maxFound = 10000
 
 // searchResult is the result of retrieval/search.
 type searchResult struct {
-	Items  []searchItem `json:"items"` // best first
-	Length int          `json:"length"`
+	Items  []searchItem `json:"items"`  // best first
+	Length int          `json:"length"` // tokens of the query
 }
 
 type searchItem struct {
@@ -93,7 +93,7 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 // hitNumbers is the memory of a hit's id, cosine and score, in units of numberBytes.
 const hitNumbers = 8
 
-// rescore scores each of the first hits as a pair with the query.
+// rescore scores each hit as a pair with the query, and stores the score in the item with the same index.
 func (c *call) rescore(items []searchItem, q *sequence, query []int32, hits []index.Hit) error {
 	if len(hits) == 0 {
 		return nil
@@ -117,7 +117,8 @@ func (c *call) rescore(items []searchItem, q *sequence, query []int32, hits []in
 	return err
 }
 
-// parseCount parses a number of items from minimum to maxFound. It returns absent if the field is missing.
+// parseCount parses a number of items from minimum to maxFound. For a missing field it returns the value
+// absent.
 func parseCount(field string, value json.RawMessage, minimum, absent int) (int, error) {
 	if value == nil {
 		return absent, nil

@@ -175,7 +175,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 	return q, err
 }
 
-// memoryOf returns an upper bound for the memory to parse and tokenize a field.
+// memoryOf returns an upper bound for the memory, in bytes, to parse and tokenize a field.
 func (c *call) memoryOf(found string, value json.RawMessage) int64 {
 	if !strings.HasPrefix(found, "bytes") {
 		return c.model.parser.MemoryOf(found, value)
@@ -222,7 +222,7 @@ func (c *call) requestOf(sequences ...*sequence) (*requests.Request, error) {
 	return r, nil
 }
 
-// length returns the number of tokens before windows are applied.
+// length returns the number of tokens, or of points of a graph, before windows are applied.
 func (q *sequence) length() int {
 	if q.graph != nil {
 		return q.graph.Lengths[0]

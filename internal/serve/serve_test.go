@@ -288,8 +288,8 @@ func logits(t testing.TB, s *Server, tokens []int32) []float32 {
 	return out.Logits
 }
 
-// TestBareLines checks that pipelined bare lines get responses in order, with errors in their
-// places.
+// TestBareLines checks that pipelined bare lines get responses in order, including errors for invalid
+// lines.
 func TestBareLines(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s)

@@ -98,14 +98,15 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// current returns the model for new requests.
+// current returns the current model without keeping it loaded; a reload may release it. To run requests,
+// callers use acquire.
 func (s *Server) current() *served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.model
 }
 
-// acquire returns the model for new requests. The caller must call its Done.
+// acquire returns the current model and keeps it loaded until the caller calls the model's Done.
 func (s *Server) acquire() *served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,8 +236,8 @@ func (s *Server) remove(x *session) {
 }
 
 // Drain ends each session when its accepted requests are complete, and returns when all sessions
-// have ended. When ctx ends, Drain cancels the remaining requests, and returns an error if there were
-// any.
+// have ended. When ctx ends, Drain cancels the remaining requests. It then returns an error if it cancelled
+// a request of a client that reads its responses.
 func (s *Server) Drain(ctx context.Context) error {
 	s.mu.Lock()
 	s.draining = true

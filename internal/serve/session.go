@@ -65,9 +65,9 @@ type session struct {
 	sending      sync.Mutex // held while a message is written
 	mu           sync.Mutex
 	calls        map[*call]struct{} // pending calls
-	ids          map[string]*call
-	pushes       int           // documents with a scheduled or running classification
-	responseSent chan struct{} // capacity 1, see signalResponse
+	ids          map[string]*call   // pending calls by the key of their id
+	pushes       int                // documents with a scheduled or running classification
+	responseSent chan struct{}      // capacity 1, see signalResponse
 
 	memory           atomic.Int64 // bytes of the server's memory that the session has reserved
 	activity         activity
@@ -200,8 +200,8 @@ func (s *session) afterGrace() <-chan struct{} {
 	return late
 }
 
-// endOfInput waits for the pending responses after the end of input or a malformed header. After any
-// other error of reading it ends the session.
+// endOfInput waits for the pending responses after the end of input or a malformed header. It ends the
+// session after any other read error.
 func (s *session) endOfInput() {
 	if s.readErr == nil || s.readErr == io.EOF {
 		s.waitForResponses()

@@ -61,7 +61,7 @@ func (s *Server) stats() stats {
 		out.Chunks = &chunkStats{}
 		out.Chunks.Computed, out.Chunks.Reused = m.loaded.Scorer.ChunkCounts()
 	}
-	if x := s.index; x != nil { // before m.mu is locked, because these methods may block
+	if x := s.index; x != nil { // before the lock of the metrics, because these methods may block
 		out.Index = &indexStats{x.Len(), x.Size(), x.Failure() != nil}
 	}
 	m := s.metrics

@@ -169,7 +169,7 @@ func TestMetricsBesideSlowClients(t *testing.T) {
 }
 
 // TestMetricsBesideIncompleteRequests checks that clients that never send their request body block
-// other clients only briefly, even on all maxWatchers connections.
+// other clients only briefly, even if they use all maxWatchers connections.
 func TestMetricsBesideIncompleteRequests(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)

@@ -7,7 +7,8 @@ import (
 )
 
 // turnAway refuses a session above the limit of a flag. It keeps the connection open until the client
-// has read the error, unless maxRefusing refused connections are open already. Each takes an open file.
+// has read the error, but at most for the server's grace time. Because each open connection takes a file
+// descriptor, it closes the connection immediately if maxRefusing refused connections are open already.
 func (s *session) turnAway(flag string) error {
 	reason := s.server.tooMany(flag, "")
 	s.refuse(nil, reason)

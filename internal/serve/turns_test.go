@@ -55,8 +55,9 @@ func waitingForLarge(s *Server, sessions int) func() bool {
 	return func() bool { return s.turns.Count(fair.Large).Waiting == sessions }
 }
 
-// TestScansTakeTurns checks that a large bare line is parsed, and large changes are searched for a
-// whole text, in large turns. Before its turn only the line's text counts as memory.
+// TestScansTakeTurns checks that two scans wait for a large turn: parsing a large bare line, and searching
+// large changes for a replacement of the whole text. Before its turn, only the line's text counts as
+// memory.
 func TestScansTakeTurns(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s)

@@ -26,7 +26,7 @@ func TestReceived(t *testing.T) {
 	answers := bufio.NewScanner(ours)
 	io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n")
 	answers.Scan()
-	for i := range 3 { // the first response blocks on the reader and the other requests wait behind it
+	for i := range 3 { // the first response blocks until the client reads; the other requests wait
 		fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n",
 			i)
 		eventually(t, "the first request is not computed", func() bool { return s.stats().Batches > 0 })

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// windowPolicies are the parts of a long sequence that a client may select.
+// windowPolicies are the policies by which a client may select parts of a long sequence.
 var windowPolicies = []string{"head", "tail", "sliding"}
 
 // window selects parts of a sequence that is longer than Length. Without a window, only the model's
@@ -69,7 +69,8 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 	return &w, nil
 }
 
-// windowPart is a contiguous part of a sequence.
+// windowPart is a contiguous part of a sequence that begins at token start. Without a window, it has the
+// tokens that the model's input window selects, or the whole graph.
 type windowPart struct {
 	start int
 	seq.Example
@@ -83,12 +84,12 @@ func tokensPart(start int, tokens []int32) windowPart {
 // end returns the index after the last token.
 func (x windowPart) end() int { return x.start + x.First() }
 
-// request returns the request for this part of a sequence of length tokens.
+// request returns the request for this part. length is the number of tokens of the whole sequence.
 func (x windowPart) request(length int) *requests.Request {
 	return &requests.Request{Sequences: [][]int32{x.A}, Features: x.Features, Edges: x.Edges, Lengths: []int{length}}
 }
 
-// request returns the request for the first part of the sequence.
+// request returns the request for the first part of the sequence, with the sequence's id.
 func (q *sequence) request(first windowPart) *requests.Request {
 	r := first.request(q.length())
 	r.ID = q.id
@@ -157,12 +158,12 @@ func (w *window) parts(c *sft.Config, q *sequence) ([]windowPart, error) {
 	return cuts, nil
 }
 
-// windowRead describes the part of a sequence that a window selected.
+// windowRead describes the parts of a sequence that a window selected.
 type windowRead struct {
 	Policy string `json:"policy"`
-	Start  int    `json:"start"` // first token read
+	Start  int    `json:"start"` // index of the first token read
 	End    int    `json:"end"`   // index after the last token read
-	Count  int    `json:"count"`
+	Count  int    `json:"count"` // number of parts
 }
 
 // describeParts returns the description of the parts that the model read.

@@ -12,7 +12,7 @@ import (
 )
 
 // TestWindowCuts checks random windows. Invalid combinations are refused. Valid windows are in order,
-// begin at most a stride apart, and reach the end of the sequence unless the policy is head.
+// begin at most the given stride apart, and reach the end of the sequence unless the policy is head.
 func TestWindowCuts(t *testing.T) {
 	m := must.Get(load(t, "pre")())(t)
 	defer m.Release()
@@ -93,8 +93,8 @@ func TestBadWindows(t *testing.T) {
 	}
 }
 
-// TestMemoryOfWindows checks that the result of many windows counts as at least three times its
-// JSON text, because the server keeps it as values as well.
+// TestMemoryOfWindows checks that the result of many windows counts as at least three times the size of
+// its JSON text, because the server keeps the values as well as the text.
 func TestMemoryOfWindows(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current()}

@@ -11,7 +11,7 @@ import (
 // shard.
 //
 // The files are concatenated to T bytes. Shard i of N has the rows that begin at a byte from
-// ⌊T·i/N⌋ to ⌊T·(i+1)/N⌋−1. A line of JSON begins at its own byte. Row r of the R rows of an Arrow
+// ⌊T·i/N⌋ to ⌊T·(i+1)/N⌋−1. A JSON line counts as its first byte. Row r of the R rows of an Arrow
 // or Parquet file of S bytes counts as byte ⌊r·S/R⌋, independent of its length. All rows of a
 // compressed file count as its first byte.
 func (in *Input) Cut(s Shard) (parts []table.Part) {
@@ -31,7 +31,8 @@ func (in *Input) Cut(s Shard) (parts []table.Part) {
 	return parts
 }
 
-// cut converts an offset in bytes to the first row, or byte, at or after this offset of the file.
+// cut converts a byte offset relative to the start of the file to a bound of a part: the first row at or
+// after the offset, or for JSON lines the offset, limited to the file.
 func (f *File) cut(at int64) int64 {
 	end := f.Bytes
 	switch {

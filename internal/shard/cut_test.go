@@ -103,7 +103,8 @@ func gzipped(text string) string {
 	return out.String()
 }
 
-// contents returns the contents of files of all kinds that Find accepts, with their numbers of rows.
+// contents returns the contents of Arrow, Parquet and JSON lines files, many of them edge cases, with their
+// numbers of rows.
 func contents(t *testing.T) map[string]struct {
 	text string
 	rows int
@@ -200,7 +201,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestHugeFiles checks that files are split without gaps for sizes and row counts up to 63 bits.
+// TestHugeFiles checks that files are split without gaps for sizes and row counts up to 2⁶⁰, and that scale
+// does not overflow.
 func TestHugeFiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

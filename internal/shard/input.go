@@ -74,7 +74,7 @@ func Find(ctx context.Context, named []string, format string) (*Input, error) {
 	return in, nil
 }
 
-// expand returns the files for a name: a file, a directory or a pattern. No files are an error.
+// expand returns the files for a name: a file, a directory or a pattern. It is an error if there are none.
 func expand(name string) (files []string, err error) {
 	if info, err := os.Stat(name); err == nil {
 		if !info.IsDir() {
@@ -152,10 +152,10 @@ const (
 	pieceBytes = 4 << 10
 )
 
-// Fingerprint returns a SHA-256 of the names and sizes of all files and of pieces of their
-// contents: the whole content of files up to 64 KiB, and the beginning, the end and 14 pieces in
-// between of larger files. It misses changes between these pieces that keep the size. A hash of all
-// contents would make each worker read the whole input.
+// Fingerprint returns a SHA-256, in hexadecimal, of the names, formats, sizes and row counts of all files
+// and of samples of their contents. It reads files up to 64 KiB completely. From a larger file it reads 16
+// evenly spaced pieces, including the beginning and the end, and misses changes between the pieces that
+// keep the size. A hash of all contents would make each worker read the whole input.
 func (in *Input) Fingerprint() (string, error) {
 	h := sha256.New()
 	names := table.NewNames(in.Named)
@@ -168,7 +168,7 @@ func (in *Input) Fingerprint() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// sample writes the pieces of a file.
+// sample writes the pieces of a file that the fingerprint covers.
 func (f *File) sample(to io.Writer) error {
 	file, err := os.Open(f.Path)
 	if err != nil {
@@ -203,7 +203,8 @@ func (f *File) errShorter() error {
 	return fmt.Errorf("%s: expected %d bytes as before, found fewer: the file was changed", f.Path, f.Bytes)
 }
 
-// HashOf returns the SHA-256 of files with their names. All files but the first may be missing.
+// HashOf returns a SHA-256, in hexadecimal, of the names and contents of files in a directory. All files
+// but the first may be missing.
 func HashOf(dir string, names ...string) (string, error) {
 	h := sha256.New()
 	for i, name := range names {

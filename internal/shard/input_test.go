@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// TestFind checks that files, directories and patterns give sorted files without duplicates.
+// TestFind checks that the files found by file, directory and pattern are sorted, without duplicates.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b/2.jsonl", "b/1.jsonl", "b.jsonl", "a.jsonl", "c/[x].jsonl", "_SUCCESS",
@@ -72,7 +72,7 @@ func TestLinkedFolders(t *testing.T) {
 	}
 }
 
-// TestFindErrors checks the errors for files that cannot be split.
+// TestFindErrors checks the errors for missing files and for files that cannot be split.
 func TestFindErrors(t *testing.T) {
 	dir := t.TempDir()
 	os.Mkdir(filepath.Join(dir, "empty"), 0o777)
@@ -103,7 +103,7 @@ func TestFindErrors(t *testing.T) {
 }
 
 // TestFindConfigs checks that a folder or a pattern with the tables of several configurations of a data
-// set card is an error that names the configurations. The files of one configuration are an input.
+// set card is an error that names the configurations. The files of one configuration are accepted.
 func TestFindConfigs(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "README.md"), "---\nconfigs:\n- config_name: en\n  data_dir: en\n"+

@@ -10,7 +10,7 @@ import (
 
 // Key identifies everything that affects a part.
 type Key struct {
-	Model   string // SHA-256 of its files
+	Model   string // SHA-256 of the model's files
 	Input   string // [Input.Fingerprint]
 	Options string // JSON of the command, and of the flags that affect its output
 	Kernels string // kernels of the device: results are bitwise reproducible for equal kernels
@@ -74,8 +74,8 @@ func keyOf(schema *arrow.Schema) (k Key, err error) {
 	return k, err
 }
 
-// Differences lists the fields of a key that differ from the expected key. It skips fields that
-// expected leaves empty, and the ignored fields.
+// Differences lists the fields of a key that differ from the expected key, or returns "". It skips fields
+// that are empty in the expected key, and the ignored fields, named by their metadata keys.
 func (k *Key) Differences(expected *Key, ignored ...string) string {
 	var out []string
 	found, want := k.fields(), expected.fields()

@@ -97,8 +97,8 @@ func readPart(path string) (key Key, rows int64, err error) {
 	return r.key, rows, damaged(path, err)
 }
 
-// damaged adds the next step for the user to an error about the content of a part. It does not change
-// an error of reading the file.
+// damaged adds the next step for the user to an error about the content of a part. It returns errors of
+// the file system unchanged.
 func damaged(path string, err error) error {
 	var system *fs.PathError
 	if err == nil || errors.As(err, &system) {

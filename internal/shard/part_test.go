@@ -220,7 +220,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("got error %v, want part 2 missing", err)
 	}
 	if slices.Contains(names(t, dir), ManifestName) {
-		t.Error("the manifest of missing parts exists")
+		t.Error("the manifest exists although a part is missing")
 	}
 	must.Fail(t, "expected parts of 8 shards", "another number")(Verify(dir, 8, Key{}, nil))
 }

@@ -88,7 +88,7 @@ func Parse(text string, environment func(string) string) (Shard, error) {
 
 var errNoJob = errors.New("auto: expected SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX in the environment, found neither")
 
-// JobVariable returns the environment variable with the index of a job's task, or "".
+// JobVariable returns the name of the environment variable with the index of a job's task, or "".
 func JobVariable(environment func(string) string) string {
 	for _, name := range []string{slurmID, kubernetesIndex} {
 		if environment(name) != "" {
@@ -102,7 +102,7 @@ func JobVariable(environment func(string) string) string {
 type job struct {
 	variable string // the variable with the index
 	index    int
-	shard    func() (Shard, error) // returns an error if the tasks of the job are not all the shards
+	shard    func() (Shard, error) // returns an error unless the job has one task per shard
 }
 
 // jobOf returns the current task of a Slurm array or a Kubernetes Indexed Job, or nil.

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// ManifestName is the file that describes a complete job. Programs that read the parts as one table
-// skip names that begin with _.
+// ManifestName is the file that describes a complete job. Spark and Arrow data sets, which read the parts
+// as one table, skip names that begin with _.
 const ManifestName = "_manifest.json"
 
 // ErrorColumn is the column of a part with the errors of rows.
@@ -45,8 +45,8 @@ type ManifestPart struct {
 // Incomplete is the error for a job with missing parts.
 type Incomplete struct {
 	Dir     string
-	Count   int
-	Missing []int
+	Count   int   // number of shards
+	Missing []int // indices of the shards without a part
 }
 
 func (e *Incomplete) Error() string {
@@ -72,11 +72,12 @@ func Ranges(numbers []int) string {
 }
 
 // Verify reads all parts in a directory to their ends and writes the manifest. All parts must exist
-// and belong to one job: their keys are equal except for the shard, and match the non-empty fields of
-// expected. count is the number of shards; 0 takes it from the names of the parts. seen, which may be
-// nil, is called with each record in the order of the shards. Verify removes an existing manifest if
-// parts are missing, and before it reads the parts. It keeps the manifest if the numbers of shards
-// differ, or if the first part does not match expected.
+// and belong to one job: their keys are equal except for the shard, and match the non-empty fields of the
+// expected key. count is the number of shards; 0 takes it from the names of the parts. seen, which may be
+// nil, is called with each record in the order of the shards.
+//
+// Verify removes an existing manifest before it reads the parts, or if parts are missing. It keeps the
+// manifest if parts have different numbers of shards, or if the first part does not match the expected key.
 func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) (*Manifest, error) {
 	count, missing, err := missingIn(dir, count)
 	if err != nil {

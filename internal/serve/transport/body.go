@@ -7,10 +7,10 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// ReadBody reads the body of an HTTP request and keeps at most limit bytes. length is its
+// ReadBody reads the body of an HTTP request, which may have at most limit bytes. length is the
 // Content-Length, or -1 if unknown. The buffer grows with the received bytes, but not beyond length,
 // because a client may declare more than it sends. ReadBody borrows memory beyond jsonlines.Free bytes
-// from the lender. If the body is too long or memory is missing, it sets m.Err and discards up to
+// from the lender. If the body is too long or the lender refuses, ReadBody sets m.Err and discards up to
 // maxDiscard further bytes. whole reports whether the body was read to its end, so that the connection
 // can be reused.
 func ReadBody(r io.Reader, length int64, limit, maxDiscard int, lender Lender) (m Message, whole bool, err error) {

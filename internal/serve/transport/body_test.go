@@ -19,8 +19,9 @@ func (c *counting) Lend(n int64) bool {
 
 func (c *counting) TakeBack(n int64) { c.lent -= n }
 
-// TestReadBody checks that bodies are read completely. The buffer of a known length has that
-// length, and the lent memory is the buffer without jsonlines.Free bytes.
+// TestReadBody checks that bodies are read completely. If the length is known, the buffer has the size of
+// the body. The lent memory is the size of the buffer minus jsonlines.Free. A body that is too long or
+// ends early is an error, after which no memory is lent.
 func TestReadBody(t *testing.T) {
 	for _, size := range []int{1, 4095, 4096, 4097, 9999, 1 << 16, 1<<16 + 1, 200_001, 1 << 20} {
 		text := bytes.Repeat([]byte{'x'}, size)

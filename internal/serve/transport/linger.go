@@ -17,7 +17,7 @@ type HalfCloser interface {
 // Linger closes the sending half of a connection and discards input until the client closes or ctx
 // ends. Closing a connection with unread input would reset it and lose data in flight. Because not
 // every client closes at the end of its input, Linger also returns when the client has received all
-// data and has sent nothing for the time silence.
+// data and has sent nothing for the duration given by silence.
 func Linger(ctx context.Context, conn HalfCloser, silence time.Duration) {
 	if conn.CloseWrite() != nil {
 		return

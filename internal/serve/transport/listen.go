@@ -98,15 +98,15 @@ func Listen(a Address) (net.Listener, error) {
 	return l, describeListen(a, err)
 }
 
-// describeListen adds the next step to an error of package net about listening on an address. It omits
-// the address, because callers add it.
+// describeListen adds the next step, if it knows one, to an error of package net about listening on an
+// address. It omits the address, because callers add it.
 func describeListen(a Address, err error) error {
 	switch op := (*net.OpError)(nil); {
 	case errors.Is(err, syscall.EACCES) && a.Network == "tcp":
-		return fmt.Errorf("%w: choose a port from 1024, or grant the program the right to use lower ports (on Linux "+
-			"the capability CAP_NET_BIND_SERVICE)", syscall.EACCES)
+		return fmt.Errorf("%w: choose port 1024 or higher, or grant the program the right to use lower ports (on "+
+			"Linux the capability CAP_NET_BIND_SERVICE)", syscall.EACCES)
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%w: choose a socket in a folder that you can write", syscall.EACCES)
+		return fmt.Errorf("%w: choose a socket in a folder that you can write to", syscall.EACCES)
 	case errors.Is(err, syscall.ENOENT) && a.Network == "unix":
 		return fmt.Errorf("%w: create the folder of the socket first, or choose another path", syscall.ENOENT)
 	case errors.As(err, &op):

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestListenTakesNoSocket checks that Listen replaces the socket of a dead server, but not that of
-// a server with a full backlog.
+// TestListenTakesNoSocket checks that Listen replaces the socket of a dead server, but not the socket
+// of a server with a full backlog.
 func TestListenTakesNoSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	busy := must.Get(syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0))(t)
@@ -71,9 +71,9 @@ func TestListenErrors(t *testing.T) {
 	}
 	denied := &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}
 	for a, want := range map[Address]string{
-		{"tcp", "127.0.0.1:80"}: "permission denied: choose a port from 1024, or grant the program the right to use " +
-			"lower ports (on Linux the capability CAP_NET_BIND_SERVICE)",
-		{"unix", "/run/s"}: "permission denied: choose a socket in a folder that you can write",
+		{"tcp", "127.0.0.1:80"}: "permission denied: choose port 1024 or higher, or grant the program the right to " +
+			"use lower ports (on Linux the capability CAP_NET_BIND_SERVICE)",
+		{"unix", "/run/s"}: "permission denied: choose a socket in a folder that you can write to",
 	} {
 		if err := describeListen(a, denied); err == nil || err.Error() != want || !errors.Is(err, syscall.EACCES) {
 			t.Errorf("%s: got error %v, want %s", a, err, want)
@@ -87,7 +87,8 @@ func TestListenErrors(t *testing.T) {
 	}
 }
 
-// TestParseAddress checks that an empty host means 127.0.0.1, and which addresses are public.
+// TestParseAddress checks that an empty host means 127.0.0.1, that invalid addresses are errors, and
+// which addresses are public.
 func TestParseAddress(t *testing.T) {
 	for text, want := range map[string]Address{
 		"unix:/a:b":      {"unix", "/a:b"},

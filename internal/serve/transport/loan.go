@@ -25,14 +25,14 @@ func (l *loan) extend(bytes int) bool {
 	return true
 }
 
-// handOver passes the loan to the receiver of the message and returns its bytes.
+// handOver passes the loan to the receiver of the message and returns its size in bytes.
 func (l *loan) handOver() int64 {
 	bytes := l.bytes
 	l.bytes = 0
 	return bytes
 }
 
-// giveBack returns the loan of a message that is not kept.
+// giveBack returns the loan to the lender, because the message is not kept.
 func (l *loan) giveBack() {
 	if l.lender != nil {
 		l.lender.TakeBack(l.handOver())

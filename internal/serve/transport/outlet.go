@@ -14,8 +14,8 @@ type Outlet struct {
 	blockedSince atomic.Pointer[time.Time] // start of the current blocking write, or nil
 }
 
-// NewOutlet returns an outlet that writes to w. turn calls write, which writes at most the given
-// number of bytes without blocking, in a turn of the scheduler. turn may return without calling write.
+// NewOutlet returns an outlet that writes to w. turn calls the function write in a turn of the scheduler,
+// or returns without calling it. write does not block, and writes at most the given number of bytes.
 func NewOutlet(w io.Writer, turn func(bytes int, write func())) *Outlet {
 	return &Outlet{w: w, runInTurn: turn}
 }
