@@ -115,7 +115,7 @@ func openArrow(c *cli.Context) (r *seq.Reader, name string, err error) {
 	return r, name, err
 }
 
-// predictRecord computes the predictions for record and copies its id column, if it has one.
+// predictRecord returns the predictions for a record, with the record's id column if it has one.
 func predictRecord(ctx context.Context, record arrow.Record, predict recordFunc) (arrow.Record, error) {
 	out, err := predict(ctx, record)
 	if err != nil {

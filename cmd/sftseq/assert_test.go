@@ -34,7 +34,7 @@ func await(t testing.TB, limit time.Duration, condition func() bool, details any
 	}
 }
 
-// contains checks that text contains each of parts.
+// contains checks that a text contains every given part.
 func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -44,7 +44,7 @@ func contains(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// notContains checks that text contains none of parts.
+// notContains checks that a text contains none of the given parts.
 func notContains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -63,7 +63,7 @@ func decode[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// occurs checks the number of times that part occurs in text.
+// occurs checks that a part occurs in a text the given number of times.
 func occurs(t *testing.T, text, part string, times int) {
 	t.Helper()
 	if n := strings.Count(text, part); n != times {

@@ -11,7 +11,7 @@ import (
 // webRequest is an HTTP request that an attacker sends repeatedly.
 type webRequest struct {
 	path, token, body string
-	status            int // status of the response
+	status            int // expected status of the response
 }
 
 // Requests of attackers over HTTP.

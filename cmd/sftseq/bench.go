@@ -24,7 +24,7 @@ Example: sftseq bench model --length 1024,2048,4096 --what forward`,
 	}
 }
 
-// benchFlags returns the flags of a benchmark: the given flags and the flags of all benchmarks.
+// benchFlags returns the given flags of a benchmark and the flags that all benchmarks share.
 func benchFlags(flags ...cli.Flag) []cli.Flag {
 	onDevice := deviceFlags(device.FP32)
 	threads := findFlag(onDevice, "threads").(*cli.IntFlag)
@@ -83,7 +83,7 @@ func benchChart(x, y string, ticks []int) chart.Chart {
 	return c
 }
 
-// saveBenchChart writes a chart as a picture.
+// saveBenchChart writes a chart with a title to an image file.
 func saveBenchChart(title string, c chart.Chart, path string) error {
 	for i := range c.Series {
 		c.Series[i].Style = chart.StyleOf(i)

@@ -317,7 +317,7 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 	return presetConfig(preset, spec)
 }
 
-// foundInstead describes a directory without config.json as the end of an error.
+// foundInstead returns the end of an error about a directory without config.json.
 func foundInstead(dir string) string {
 	if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
 		return ", found a data set"

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 )
 
-// printKernels prints the profile of a measurement as a table, if there is one. With --json, the
-// measurement includes the profile.
+// printKernels prints the profile of a measurement as a table, if there is one. With --json it prints
+// nothing, because the JSON of the measurement includes the profile.
 func printKernels(c *cli.Context, r *bench.ModelResult) error {
 	if c.Bool("json") || r.Kernels == nil {
 		return nil

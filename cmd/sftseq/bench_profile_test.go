@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// TestBenchProfile checks that the profile lists each kernel of a step with its share of the time,
-// on the CPU and on Vulkan.
+// TestBenchProfile checks on the CPU and on Vulkan that the shares of the kernels in a profile add up to
+// 1, and that kernels of matrix products and attention have rates.
 func TestBenchProfile(t *testing.T) {
 	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})

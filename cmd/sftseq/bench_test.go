@@ -161,8 +161,8 @@ func TestBenchModelPair(t *testing.T) {
 	}
 }
 
-// TestBenchModelSkips checks that measurements beyond the memory limit are reported as skipped, and
-// that all other measurements run.
+// TestBenchModelSkips checks that measurements beyond the memory limit are reported as skipped, while
+// all other measurements run.
 func TestBenchModelSkips(t *testing.T) {
 	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1",
@@ -233,7 +233,7 @@ func TestBenchConfig(t *testing.T) {
 }
 
 // TestBenchRuntime checks that bench runtime measures each layer of a shape, and omits the paper's
-// result if its sizes differ.
+// result if the length differs from the paper's.
 func TestBenchRuntime(t *testing.T) {
 	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	layers := decodeLines[layerResult](t, printed(t, "", "bench", "runtime", "--length", "128", "--reps", "1",

@@ -26,8 +26,8 @@ func editHeader(t *testing.T, weights []byte, edit func(map[string]any)) []byte 
 	return append(append(out, text...), weights[8+n:]...)
 }
 
-// TestBrokenModels checks that the error about a damaged model names the file and the damaged key
-// or tensor.
+// TestBrokenModels checks that the error about a damaged model names the file, and the damaged key or
+// tensor if it can be identified.
 func TestBrokenModels(t *testing.T) {
 	shape := func(name string, dims ...int) func(map[string]any) {
 		return func(h map[string]any) { h[name].(map[string]any)["shape"] = dims }

@@ -15,12 +15,13 @@ import (
 // builtinPrefix begins the name of a model that is part of the program.
 const builtinPrefix = "builtin:"
 
-// temporaryModels is the key of the temporary folders of models in the metadata of the program, a *[]string.
+// temporaryModels is a key in the metadata of the program. The value, a *[]string, lists the temporary
+// folders of models.
 const temporaryModels = "temporary models"
 
-// setBuiltinModel is the action of --model: for builtin:NAME it writes the model to a folder of the cache, or of the
-// temporary files if that fails, and sets --model to this folder. An action runs only for a flag that was given, so `sftseq files`
-// calls setBuiltinModel itself for its default model.
+// setBuiltinModel is the action of --model. For builtin:NAME it writes the model to a folder in the cache,
+// or to a temporary folder if this fails, and sets --model to the folder. An action runs only if the flag
+// is given, so `sftseq files` calls setBuiltinModel itself for its default model.
 func setBuiltinModel(c *cli.Context, value string) error {
 	name, ok := strings.CutPrefix(value, builtinPrefix)
 	if !ok {

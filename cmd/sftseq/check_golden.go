@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// checkGolden compares the golden models in a directory with the device's results.
+// checkGolden compares the device's results with the expected results of the golden models in a
+// directory.
 func checkGolden(c *cli.Context, root string) error {
 	dirs, err := golden.Folders(root, c.String("only"))
 	if err != nil {

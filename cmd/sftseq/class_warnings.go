@@ -234,7 +234,8 @@ func repairEncoding(name string) string {
 // decimal matches a decimal number: its sign, integer digits, fraction digits and exponent.
 var decimal = regexp.MustCompile(`^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,9}))?$`)
 
-// canonicalNumber returns the same text for all notations of a decimal number.
+// canonicalNumber returns the same text for all notations of a decimal number, and false for any other
+// text.
 func canonicalNumber(text string) (string, bool) {
 	parts := decimal.FindStringSubmatch(text)
 	if parts == nil || parts[2]+parts[3] == "" {

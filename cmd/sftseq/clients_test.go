@@ -99,7 +99,7 @@ func runClient(t *testing.T, stdin string, command []string, args ...string) (st
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
-	c.WaitDelay = time.Second // a server started by the client may outlive it
+	c.WaitDelay = time.Second // a server started by the client may outlive the client
 	var out, errs bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errs
 	err = c.Run()

@@ -43,7 +43,7 @@ func TestAbsentClasses(t *testing.T) {
 		"warning: the split val is empty, and train needs it: add files, or change --val-part or --seed",
 		"warning: the split test is empty, and eval needs it: add files, or change --test-part or --seed")
 	untrained := 0
-	for i := range 3 { // the bad file is in train, val and test in turn
+	for i := range 3 { // the malformed file is in another split each time
 		writeClouds(t, pins, "header", 3)
 		writeText(t, filepath.Join(pins, fmt.Sprintf("header_%d.xyz", i)), "0 0\n")
 		_, errs := convertedClouds(t, from)

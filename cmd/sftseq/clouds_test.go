@@ -107,7 +107,7 @@ func unlabelled(t *testing.T, line string) string {
 	return string(out)
 }
 
-// checkReportPictures checks that the report about the run in dir has pictures of rows with the
+// checkReportPictures checks that the report about the run in dir has figures of rows with the
 // caption.
 func checkReportPictures(t *testing.T, dir, caption string) {
 	t.Helper()

@@ -17,7 +17,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// chirp returns a WAV file of one second whose frequency changes between two bounds in Hz.
+// chirp returns a WAV file of one second whose frequency changes linearly from one frequency in Hz to
+// another.
 func chirp(from, to float64) string {
 	const rate = 8000
 	var out bytes.Buffer

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCompletionInShells checks that the tab key completes a command, a flag and an argument in a
-// shell.
+// TestCompletionInShells checks that the tab key completes a command, a flag and an argument in bash
+// and zsh.
 func TestCompletionInShells(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	t.Parallel()
