@@ -78,7 +78,8 @@ func addBaselines(c *cli.Context, set *seq.Dataset) error {
 	return printBaselines(c, results)
 }
 
-// storeBaselines measures the baselines of all labelled splits, and stores the results.
+// storeBaselines measures the baselines on all splits with rows except train, and stores the results. It
+// returns nil if the data set has no labels that baselines predict, or no training rows.
 func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.Result, error) {
 	splits := baseline.Splits(set.Manifest)
 	if len(splits) == 0 {

@@ -53,8 +53,8 @@ func hasTargets(set *seq.Dataset, split string) bool {
 	return len(targets) == len(set.Manifest.NumberNames) && targets[0].Rows > 0
 }
 
-// trainingMeanErrors returns, for each target, the errors on a split of the baseline that always
-// predicts the mean of the training split.
+// trainingMeanErrors measures the baseline that always predicts the mean of the training split. It
+// returns the errors on the given split, by target.
 func trainingMeanErrors(ctx context.Context, set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
 	var means []float32
 	for _, n := range set.Manifest.Splits["train"].Numbers {

@@ -123,8 +123,8 @@ func TestTaskBaselines(t *testing.T) {
 		"baselines", "--data", alone)
 }
 
-// TestBaselinesOfNumbers checks that data baselines prints the regression baselines on each split,
-// like eval, and stores nothing.
+// TestBaselinesOfNumbers checks that data baselines prints the regression baselines of val and test, with
+// the same errors as eval.
 func TestBaselinesOfNumbers(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")

@@ -115,8 +115,8 @@ func checkColumns(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// customWarnings returns warnings about empty splits, missing labels and other probably unintended properties
-// of the data set.
+// customWarnings returns warnings about probably unintended properties of the data set, such as empty
+// splits and missing labels.
 func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []string) {
 	rows := func(split string) int64 { return m.Splits[split].Rows }
 	if text := splitsWarning(c, o); text != "" {
@@ -153,8 +153,8 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	return out
 }
 
-// leftOutWarning returns a warning if more rows were left out than kept, or "". Flags that choose
-// rows may leave out most rows on purpose.
+// leftOutWarning returns a warning if more rows were left out than kept, or "". It returns "" if flags
+// choose rows, because they may leave out many rows on purpose.
 func leftOutWarning(o *convert.Options, left *source.Skipped) string {
 	chosen := o.LabelPattern != nil || o.SplitPattern != nil || o.Labels != nil || o.MaxLength > 0
 	if n := left.Left(); !chosen && 2*n > left.Read {

@@ -33,7 +33,7 @@ func parseLabels(text string) ([]string, error) {
 	return rows[0], nil
 }
 
-// parseNamesFlag parses the names in a flag's value to names if the flag is set.
+// parseNamesFlag parses the value of a flag into names, if the flag is set.
 func parseNamesFlag(c *cli.Context, name string, names *[]string) (err error) {
 	if c.IsSet(name) {
 		if *names, err = parseLabels(c.String(name)); err != nil {
@@ -168,7 +168,8 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 }
 
 // rareWarning warns of classes with fewer than fewRows rows in a data set of at least manyRows rows.
-// Such classes may be wrong labels or an unrelated file. singleWarning covers classes with one row.
+// Such classes may be wrong labels or an unrelated file. It omits the classes of [singleNames], which
+// have a warning of their own.
 func rareWarning(m *seq.Manifest) string {
 	var rare []string
 	total, single := int64(0), singleNames(m, usedNames(m))

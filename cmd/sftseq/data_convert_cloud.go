@@ -112,7 +112,7 @@ func convertCloud(c *cli.Context) error {
 
 // warnClouds warns of folders and splits without rows. unassigned reports whether there are files
 // outside split folders. With --val-part 0 and --test-part 0, these files are rows for predict.
-// Since predict needs no splits, warnClouds then does not warn of them.
+// Since predict needs no splits, warnClouds then does not warn of empty splits.
 func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, unassigned bool) {
 	warn := func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)

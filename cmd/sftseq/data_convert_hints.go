@@ -22,9 +22,9 @@ import (
 // splitColumn is the name of the column that has the splits of a folder or a table.
 const splitColumn = "split"
 
-// splitsWarning returns a warning if files, folders or a column name splits, but the rows are split
-// again at random. Otherwise it returns "". Setting --split silences the warnings about files and
-// columns.
+// splitsWarning returns a warning if the input has splits, given by names of files or folders or by a
+// column, but the rows are split again at random. Otherwise it returns "". Setting --split silences the
+// warnings about files and columns.
 func splitsWarning(c *cli.Context, o *convert.Options) string {
 	if o.SplitColumn != "" {
 		return ""
@@ -94,9 +94,9 @@ func keepSplits(c *cli.Context, o *convert.Options) {
 	fmt.Fprintf(c.App.ErrWriter, "%s; --split splits the rows again\n", note)
 }
 
-// splitFiles returns the first file of each split, among from or in folders of from, if the names
-// differ only in the split, such as reviews_train.csv and reviews_test.csv. It returns nil unless train
-// is among several splits.
+// splitFiles returns the first file of each split if the names of files differ only in the split, such as
+// reviews_train.csv and reviews_test.csv. It examines the given files and the files in the given folders.
+// It returns nil unless there are several splits, one of them train.
 func splitFiles(from []string, format string) (names []string) {
 	var files []string
 	for _, path := range from {
@@ -122,7 +122,7 @@ func splitFiles(from []string, format string) (names []string) {
 	return names
 }
 
-// unreadSplits returns the first training file in from whose folder also has files of other splits,
+// unreadSplits returns the first given training file whose folder also has files of other splits,
 // followed by these files, which the conversion does not read. It returns nil if no training file
 // has such neighbours.
 func unreadSplits(from []string, format string) []string {

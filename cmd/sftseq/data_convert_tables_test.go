@@ -249,7 +249,7 @@ func TestConvertSplitFiles(t *testing.T) {
 	}
 }
 
-// TestConvertBesideTrain checks that convert warns before it splits a single training file the same
+// TestConvertBesideTrain checks that convert warns before it splits a single training file if the same
 // folder has files of other splits, and that the flags in the warning read these files.
 func TestConvertBesideTrain(t *testing.T) {
 	dir := t.TempDir()

@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestForceSurvivesFailingCalls makes each fsync, link and rename of "convert --force" fail in
-// turn. Afterwards the directory has the complete old data set or the complete new data set. A
-// second conversion succeeds.
+// TestForceSurvivesFailingCalls repeats "convert --force", and lets another fsync, link or rename fail
+// each time. Afterwards the directory has the complete old data set or the complete new data set. The
+// next conversion succeeds.
 func TestForceSurvivesFailingCalls(t *testing.T) {
 	from := t.TempDir()
 	table := func(name string, rows int) string {
@@ -71,7 +71,7 @@ func TestForceSurvivesFailingCalls(t *testing.T) {
 		must.Check(t, must.Get(seq.OpenDataset(dir))(t).Verify(), failedCall)
 	}
 	if failed < 12 {
-		t.Errorf("%d calls failed in turn, expected at least 12: three splits and a manifest", failed)
+		t.Errorf("%d calls failed, expected at least 12, for three splits and a manifest", failed)
 	}
 }
 

@@ -152,7 +152,8 @@ func printFileKinds(w io.Writer, s *files.Summary) error {
 	return err
 }
 
-// describeRare returns a rare kind with its files and packages, and the first split without such files.
+// describeRare formats a rare kind with the numbers of its files and packages. For an omitted kind it adds
+// the first split without files of this kind.
 func describeRare(k files.KindSummary) string {
 	text := fmt.Sprintf("%s %d/%d", k.Name, k.Files, k.Packages)
 	switch {

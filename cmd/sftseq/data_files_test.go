@@ -53,7 +53,7 @@ func TestDataFiles(t *testing.T) {
 	refuse(t, exitError, `expected data of the task files, classification with the tokenizer byte; found `, "", "train",
 		"files", "--data", smallData(t), "--out", filepath.Join(dir, "no-run"))
 
-	for n := range 30 { // four wrong files of 30 packages are omitted, or in the split mislabelled
+	for n := range 30 { // four wrong files of each package, which are omitted or in the split mislabelled
 		folder := filepath.Join(software, fmt.Sprintf("p%c%c", 'a'+n/26, 'a'+n%26), "src")
 		for i := range 4 {
 			writeText(t, filepath.Join(folder, fmt.Sprintf("%d.py", i)),
@@ -81,7 +81,7 @@ func TestDataFiles(t *testing.T) {
 	}
 }
 
-// checkFilesCommand checks the output of the command files with a model of Go and Python files.
+// checkFilesCommand checks the output of "sftseq files" with a model of Go and Python files.
 func checkFilesCommand(t *testing.T, model, software string) {
 	dir := t.TempDir()
 	wrong := writeText(t, filepath.Join(dir, "wrong.py"), "package p1\n\nvar x = 0\n")
@@ -157,7 +157,7 @@ func checkFilesCommand(t *testing.T, model, software string) {
 		goldenPath("pre"), wrong)
 }
 
-// checkFilesWindow checks that the command files cuts samples to the input window of a model, as predict does.
+// checkFilesWindow checks that "sftseq files" cuts samples to the input window of a model, as predict does.
 func checkFilesWindow(t *testing.T, data string) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "window")
@@ -185,8 +185,8 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestEvidence checks that the evidence of a long file has offsets of the file, and that an n-gram ends
-// with its part of the sample.
+// TestEvidence checks that the evidence of a long file has offsets in the file, and that no evidence extends
+// beyond the head, middle or tail of the sample.
 func TestEvidence(t *testing.T) {
 	f := &sampledFile{size: 10_000, bytes: []byte(strings.Repeat("x", files.SampleBytes))}
 	got := evidenceOf(f, &sft.LinearExplanation{NGrams: []sft.NGramExplanation{

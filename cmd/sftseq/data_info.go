@@ -65,7 +65,7 @@ type schemaInfo struct {
 	FirstToken  int32           `json:"first_token_id,omitempty"` // token id = stored number + FirstToken
 	LabelNames  []string        `json:"label_names,omitempty"`
 	NumberNames []string        `json:"number_names,omitempty"`
-	Features    []string        `json:"feature_names,omitempty"` // features of each token, instead of ids
+	Features    []string        `json:"feature_names,omitempty"` // nil if tokens have ids
 }
 
 type columnInfo struct {
@@ -220,7 +220,7 @@ func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 	return out
 }
 
-// write formats the file as text.
+// write writes the description of the file as text.
 func (f *fileInfo) write(w io.Writer) error {
 	out := &lineWriter{w: w}
 	batches := fmt.Sprintf("%d record batches", f.Batches)

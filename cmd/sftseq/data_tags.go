@@ -64,7 +64,8 @@ func tagOptions(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// checkTags returns an error for flags that cannot be combined with a label per token.
+// checkTags returns an error if flags for labels of tokens conflict with other flags or lack a flag that
+// they need.
 func checkTags(c *cli.Context, o *convert.Options) error {
 	var sources []string
 	for _, name := range []string{"tags", "spans", "intervals"} {

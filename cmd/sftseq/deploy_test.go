@@ -286,7 +286,7 @@ func variablesOf(t *testing.T, form *regexp.Regexp, file string) map[string]stri
 	return all
 }
 
-// isVariable checks that a flag of serve has the environment variable name.
+// isVariable checks that an environment variable sets a flag of serve.
 func isVariable(t *testing.T, name string) {
 	t.Helper()
 	for _, f := range serveCommand().Flags {

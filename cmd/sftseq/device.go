@@ -23,7 +23,7 @@ func deviceFlag() cli.Flag {
 		Usage: "run on `NAME`: auto, cpu, vulkan, vulkan:N"}
 }
 
-// deviceFlags returns the flags of every command that runs a model.
+// deviceFlags returns the flags for the device, its precision and its CPU threads.
 func deviceFlags(precision device.Precision) []cli.Flag {
 	return []cli.Flag{
 		deviceFlag(),
@@ -46,7 +46,7 @@ func deviceOptions(c *cli.Context) device.Options {
 	return o
 }
 
-// addVariableName adds the name of the environment variable to an error if it selected the device.
+// addVariableName adds the name of the environment variable to an error if the variable selected the device.
 func addVariableName(o device.Options, err error) error {
 	if err != nil && o.Name != "" && o.Name == os.Getenv(deviceVariable) {
 		return fmt.Errorf("%s=%s: %w", deviceVariable, o.Name, err)
@@ -54,7 +54,7 @@ func addVariableName(o device.Options, err error) error {
 	return err
 }
 
-// openDevice opens --device.
+// openDevice opens the device of --device with the settings of the other device flags.
 func openDevice(c *cli.Context) (tensor.Device, error) {
 	o := deviceOptions(c)
 	if o.Threads < 0 || o.Threads > device.MaxThreads {

@@ -106,8 +106,8 @@ func TestCheckVulkan(t *testing.T) {
 }
 
 // TestValidationFails checks that a command fails if the validation layer reports a message about
-// its devices, including messages while a device is closed. The test enables best-practice advice.
-// Every program triggers such advice.
+// its devices, including messages while a device is closed. The test enables best-practice advice, which
+// these commands trigger.
 func TestValidationFails(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})

@@ -97,7 +97,7 @@ func TestDocumentPage(t *testing.T) {
 	if empty != "" {
 		t.Errorf("after clearing the text: the page shows %q, want nothing", empty)
 	}
-	busy := true // the next request
+	busy := true // whether the proxy rejects the next POST request
 	address := must.Get(neturl.Parse(url))(t)
 	server := httputil.NewSingleHostReverseProxy(address)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

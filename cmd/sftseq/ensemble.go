@@ -30,7 +30,7 @@ const explainFlag = "--explain"
 
 // loadModels reads --model, a model or an ensemble. single is the name of a flag or command that needs
 // a single model, or "". If single is set, an ensemble is an error, except that --explain and
-// --evidence accept summed logits.
+// --evidence accept an ensemble that sums logits.
 func loadModels(c *cli.Context, single string) (m models, err error) {
 	dir := c.String("model")
 	members := membersOf(dir)
