@@ -1,7 +1,7 @@
 package simd
 
-// checkedConvolution checks the lengths of the slices, because the assembly has no checks, and
-// passes the step in bytes.
+// checkedConvolution wraps a kernel of Convolution. It checks the lengths of the slices, because the
+// assembly has no checks, and passes the step in bytes.
 func checkedConvolution(f func(y, x, weight, bias []float32, rows, taps, step int)) func(y, x, weight,
 	bias []float32, step int) {
 	return func(y, x, weight, bias []float32, step int) {
@@ -15,6 +15,7 @@ func checkedConvolution(f func(y, x, weight, bias []float32, rows, taps, step in
 	}
 }
 
+// checkedConvolutionBackward wraps a kernel of ConvolutionBackward in the same way.
 func checkedConvolutionBackward(f func(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)) func(dx, dweight,
 	dy, x, weight []float32, d, step int) {
 	return func(dx, dweight, dy, x, weight []float32, d, step int) {

@@ -6,5 +6,5 @@
 // slice, because vectors and remainders use the same instructions. Results of different instruction
 // sets may differ in the last bits.
 //
-// SFTSEQ_SIMD=avx2 or SFTSEQ_SIMD=go selects a lower level than the CPU supports.
+// SFTSEQ_SIMD=avx2 or SFTSEQ_SIMD=go selects a level instead of the fastest one that the CPU supports.
 package simd

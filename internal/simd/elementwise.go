@@ -28,8 +28,8 @@ type Elementwise struct {
 	AddScaled func(y, a, b []float32, scale float32)
 	Scale     func(y, x []float32, scale float32)
 
-	// LayerNorm computes y = gain·(x − mean)·rstd + bias for len(mean) rows of len(gain) elements,
-	// with rstd = 1/√(variance + eps).
+	// LayerNorm computes y = gain·(x − mean)·rstd + bias for len(mean) rows of len(gain) elements. It
+	// also computes mean and rstd = 1/√(variance + eps) of each row.
 	LayerNorm func(y, mean, rstd, x, gain, bias []float32, eps float32)
 
 	// LayerNormBackward computes dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) with x̂ = (x − mean)·rstd
@@ -45,8 +45,8 @@ type Elementwise struct {
 	// WeightedSum computes y = Σ aᵢ·xᵢ for len(a) rows of len(y) elements. The terms of each
 	// element are added from the first row to the last.
 	WeightedSum func(y, a, x []float32)
-	// AddRows computes y[at[i]·stride + c] += x[i·stride + c] for 0 ≤ c < width, in ascending order
-	// of i.
+	// AddRows computes y[at[i]·stride + c] += x[i·stride + c] for 0 ≤ i < len(at), in ascending order,
+	// and 0 ≤ c < width.
 	AddRows func(y, x []float32, at []int32, width, stride int)
 	// PoolBackward computes dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for len(a) rows of len(dy)
 	// elements.

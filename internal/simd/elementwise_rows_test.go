@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// rowLengths returns a function from n to the lengths of slices. Each character of shape gives one
+// rowLengths returns a function from n to the lengths of slices. Each character of shape stands for one
 // slice: testRows rows of n elements (m), a single row (r), or one element per row (c).
 func rowLengths(shape string) func(n int) []int {
 	return func(n int) []int {
@@ -171,7 +171,7 @@ func decays(x []float32) {
 	}
 }
 
-// testStates gives a group of states in registers and a remainder.
+// testStates is large enough for a group of states in registers and a remainder.
 const testStates, averageRows = 5, 7
 
 // averageLengths returns a function from n to the lengths of an average's slices: rows (r), states
@@ -186,8 +186,7 @@ func averageLengths(shape string) func(n int) []int {
 	}
 }
 
-// Parameters of the convolution: testStep is in rows; convolutionRows gives two tiles and a
-// remainder.
+// Parameters of the convolution: testStep is in rows; convolutionRows is two tiles and a remainder.
 const testTaps, testStep, convolutionRows = 3, 2, 10
 
 // convolutionLengths returns a function from n to the lengths of a convolution's slices: results (y),
@@ -204,7 +203,7 @@ func convolutionLengths(shape ...string) func(n int) []int {
 	}
 }
 
-// smallNorm makes 1/σ small, because the rounding errors of x̂·mean(g·x̂) grow with its square.
+// smallNorm makes 1/σ small, because the rounding errors of x̂·mean(g·x̂) grow with 1/σ².
 func smallNorm(x [][]float32) {
 	for i := range x[6] {
 		x[6][i] /= 16
@@ -230,7 +229,7 @@ func refNormBackward(x [][]float64) {
 	}
 }
 
-// TestNormBackwardInPlace checks that DX may share the memory of DY.
+// TestNormBackwardInPlace checks that dx may share the memory of dy in LayerNormBackward.
 func TestNormBackwardInPlace(t *testing.T) {
 	const d = 53
 	random := rand.New(rand.NewPCG(1, 2))
@@ -274,8 +273,7 @@ func TestEqualRows(t *testing.T) {
 	}
 }
 
-// TestDropout checks that Dropout gives the same bits as package philox, and writes only its
-// result.
+// TestDropout compares Dropout with package philox, and checks that it writes only its result.
 func TestDropout(t *testing.T) {
 	ys, xs := fenced(t, 2048), fenced(t, 2048)
 	for i := range xs {
@@ -320,7 +318,7 @@ func TestDropout(t *testing.T) {
 	}
 }
 
-// TestDraw checks that Draw gives the same words as package philox, also in place.
+// TestDraw checks that Draw computes the same words as package philox, also in place.
 func TestDraw(t *testing.T) {
 	memory := wordsOf(fenced(t, 1024))
 	for _, k := range Levels() {
@@ -368,8 +366,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestDropoutThreshold checks that comparing integers with the threshold gives the same result as
-// comparing the uniform numbers with the rate.
+// TestDropoutThreshold checks that comparing integers with the threshold is equivalent to comparing the
+// uniform numbers with the rate.
 func TestDropoutThreshold(t *testing.T) {
 	for _, rate := range []float32{0, 1e-9, 0x1p-24, 0x1p-23, 0.1, 0.25, 0.3, 0.5, 0.9, 0.99999994} {
 		threshold := DropoutThreshold(rate)

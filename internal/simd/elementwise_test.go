@@ -10,16 +10,16 @@ import (
 	"github.com/sftseq/sftseq/internal/fmath"
 )
 
-// kernelCase runs one kernel on slices of given lengths, and its definition on the same numbers
-// in float64. Both write their results to the slices.
+// kernelCase runs one kernel on float32 slices, and its definition on float64 copies of the slices. Both
+// write their results to their slices.
 type kernelCase struct {
 	name      string
-	lengths   func(n int) []int
-	results   int // number of result slices, which precede the operands
+	lengths   func(n int) []int // lengths of the slices for a size n
+	results   int               // number of result slices, which precede the operands
 	run       func(k *Kernels, x [][]float32)
 	reference func(x [][]float64)
-	tolerance float64 // maximum error relative to |want| + 1
-	prepare   func(x [][]float32)
+	tolerance float64             // maximum error relative to |want| + 1
+	prepare   func(x [][]float32) // adjusts the random numbers; may be nil
 }
 
 // same returns a function from n to the lengths of count slices of n elements.
@@ -244,11 +244,11 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 var unaryCases = []struct {
 	name      string
 	f         func(k *Kernels) func(y, x []float32)
-	twin      func(float32) float32
-	want      func(float64) float64
-	low, high float32
-	scale     func(x, want float64) float64
-	atMost    float64
+	twin      func(float32) float32         // the function of package fmath
+	want      func(float64) float64         // the definition in float64
+	low, high float32                       // range of the arguments
+	scale     func(x, want float64) float64 // the unit of the error at x
+	atMost    float64                       // maximum error in this unit
 }{
 	{"Exp", func(k *Kernels) func(y, x []float32) { return k.Exp }, fmath.Exp, math.Exp, -87.33654,
 		88.72283, relative, 1.1e-7},

@@ -11,7 +11,8 @@ type Products struct {
 	packColumns func(rows, cols int, dst, src *float32, stride int, sum *float32)
 }
 
-// tile computes c = a·b + init for n ≥ 1 consecutive blocks of some rows, with up to cols columns.
+// tile computes c = a·b + init for n ≥ 1 consecutive blocks, each with the tile's number of rows and with
+// cols columns.
 // Each element is a chain of fused multiply-adds in ascending order of the summed index.
 type tile func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
 
@@ -70,7 +71,7 @@ func (p *Products) Pack(dst []float32, b Matrix, k, n int) Packed {
 	return q
 }
 
-// packPanel copies k rows of w elements and pads them with zeros to width.
+// packPanel copies k rows of w elements, and pads each row with zeros to width elements.
 func packPanel(dst []float32, b Matrix, k, w, width int) {
 	if b.Col == 1 {
 		for l := range k {
@@ -140,7 +141,7 @@ func (p *Products) Columns(n int) int {
 
 // Mul computes C = init + A·B for m rows. A is m×K and C is m×N with contiguous rows. init is m×N
 // with contiguous rows; a stride of 0 uses the same row, a bias, for all rows. If init is C, Mul
-// accumulates. The zero Matrix means zero.
+// accumulates. The zero Matrix as init means zero.
 //
 // Every 256 products are summed before their sum is added to the total, because one long chain of
 // float32 additions would lose precision. The order of additions depends only on K, not on other

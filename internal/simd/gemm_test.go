@@ -97,8 +97,8 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 	}
 }
 
-// TestView checks that a view gives the same bits as the packed factor, and that nothing beyond its
-// required columns is read.
+// TestView checks that products with a view and with a packed factor have the same bits, and that nothing
+// beyond the view's required columns is read.
 func TestView(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, level := range Levels() {
@@ -118,7 +118,7 @@ func TestView(t *testing.T) {
 				Matrix{}, m)
 			p.Mul(Rows(got, n), Rows(a, k), p.View(b, stride, k, n), Matrix{}, m)
 			if !slices.Equal(got, want) {
-				t.Errorf("%s: %d columns: a view and a packed factor give different bits", level.Name, n)
+				t.Errorf("%s: %d columns: the products with a view and a packed factor differ", level.Name, n)
 			}
 		}
 	}
@@ -132,8 +132,8 @@ func random(rng *rand.Rand, n int) []float32 {
 	return x
 }
 
-// TestMulSpecial checks that NaN and infinities propagate as in IEEE 754, and that an empty sum
-// gives init.
+// TestMulSpecial checks that NaN and infinities propagate as in IEEE 754, and that a product with K = 0
+// is init.
 func TestMulSpecial(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, level := range Levels() {
@@ -155,7 +155,7 @@ func TestMulSpecial(t *testing.T) {
 		out := make([]float32, 3)
 		p.Mul(Rows(out, 1), Matrix{}, empty, Rows(ones, 1), 3)
 		if out[0] != 1 || out[2] != 1 {
-			t.Errorf("%s: an empty product gives %v, want init", level.Name, out)
+			t.Errorf("%s: got %v for an empty product, want init", level.Name, out)
 		}
 	}
 }

@@ -1,16 +1,17 @@
 package simd
 
-// Peaks measures the arithmetic units and the memory with loops of a single kind of operation. Each
-// function returns the number of operations or bytes of the call.
+// Peaks holds loops that measure the peak rates of the arithmetic units and of the memory. Each function
+// returns the number of operations or bytes of the call.
 type Peaks struct {
-	// FMA runs n iterations of independent multiply-adds; each counts as two operations.
+	// FMA runs n iterations of independent multiply-adds. The multiply-add of a float32 counts as two
+	// operations.
 	FMA func(n int) int
-	// MaxAdd runs n iterations of maxima that are added to sums, the inner step of maxout scores.
-	// Both operations count.
+	// MaxAdd runs n iterations of maxima that are added to sums, the inner step of maxout scores. The
+	// maximum and the addition count as one operation each.
 	MaxAdd func(n int) int
 	// Read sums x and returns the number of bytes read. Copy copies len(y) elements of x to y and
-	// returns the number of bytes read and written. All levels use Go's copy, which selects the
-	// best instructions for any length.
+	// returns the number of bytes read and written. All levels use Go's built-in
+	// copy.
 	Read func(x []float32) int
 	Copy func(y, x []float32) int
 }

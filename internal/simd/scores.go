@@ -9,12 +9,12 @@ import "fmt"
 type Scores struct {
 	Maxout, Lily Score
 
-	// ScaleTile computes s[j][r] = max(s[j][r]·scale, floor) for keys rows and n queries, and adds
+	// ScaleTile computes s[j][r] = max(s[j][r]·scale, floor) for 0 ≤ j < keys and 0 ≤ r < n, and adds
 	// the sum of each column to sum.
 	ScaleTile func(s []float32, stride, keys, n int, scale, floor float32, sum []float32)
-	// ScaleRows computes y[i][r] *= x[r] for rows rows of n floats.
+	// ScaleRows computes y[i][r] *= x[r] for 0 ≤ i < rows and 0 ≤ r < n.
 	ScaleRows func(y []float32, stride, rows, n int, x []float32)
-	// DotColumns computes y[r] = Σ_i a[i][r]·b[i][r] for rows rows of n floats.
+	// DotColumns computes y[r] = Σ_i a[i][r]·b[i][r] for 0 ≤ r < n, where 0 ≤ i < rows.
 	DotColumns func(y, a, b []float32, stride, rows, n int)
 	// Sinusoid computes the relative encoding of a tile, SinusoidBackward its adjoint. SinusoidFar
 	// is Sinusoid for tables that are larger than the first-level and second-level caches.
@@ -26,9 +26,9 @@ type Scores struct {
 
 // Score holds the kernels of an attention score.
 type Score struct {
-	// Forward computes s[j][r] = Σ_c score(q[c][r], k[j][c]). q has c rows with the stride of s;
-	// keys are ldk floats apart. Whether the maximum of a NaN and a number is NaN depends on the
-	// instruction set.
+	// Forward computes s[j][r] = Σ_c score(q[c][r], k[j][c]) for 0 ≤ j < keys and 0 ≤ r < n. q has a
+	// row per channel, with the stride of s; the rows of k are ldk floats apart. Whether the maximum of
+	// a NaN and a number is NaN depends on the instruction set.
 	Forward func(s, q []float32, stride, n int, k []float32, ldk, keys, c int)
 	// For the gradients g of a tile and rows of c channels, Backward adds
 	//
@@ -47,8 +47,8 @@ type Score struct {
 //	A    = m·Scale·Rmul + Radd.
 //
 // For mul, the assembly reads EF = exp(F) and EG = exp(G) instead of F and G, because softplus(f+g)
-// = log(1 + eᶠ·eᵍ). Both must lie in 2⁻⁶³ … 2⁶³. The tables must contain the windows of all N
-// queries.
+// = log(1 + eᶠ·eᵍ). The values of EF and EG must lie in 2⁻⁶³ … 2⁶³. The tables must contain the
+// windows of all N queries.
 //
 // In the comments on the fields, Forward is Sinusoid or SinusoidFar, and Backward is
 // SinusoidBackward. The assembly depends on the offset of each field.
@@ -64,7 +64,7 @@ type SinusoidTile struct {
 	DFM, DGM, DFA, DGA []float32 // Backward adds the gradients of the tables
 
 	Top, Partner []int32   // [Keys] positions; −1 without a partner
-	P            []float32 // [Keys]
+	P            []float32 // [Keys] weights p of the top tokens
 	DP           []float32 // [Keys] Backward adds Σ_r dA·∂A/∂p; undefined without a partner
 	Total        []float32 // [Keys] Backward writes Σ_r dm
 

@@ -40,7 +40,7 @@ var (
 // loops process whole vectors and count down to zero.
 func checkMultiple(n, step int) {
 	if n < 1 || n%step != 0 {
-		panic(fmt.Sprintf("simd: %d elements, expected a multiple of %d", n, step))
+		panic(fmt.Sprintf("simd: %d elements, expected a positive multiple of %d", n, step))
 	}
 }
 

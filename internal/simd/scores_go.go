@@ -155,8 +155,8 @@ func SinusoidGo(t *SinusoidTile) {
 	}
 }
 
-// SinusoidBackwardGo is [Scores.SinusoidBackward] for tables with any values. Without relu, D holds
-// dA for every pair and is unchanged.
+// SinusoidBackwardGo is [Scores.SinusoidBackward] for tables with any values. If relu is false, D holds
+// dA for every pair and is not changed.
 func SinusoidBackwardGo(t *SinusoidTile, relu bool) {
 	for j := range t.Keys {
 		top, partner, paired := t.tokens(j, t.FM, t.GM, t.FA, t.GA)
@@ -190,8 +190,8 @@ func SinusoidBackwardGo(t *SinusoidTile, relu bool) {
 	}
 }
 
-// scatter adds the gradients of a token and query to the tables, and returns the gradient of the
-// token's weight.
+// scatter adds the gradients of a token and query to the gradient tables d, and returns the gradient of
+// the token's weight.
 func (w *windows) scatter(d *windows, r int, dmul, dadd float32) float32 {
 	soft, sigmoid := fmath.SoftplusSigmoid(w.fm[r] + w.gm[r])
 	v := float32(dmul*w.weight) * sigmoid

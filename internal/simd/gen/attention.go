@@ -137,8 +137,8 @@ func (v isa) broadcastOperand(m Mem) Op {
 	return v.broadcast(m)
 }
 
-// maxoutStep emits acc += max(q, k). It adds by a multiply-add with 1, which is exact, because
-// maxima and additions share execution units on some CPUs (Zen).
+// maxoutStep emits acc += max(q, k). It adds with a multiply-add by 1, because maxima and additions share
+// execution units on some CPUs (Zen). The multiplication is exact.
 func maxoutStep(v isa, q, k Op, acc, one VecVirtual) {
 	t := v.vec()
 	if v.wide() {
@@ -354,7 +354,7 @@ func dotColumns(v isa) {
 	end()
 }
 
-// prefetch emits a loop that prefetches each cache line of rows.
+// prefetch emits a loop that prefetches the first cache lines of each row.
 func prefetch(v isa) {
 	v.text("prefetch",
 		"func(rows, lines int, x *float32, stride int)",

@@ -17,8 +17,9 @@ func averages(v isa) {
 	averageBackward(v)
 }
 
-// groups emits body for the states of the sweep's channels, group states at a time and then one at a
-// time. The pointers begin at the first state; after a group they advance by its states.
+// groups emits body for the states of the sweep's channels: first for several states at a time, then for
+// single states. group is the number of states at a time. body receives the number n of its states. The
+// pointers begin at the first state, and advance by n states after each body.
 func groups(label string, count Op, stride Register, group int, pointers []Register, body func(label string, n int)) {
 	left := GP64()
 	MOVQ(count, left)

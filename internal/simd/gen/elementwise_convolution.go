@@ -21,8 +21,9 @@ func convolutions(v isa) {
 	convolutionBackward(v)
 }
 
-// tiles emits body for n rows and wide vectors of channels at a time: first for tiles, then for
-// single rows. After each of them it emits next to advance the pointers.
+// tiles emits body for n rows of d channels: first for tiles of tileRows rows, then for single rows. wide is
+// the number of vectors of channels that body processes at a time. After the channels of a tile or row,
+// tiles emits next, which advances the pointers.
 func (v isa) tiles(n, d Register, wide int, body func(label string, s span, height int), next func(height int)) {
 	for _, height := range []int{tileRows, 1} {
 		label := fmt.Sprintf("rows%d", height)

@@ -124,7 +124,7 @@ func counters(v isa, group int) Mem {
 	})
 }
 
-// philoxRounds replaces the counters of groups by their words.
+// philoxRounds replaces the counters in groups by the words that Philox computes from them.
 func philoxRounds(v isa, groups [][]VecVirtual, k []VecVirtual) {
 	for round := range 10 {
 		if round > 0 {

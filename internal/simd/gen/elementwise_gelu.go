@@ -9,7 +9,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// gelus emits GELU and its backward. AVX2 uses the exponential as in package fmath. AVX-512 can
+// gelus emits GELU and its backward pass. AVX2 uses the exponential as in package fmath. AVX-512 can
 // permute a table of 32 numbers in two registers, and uses piecewise polynomials, which take a
 // third of the instructions.
 func gelus(v isa) {

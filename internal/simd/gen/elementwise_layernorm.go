@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// layerNorms emits LayerNorm over the rows of a matrix and its backward.
+// layerNorms emits LayerNorm over the rows of a matrix and its backward pass.
 func layerNorms(v isa) {
 	layerNorm(v)
 	layerNormBackward(v, false)
@@ -81,7 +81,7 @@ func layerNorm(v isa) {
 	end()
 }
 
-// layerNormBackward emits the backward of LayerNorm. It adds a row's terms to the parameters'
+// layerNormBackward emits the backward pass of LayerNorm. It adds a row's terms to the parameters'
 // gradients before it writes dx, because dx may share the memory of dy.
 func layerNormBackward(v isa, accumulate bool) {
 	name, verb := "layerNormBackward", "computes"

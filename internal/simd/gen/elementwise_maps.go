@@ -57,7 +57,7 @@ func scale(v isa) {
 	end()
 }
 
-// mix emits the weighted mean of two rows and its backward.
+// mix emits the weighted mean of two rows and its backward pass.
 func mix(v isa) {
 	// weights returns the weight and 1 minus the weight.
 	weights := func() (w, rest VecVirtual) {
@@ -107,7 +107,7 @@ func mix(v isa) {
 	end()
 }
 
-// function emits a kernel y = f(x) that processes wide vectors at a time.
+// function emits a kernel y = f(x). wide is the number of vectors that it processes at a time.
 func (v isa) function(name, doc string, wide int, f func([]VecVirtual) []VecVirtual) {
 	v.text(name, "func(y, x []float32)", name+" "+doc)
 	y, x := slice("y"), slice("x")

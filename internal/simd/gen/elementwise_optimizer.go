@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// optimizer emits the kernels that process all parameters.
+// optimizer emits the kernels of the optimizer, which process all parameters.
 func optimizer(v isa) {
 	sumSquares(v)
 	adamW(v)

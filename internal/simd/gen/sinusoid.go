@@ -102,9 +102,9 @@ func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 	return q
 }
 
-// softplusRow emits a loop over a row's queries. For several vectors at a time, it computes y = eᶠ·eᵍ
-// and calls before with y, then computes log(1+y) and calls after with the logarithms. Both also
-// get the vectors' offset in the row, in bytes.
+// softplusRow emits a loop over a row's queries, several vectors at a time. It passes y = eᶠ·eᵍ to the
+// function before, and log(1+y) to the function after. Both functions also get the offset of the vectors in
+// the row, in bytes.
 func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windows, before,
 	after func(x []VecVirtual, at Register)) {
 	ef, eg, end, at := window(tile, tileEF, f), window(tile, tileEG, g), bytesOf(tile, tileN), GP64()
@@ -174,8 +174,8 @@ func nextWindows(tile, jb Register, of int) *windows {
 	return &windows{f, g}
 }
 
-// windowsOf converts a token's position in g to the start offsets of its windows in F and in G, in
-// bytes.
+// windowsOf converts the token position in register g to byte offsets: the start of the token's window in
+// table F, in register f, and in table G, in register g.
 func windowsOf(tile, f, g Register) {
 	MOVQ(Mem{Base: tile, Disp: tileFOrigin}, f)
 	SUBQ(g, f)

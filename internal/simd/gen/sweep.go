@@ -58,8 +58,9 @@ func (s span) hide(x []VecVirtual) {
 	}
 }
 
-// sweep emits body for the elements 0 … n−1: first for wide vectors at a time, then for a single
-// vector, then for the remaining elements under a mask. Labels begin with label.
+// sweep emits body for the elements 0 … n−1: first for several vectors at a time, then for a single
+// vector, then for the remaining elements under a mask. wide is the number of vectors at a time. Labels
+// begin with label.
 func (v isa) sweep(label string, n Register, wide int, body func(span)) {
 	i, left := GP64(), GP64()
 	XORQ(i, i)
