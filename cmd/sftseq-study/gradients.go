@@ -52,7 +52,7 @@ func (g *gradients) report(ctx context.Context, r *report) error {
 	r.note("slope of log squared norm over log tokens: W_V %.2f, W_Q %.2f", value, query)
 	r.note(`The paper's theorem states Θ(n) for W_V, slope 1, and Θ(1) for W_Q, slope 0. Its proof for W_Q
 omits the products of different tokens.`)
-	r.note("The paper gives no numbers: the sizes, width, leak and draws are this study's choice.")
+	r.note("The paper reports no numbers: the sizes, width, leak and draws are this study's choice.")
 	return nil
 }
 

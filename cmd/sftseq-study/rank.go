@@ -94,10 +94,10 @@ type rankMeasurement struct {
 // rankPoint is the result for the tokens after a layer, over all draws.
 type rankPoint struct {
 	Probability string `json:"probability"`
-	Layer       int    `json:"layer"`      // from 1
-	Single      spread `json:"rank"`       // with the tolerance of float32, as in the paper
-	Tenth       spread `json:"rank_tenth"` // with a tenth of that tolerance
-	Entropy     spread `json:"entropy_rank"`
+	Layer       int    `json:"layer"`        // from 1
+	Single      spread `json:"rank"`         // with the tolerance of float32, as in the paper
+	Tenth       spread `json:"rank_tenth"`   // with a tenth of that tolerance
+	Entropy     spread `json:"entropy_rank"` // effective rank
 	Draws       int    `json:"draws"`
 	Tokens      int    `json:"tokens"`
 	Width       int    `json:"width"`

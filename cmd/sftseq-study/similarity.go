@@ -35,7 +35,7 @@ type similarityPoint struct {
 	Layer     int    `json:"layer"`
 	Cosine    spread `json:"cosine"`
 	Rank      spread `json:"rank"`
-	Entropy   spread `json:"entropy_rank"`
+	Entropy   spread `json:"entropy_rank"` // effective rank
 	Width     int    `json:"width"`
 	Sequences int    `json:"sequences"`
 }

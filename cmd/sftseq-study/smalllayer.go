@@ -184,7 +184,7 @@ func (l *smallLayer) orthant() (out []bool) {
 	return out
 }
 
-// fractionInOrthant returns the largest fraction, up to 1 and within 2⁻²⁰, of the straight path from the
+// fractionInOrthant approximates from below the largest fraction, up to 1, of the straight path from the
 // block's weights to target on which the orthant does not change. On this path q, k and maxout's A are
 // affine, and A is monotone in R_mul, so it suffices to compare the orthants of the two ends. A of
 // the dot product is quadratic and may change its sign twice, so its path is searched in steps.

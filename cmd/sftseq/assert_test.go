@@ -24,7 +24,7 @@ func noFile(t *testing.T, path string) {
 	}
 }
 
-// await polls a condition until it is true. After limit it fails the test and prints details.
+// await polls a condition until it is true. After the time limit it fails the test and prints details.
 func await(t testing.TB, limit time.Duration, condition func() bool, details any) {
 	t.Helper()
 	for end := time.Now().Add(limit); !condition(); time.Sleep(5 * time.Millisecond) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestBenchProfile checks on the CPU and on Vulkan that the shares of the kernels in a profile add up to
-// 1, and that kernels of matrix products and attention have rates.
+// 1, and that exactly the kernels of matrix products and attention have rates.
 func TestBenchProfile(t *testing.T) {
 	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})

@@ -168,7 +168,7 @@ func rowsOfSplits(t *testing.T, data string) (rows string) {
 
 // TestConvertCloud checks that a folder with a malformed file is converted without the file, and with
 // some training files in the validation split. With --strict the malformed file is an error. A flag
-// without effect is an error. Converting the folder as text gives a warning.
+// without effect is an error. Converting the folder as text causes a warning.
 func TestConvertCloud(t *testing.T) {
 	from, data := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "data")
 	for i := range 40 {

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// trainContext returns the context of train and its flags.
+// trainContext returns a context of the command train, and the flag set that this context reads.
 func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
 	flags := trainFlags(lra.ListOps)
 	set := flag.NewFlagSet("train", flag.ContinueOnError)

@@ -79,7 +79,7 @@ func addBaselines(c *cli.Context, set *seq.Dataset) error {
 }
 
 // storeBaselines measures the baselines on all splits with rows except train, and stores the results. It
-// returns nil if the data set has no labels that baselines predict, or no training rows.
+// returns nil if there is no such split, if train is empty, or if rows have no class.
 func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.Result, error) {
 	splits := baseline.Splits(set.Manifest)
 	if len(splits) == 0 {

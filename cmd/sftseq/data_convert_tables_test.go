@@ -35,7 +35,7 @@ func rowCounts(d *seq.Dataset) string {
 	return strings.Join(out, ", ")
 }
 
-// TestConvertFlatFolder checks that classes and splits in file names give the same data set as
+// TestConvertFlatFolder checks that classes and splits in file names produce the same data set as
 // folders.
 func TestConvertFlatFolder(t *testing.T) {
 	flat, folders := t.TempDir(), t.TempDir()
@@ -67,7 +67,7 @@ func TestConvertFlatFolder(t *testing.T) {
 	equal(t, errs[max(0, len(errs)-len(want)):], want)
 }
 
-// TestConvertKinds checks that JSON lists and paths, other delimiters and a folder of shards give the
+// TestConvertKinds checks that JSON lists and paths, other delimiters and a folder of shards produce the
 // same data set as CSV, that lines of text are rows, and that JSON with a delimiter is an error.
 func TestConvertKinds(t *testing.T) {
 	dir := t.TempDir()

@@ -64,8 +64,8 @@ func tagOptions(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// checkTags returns an error if flags for labels of tokens conflict with other flags or lack a flag that
-// they need.
+// checkTags returns an error if the flags of tagged data conflict with other flags, or need a flag that
+// is not set.
 func checkTags(c *cli.Context, o *convert.Options) error {
 	var sources []string
 	for _, name := range []string{"tags", "spans", "intervals"} {

@@ -36,7 +36,7 @@ vim.cmd('qall!')
 `
 
 // TestNeovim checks that Neovim, with the lines of docs/protocol.md in init.lua, underlines the
-// spans that predict finds, and underlines them again if the file is opened after the server has ended.
+// spans that predict finds, and underlines them again if the file is reopened after the server has ended.
 func TestNeovim(t *testing.T) {
 	testenv.NeedPrograms(t, "nvim")
 	page := readText(t, "../../docs/protocol.md")
