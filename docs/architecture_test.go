@@ -108,7 +108,7 @@ func declarations(t *testing.T, page, file string) map[string]bool {
 	return names
 }
 
-// declareSpec adds the names that a spec declares to names.
+// declareSpec adds the names that spec declares to the set names.
 func declareSpec(names map[string]bool, spec ast.Spec) {
 	switch s := spec.(type) {
 	case *ast.ValueSpec:
@@ -237,8 +237,8 @@ func within(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
 
-// moduleImports returns, for each package, the packages of this module that its files import, except test
-// files.
+// moduleImports returns, for each package, the packages of this module that its files import. It ignores
+// test files.
 func moduleImports(t *testing.T) map[string][]string {
 	imports := map[string][]string{}
 	goFiles(t, func(path string, text []byte) {
@@ -279,10 +279,10 @@ func reach(imports map[string][]string, from string) map[string]string {
 	return seen
 }
 
-// maxLines is the maximum number of lines in a file, so that files stay readable.
+// maxLines is the maximum number of lines in a Go file, so that files stay readable.
 const maxLines = 500
 
-// TestFileLength checks that no file has more than maxLines lines, except generated files.
+// TestFileLength checks that no Go file has more than maxLines lines, except generated files.
 func TestFileLength(t *testing.T) {
 	generated := regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	goFiles(t, func(path string, text []byte) {

@@ -140,8 +140,8 @@ func countPhrases(uses map[string][]string, file, text string) {
 	}
 }
 
-// TestCountPhrases checks that countPhrases finds whole words only, also across line breaks and
-// comment markers.
+// TestCountPhrases checks that countPhrases finds whole words only, and finds phrases across line breaks
+// and comment markers.
 func TestCountPhrases(t *testing.T) {
 	uses := map[string][]string{}
 	countPhrases(uses, "f", "x := 1 // of the\n// It is told at\n// once. Retold, at\tonce-only: small-processor.\n// of nothing\n")

@@ -1,4 +1,5 @@
-// Command beam predicts the rows of Arrow, Parquet or JSON lines files in an Apache Beam pipeline.
+// Command beam predicts a label for each row of Arrow, Parquet or JSON lines files in an Apache Beam
+// pipeline.
 // Each worker runs sftseq predict for one file at a time and reads its predictions, an Arrow
 // stream, from a pipe.
 //
@@ -40,7 +41,7 @@ func init() {
 // Answer is the prediction for a row.
 type Answer struct{ ID, Label string }
 
-// score predicts the rows of a file.
+// score is a DoFn that predicts the labels of the rows of a file.
 type score struct {
 	Program, Model, Column string
 	ID                     string // name of the id column; "" for the file name and the position in the file
