@@ -14,7 +14,8 @@ probability, maxout score and relative encoding; softmax, dot product and relati
 softmax and dot product without relative encoding.`,
 	"Learning curves by attention",
 	`The paper (Fig. 6): leaky/maxout learns faster than softmax/dot, and both learn faster than
-softmax/dot without relative encoding, on ModelNet40 over 256 epochs; it reports no numbers and no variance over seeds.`,
+softmax/dot without relative encoding, on ModelNet40 over 256 epochs; it reports no numbers and no
+variance over seeds.`,
 	func(t *training) ([]variant, error) {
 		attention := func(score, probability string) func(m *sft.Config) {
 			return func(m *sft.Config) { m.Score, m.Probability, m.NumSampledTokens = score, probability, t.longest }
