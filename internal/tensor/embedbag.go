@@ -1,6 +1,6 @@
 package tensor
 
-// EmbedBag adds up to g rows of a table to each token's row, and scales the sum:
+// EmbedBag adds at most g rows of a table to each token's row, and scales the sum:
 //
 //	Y[t] = Scale[t]·(X[t] + Σ_g Table[Row[t,g]])
 //

@@ -1,6 +1,6 @@
 package tensor
 
-// NoRow is the value in Gather.Row that selects a row of zeros.
+// NoRow is the index that selects no row: [Gather] writes zeros, and [EmbedBag] skips the term.
 const NoRow = -1
 
 // Gather selects rows: Y[i] = X[Row[i]], or 0 where Row[i] is [NoRow]. If no row is selected twice,

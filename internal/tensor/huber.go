@@ -1,12 +1,12 @@
 package tensor
 
-// Huber computes the loss of each example over its n numbers, and the gradient of the loss, scaled
-// by Scale for each number. With d = Logits − Target,
+// Huber computes the loss of each example over its n numbers, and the gradient of the loss times the
+// factor Scale of each number. With d = Logits − Target,
 //
 //	Loss = Σ_c h(d_c), h(d) = d²/2 where |d| ≤ Delta, otherwise Delta·(|d| − Delta/2)
-//	DLogits = Scale·clamp(d, −Delta, Delta)
+//	DLogits_c = Scale_c·clamp(d_c, −Delta, Delta)
 //
-// Delta = 1 gives SmoothL1; the largest float32 gives half the squared error. DLogits is the
+// With Delta = 1 the loss is SmoothL1; with the largest float32 it is half the squared error. DLogits is the
 // gradient of the sum over the examples, not of their mean. Scale does not affect Loss.
 type Huber struct {
 	Loss    *Tensor `op:"write" shape:"E"`

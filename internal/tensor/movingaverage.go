@@ -25,7 +25,7 @@ type MovingAverage struct {
 //	DX_i = Σ_s (1 − a_s)∘Gain_s∘r_{s,i},  DBias = Σ_i DZ_i
 //	DGain_s = (1 − a_s)∘R_s,  DDecay_s = a_s∘(1 − a_s)∘Gain_s∘((1 − a_s)∘W_s − R_s)
 //
-// w is the derivative of r by a. No state of the forward pass is needed.
+// w is the derivative of r with respect to a. No state of the forward pass is needed.
 type MovingAverageBackward struct {
 	DX            *Tensor `op:"write" shape:"T,d"`
 	DDecay, DGain *Tensor `op:"write" shape:"s,d"`

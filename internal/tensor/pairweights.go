@@ -15,10 +15,10 @@ type PairWeights struct {
 
 func (k PairWeights) check() { checkPairWidth(k.W.Width(), 2*k.MulWeight.Width()+2) }
 
-// checkPairWidth panics unless the width equals the width of the pair features.
+// checkPairWidth panics unless a row has the expected number of words.
 func checkPairWidth(found, expected int) {
 	if found != expected {
-		panic(fmt.Sprintf("tensor: features of pairs: rows of %d words, expected %d", found, expected))
+		panic(fmt.Sprintf("tensor: pair features: found rows of %d words, expected %d", found, expected))
 	}
 }
 

@@ -22,7 +22,7 @@ func Name(k Kernel) string {
 // Segment is a part of a program, such as one layer. A run can be cancelled between segments.
 type Segment struct {
 	Name     string
-	From, To int // indices of launches
+	From, To int // index of the first launch, and of the launch after the last
 }
 
 // Program is a list of launches, divided into segments, over tensors in an arena.
@@ -88,7 +88,7 @@ func (p *Program) endSegment() {
 	}
 }
 
-// SegmentIndex returns the index of the first segment with the given name.
+// SegmentIndex returns the index of the first segment with the given name. It panics if there is none.
 func (p *Program) SegmentIndex(name string) int {
 	for i, s := range p.Segments {
 		if s.Name == name {
@@ -98,7 +98,8 @@ func (p *Program) SegmentIndex(name string) int {
 	panic(fmt.Sprintf("tensor: no segment %q", name))
 }
 
-// Launch appends a kernel.
+// Launch appends a kernel to the current segment. It panics without a segment, after Finish, if the
+// kernel reads an unwritten activation, and if the shapes of its operands do not match.
 func (p *Program) Launch(k Kernel) {
 	if p.closed || len(p.Segments) == 0 {
 		panic("tensor: launch outside a segment")
@@ -133,7 +134,7 @@ func (p *Program) Finish() *Program {
 	return p
 }
 
-// Words returns the number of words of a region that the program needs.
+// Words returns the number of words that the program needs in a region.
 func (p *Program) Words(s Region) int { return p.words[s] }
 
 // Bytes returns the memory of one run in bytes: the arena and the inputs.

@@ -17,8 +17,8 @@ func panics(f func()) (message string) {
 	return ""
 }
 
-// TestLaunchPanics checks that a launch with mismatched operands panics with a message that names the
-// mismatch.
+// TestLaunchPanics checks that an invalid launch, or the lookup of an unknown segment, panics with a
+// message that names the reason.
 func TestLaunchPanics(t *testing.T) {
 	for _, c := range []struct {
 		name, message string
@@ -95,15 +95,15 @@ func TestLaunchPanics(t *testing.T) {
 	}
 }
 
-// linearBackwardOf returns a launch for 4 tokens whose DY has n rows on the given axis.
+// linearBackwardOf returns a launch for 4 tokens. Its DY has n rows on the given axis.
 func linearBackwardOf(p *Program, axis Axis, n int) LinearBackward {
 	return LinearBackward{DX: p.Temp("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 5, 3),
 		DBias: p.Temp("db", Fixed, 5),
 		DY:    p.Input("dy", axis, n, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3)}
 }
 
-// rowDotBackwardOf returns a launch for 4 tokens whose DY has n rows on the given axis, and whose
-// bias has the given number of words.
+// rowDotBackwardOf returns a launch for 4 tokens. Its DY has n rows on the given axis, and its bias
+// has the given number of words.
 func rowDotBackwardOf(p *Program, axis Axis, n, bias int) RowDotBackward {
 	return RowDotBackward{DX: p.Input("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 3),
 		DBias: p.Temp("db", Fixed, bias),
@@ -149,8 +149,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestCountsFollowTheAxes checks that Counts.Words stores the number of rows of each axis at the
-// index of the axis.
+// TestCountsFollowTheAxes checks that Counts.Words stores numbers of rows at the indices of their
+// axes, and the length of the longest sequence at CountLongest.
 func TestCountsFollowTheAxes(t *testing.T) {
 	w := Counts{Tokens: 5, Sequences: 4, Sampled: 3, Examples: 2, Longest: 1}.Words()
 	if len(w) != CountWords {

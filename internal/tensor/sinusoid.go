@@ -37,7 +37,7 @@ func (k Sinusoid) check() { checkWeights(k.MulWeight, k.Frequencies) }
 // checkWeights panics unless w has a weight for the sine and the cosine of each frequency.
 func checkWeights(w *Tensor, f *sinusoid.Frequencies) {
 	if w.Width() != 2*f.Len() {
-		panic(fmt.Sprintf("tensor: %v for %d frequencies", w, f.Len()))
+		panic(fmt.Sprintf("tensor: %v: expected rows of %d words for %d frequencies", w, 2*f.Len(), f.Len()))
 	}
 }
 

@@ -54,7 +54,7 @@ const (
 const sessionStart = 1
 
 // Create creates a new event file in dir. resumed is the last completed step of a resumed run, or 0
-// for a new run. For a resumed run, TensorBoard drops the existing points from step resumed on.
+// for a new run. For a resumed run, TensorBoard drops the existing points from that step on.
 func Create(dir string, resumed int) (*Writer, error) {
 	path, err := nextPath(dir)
 	if err != nil {
@@ -76,9 +76,9 @@ func Create(dir string, resumed int) (*Writer, error) {
 	return w, nil
 }
 
-// nextPath returns a path whose file name sorts after all existing names, because TensorBoard reads
-// the files of a directory in the order of their names. After the prefix, a name has a time in
-// seconds.
+// nextPath returns a path whose file name sorts after the names of all existing event files, because
+// TensorBoard reads the files of a directory in the order of their names. After the prefix, a name
+// has a Unix time in seconds.
 func nextPath(dir string) (string, error) {
 	const prefix = "events.out.tfevents."
 	existing, err := os.ReadDir(dir)

@@ -32,8 +32,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestRecord checks published values: RFC 3720's CRC-32C of 32 zeros, and the first bytes of every
-// TensorFlow event file, an event of 24 bytes with the version.
+// TestRecord checks published values: RFC 3720's CRC-32C of 32 zeros, and the first bytes of a
+// TensorFlow event file, whose first event has 24 bytes and states the version.
 func TestRecord(t *testing.T) {
 	if c := crc32.Checksum(make([]byte, 32), castagnoli); c != 0x8a9136aa {
 		t.Errorf("got CRC-32C %08x of 32 zeros, want 8a9136aa", c)
@@ -50,7 +50,7 @@ func TestRecord(t *testing.T) {
 }
 
 // TestFailures checks that Create reports a missing directory, and that Close repeats the first
-// error of Write.
+// error of Write, which names the file.
 func TestFailures(t *testing.T) {
 	if _, err := Create(filepath.Join(t.TempDir(), "absent"), 0); !os.IsNotExist(err) {
 		t.Errorf("got error %v in a missing directory, want a not-exist error", err)

@@ -6,6 +6,6 @@ import "time"
 
 var started = time.Now()
 
-// CPUTime returns the time since the program started instead of its CPU time, which is unknown
-// here.
+// CPUTime returns the time since the program started, because the CPU time is unknown on this
+// operating system.
 func CPUTime() time.Duration { return time.Since(started) }

@@ -14,7 +14,7 @@ var sink []byte
 // accepts other inputs. Each input runs in a process of its own, because exceeding a limit fails the
 // test or ends the program.
 func TestLimits(t *testing.T) {
-	Long(t, "starts processes and waits for a limit of time")
+	Long(t, "starts processes and waits for a time limit")
 	const variable = "SFTSEQ_TEST_INPUT"
 	switch os.Getenv(variable) {
 	case "memory":

@@ -1,9 +1,9 @@
 // Package testenv skips tests that this machine cannot run, or that this kind of run does not need.
 //
-// A test that is skipped because the machine lacks a requirement is listed in the file
-// SFTSEQ_LEFT_OUT, which make test prints at its end. With CI=true the test fails instead, unless
-// make deps cannot install the requirement. Long and NoRace depend on the kind of run and skip even
-// with CI=true.
+// A test that is skipped because the machine lacks a requirement is listed in the file that the
+// variable SFTSEQ_LEFT_OUT names. make test prints this list at its end. With CI=true the test fails
+// instead, unless make deps cannot install the requirement. Long and NoRace depend on the kind of run
+// and skip even with CI=true.
 //
 // FuzzLimits limits the time and memory for an input of a fuzz target.
 package testenv
@@ -105,7 +105,8 @@ func NeedRoot(t testing.TB, why string) {
 	}
 }
 
-// NeedData returns the path of a published data set: the given folder below the folder SFTSEQ_DATA.
+// NeedData requires the variable SFTSEQ_DATA, a directory of published data sets. It returns the path of
+// the given folder in it.
 func NeedData(t testing.TB, folder string) string {
 	t.Helper()
 	data := os.Getenv("SFTSEQ_DATA")
@@ -137,15 +138,15 @@ type VulkanDevice interface {
 	Messages() []string
 }
 
-// NeedVulkan opens a device of package vk under the validation layer. Messages of the layer fail
-// the test.
+// NeedVulkan opens a device of package vk under the validation layer, or skips the test. Messages of
+// the layer fail the test.
 func NeedVulkan[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options) Device {
 	t.Helper()
 	return openVulkan(t, open, o, func(err error) { Missing(t, "Vulkan and its validation layer", err) })
 }
 
-// NeedMixed is like NeedVulkan for devices with cooperative matrices. lavapipe has them since
-// version 26.1.
+// NeedMixed is like NeedVulkan for devices with cooperative matrices. Without such a device it skips
+// the test even with CI=true, because older versions of lavapipe have no cooperative matrices.
 func NeedMixed[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options) Device {
 	t.Helper()
 	return openVulkan(t, open, o, func(err error) { Unavailable(t, "a GPU with cooperative matrices", err) })

@@ -16,8 +16,8 @@ type Flip struct {
 	Layer    uint32
 	Sequence int     // index in the batch
 	Swapped  []int32 // positions of the tokens that only one device sampled
-	// Gap is the range of the scores of the swapped tokens. It is +Inf if rounding cannot be the
-	// reason.
+	// Gap is the range of the scores of the swapped tokens. It is +Inf if the devices differ in the
+	// number of tokens, in their order or only in the partners.
 	Gap    float64
 	Tensor *tensor.Tensor // sampler output that differs
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// If an element is a on the first device, it may differ on the second device by at most
+// An element whose value on the first device is a may differ on the second device by at most
 // tolerance·(|a| + size) + cancelled·largest. size is the root mean square of the element's tensor, and
 // largest is the maximum size of the tensors that the launch wrote to the same region. The second term
 // covers rounding errors that remain when large terms cancel.

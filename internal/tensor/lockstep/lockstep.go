@@ -25,8 +25,8 @@ type Device struct {
 	worst map[string]float64
 }
 
-// New returns a device that returns the results of first and compares them with second. Closing it
-// closes both devices.
+// New returns a device that runs each program on both devices. It compares their results and keeps
+// the results of the first device. Closing it closes both devices.
 func New(first, second tensor.Device) *Device {
 	return &Device{first: first, second: second, worst: map[string]float64{}}
 }

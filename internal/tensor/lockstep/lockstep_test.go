@@ -67,7 +67,7 @@ func newSampleProgram() sampleProgram {
 	return sampleProgram{p.Finish(), k}
 }
 
-// run returns the chosen tokens.
+// run runs the program, checks that both devices hold the same tokens, and returns them.
 func (c sampleProgram) run(t *testing.T, d *Device) ([]int32, error) {
 	t.Helper()
 	x := must.Get(d.Prepare(c.Program))(t)
@@ -134,7 +134,8 @@ func TestOtherScores(t *testing.T) {
 	}
 }
 
-// TestGap checks that the gap is infinite if rounding cannot be the reason for a different choice.
+// TestGap checks the gap of different choices. It is infinite if the number or the order of the
+// tokens differs, or only the partners differ.
 func TestGap(t *testing.T) {
 	choice := func(scores []float32, top, partner []int32) *Choice {
 		return &Choice{scores: [][]float32{scores}, top: [][]int32{top}, partner: [][]int32{partner}}

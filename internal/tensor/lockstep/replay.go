@@ -82,7 +82,8 @@ func (c *Choices) replay(p *tensor.Program, k tensor.Sample, mem tensor.Binding)
 	c.next++
 	for i, t := range resultTensors(k) {
 		if len(recorded.words[i]) != t.Words() {
-			return fmt.Errorf("%v cannot hold the %d recorded words", t, len(recorded.words[i]))
+			return fmt.Errorf("replaying choices: %v has %d words, expected the %d recorded words", t, t.Words(),
+				len(recorded.words[i]))
 		}
 		if err := tensor.Upload(mem[t.Region], t, recorded.words[i]); err != nil {
 			return err
@@ -123,7 +124,7 @@ func (d *splitDevice) Unwrap() tensor.Device { return d.Device }
 type splitExecutable struct {
 	tensor.Executable
 	program *tensor.Program // program with the additional segments
-	first   []int           // first new segment of each original segment, and the number of new segments
+	first   []int           // first new segment of each original segment, followed by the number of new segments
 	visit   visit
 }
 
