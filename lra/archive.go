@@ -73,7 +73,7 @@ func walkArchive(ctx context.Context, from string, progress func(bytes int64),
 }
 
 // SizeBelow returns the number of bytes of a file, or of all files below a directory, for progress
-// reports. It returns 0 if the size is unknown.
+// reports. Files whose size is unknown count as 0 bytes.
 func SizeBelow(from string) (bytes int64) {
 	filepath.WalkDir(from, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {

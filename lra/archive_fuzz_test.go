@@ -19,7 +19,7 @@ import (
 // member is a file of an archive.
 type member struct{ name, text string }
 
-// tarOf returns an archive of files in the given order.
+// tarOf returns an archive of files in the given order, or nil if an archive cannot hold them.
 func tarOf(t testing.TB, members []member) []byte {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -34,7 +34,7 @@ func tarOf(t testing.TB, members []member) []byte {
 }
 
 // FuzzReviews checks that the order of files in an archive does not change the imported reviews.
-// Each review is in one split, with its text and its class.
+// Each imported review must have the text of its file, and the split and class of its path.
 func FuzzReviews(f *testing.F) {
 	var lines strings.Builder
 	for name, text := range reviews() {
@@ -103,8 +103,8 @@ func FuzzReviews(f *testing.F) {
 }
 
 // FuzzArchive checks that reading any archive needs bounded memory, and that an error names the
-// archive. It writes valid checksums into the headers, so that the fuzzer reaches the code behind
-// the checksum.
+// archive. If repair is set, it writes valid checksums into the headers, so that the fuzzer reaches
+// the code behind the checksum.
 func FuzzArchive(f *testing.F) {
 	small := tarOf(f, []member{{"docs/a.txt", "one"}, {"docs/b.txt", strings.Repeat("two ", 300)},
 		{"train/pos/0_9.txt", "three"}, {"train/urls_pos.txt", "u\n"}})

@@ -32,7 +32,7 @@ func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string,
 	return convertClouds(ctx, spec, from, dir, options, files, cloud.Options{Parts: true, Drawn: true})
 }
 
-// convertClouds converts a directory of shapes. lists are the files in it with the classes and splits.
+// convertClouds converts a directory of shapes. The files named in lists must exist in the directory.
 func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions, lists []string,
 	o cloud.Options) (*seq.Dataset, error) {
 	if options.Split != "" {

@@ -91,9 +91,9 @@ func userPreset(m *seq.Manifest, f RunFlags) *Preset {
 // customPreset returns a preset whose training usually takes at most half an hour on two cores. It
 // uses many small batches, which train better than few large batches. The number of sampled tokens
 // is usually about the median length, from 16 to 64. The learning rate decays, to a tenth or to
-// zero, and small training splits get dropout. Evaluation samples tokens at random, as training does. The
-// tokens with the highest scores may be almost equal, such as the loudest samples of a sound, and a
-// model that was trained on random samples misclassifies them.
+// zero, and small training splits get dropout. Evaluation samples tokens at random, as training does.
+// The alternative would be the tokens with the highest scores. These may be almost equal, such as the
+// loudest samples of a sound, and a model trained on random samples would misclassify such rows.
 func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	train := m.Splits["train"]
 	if w := int64(f.InputWindow); w > 0 {
@@ -179,7 +179,7 @@ func setTextPairs(c *sft.Config, s *train.Settings) {
 }
 
 // setSpectra changes the settings for audio spectra. A sound keeps its class when some spectra are
-// missing or wrong, so the settings add such noise to augment small data sets.
+// missing or wrong, so the settings add such noise to augment the training data.
 func setSpectra(c *sft.Config, s *train.Settings) {
 	c.NumLayers = 3
 	s.TokenDeletion, s.TokenReplacement = 0.3, 0.15
@@ -232,7 +232,7 @@ func convolutionsFor(tokenizer json.RawMessage, length int) []config.Convolution
 	return []config.Convolution{{KernelSize: 7, Dilation: 1}}
 }
 
-// DescribeRun returns a run's settings in one line.
+// DescribeRun returns the main settings of a run in one line.
 func DescribeRun(c *sft.Config, s *train.Settings) string {
 	end := fmt.Sprintf("epochs %d", s.Epochs)
 	if s.Steps > 0 {

@@ -7,10 +7,10 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// drawAhead starts workers that draw ahead, in chunks of consecutive numbers from first on. The
-// returned channel yields a channel per chunk, in order, with the draws for which the draw function
-// returned true. Each worker gets its own draw function from worker. The returned function stops the
-// workers.
+// drawAhead starts workers that draw ahead, in chunks of consecutive numbers. first is the first
+// number. The returned channel yields a channel per chunk, in order, with the draws for which the
+// draw function returned true. Each worker calls the parameter worker to get its own draw function.
+// The returned function stops the workers.
 func drawAhead[T any](first uint64, chunk int, worker func() func(n uint64) (T, bool)) (<-chan chan []T, func()) {
 	type job struct {
 		first  uint64

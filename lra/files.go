@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Files is the task of predicting the kind of a file from a sample of its bytes. The kinds are those of
-// the files on a machine. The task therefore has no fixed labels and is not in [Tasks].
+// Files is the task of predicting the kind of a file from a sample of its bytes. The kinds depend on
+// the files of a machine. The task therefore has no fixed labels and is not in [Tasks].
 var Files = &Task{
 	Name:        "files",
 	Description: "The kind of a file from a sample of its bytes.",

@@ -20,7 +20,7 @@ type Generator struct {
 type Rule interface {
 	// Options returns the parameters of the rule that are flags of data generate.
 	Options() []Option
-	// Validate returns an error if the rule cannot draw any row.
+	// Validate returns an error if the rule is invalid, for instance because it cannot draw any row.
 	Validate() error
 
 	// draw returns sequences of rows that end only with an error. The sequence others yields the
@@ -112,7 +112,8 @@ func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions
 var GeneratedNames = []string{Shapes.Name, GraphsName}
 
 // Generated returns the task of [Custom] for the default data of a generator, without drawing the
-// data, and the specification of their files. It returns nil for other names.
+// data, and the specification of their files. It returns nil for names that are not in
+// [GeneratedNames].
 func Generated(name string) (*Task, seq.Spec) {
 	var spec seq.Spec
 	var rows, shortest, longest int

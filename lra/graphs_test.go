@@ -10,8 +10,8 @@ import (
 )
 
 // TestGraphs checks that the classes have the expected fractions of edges that join nodes of the
-// same kind, and that the numbers of nodes, kinds and edges do not depend on the class. The same
-// seed must give the same graphs.
+// same kind. Every graph must have 20 to 40 nodes, half of each kind, and four directed edges per
+// node. The same seed must produce the same graphs, and another seed other graphs.
 func TestGraphs(t *testing.T) {
 	o := GraphsOptions{Train: 150, Test: 3, Nodes: 40, Degree: 4, Seed: 7}
 	d := must.Get(GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)

@@ -19,8 +19,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// FuzzCIFAR checks that each record of a file becomes a row of 1,024 gray pixels. Reading ends with
-// the file or with an error that names the first record without a valid class.
+// FuzzCIFAR checks that each record of a file becomes a row of 1,024 gray pixels. Reading must end
+// with the file or with an error. In a file of valid size, the error names the first record without
+// a valid class.
 func FuzzCIFAR(f *testing.F) {
 	gray, colour := make([]byte, grayRecord), make([]byte, rgbRecord)
 	for i := range colour {

@@ -35,8 +35,8 @@ func grayRecordOf(e seq.Example) []byte {
 	return record
 }
 
-// TestImageOfficial checks that importing the real images gives rows with every byte of the gray
-// records, in order. The first 1,000 colour test images must give the same gray levels.
+// TestImageOfficial checks that the rows of the real images equal the gray records byte by byte, in
+// order, and that the first 1,000 colour test images become the same gray levels.
 func TestImageOfficial(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	from := testenv.NeedData(t, "cifar10")

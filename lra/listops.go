@@ -108,8 +108,8 @@ var listOpsPaper = &Preset{
 var listOpsWithShort = &ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
 	Train: &ListOpsRule{MinLength: 40, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}}
 
-// listOpsQuick trains on the shortest expressions first. They make steps cheap, and from them the
-// model soon learns to find the operator at the root. Training continues with longer expressions,
+// listOpsQuick trains on the shortest expressions first. Their steps are cheap, and the model soon
+// learns to find the operator at the root. Training continues with longer expressions,
 // and finally with all lengths. The validation and test splits follow the rule of the Long Range
 // Arena.
 var listOpsQuick = &Preset{

@@ -44,7 +44,7 @@ func toExamples(draws iter.Seq2[listOpsRow, error]) rows {
 	}
 }
 
-// listOpsRows returns the kept draws from number first on, without duplicates. The sequence ends
+// listOpsRows returns the kept draws without duplicates, beginning at draw number first. It ends
 // with an error if the context is cancelled or the rule discards too many draws. Workers draw
 // ahead, and their chunks are used in order.
 func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule,

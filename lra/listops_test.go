@@ -68,7 +68,7 @@ func TestHostileNesting(t *testing.T) {
 	}
 }
 
-// TestOriginalLabels checks that EvaluateListOps gives the labels in the published test files of
+// TestOriginalLabels checks that EvaluateListOps returns the labels in the published test files of
 // ListOps.
 func TestOriginalLabels(t *testing.T) {
 	data := testenv.NeedData(t, "listops-nyu")
@@ -157,7 +157,7 @@ func TestListOpsDistribution(t *testing.T) {
 	checkWithin("root operator only", float64(correct)/float64(n), 0.367, deviation(0.367, n)+deviation(0.367, 20000))
 }
 
-// TestDrawsArePinned checks that the same seed gives the same data in every version.
+// TestDrawsArePinned checks the first draws of a seed, which must not change between versions.
 func TestDrawsArePinned(t *testing.T) {
 	rule := ListOpsRule{MinLength: 5, MaxLength: 16, MaxDepth: 4, MaxArgs: 4}
 	rows, _ := drawSample(4, rule)

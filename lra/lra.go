@@ -1,6 +1,7 @@
 // Package lra defines the tasks of the Long Range Arena, the tasks on point clouds and graphs of the
-// paper on the model (see package sft), and generated tasks that replace the clouds. A [Task] has
-// the specification of its sequences and labels, its presets, and a generator or an importer.
+// paper on the model (see package sft), and generated tasks on shapes that need no published clouds.
+// [Custom] and [Files] are tasks on a user's own data. A [Task] has the specification of its sequences
+// and labels, its presets, and a generator or an importer.
 package lra
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Task is a benchmark task with its own data.
+// Task describes a task: its sequences, its labels, its presets and the source of its data.
 type Task struct {
 	Name        string          // name for commands, such as listops
 	Description string          // description in one sentence
@@ -52,8 +53,8 @@ type Importer struct {
 	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
 }
 
-// Convert writes a data set into the directory dir from the task's official files. The path from is
-// a directory, or a single file for one split.
+// Convert writes a data set into the directory dir from the task's official files. Depending on the
+// task, the path from is a directory, an archive, or a single file for one split.
 func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	if t.Import == nil {
 		return nil, fmt.Errorf("task %s: expected a task with official files to convert", t.Name)
@@ -76,7 +77,7 @@ type ConvertOptions struct {
 	Seed      uint64            // seed of random splits and points
 	Replace   bool              // true allows replacing a complete data set
 	Begin     func(bytes int64) // called with the number of bytes, or files, to read; may be nil
-	Progress  func(bytes int64) // called with the number of bytes, or files, read; may be nil
+	Progress  func(bytes int64) // called with the bytes, or files, read since the last call; may be nil
 	LeftOut   func(text string) // called with a report of unusable files; may be nil
 }
 
@@ -102,7 +103,7 @@ func (t *Task) Spec() (seq.Spec, error) {
 	}, nil
 }
 
-// tasks lists all tasks.
+// tasks lists the tasks that [Tasks] returns.
 var tasks = []*Task{Image, ListOps, ModelNet40, PascalVOC, Pathfinder, PeptidesFunc,
 	PeptidesStruct, Retrieval, ShapeNetPart, ShapeParts, Shapes, Text}
 

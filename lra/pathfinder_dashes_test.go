@@ -141,10 +141,10 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// possibleDash is a dash that is nowhere brighter than the image.
+// possibleDash is a dash that is nowhere brighter than the image, up to traceTolerance.
 type possibleDash struct {
 	dash
-	explains []int // pixels that are exactly as bright as the dash
+	explains []int // pixels that are as bright as the dash, up to traceTolerance
 }
 
 // light returns the sum of the levels of the pixels that only this dash explains: the pixels in
@@ -200,7 +200,8 @@ func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash,
 	}
 	markDashes := [2][]possibleDash{possibleDashes(pixels, marks[0], &hidden), possibleDashes(pixels, marks[1],
 		&hidden)}
-	candidates := append(append([]possibleDash{}, markDashes[0]...), markDashes[1]...) // before dashes of equal light
+	// The dashes at marks come first, so that they win against other dashes of equal light.
+	candidates := append(append([]possibleDash{}, markDashes[0]...), markDashes[1]...)
 	for i := range pixels {
 		candidates = append(candidates, possibleDashes(pixels, spot{i / traceSide, i % traceSide}, &hidden)...)
 	}

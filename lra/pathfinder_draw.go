@@ -21,12 +21,12 @@ type PathfinderRule struct {
 // LRAPathfinder is the rule of the data that published results usually use.
 var LRAPathfinder = PathfinderRule{Contour: 14, Distractors: 5}
 
-// Sizes in an image.
+// Parameters of the drawing.
 const (
-	padding      = 1   // width of the border without dashes, in pixels
-	seedDistance = 7   // pixels between the starts of the two contours
-	continuity   = 1.0 // factor of turning angles; a larger factor makes straighter contours
-	markerRadius = 1.5
+	padding      = 1                 // width of the border without dashes, in pixels
+	seedDistance = 7                 // pixels between the starts of the two contours
+	continuity   = 1.0               // factor of turning angles; a larger factor makes straighter contours
+	markerRadius = 1.5               // in pixels
 	contrast     = 1.5               // contrast of every dash: brightness must not distinguish contours
 	maxStartMask = 0.3               // maximum value of the mask at the start of a contour
 	overlapSum   = 1.8               // minimum sum of two masks for which their dashes overlap

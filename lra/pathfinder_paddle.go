@@ -68,7 +68,7 @@ type paddle struct{ image, mask patch }
 const (
 	paddleLength = 2
 	paddleMargin = 1
-	paddleReach  = 8 // reach of a patch: length of the dash, its margin and the margin of the filter
+	paddleReach  = 8 // reach of a patch, which covers the dash, its margin and the margin of the filter
 	antialias    = 2 // factor by which dashes are drawn larger
 )
 

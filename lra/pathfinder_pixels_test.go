@@ -183,7 +183,7 @@ func brightness(pixels []int32, marks [2]spot) map[string]float64 {
 	}
 }
 
-// TestPathfinderBrightness checks that the dashes of the traced contours are not brighter than the
+// TestPathfinderBrightness checks that the dashes of the traced contours are as bright as the
 // remaining dashes. The remaining dashes are those of five distractors of four dashes. Of 300
 // images of seed 13, 226 have 20 remaining dashes and 35 have 16. The AUC of 13,496 dashes is
 // 0.504.

@@ -80,7 +80,7 @@ func TestPathfinderLabel(t *testing.T) {
 		}
 		marks := discs(e.A)
 		if len(marks) != 2 || pair[0].head == pair[1].head {
-			continue // marks touch, or both contours end at the same pixel, as their last dashes are not compared
+			continue // marks touch, or both contours end at the same pixel: the rule does not compare their last dashes
 		}
 		found := int32(-1)
 		for i := range pair {
@@ -175,7 +175,7 @@ func TestRedraw(t *testing.T) {
 		"rule": map[string]any{"contour": 99}}}, 1))
 }
 
-// BenchmarkPathfinder measures the time of an image.
+// BenchmarkPathfinder measures the time to draw an image.
 func BenchmarkPathfinder(b *testing.B) {
 	d := pathfinderDraw{random: random{seed: 1}, rule: LRAPathfinder}
 	for n := uint64(0); b.Loop(); n++ {
@@ -206,7 +206,7 @@ func discs(pixels []int32) (centres []point) {
 }
 
 // TestPathfinderGenerate checks that the splits are consecutive draws of one sequence, whatever
-// their sizes.
+// their sizes, and that Generate reports invalid options and a cancelled context.
 func TestPathfinderGenerate(t *testing.T) {
 	var all [][]int32
 	for _, o := range []GenerateOptions{{Train: 30, Val: 10, Test: 5}, {Train: 45}} {

@@ -9,7 +9,7 @@ import (
 // Parameters of the tracer. The cost of a step from dash to dash is −ln of its probability, up to a
 // constant. The tracer assumes a normal distribution of the length and of the turns of a step. The
 // rule rounds the coordinates of a step up, so a step is half a pixel too long downwards and to the
-// right. Fixed limits on gap and turn would exclude some of the steps.
+// right. Tight limits on gap and turn would exclude some of the steps.
 const (
 	contourDashes = 14
 	roundingBias  = 0.5     // px, added to either coordinate of a step

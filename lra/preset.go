@@ -83,7 +83,7 @@ func rotationInvariant(c sft.Config) sft.Config {
 	return c
 }
 
-// modified returns a copy of x after change.
+// modified returns a copy of x that the function change has modified.
 func modified[T any](x T, change func(*T)) T {
 	change(&x)
 	return x

@@ -167,7 +167,8 @@ func TestPaperPresets(t *testing.T) {
 	}
 }
 
-// TestFilesPresets checks that the presets of Files are valid for data with any kinds.
+// TestFilesPresets checks that the presets of Files are valid for classification data with labels of
+// their own, and that multi-label data do not match.
 func TestFilesPresets(t *testing.T) {
 	spec := must.Get(Files.Spec())(t)
 	spec.LabelNames = []string{"go", "png"}

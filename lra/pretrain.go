@@ -71,7 +71,7 @@ func trainingSize(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 }
 
 // batchOf returns the number of sequences per batch: at least 16. Batches of short sequences are larger,
-// because a step has a fixed cost of a few thousand tokens.
+// because the fixed cost of a step equals the cost of a few thousand tokens.
 func batchOf(length float64) int {
 	const tokens, maxBatch = 16384, 256
 	return max(16, min(maxBatch, powerOfTwo(int(tokens/length))))

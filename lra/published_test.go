@@ -76,7 +76,7 @@ func TestPublishedNames(t *testing.T) {
 	}
 }
 
-// TestMatches checks that kind, labels and features determine whether data belong to a task.
+// TestMatches checks that kind, labels, numbers and features determine whether data belong to a task.
 // Additional features of a random walk are allowed.
 func TestMatches(t *testing.T) {
 	spec := func(task *Task, change func(*seq.Spec)) *seq.Spec {

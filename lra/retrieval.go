@@ -22,7 +22,7 @@ var Retrieval = &Task{
 		Usage: "convert new_aan_pairs.*.tsv, or pairs of ids and their documents",
 		Description: `Reads the official files new_aan_pairs.train.tsv, .eval.tsv and .test.tsv: label, two
 ids and two texts, separated by tabs. Also reads NAME.train.only_ids.tsv, .eval and
-.test, which have ids without texts; the data set then has the name NAME. --docs gives
+.test, which have ids without texts; the data set then has the name NAME. --docs names
 the texts: a file of lines with an id, a tab and a text (default: docs.tsv beside the
 pairs), or a directory or tar archive where an id is the path of a file without .txt.
 All files may be compressed. A single file becomes one split, the test split unless

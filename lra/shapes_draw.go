@@ -57,7 +57,7 @@ func sphere(part int, center vec, radius float64) surface {
 }
 
 // torusArc returns a part of a torus in the plane of x and z. The part has the given arc in radians. It
-// begins at −z and turns towards x. The tube has the radius thickness.
+// begins at −z and turns towards x. thickness is the radius of the tube.
 func torusArc(part int, center vec, radius, thickness, arc float64) surface {
 	return surface{part, arc * radius * 2 * math.Pi * thickness, func(u, v float64) (vec, vec) {
 		// The outer side has more area: the cumulative distribution of the angle around the tube is
@@ -99,7 +99,7 @@ func closedCylinder(side, cap int, center vec, radius, height float64) []surface
 }
 
 // shape is a class of solids: its parts, and a function that returns the surfaces of a solid of
-// random size. The function between returns a uniform number in [lo, hi).
+// random size. Its parameter between is a function that returns a uniform number between lo and hi.
 type shape struct {
 	name  string
 	parts []string

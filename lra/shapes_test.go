@@ -164,7 +164,7 @@ func TestSurfaces(t *testing.T) {
 	}
 }
 
-// TestShapesInvalidRules checks that Generate refuses rules that cannot draw any cloud, and writes
+// TestShapesInvalidRules checks that Generate refuses invalid rules and numbers of rows, and writes
 // no data set.
 func TestShapesInvalidRules(t *testing.T) {
 	for _, o := range []GenerateOptions{{Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{}},
@@ -181,7 +181,7 @@ func TestShapesInvalidRules(t *testing.T) {
 	}
 }
 
-// TestUsualShapes checks that the default rule of data generate is UsualShapes.
+// TestUsualShapes checks that the default rule of data generate is the rule of the preset.
 func TestUsualShapes(t *testing.T) {
 	for _, task := range []*Task{Shapes, ShapeParts} {
 		if drawn, trained := task.Generator.Rule(), task.Presets[0].Data.Rule; !reflect.DeepEqual(drawn, trained) {

@@ -80,7 +80,7 @@ func convertText(ctx context.Context, spec seq.Spec, from, dir string, options C
 		"validation": "training reviews of the films whose address has a SHA-256 below 0.1, as a fraction"})
 }
 
-// read adds the content of a file. It ignores files that are not part of IMDb's release.
+// read adds the content of a file. It ignores files other than labelled reviews and lists of films.
 func (d *imdb) read(name string, r io.Reader) error {
 	films, parts := filmsName.FindStringSubmatch(name), reviewName.FindStringSubmatch(name)
 	if films == nil && parts == nil {
@@ -99,7 +99,7 @@ func (d *imdb) read(name string, r io.Reader) error {
 	}
 	if films != nil {
 		if d.films[films[1] == "pos"] != nil {
-			return fmt.Errorf("%s: %s: expected one list of films, found another before it", d.from, name)
+			return fmt.Errorf("%s: %s: expected one list of films, found a second", d.from, name)
 		}
 		d.films[films[1] == "pos"] = strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 		return nil
@@ -113,8 +113,8 @@ func (d *imdb) read(name string, r io.Reader) error {
 	return nil
 }
 
-// splits returns the reviews of each split. It sorts them, as the files of an archive are in any
-// order.
+// splits returns the reviews of each split. It sorts them, because an archive may have its files in
+// any order.
 func (d *imdb) splits() (map[string][]review, error) {
 	slices.SortFunc(d.reviews, func(a, b review) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.label(), b.label()), cmp.Compare(a.file, b.file))

@@ -85,8 +85,8 @@ func writeArchive(t testing.TB, files map[string]string, prefix string) string {
 	return path
 }
 
-// TestText checks that a directory and an archive give the same data set, and that no film is in
-// two splits.
+// TestText checks that a directory and an archive result in the same data set, and that no film is in
+// both the training and the validation split.
 func TestText(t *testing.T) {
 	files := reviews()
 	var sums []string
