@@ -33,8 +33,8 @@ type Position struct {
 	Batch int    `json:"batch"`
 }
 
-// NewBatches returns the order of batches of size rows. The slice lengths holds the number of
-// tokens of each row.
+// NewBatches returns the order for the given batch size in rows. The slice lengths holds each row's
+// number of tokens.
 func NewBatches(lengths []int32, size int, seed uint64) (*Batches, error) {
 	if size < 1 {
 		return nil, fmt.Errorf("batch size: expected at least 1, found %d", size)
@@ -103,7 +103,8 @@ func permute[T any](items []T, seed uint64, stream, epoch uint32) {
 	}
 }
 
-// Sequential returns the rows 0 … n−1 in ascending order, in batches of size ≥ 1, for evaluation.
+// Sequential returns the rows 0 … n−1 in ascending order, in batches for evaluation. The batch size
+// must be at least 1.
 func Sequential(n, size int) [][]uint32 {
 	rows := make([]uint32, n)
 	for i := range rows {

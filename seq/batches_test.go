@@ -105,8 +105,8 @@ func TestBatchesAreAFunctionOfTheirArguments(t *testing.T) {
 	}
 }
 
-// TestGoldenOrder checks that the order never changes, as another order would change every resumed
-// training run.
+// TestGoldenOrder checks that the order never changes, because another order would change every
+// resumed training run.
 func TestGoldenOrder(t *testing.T) {
 	lengths := []int32{5, 3, 8, 8, 1, 9, 2, 7, 7, 4, 6, 6, 3}
 	b := mustBatches(t, lengths, 3, 0x123456789abcdef0)

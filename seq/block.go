@@ -127,7 +127,7 @@ func (b *Block) Append(e Example) error {
 	return nil
 }
 
-// AppendBytes adds a row whose tokens are the bytes of one text, or of the two texts of a pair,
+// AppendBytes adds a row of one text, or of the two texts of a pair. The token of a byte is the byte
 // plus 1. Labels, numbers and id are from e. Append would add the same row for the ids of the byte
 // tokenizer. AppendBytes is faster, since the file stores the bytes themselves.
 func (b *Block) AppendBytes(first, second string, e Example) error {
@@ -155,7 +155,7 @@ func (b *Block) currentBatch() *batch {
 	return b.batches[last]
 }
 
-// finishRow adds the columns of e other than tokens, and counts a row with length tokens.
+// finishRow adds the columns of e other than tokens. length is the number of tokens in the row.
 func (b *Block) finishRow(into *batch, length int, e Example) {
 	into.size += b.layout.width() * length
 	if b.spec.IDs {

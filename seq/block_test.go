@@ -74,7 +74,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestNarrow checks for each width of tokens that valid ids are accepted in the expected number of
+// TestNarrow checks for each width of tokens that valid ids are stored in the expected number of
 // bytes, and that every invalid id is refused.
 func TestNarrow(t *testing.T) {
 	pad := int32(3)
@@ -123,8 +123,8 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestBlockRefuses checks that a refused row leaves the block unchanged. Close refuses a label
-// without a name.
+// TestBlockRefuses checks that a refused row leaves the block unchanged, and that Close refuses a
+// label without a name.
 func TestBlockRefuses(t *testing.T) {
 	spec := listopsSpec()
 	block := NewBlock(&spec)
@@ -180,7 +180,7 @@ func TestRenameForeignFile(t *testing.T) {
 		func(l int32) int32 { return 0 }))
 }
 
-// TestRenameLabels checks that label names set after the rows are written give the same files as
+// TestRenameLabels checks that label names set after the rows are written result in the same files as
 // names set before.
 func TestRenameLabels(t *testing.T) {
 	for _, spec := range blockSpecs() {

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// ErrExists is wrapped by the error for a directory that holds a complete data set.
+// ErrExists is wrapped by the error for a directory that holds a complete data set, or this split already.
 var ErrExists = errors.New("a complete data set exists already")
 
 // DatasetBuilder writes a data set directory: first the splits, then the manifest. An existing data
@@ -264,7 +264,7 @@ func (b *DatasetBuilder) replaceFiles() error {
 	}
 	if err := b.writeManifest(&staged); err != nil {
 		if errors.Is(err, atomicfile.ErrUnsynced) {
-			b.closed = nil // Abort must not remove the files, as the manifest names them
+			b.closed = nil // Abort must not remove the files, because the manifest names them
 		}
 		return err
 	}
@@ -362,7 +362,7 @@ func (s *SplitWriter) wrapError(err error) error {
 	return fmt.Errorf("%s: %w", s.builder.path(s.name), atomicfile.Cause(err))
 }
 
-// Close completes the file; Finish gives it its final name.
+// Close completes the file. [DatasetBuilder.Finish] renames the file to its final name.
 func (s *SplitWriter) Close() error {
 	if err := s.writer.prepare(); err != nil {
 		s.Abort()

@@ -23,7 +23,7 @@ func inspectPath(path string) (*Info, error) {
 }
 
 // TestDamagedSplit changes one byte of a split's file at a time. It checks that reading the split
-// to its end reports the damage, even if the changed byte gives another valid row.
+// to its end reports the damage, even if the changed byte results in another valid row.
 func TestDamagedSplit(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)

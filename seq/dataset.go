@@ -77,10 +77,10 @@ func (d *Dataset) Path(split string) (string, error) {
 }
 
 // Open opens a split for random access and checks it against the manifest. A changed byte is an
-// error, even if it gives another valid row.
+// error, even if it results in another valid row.
 func (d *Dataset) Open(split string) (*File, error) { return d.OpenWindow(split, Window{}) }
 
-// OpenWindow opens a split like Open, for the tokens of each sequence that window selects.
+// OpenWindow opens a split like Open, but returns only the tokens in the window of each sequence.
 func (d *Dataset) OpenWindow(split string, window Window) (*File, error) {
 	return d.open(split, window, 1)
 }
@@ -92,7 +92,7 @@ func (d *Dataset) OpenSequences(split string, window Window) (*File, error) {
 	return d.open(split, window, len(spec.TokenColumns()))
 }
 
-// open opens a split with perRow examples per row.
+// open opens a split. perRow is the number of examples per row.
 func (d *Dataset) open(split string, window Window, perRow int) (*File, error) {
 	r, err := d.Reader(split)
 	if err != nil {
@@ -110,7 +110,7 @@ func (d *Dataset) open(split string, window Window, perRow int) (*File, error) {
 }
 
 // Reader opens a split for sequential reading. At the end it compares the checksum with the
-// manifest. A caller that stops earlier does not detect damage that gives other valid rows.
+// manifest. A caller that stops earlier does not detect damage that results in other valid rows.
 func (d *Dataset) Reader(split string) (*Reader, error) {
 	path, err := d.Path(split)
 	if err != nil {

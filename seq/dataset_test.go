@@ -110,7 +110,7 @@ func TestDamagedDataset(t *testing.T) {
 	must.FailWith(t, os.ErrNotExist)(OpenDataset(filepath.Join(dir, "none")))
 }
 
-// TestBadManifest checks that the error for an invalid manifest names the file and the key.
+// TestBadManifest checks that the error for an invalid manifest names the file and the defect.
 func TestBadManifest(t *testing.T) {
 	good := `{"version":"1","name":"x","task":"classification","vocab_size":3,"splits":{"test":{"file":"test.arrow","checksum":"xxh128:` + strings.Repeat("0", 32) + `"}}}`
 	for _, c := range []struct{ old, new, want string }{

@@ -30,8 +30,8 @@ func (e *Edge) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// parse parses an edge in valid JSON. It appends the features to numbers and returns the result;
-// the edge's features are a part of numbers.
+// parse parses an edge in valid JSON. It appends the features to numbers and returns the result. The
+// edge's features share the memory of the result.
 func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 	first, n := len(numbers), 0
 	ends := [2]*int32{&e.Source, &e.Target}
@@ -65,7 +65,7 @@ func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 }
 
 // ParseEdges parses a list of edges in valid JSON, such as [[0, 1, 0.5], [1, 2, 2.5]]. An error
-// names the edge. All features share one allocation.
+// states the index of the edge. All features share one allocation.
 func ParseEdges(text []byte) ([]Edge, error) {
 	if len(text) == 0 || text[0] != '[' {
 		return nil, fmt.Errorf("expected a list of edges, found %.40s", text)

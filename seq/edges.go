@@ -221,8 +221,8 @@ func (r *Rows) edgeCount(i int) int {
 	return n
 }
 
-// EdgesWithin returns the edges whose source and target are below tokens. The result is a copy if
-// it omits edges.
+// EdgesWithin returns the edges among the first tokens of a sequence; the parameter tokens is their
+// number. The result is a copy if it omits edges.
 func EdgesWithin(edges []Edge, tokens int) []Edge {
 	count := 0
 	isWithin := func(e Edge) bool { return int(max(e.Source, e.Target)) < tokens }

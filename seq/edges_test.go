@@ -20,7 +20,8 @@ func graphSpec() Spec {
 		EdgeFeatureNames: []string{"order"}}
 }
 
-// graphs returns n rows of up to longest tokens with random edges. Every third row has no edges.
+// graphs returns n rows with random edges. Every third row has no edges. The parameter longest is the
+// maximum number of tokens in a row.
 func graphs(spec Spec, n, longest int) (out []Example) {
 	random := rand.New(rand.NewPCG(uint64(n), 2))
 	for i := range n {
@@ -157,8 +158,8 @@ func recordOf(t *testing.T, data []byte) (arrow.Record, error) {
 	return rows.Record(), nil
 }
 
-// TestWriteEdges checks that a writer refuses edges that a reader would refuse, and then accepts
-// the next row.
+// TestWriteEdges checks that a block refuses edges that a reader would refuse, and accepts valid
+// edges.
 func TestWriteEdges(t *testing.T) {
 	spec := graphSpec()
 	good := graphs(spec, 2, 9)[1]
@@ -280,8 +281,8 @@ func TestSlicedEdges(t *testing.T) {
 	}
 }
 
-// BenchmarkGraphs measures reading graphs of 1,024 tokens with ten edges per token, from the file
-// and from the cache.
+// BenchmarkGraphs measures random access to graphs of 1,024 tokens with ten edges per token. After
+// the first iteration the graphs are in the cache.
 func BenchmarkGraphs(b *testing.B) {
 	spec := graphSpec()
 	spec.EdgeFeatureNames = []string{"length"}

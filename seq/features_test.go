@@ -21,7 +21,8 @@ func cloudSpec() Spec {
 		FeatureNames: []string{"x", "y", "z", "heat"}}
 }
 
-// clouds returns n rows of up to longest tokens with random features.
+// clouds returns n rows with random features. The parameter longest is the maximum number of tokens in
+// a row.
 func clouds(n, longest int) (out []Example) {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	for i := range n {
@@ -34,7 +35,7 @@ func clouds(n, longest int) (out []Example) {
 	return out
 }
 
-// equalRows reports whether two rows are equal. An empty list equals a missing list.
+// equalRows reports whether two rows are equal and have no token ids.
 func equalRows(a, b Example) bool {
 	return len(a.A) == 0 && len(b.A) == 0 && a.Index == b.Index && a.Label == b.Label && a.ID == b.ID &&
 		reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Features, b.Features) &&
@@ -86,8 +87,8 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// TestWriteFeatures checks that a writer refuses features that a reader would refuse, and then
-// accepts the next row.
+// TestWriteFeatures checks that a block refuses features that a reader would refuse, and accepts
+// valid features.
 func TestWriteFeatures(t *testing.T) {
 	spec := cloudSpec()
 	good := clouds(1, 3)[0]

@@ -33,10 +33,10 @@ type File struct {
 	cache cache
 }
 
-// OpenFile opens path for random access.
+// OpenFile opens the file at path for random access to whole sequences.
 func OpenFile(path string) (*File, error) { return OpenWindow(path, Window{}) }
 
-// OpenWindow opens path for random access to the tokens of each sequence that window selects.
+// OpenWindow opens the file at path for random access to the tokens in the window of each sequence.
 func OpenWindow(path string, window Window) (*File, error) {
 	r, err := Open(path)
 	if err != nil {
@@ -45,8 +45,8 @@ func OpenWindow(path string, window Window) (*File, error) {
 	return openRandom(r, window, 1)
 }
 
-// openRandom returns random access to the source of r, which must have read only the schema. It
-// reads the source to its end.
+// openRandom returns a File for the source of r, and reads this source to its end. Before the call, r
+// must have read only the schema.
 func openRandom(r *Reader, window Window, perRow int) (*File, error) {
 	file, ok := r.closer.(*os.File)
 	records, isReader := r.records.(*arrowipc.Reader)
@@ -128,10 +128,10 @@ func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tok
 // same source and target.
 func (f *File) EdgesPerToken() int { return f.edgesPerToken }
 
-// Example returns a copy of example i.
+// Example returns a copy of example i, without its id.
 func (f *File) Example(i int) (Example, error) {
 	if i < 0 || i >= f.Len() {
-		return Example{}, fmt.Errorf("%s: row %d: expected a row below %d", f.name, i, f.Len())
+		return Example{}, fmt.Errorf("%s: example %d: expected an index from 0 to %d", f.name, i, f.Len()-1)
 	}
 	row := i / f.perRow
 	index := sort.Search(f.batches.Len(), func(b int) bool { return f.firstRows[b+1] > int64(row) })

@@ -50,7 +50,7 @@ func TestUnreadable(t *testing.T) {
 }
 
 // TestBitFlips checks that reading a file with a flipped bit never panics, never loses rows without
-// an error and never returns an invalid row. The flipped bit may give another valid token.
+// an error and never returns an invalid row. The flipped bit may result in another valid token.
 func TestBitFlips(t *testing.T) {
 	step := 1
 	if testing.Short() {

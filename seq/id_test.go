@@ -121,7 +121,7 @@ func TestForeignIDs(t *testing.T) {
 	}
 }
 
-// TestBadIDs checks that a writer refuses invalid ids and accepts the next row.
+// TestBadIDs checks that a block refuses invalid ids and accepts the next row.
 func TestBadIDs(t *testing.T) {
 	spec := Spec{Task: Classification, VocabSize: 257, PadID: new(int32), IDs: true}
 	b := NewBlock(&spec)

@@ -18,8 +18,8 @@ func itemsType(number arrow.DataType, width int) *arrow.ListType {
 	return arrow.ListOf(arrow.FixedSizeListOf(int32(width), number))
 }
 
-// checkItems returns an error unless the field is a column of lists of items with width numbers. If
-// an item is a list of variable length, checkItem checks its width.
+// checkItems returns an error unless the field is a column of lists of items. width is the count of
+// numbers per item. If items are lists of variable length, checkItem checks this count.
 func checkItems(field arrow.Field, number arrow.DataType, width int) error {
 	if list, ok := field.Type.(*arrow.ListType); ok {
 		switch item := list.Elem().(type) {
@@ -40,17 +40,17 @@ func checkItems(field arrow.Field, number arrow.DataType, width int) error {
 // itemKind holds the words for an item in errors, such as "token", "a token", "a sequence".
 type itemKind struct{ name, withArticle, list string }
 
-// itemColumn is a column of items with width numbers each.
+// itemColumn is a column of items.
 type itemColumn[T int32 | float32] struct {
 	name    string // name of the column
 	kind    itemKind
 	parts   []string // names of an item's numbers, for errors
-	width   int
-	offsets []int32 // offsets into the items, one more than the number of rows
+	width   int      // count of numbers per item
+	offsets []int32  // offsets into the items, one more than the number of rows
 	values  []T
 }
 
-// row returns a copy of the items of row i that w selects.
+// row returns a copy of the items of row i that the window selects.
 func (c *itemColumn[T]) row(i int, w Window) [][]T {
 	all := c.numbersOf(i)
 	head, tail := w.parts(c.count(i))
@@ -175,7 +175,7 @@ func (c *itemColumn[T]) numbers(a arrow.Array) (arrow.Array, []T) {
 	return a, values.([]T)
 }
 
-// checkItem returns an error if item t is null, does not have width numbers, is not contiguous with
+// checkItem returns an error if item t is null, has a wrong count of numbers, is not contiguous with
 // the items before it, or has a null number.
 func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, span func(t int) (from, n int), t int) error {
 	if items.IsNull(t) {

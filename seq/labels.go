@@ -207,7 +207,7 @@ func (l *labelListWriter) array() arrow.Array {
 		[]arrow.ArrayData{items.Data()}, missing, 0))
 }
 
-// relabel replaces every label l by number(l). If sorted is set, it also sorts the labels of each
+// relabel replaces every known label l by number(l). If sorted is set, it also sorts the labels of each
 // row.
 func (l *labelListWriter) relabel(number func(int32) int32, sorted bool) {
 	relabel(l.values, number)

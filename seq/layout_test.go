@@ -69,8 +69,8 @@ func TestPlainLayout(t *testing.T) {
 	}
 }
 
-// TestNarrowColumns checks that a reader refuses the pad id and ids outside the vocabulary, for
-// every type of column and with a first_token_id of 0 and 1.
+// TestNarrowColumns checks that a reader refuses the pad id and ids outside the vocabulary, in
+// columns of every type, with a first_token_id of 0 or 1.
 func TestNarrowColumns(t *testing.T) {
 	for _, c := range []struct {
 		item                    arrow.DataType

@@ -52,11 +52,11 @@ type Manifest struct {
 type SplitInfo struct {
 	File     string           `json:"file"`
 	Bytes    int64            `json:"bytes"`
-	Checksum string           `json:"checksum"`         // "xxh128:" and 32 hexadecimal digits
+	Checksum string           `json:"checksum"`         // "xxh128:" and 32 hexadecimal digits, or "sha256:" and 64
 	SHA256   string           `json:"sha256,omitempty"` // only in manifests of version 1
 	Rows     int64            `json:"rows"`
 	Lengths  Quantiles        `json:"lengths"`
-	Labels   map[string]int64 `json:"labels"`            // tokens of each tag, or rows of each other label
+	Labels   map[string]int64 `json:"labels"`            // number of tokens per tag, or of rows per label
 	Numbers  []NumberSummary  `json:"numbers,omitempty"` // for the task regression
 }
 
@@ -101,7 +101,7 @@ func readManifest(dir string) (*Manifest, error) {
 			decoder.InputOffset())
 	}
 	if m.Tokenizer != nil {
-		// Compact the JSON, as it must equal the metadata of the Arrow files, which are not
+		// Compact the JSON, because it must equal the metadata of the Arrow files, which are not
 		// indented.
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, m.Tokenizer); err != nil {
@@ -119,7 +119,7 @@ func readManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// malformedManifest returns the error of a manifest of the given size in bytes that cannot be decoded.
+// malformedManifest returns the error for a manifest that cannot be decoded. size is its size in bytes.
 func malformedManifest(size int, err error) error {
 	const expected = "expected the JSON object of a data set"
 	if size == 0 {
@@ -148,7 +148,7 @@ func (m *Manifest) validate() error {
 		return err
 	}
 	if len(m.Splits) == 0 {
-		return errors.New("splits: expected at least one, found none")
+		return errors.New("expected at least one split with rows, found none")
 	}
 	for name, split := range m.Splits {
 		// A file name must not be a path to another directory.
@@ -175,8 +175,9 @@ func (m *Manifest) validate() error {
 	return nil
 }
 
-// checkLabels returns an error if label counts exceed the number of rows of a split, or its number
-// of tokens for tagging.
+// checkLabels returns an error if a label count is negative or exceeds the number of rows or, for
+// tagging, the number of rows times the maximum length. The sum of the counts has the same maximum,
+// except for multi-label.
 func (m *Manifest) checkLabels(split SplitInfo) error {
 	maxCount, sum := float64(split.Rows), 0.0
 	if m.Task == Tagging {
@@ -212,7 +213,8 @@ func (m *Manifest) checkNumbers(split SplitInfo) error {
 	return nil
 }
 
-// SplitNames returns the names of the splits: train, val and test first.
+// SplitNames returns the names of the splits: train, val and test first, then others in alphabetical
+// order.
 func (m *Manifest) SplitNames() []string {
 	var names, others []string
 	for _, name := range []string{"train", "val", "test"} {

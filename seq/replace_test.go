@@ -109,8 +109,8 @@ func TestReplaceFails(t *testing.T) {
 	}
 }
 
-// TestBusy checks that creating or extending a data set fails while another program writes one in
-// the same directory.
+// TestBusy checks that creating or extending a data set fails while another builder writes a data set
+// in the same directory.
 func TestBusy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
