@@ -74,7 +74,7 @@ const (
 	zstdMagic = "\x28\xb5\x2f\xfd"
 )
 
-// MaxWindow is the maximum memory that a Zstandard stream may need, in bytes.
+// MaxWindow is the maximum window size of a Zstandard stream, in bytes. It limits the decoder's memory.
 const MaxWindow = 128 << 20
 
 // Decompress returns a reader of decompressed data. It recognises gzip and Zstandard by their first
@@ -84,7 +84,7 @@ func Decompress(r io.Reader) (*bufio.Reader, error) {
 	return plain, err
 }
 
-// decompress is like Decompress and also returns the name of the compression.
+// decompress is like Decompress and also returns the name of the compression, or "" for other data.
 func decompress(r io.Reader) (plain *bufio.Reader, format string, err error) {
 	buffer := bufio.NewReaderSize(r, bufferBytes)
 	head, _ := buffer.Peek(len(zstdMagic))

@@ -2,12 +2,12 @@ package source
 
 import "strings"
 
-// NumberWords splits a line into words at white space, commas or semicolons. If a line also has
-// another kind of separator, commas stay in the words, because 0,5;1,5 and "0,5 1,5" have decimal
-// commas.
+// NumberWords splits a line into words at white space, commas or semicolons. If a line has semicolons, or
+// white space that is not beside a comma, commas stay in the words, because 0,5;1,5 and "0,5 1,5" have
+// decimal commas.
 func NumberWords(line string) []string { return strings.FieldsFunc(line, NumberSeparator(line)) }
 
-// NumberSeparator returns a function that reports whether a character separates words of the line.
+// NumberSeparator returns a function that reports whether [NumberWords] splits the line at a character.
 func NumberSeparator(line string) func(rune) bool {
 	separators := " \t\r\n,;"
 	if strings.Contains(line, ";") || strings.Contains(line, ",") && hasSpaces(line) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNumberWords checks that commas stay in the words if a line has another kind of separator.
+// TestNumberWords checks the separators of words, and that decimal commas stay in the words.
 func TestNumberWords(t *testing.T) {
 	for line, want := range map[string]string{
 		"1 2\t3\r\n": "1|2|3", "1,2,3": "1|2|3", "1, 2 ,3": "1|2|3", "1;2; 3": "1|2|3", "0,5;1,5": "0,5|1,5",

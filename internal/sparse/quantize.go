@@ -11,10 +11,11 @@ const (
 	maxExponent = 121
 )
 
-// Quantize returns rows of weights as 8-bit integers q with an exponent e for each row: a weight is q·2^e,
-// |q| ≤ 127, and e is the smallest for which no weight of the row exceeds 127·2^e. A word has four
-// integers, the first in its low bits; width is a multiple of 4. Quantizing dequantized weights returns
-// the same words and exponents.
+// Quantize returns rows of weights as 8-bit integers q with an exponent e for each row: a weight is about
+// q·2^e, |q| ≤ 127. e is the smallest exponent from −149 to 121 for which no weight of the row exceeds
+// 127·2^e in absolute value. Larger weights become ±127·2^121; the exponent of a row of zeros is 0. A word
+// has four integers, the first in its low bits; width is a multiple of 4. Quantizing dequantized weights
+// returns the same words and exponents.
 func Quantize(weights []float32, width int) (words, exponents []int32) {
 	words, exponents = make([]int32, len(weights)/4), make([]int32, len(weights)/width)
 	for r := range exponents {

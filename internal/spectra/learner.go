@@ -19,7 +19,7 @@ type Learner struct {
 	seen   int // number of spectra added
 }
 
-// The maximum number of spectra in the sample, and the number of rounds of k-means.
+// The maximum number of spectra in the sample, and the number of iterations of k-means.
 const (
 	maxSample  = 1 << 16
 	iterations = 20
@@ -45,9 +45,9 @@ func (l *Learner) Add(spectra []float32) {
 	}
 }
 
-// Learn computes the codebook. It has fewer entries than NewLearner's codes if there are fewer
-// spectra. Learn calls round before each round and after the last one, and returns ctx's error if
-// ctx ends.
+// Learn computes the codebook. The codebook has fewer entries than the learner's codes if there are fewer
+// spectra. Before each iteration of k-means and after the last, Learn calls the function round with the
+// number of completed iterations and the number of all. It returns ctx's error if ctx ends.
 func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codebook, error) {
 	n := len(l.sample) / l.bands
 	if n == 0 {

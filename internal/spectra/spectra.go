@@ -22,8 +22,8 @@ func Frame(rate int) (window, hop int) {
 	return int(windowSeconds * float64(rate)), int(hopSeconds * float64(rate))
 }
 
-// LogMel returns the consecutive spectra of a sound with rate samples per second. A sound that is
-// shorter than a window has one spectrum.
+// LogMel returns the consecutive spectra of a sound, each with the given number of bands. rate is in
+// samples per second. A sound that is shorter than a window has one spectrum, an empty sound none.
 func LogMel(samples []float32, rate, bands int) []float32 {
 	if len(samples) == 0 {
 		return nil
@@ -64,12 +64,12 @@ func LogMel(samples []float32, rate, bands int) []float32 {
 
 // melFilter holds the weights of the frequencies in a band.
 type melFilter struct {
-	first   int
+	first   int // index of the first Fourier coefficient
 	weights []float64
 }
 
 // melFilters returns triangular filters of equal width on the mel scale, from 60 Hz to half the
-// rate.
+// sampling rate.
 func melFilters(bands, size, rate int) []melFilter {
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 	low, high := mel(60), mel(float64(rate)/2)

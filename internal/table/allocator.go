@@ -13,8 +13,8 @@ func (t *allocationError) Error() string {
 	return fmt.Sprintf("expected allocations of at most %d bytes, found %d: is a row too long?", t.limit, t.size)
 }
 
-// allocator panics on allocations above limit bytes, because running out of memory would end the
-// program.
+// allocator panics on allocations of more bytes than its limit, because running out of memory would end
+// the program.
 type allocator struct {
 	memory.GoAllocator
 	limit int

@@ -63,7 +63,8 @@ func newArrow(in *source.Source, o Options) (*records, error) {
 // arrowMagic begins an Arrow file.
 const arrowMagic = "ARROW1"
 
-// otherFormat describes the beginning of a file that cannot be read as the given format, with the next step.
+// otherFormat describes the beginning of a file that cannot be read as the given format, and adds the next
+// step if the content is recognised.
 func otherFormat(head []byte, format string) string {
 	magic := string(head)
 	control := func(r rune) bool { return r == utf8.RuneError || r < ' ' && !strings.ContainsRune("\t\n\r", r) }

@@ -22,7 +22,7 @@ const (
 
 // conllReader reads files with a token per line and an empty line after each sentence. A row is a
 // sentence. The columns of a line are separated by tabs if the line has any, else by spaces. A
-// value joins the entries of a sentence in a column by spaces.
+// value has the entries of a column in the sentence, joined by spaces.
 type conllReader struct {
 	in     *source.Source
 	window *window
@@ -36,8 +36,8 @@ type conllReader struct {
 	// token is the word's form, and its tag the universal part of speech.
 	universal bool
 	note      func(line string) // may be nil
-	sentences int
-	tokens    int // number of tokens in the first sentence
+	sentences int               // number of sentences read
+	tokens    int               // number of tokens in the first sentence
 }
 
 // longSentence is the number of tokens from which a file of a single sentence is assumed to have
@@ -80,8 +80,8 @@ func shapeOf(line string, fields []string) conllShape {
 
 // detectShape determines the shape of token lines and the tags from the beginning of the file,
 // because a line that begins with # can be a token or a comment. It returns the error of
-// checkTagColumn. If words is true, the first column is read as words, and detectShape returns an
-// error if the column numbers the words.
+// checkTagColumn. If words is true, the caller reads words from the first column, and detectShape
+// returns an error if that column has word numbers.
 func (r *conllReader) detectShape(words bool) error {
 	r.tags = map[string]bool{}
 	if r.universal {
@@ -257,8 +257,8 @@ func (r *conllReader) checkColumns(fields []string, long bool) error {
 }
 
 // isComment reports whether a line before a sentence is not a token: a document mark, or a comment that
-// begins with #. A comment lacks the columns of a token, or has # alone in the first column and a
-// tag that no other line has. An ambiguous line is an error.
+// begins with #. A comment lacks the columns of a token, or has no tabs, # alone in the first column
+// and an unknown tag. An ambiguous line is an error.
 func (r *conllReader) isComment(line string, fields []string) (bool, error) {
 	if len(fields) == 0 || fields[0] == "-DOCSTART-" {
 		return len(fields) > 0, nil

@@ -74,8 +74,8 @@ func TestCoNLLColumns(t *testing.T) {
 	}
 }
 
-// TestCoNLLAmbiguous checks that a line that may be a token or a comment is an error of its
-// sentence, with the line number.
+// TestCoNLLAmbiguous checks that a line that may be a token or a comment is an error of the sentence,
+// with the line number.
 func TestCoNLLAmbiguous(t *testing.T) {
 	r := must.Get(Open(t.Context(), writeFile(t, "a.conll", "go VB\n\n#sentence 2\nnow RB\n\nstop VB\n"),
 		Options{Columns: []string{"token", "tag"}}))(t)

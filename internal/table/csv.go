@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// csvReader reads rows of fields separated by commas or another delimiter of [Options]. The first
+// csvReader reads rows of fields separated by commas or by the delimiter in [Options]. The first
 // row names the columns. Quoted fields may contain any character (RFC 4180). Rows and error
 // positions are those of encoding/csv, which is not used because allocating its strings for each row
 // takes longer than the rest of a conversion.

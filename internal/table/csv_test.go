@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// csvRows returns the rows of a text and its final error, as csvReader reads them in blocks of at
+// csvRows returns the rows of a text and the final error, as csvReader reads them in blocks of at
 // least the given size.
 func csvRows(text string, comma byte, block int) (rows []string) {
 	r := &csvReader{comma: comma,
@@ -35,7 +35,7 @@ func csvRows(text string, comma byte, block int) (rows []string) {
 	}
 }
 
-// stdlibRows returns the rows of a text and its final error, as encoding/csv reads them.
+// stdlibRows returns the rows of a text and the final error, as encoding/csv reads them.
 func stdlibRows(text string, comma byte) (rows []string) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = rune(comma)

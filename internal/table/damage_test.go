@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestDamagedArrow changes single bytes of Arrow files of other programs. It checks that errors
-// describe the damage and are not recovered runtime errors.
+// TestDamagedArrow changes single bytes of Arrow files of other programs. It checks that errors name the
+// file and are not recovered runtime errors.
 func TestDamagedArrow(t *testing.T) {
 	columns := []string{"text", "word", "whole", "small", "huge", "real", "yes", "ids", "pixels", "bytes"}
 	path := filepath.Join(t.TempDir(), "x")
@@ -63,8 +63,8 @@ func TestDamagedArrow(t *testing.T) {
 	}
 }
 
-// TestDamagedParquet flips single bits of the smallest Parquet file. It checks that errors describe
-// the damage and are not recovered runtime errors.
+// TestDamagedParquet flips single bits of the smallest Parquet file. It checks that errors name the file
+// and are not recovered runtime errors.
 func TestDamagedParquet(t *testing.T) {
 	var whole []byte
 	for _, name := range otherFiles(t) {

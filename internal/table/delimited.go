@@ -22,7 +22,7 @@ type delimited struct {
 	wanted  []int
 }
 
-// maxColumns is the maximum number of columns. A row with more is not a header.
+// maxColumns is the maximum number of columns. A first row with more columns is refused.
 const maxColumns = 1 << 16
 
 // errNoHeader is the error of an empty file.
@@ -32,8 +32,8 @@ func newDelimited(in *source.Source, o Options) delimited {
 	return delimited{in: in, window: newWindow(in), limit: o.MaxField}
 }
 
-// nameColumns sets the columns from the fields of the first row. The row has count fields; fields
-// holds all of them or only the first few.
+// nameColumns sets the columns from the first row. count is the number of fields in the row; the slice
+// fields may hold only the first few.
 func (d *delimited) nameColumns(fields []string, count int, wanted []string, delimiter byte) (err error) {
 	if count > maxColumns {
 		return fmt.Errorf("expected a header of at most %d columns, found %d", maxColumns, count)
@@ -88,7 +88,7 @@ func ParseDelimiter(text string) (byte, error) {
 	return text[0], nil
 }
 
-// delimiterHint returns a hint at another delimiter, or "". The delimiter must yield the wanted
+// delimiterHint returns a hint at another delimiter, or "". The other delimiter must yield the wanted
 // columns, or split a first row of a single column.
 func delimiterHint(columns, wanted []string, delimiter byte) string {
 	header := strings.Join(columns, string(delimiter))
@@ -116,7 +116,8 @@ func delimiterHint(columns, wanted []string, delimiter byte) string {
 // Columns returns the names in the first row.
 func (d *delimited) Columns() []string { return d.columns }
 
-// setFields sets the values of a row of count fields; fields holds all of them or only the first few.
+// setFields sets the values of a row. count is the number of fields in the row; the slice fields may hold
+// only the first few.
 func (d *delimited) setFields(row *Row, fields []string, count int) {
 	if count != len(d.columns) {
 		d.setUneven(row, fields, fmt.Errorf("expected %d columns, found %d", len(d.columns), count))

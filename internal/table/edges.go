@@ -15,7 +15,8 @@ const edgeBytes = 8
 // isEdgeList reports whether t is a list of lists of integers.
 func isEdgeList(t arrow.DataType) bool { return isNestedList(t, arrow.IsInteger) }
 
-// isNestedList reports whether t is a list of lists whose elements have a type that number accepts.
+// isNestedList reports whether t is a list of lists whose elements have a type for which the function
+// number returns true.
 func isNestedList(t arrow.DataType, number func(arrow.Type) bool) bool {
 	list, ok := t.(arrow.ListLikeType)
 	if !ok {

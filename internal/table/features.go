@@ -99,8 +99,8 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 	return out, nil
 }
 
-// listBounds returns the bounds of list i. It checks the offsets, because Arrow does not validate
-// offsets read from a file.
+// listBounds returns the bounds of list i. It checks the offsets, because the Arrow library does not
+// validate offsets read from a file.
 func listBounds(list array.ListLike, i int) (from, to int, err error) {
 	first, end := list.ValueOffsets(i)
 	if n := int64(list.ListValues().Len()); first < 0 || first > end || end > n {

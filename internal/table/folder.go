@@ -217,8 +217,8 @@ func countFiles(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// spread reorders files so that every prefix is evenly distributed among them. It steps through the
-// n files by about n divided by the golden ratio, modulo n.
+// spread reorders files so that the files of every prefix are evenly distributed among all files. It
+// steps through the n files by about n divided by the golden ratio, modulo n.
 func spread(files []string) []string {
 	const golden = 0.6180339887498949
 	n := len(files)

@@ -45,7 +45,7 @@ func hasCard(dir string) bool {
 
 // folderSplits returns the split name of each table in a folder laid out as on the Hub, or nil. The
 // card or the name of every table must name the split, with train among several splits. Without a
-// card, all tables must be numbered shards, or Parquet and Arrow files in folders named by their split.
+// card, all tables must be numbered shards, or Parquet and Arrow files in folders named after their split.
 func folderSplits(dir string, shards []string) map[string]string {
 	if splits := cardSplits(dir, shards); splits != nil {
 		return splits
