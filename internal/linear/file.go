@@ -20,8 +20,8 @@ const (
 	weightsFile = "model.safetensors"
 )
 
-// Tensors of model.safetensors, in their order. Features are the used slots, numbered in ascending
-// order. Each row of weights or ratios belongs to a feature.
+// Tensors of the n-grams in model.safetensors, in their order. Features are the used slots, numbered
+// in ascending order. Row j of weights and of ratios belongs to feature j.
 const (
 	keptTensor    = "kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent if min_count is 1
 	usedTensor    = "used_slots" // I32 [slots/32], a bit for each slot

@@ -21,14 +21,15 @@ import (
 // tiny are options of a model whose file has a few kilobytes.
 var tiny = ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 2, Slots: ngram.MinSlots, MinCount: 1}
 
-// TestFile checks that a saved model is loaded unchanged and saved with the same bytes again.
+// TestFile checks that a saved model is loaded unchanged and saved with the same bytes again. It also
+// checks that the mean and the deviation of a number are saved.
 func TestFile(t *testing.T) {
 	for _, o := range []ngram.Options{wordOptions, tiny} {
 		m, _ := fitted(t, classSpec(3), o, moods(1, 300, 3), nil, Options{})
 		dir, again := t.TempDir(), t.TempDir()
 		must.Succeed(t, m.Save(dir))
 		loaded := must.Get(Load(dir))(t)
-		var config bytes.Buffer // the file has the tokenizer's text indented
+		var config bytes.Buffer // Save indents the JSON text of the tokenizer
 		must.Succeed(t, json.Compact(&config, loaded.Config.Tokenizer))
 		loaded.Config.Tokenizer = config.Bytes()
 		if !reflect.DeepEqual(loaded, m) {

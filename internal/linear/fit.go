@@ -19,7 +19,8 @@ type Report struct {
 	Losses []float64
 	Kept   int // index in Losses of the returned model; -1 without validation
 	Choice Choice
-	// Accuracy is the fraction of correct classes among the Measured validation rows.
+	// Accuracy is the fraction of the Measured validation rows whose class is predicted correctly.
+	// Both fields are 0 for multi-label and regression, and without labelled validation rows.
 	Accuracy float64
 	Measured int
 	// Penalty is the λ of a ridge regression; otherwise 0.
@@ -31,10 +32,10 @@ type Report struct {
 // penalty of a ridge regression, with the lowest loss on val. If val is nil, it returns the model of
 // the last epoch with Options.Rate, or of the penalty 1.
 //
-// One or two passes build the vocabulary and another counts classes. Each epoch is a further pass,
-// and for a regression each iteration. Up to 512 MiB of the features of a split stay in memory
-// between passes; the other features are computed again. Weights take up to 24 bytes per feature and
-// column, for a regression 48, and each thread takes 16 MiB while it counts rows.
+// One or two passes over train build the vocabulary, and at least one more counts the rows of each feature.
+// Each epoch, or each iteration of a regression, is another pass. Up to 512 MiB of the features of a
+// split stay in memory between passes; the other features are computed again. Weights take up to 24
+// bytes per feature and column, for a regression 48. Each thread takes 16 MiB while it counts rows.
 func Fit(ctx context.Context, config *Config, train, val Rows, o Options) (*Model, *Report, error) {
 	if err := config.Validate(); err != nil {
 		return nil, nil, err

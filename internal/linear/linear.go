@@ -1,7 +1,7 @@
 // Package linear implements a linear model of hashed n-grams: logistic regression on naive-Bayes
 // log-ratios, as in Wang and Manning, Baselines and Bigrams, ACL 2012, and for numbers ridge
-// regression on inverse document frequencies. The model reads whole rows, trains in seconds, and
-// does not depend on the number of threads.
+// regression on inverse document frequencies. A model reads whole rows. Training results in the same
+// model for any number of threads.
 //
 // Let J be the features of a row: the distinct slots of its n-grams that occur in the training
 // split often enough (package ngram). The logit of column c of the model is
@@ -24,9 +24,9 @@
 // The validation split selects the epoch, the learning rate (with few rows) and a factor of all
 // logits, which is part of w and b (see [Choice]). For numbers, it selects the ridge penalty.
 //
-// A model of pairs has a second part, which compares the sides (package pairs). Its logits are
-// v_1 z_1 + v_2 z_2, the weighted sum of the logits of n-grams and of the comparison. The weights
-// are fitted on the validation split.
+// A model of pairs has a second part, which compares the sides (package pairs). The logits of the
+// model are v_1 z_1 + v_2 z_2, the weighted sum of the logits of the n-grams and of the comparison.
+// The weights are fitted on the validation split.
 package linear
 
 import (

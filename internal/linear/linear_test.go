@@ -174,8 +174,8 @@ func TestConjugateGradients(t *testing.T) {
 	}
 }
 
-// TestThreads checks that neither the number of threads nor the cache of features changes a bit of
-// the model.
+// TestThreads checks that the number of threads and the size of the cache do not change the model or
+// the report. The seed changes a logistic regression, but not a ridge regression.
 func TestThreads(t *testing.T) {
 	train, val := moods(1, 1200, 3), moods(2, 300, 3)
 	small := bounds{tokens: 5000, rows: 100, group: 40000, cached: 1 << 27}
@@ -211,13 +211,13 @@ func TestThreads(t *testing.T) {
 		}
 		other, _ := fitted(t, s, wordOptions, train, val, Options{Seed: 4, Threads: 1, bounds: &small})
 		if reflect.DeepEqual(other, first) != (s.Task == seq.Regression) {
-			t.Errorf("task %s: the seed must change logistic regressions and no ridge regression", s.Task)
+			t.Errorf("task %s: the seed must change a logistic regression, but not a ridge regression", s.Task)
 		}
 	}
 }
 
-// TestUpdates checks that an epoch with limited updates sees a part of the rows, and that classes are
-// counted over all rows.
+// TestUpdates checks that an epoch with limited updates reads only some of the rows, and that the
+// ratios are computed from all rows.
 func TestUpdates(t *testing.T) {
 	var seen []int
 	train := moods(1, 1200, 2)
@@ -296,7 +296,8 @@ func TestSuited(t *testing.T) {
 	}
 }
 
-// TestNothingToLearn checks the errors for rows without labels and for a cancelled context.
+// TestNothingToLearn checks the errors for rows without labels and for a cancelled context, and the
+// model of a single row.
 func TestNothingToLearn(t *testing.T) {
 	c := must.Get(NewConfig(classSpec(2), wordOptions))(t)
 	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), c,
@@ -309,7 +310,7 @@ func TestNothingToLearn(t *testing.T) {
 	ctx, stop := context.WithCancelCause(context.Background())
 	stop(errors.New("ended"))
 	must.FailWith(t, context.Canceled)(Fit(ctx, c, moods(1, 100, 2), nil, Options{}))
-	// A single row with only rare n-grams gives a model of its class without features.
+	// All n-grams of a single row are rare. The model has no features and predicts the row's class.
 	m, _ := fitted(t, classSpec(2), wordOptions, made{{A: ids("one two"), Label: 1}}, nil, Options{})
 	if z := m.NewPredictor().Logits(&seq.Example{A: ids("one two")}); m.Features() != 0 || z[0] != 0 || z[1] <= 0 {
 		t.Errorf("%d features, logits %v; want no features and the class 1", m.Features(), z)

@@ -24,7 +24,7 @@ func (m made) Lengths() (out []int32) {
 
 func (m made) Example(i int) (seq.Example, error) { return m[i], nil }
 
-// ids returns the ids of a text from the byte tokenizer.
+// ids returns the byte tokenizer's ids of a text.
 func ids(text string) (out []int32) {
 	for _, b := range []byte(text) {
 		out = append(out, int32(b)+1)
@@ -32,7 +32,7 @@ func ids(text string) (out []int32) {
 	return out
 }
 
-// prose returns n random words, of which some are frequent.
+// prose returns n random words. Words with low numbers are more frequent.
 func prose(r *rand.Rand, n int) []string {
 	words := make([]string, n)
 	for i := range words {

@@ -18,8 +18,8 @@ type PairsReport struct {
 	NGrams, Comparison, Sum float64
 }
 
-// pairsPrior holds the weights of n-grams and of the comparison if no or few validation rows are
-// labelled.
+// pairsPrior holds the weights of the n-grams and of the comparison without labelled validation rows.
+// With such rows, it is the prior of the fitted weights.
 var pairsPrior = [2]float64{0.3, 0.6}
 
 const (
@@ -70,8 +70,8 @@ func (f *fitting) weights(logits [][2][]float32, labels []int32, from int) []flo
 	return prior
 }
 
-// reducesLoss reports whether replacing the weights before by after reduces the loss of the sum by more than the
-// standard error of the difference.
+// reducesLoss reports whether the mean loss of the weighted sum is lower with the second weights than with
+// the first weights, by more than the standard error of the difference.
 func (f *fitting) reducesLoss(logits [][2][]float32, labels []int32, before, after [2]float64) bool {
 	n, sum, squares := float64(len(labels)), 0.0, 0.0
 	z := make([]float32, f.config.Outputs())
@@ -94,7 +94,7 @@ func addParts(weights [2]float64, logits [2][]float32, out []float32) {
 	}
 }
 
-// dropNGrams removes all features, because the weight of the n-grams is 0.
+// dropNGrams removes all features and biases of the n-grams, because their weight is 0.
 func (m *Model) dropNGrams() (err error) {
 	o := &m.Config.NGrams
 	o.MinCount, o.Slots = 1, ngram.MinSlots
@@ -141,7 +141,7 @@ func (f *fitting) validationLogits(ctx context.Context, m *Model, val Rows) (log
 	return logits, labels, err
 }
 
-// measurePairs sets the report's losses and accuracy.
+// measurePairs sets Pairs, Accuracy and Measured of the report.
 func (f *fitting) measurePairs(c *pairs.Config, logits [][2][]float32, labels []int32) {
 	r, correct, n := &PairsReport{}, 0, float64(len(labels))
 	sum := make([]float32, f.config.Outputs())

@@ -40,8 +40,8 @@ func pairsSpec() *seq.Spec {
 }
 
 // TestComparison checks that the model finds shared words with and without validation, and that it
-// drops n-grams of single sides, which carry no information here. The model does not depend on the
-// number of threads.
+// drops n-grams of single sides, which carry no information here. It also checks that the model does
+// not depend on the number of threads.
 func TestComparison(t *testing.T) {
 	train, test := shared(1, 1500), shared(3, 500)
 	for _, val := range []made{shared(2, 300), shared(2, 50), nil} {
@@ -71,8 +71,8 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// TestSidesAndComparison checks that both parts have weights if a word of one side determines the
-// class of every second pair, and the comparison the class of the other pairs.
+// TestSidesAndComparison checks that both parts have positive weights. In every second pair, a word of
+// one side determines the class. In the other pairs, a shared word determines it.
 func TestSidesAndComparison(t *testing.T) {
 	rows := func(seed uint64, n int) made {
 		out, r := shared(seed, n), rand.New(rand.NewPCG(seed, 6))
@@ -99,8 +99,8 @@ func TestSidesAndComparison(t *testing.T) {
 	}
 }
 
-// TestPairsFile checks that a saved model of pairs is loaded unchanged, and that the error for a
-// wrong value in config.json names the key or the tensor.
+// TestPairsFile checks that a saved model of pairs is loaded unchanged, that WriteWeights includes the
+// weights of the parts, and that the error for a wrong value in config.json names the key or the tensor.
 func TestPairsFile(t *testing.T) {
 	c := must.Get(NewConfig(pairsSpec(), tiny))(t)
 	c.Pairs.Slots = 1024
@@ -108,7 +108,7 @@ func TestPairsFile(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, m.Save(dir))
 	loaded := must.Get(Load(dir))(t)
-	loaded.Config.Tokenizer = m.Config.Tokenizer // the file has the tokenizer's text indented
+	loaded.Config.Tokenizer = m.Config.Tokenizer // Save indents the JSON text of the tokenizer
 	if !reflect.DeepEqual(loaded, m) {
 		t.Error("the loaded model differs")
 	}

@@ -15,8 +15,8 @@ import (
 type reference struct {
 	options ngram.Options
 	classes int
-	sigmoid bool // multi-label
-	kept    map[uint64]int
+	sigmoid bool           // multi-label
+	kept    map[uint64]int // number of training rows by cell
 	used    map[uint64]bool
 	ratio   []map[uint64]float64 // one per column
 	weight  []map[uint64]float64
@@ -62,7 +62,8 @@ func (f *reference) has(e *seq.Example, c int) bool {
 	return int(e.Label) == c
 }
 
-// loss returns a row's cross-entropy and its derivatives.
+// loss returns a row's cross-entropy, for multi-label the mean over the labels. residuals has the
+// derivatives with respect to the logits, for multi-label the derivatives of the sum over the labels.
 func (f *reference) loss(e *seq.Example, z []float64) (loss float64, residuals []float64) {
 	softmax := 0.0
 	for _, v := range z {
@@ -87,7 +88,8 @@ func (f *reference) loss(e *seq.Example, z []float64) (loss float64, residuals [
 	return loss, residuals
 }
 
-// fit trains on rows and keeps the learning rate, epoch and scale with the lowest loss on val.
+// fit trains on the labelled rows of train, and keeps the learning rate, epoch and scale with the
+// lowest loss on val.
 func (f *reference) fit(train, val made, columns int, rate float64, seed uint64) {
 	train = slices.DeleteFunc(slices.Clone(train), func(e seq.Example) bool { return e.Label < 0 && e.Labels == nil })
 	f.kept, f.used = map[uint64]int{}, nil
@@ -177,9 +179,9 @@ func (f *reference) fit(train, val made, columns int, rate float64, seed uint64)
 	*f = *best
 }
 
-// scale multiplies the logits of the labelled rows by factors. It returns the minimum of the summed
-// loss and its factor: the vertex of the parabola through the best factor of a grid and its
-// neighbours.
+// scale returns the factor of the logits with the lowest summed loss on the labelled rows, and this
+// loss. It tries a grid of factors and returns the vertex of the parabola through the best factor and
+// both neighbours. At an end of the grid, it returns the best factor itself.
 func (f *reference) scale(rows made) (loss, scale float64) {
 	at := func(k int) (sum float64) {
 		for i := range rows {

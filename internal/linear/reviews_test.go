@@ -18,7 +18,7 @@ import (
 // official test split.
 func TestReviews(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
-	testenv.NoRace(t, "fits with code that tests with fewer rows cover")
+	testenv.NoRace(t, "other tests cover the same code with fewer rows")
 	archive := filepath.Join(testenv.NeedData(t, "imdb"), "aclImdb_labeled.tar.gz")
 	set := must.Get(lra.Text.Convert(context.Background(), archive, t.TempDir(), lra.ConvertOptions{}))(t)
 	spec := set.Spec()
@@ -52,7 +52,7 @@ func TestReviews(t *testing.T) {
 // of film pairs.
 func TestFilmPairs(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
-	testenv.NoRace(t, "fits with code that tests with fewer rows cover")
+	testenv.NoRace(t, "other tests cover the same code with fewer rows")
 	dir := testenv.NeedData(t, "imdb")
 	set := must.Get(lra.Retrieval.Convert(context.Background(), dir, t.TempDir(),
 		lra.ConvertOptions{Documents: filepath.Join(dir, "aclImdb_labeled.tar.gz")}))(t)

@@ -117,7 +117,7 @@ type solver struct {
 	mean    []float64 // mean value of each feature over the rows
 	rhs     []float64 // Xᵀy; y has mean 0, so m contributes nothing
 	weights []float64
-	r, p, q []float64
+	r, p, q []float64 // residual, search direction, and the matrix times the direction
 }
 
 // newSolver counts the rows of each feature and computes the means and the right-hand side.
@@ -158,7 +158,7 @@ func (f *fitting) newSolver(ctx context.Context) (*solver, error) {
 	})
 }
 
-// scale returns 1 divided by the norm of a row's features.
+// scale returns 1 divided by the norm of a row's features, or 0 without features.
 func (s *solver) scale(r *row) float64 {
 	squares := 0.0
 	for _, j := range r.features {
@@ -290,7 +290,7 @@ func (s *solver) validate(ctx context.Context, val *data) (loss float64, rows in
 	return loss / float64(max(1, rows*s.columns)), rows, err
 }
 
-// store writes the weights to the model in fixed point.
+// store writes the weights in fixed point, and the biases, to the model.
 func (s *solver) store(m *Model) {
 	for i, w := range s.weights {
 		ratio := s.ratios[i/s.columns]

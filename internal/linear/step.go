@@ -13,11 +13,11 @@ type step struct {
 	table   []parameter
 	bias    []parameter
 	logits  []float64 // one per column
-	scales  []float64 // 1 divided by the row's norm
+	scales  []float64 // 1 divided by the row's norm, by column; 0 without features
 	errors  []float64 // derivatives of the loss with respect to the logits
 	targets []float64
 	team    *team // nil means that one thread computes all columns
-	shared  int   // minimum weights of a row whose columns are distributed to the team
+	shared  int   // minimum number of weights of a row whose columns are distributed to the team
 }
 
 func newStep(c *Config, table, bias []parameter) *step {
@@ -26,7 +26,7 @@ func newStep(c *Config, table, bias []parameter) *step {
 		errors: make([]float64, n), targets: make([]float64, n)}
 }
 
-// forColumns calls f for ranges that cover all columns of a row.
+// forColumns calls f for ranges that cover all columns of a row, concurrently if the row is large.
 func (s *step) forColumns(r *row, f func(from, to int)) {
 	if s.team == nil {
 		f(0, len(s.bias))

@@ -30,7 +30,8 @@ func (s *Stream) add(tokens []int32, more bool) {
 	}
 }
 
-// Logits returns the logits like [Predictor.Logits]. No tokens may be added afterwards.
+// Logits ends the row and returns its logits in the form of [Predictor.Logits]. No tokens may be added
+// afterwards.
 func (s *Stream) Logits() []float64 {
 	s.add(nil, false)
 	return s.model.logits(s.sums, s.logits)

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestStream checks that a row in parts gives exactly the logits of the whole row, for two and three
-// classes, and for n-grams of words, and of bytes and words.
+// TestStream checks that a row in parts has exactly the logits of the whole row. It tests two and three
+// classes, n-grams of words, and n-grams of bytes combined with words.
 func TestStream(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 2))
 	for _, classes := range []int{2, 3} {

@@ -14,7 +14,7 @@ type team struct {
 	group            sync.WaitGroup
 }
 
-// newTeam starts the threads for rows with this number of columns. stop ends them.
+// newTeam starts the threads for rows with this number of columns. The method stop ends the threads.
 func newTeam(columns, workers int) *team {
 	t := &team{columns: columns, workers: max(1, min(workers, columns))}
 	for w := 1; w < t.workers; w++ {

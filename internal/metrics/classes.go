@@ -23,8 +23,8 @@ type Class struct {
 	Precision *float64 `json:"precision"`
 	Recall    *float64 `json:"recall"`
 	F1        *float64 `json:"f1"`
-	// AUC and AveragePrecision are the areas under the one-vs-rest curves. They are nil with more
-	// than 24 classes, and if the class has no rows or all rows.
+	// AUC and AveragePrecision are the areas under the one-vs-rest curves of [Curve]. They are nil with
+	// more than 24 classes, and if the class has no rows or all rows.
 	AUC              *float64 `json:"auc"`
 	AveragePrecision *float64 `json:"average_precision"`
 }

@@ -8,16 +8,17 @@ import (
 
 // Curve has the one-vs-rest curves of a class over all thresholds on its probability:
 //
-//	ROC  true positive rate over false positive rate
-//	PR   precision over recall
+//	ROC  true positive rate as a function of the false positive rate
+//	PR   precision as a function of the recall
 //
 // Rows of equal probability are on the same side of every threshold, so there is one threshold
 // per distinct probability.
 //
 // AUC is the area under ROC: the probability that a row of the class has a larger probability than
 // a row of another class, where ties count half. It is computed as the Mann–Whitney U statistic
-// divided by the number of pairs (Hanley and McNeil, "The Meaning and Use of the Area under a Receiver
-// Operating Characteristic (ROC) Curve", 1982; Fawcett, "An Introduction to ROC Analysis", 2006).
+// divided by the number of such pairs of rows (Hanley and McNeil, "The Meaning and Use of the Area
+// under a Receiver Operating Characteristic (ROC) Curve", 1982; Fawcett, "An Introduction to ROC
+// Analysis", 2006).
 //
 // AveragePrecision is the area under PR: Σ (recall − previous recall) · precision over the points
 // of the curve (Manning, Raghavan, Schütze, "Introduction to Information Retrieval", chapter 8).
@@ -101,8 +102,9 @@ func sortByOdds(rows []rankedRow) {
 	slices.SortFunc(rows, func(a, b rankedRow) int { return cmp.Compare(b.odds, a.odds) })
 }
 
-// maxPoints is the resolution of curves of more than maxPoints rows. A point nearer than 1/maxPoints to
-// the previous point in both axes is omitted: it would be invisible in a chart and take memory.
+// maxPoints is the resolution of curves of more than maxPoints rows. Except for the last point, a point
+// nearer than 1/maxPoints to the previous stored point in both axes is omitted: it would be invisible in
+// a chart and take memory.
 const maxPoints = 4000
 
 func newCurve(class int, rows []rankedRow, positives int) *Curve {
@@ -184,8 +186,8 @@ func (c *Curve) rate(x float64) float64 {
 	return p.Y + (x-p.X)/(q.X-p.X)*(q.Y-p.Y)
 }
 
-// precision returns the precision of the highest threshold that reaches a recall. Each threshold
-// has two points; the recall of the second is the threshold's recall.
+// precision returns the precision of the highest threshold whose recall is at least the given recall.
+// Each threshold has two points; the recall of the second is the threshold's recall.
 func (c *Curve) precision(recall float64) float64 {
 	n := sort.Search(len(c.PR)/2-1, func(n int) bool { return c.PR[2*n+1].X >= recall })
 	return c.PR[2*n].Y

@@ -20,8 +20,8 @@ func tallyOf(t *testing.T, classes []int, margins ...float32) *Tally {
 	return y
 }
 
-// TestCurve compares curves with values computed by hand: the example in scikit-learn's
-// documentation, and ties.
+// TestCurve compares curves with values computed by hand, also for ties. The first example is from
+// scikit-learn's documentation.
 func TestCurve(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -157,8 +157,8 @@ func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
 	}
 }
 
-// TestLongCurve checks that a curve of many rows has fewer points than rows, and that the area
-// under its points is nearly exact.
+// TestLongCurve checks that a curve of many rows has a limited number of points, and that the area
+// under the points is nearly exact.
 func TestLongCurve(t *testing.T) {
 	const n = 50_000
 	random := rand.New(rand.NewPCG(5, 6))
@@ -248,7 +248,8 @@ func TestManyClasses(t *testing.T) {
 	}
 }
 
-// TestClasses compares precision, recall and F1 with values computed by hand.
+// TestClasses compares precision, recall and F1 with values computed by hand, and checks the only
+// calibration bin.
 func TestClasses(t *testing.T) {
 	y := NewTally(4)
 	for _, r := range [][2]int{{0, 0}, {0, 0}, {0, 1}, {1, 1}, {2, 0}} { // class, prediction

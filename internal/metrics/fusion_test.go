@@ -99,8 +99,8 @@ func TestFusionWeights(t *testing.T) {
 	}
 }
 
-// TestFusionSample checks that only a part of many rows is kept, and that the weights are about
-// equal to those of fewer rows.
+// TestFusionSample checks that a Fusion of many rows keeps only some of them, and that the weights are
+// about equal to the weights fitted on fewer rows.
 func TestFusionSample(t *testing.T) {
 	prior := []float64{0.6, 0.3, 0.1}
 	f := randomFusion(200_000, 4, FusedClasses)
@@ -146,7 +146,7 @@ func TestFusionFit(t *testing.T) {
 		if s := fit.Sum; fit.Rows != 2000 || !(s.Loss < 0.9*min(fit.Members[0].Loss, fit.Members[1].Loss)) ||
 			kind == FusedClasses && !(s.Accuracy > fit.Members[0].Accuracy+0.05) ||
 			math.Abs(fit.Weights[0]/fit.Weights[1]-1) > 0.2 {
-			t.Errorf("kind %v: got %+v, want equal weights and a smaller loss than each member's", kind, fit)
+			t.Errorf("kind %v: got %+v, want equal weights and a lower loss than each member's", kind, fit)
 		}
 		if (fit.Thresholds != nil) != (kind == FusedLabels) || kind == FusedNumbers && fit.Temperature != 1 {
 			t.Errorf("kind %v: got %+v, want thresholds only for labels, temperature 1 for numbers", kind, fit)

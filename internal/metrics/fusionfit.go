@@ -27,9 +27,9 @@ type FusionScore struct {
 // model, from 0; nil means that each model is a group. The models of a group differ only by chance,
 // such as by their seeds, so they get equal weights: separate weights would overfit few rows.
 //
-// With at least 100 rows, Fit compares the loss of the sum with the loss of each single scaled
-// group. If a single group is as good or better, all other groups get the weight 0 and need not run.
-// If every fitted weight is 0, the prior replaces the weights.
+// For numbers, the prior is divided by its sum. If every fitted weight is 0, the prior replaces the
+// weights. With at least 100 rows, Fit then compares the loss of the sum with the loss of the best single
+// scaled group. Unless the loss of the sum is lower, all other groups get the weight 0 and need not run.
 func (f *Fusion) Fit(prior []float64, groups []int) *FusionFit {
 	if groups == nil {
 		return f.fit(prior)
@@ -135,7 +135,7 @@ func normalise(w []float64) []float64 {
 	return out
 }
 
-// forEachSum calls visit with every row and the weighted sum of its models' outputs, divided by the
+// forEachSum calls visit with each kept row and the weighted sum of its models' outputs, divided by the
 // temperature.
 func (f *Fusion) forEachSum(weights []float64, temperature float64, visit func(r *fusionRow, z []float32)) {
 	sum := make([]float64, f.outputs)

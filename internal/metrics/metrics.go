@@ -45,8 +45,8 @@ func NewTally(classes int) *Tally {
 }
 
 // Add adds a row: its true class, the model's logits and the length of its sequence. The prediction
-// is the class with the largest logit, the first if several tie. Add rejects logits that are not
-// finite.
+// is the class with the largest logit, the first if several tie. Add returns an error for an unknown
+// class, an unexpected number of logits, and logits that are not finite.
 func (t *Tally) Add(class int, logits []float32, length int) error {
 	if class < 0 || class >= t.classes || len(logits) != t.classes {
 		return fmt.Errorf("metrics: class %d with %d logits, expected the %d classes of the tally", class, len(logits), t.classes)

@@ -22,7 +22,8 @@ func tally(t *testing.T, classes int, rows []struct {
 	return y.Report()
 }
 
-// TestTwoClasses uses logits with simple probabilities: a difference of ln 3 means odds of 3 to 1.
+// TestTwoClasses compares the scores with values computed by hand. A difference of ln 3 between two
+// logits means odds of 3 to 1.
 func TestTwoClasses(t *testing.T) {
 	ln3 := float32(math.Log(3))
 	r := tally(t, 2, []struct {
@@ -102,8 +103,8 @@ func TestByLength(t *testing.T) {
 	}
 }
 
-// TestInvalidRows checks that Add rejects invalid classes and logits, and that a report without
-// rows is nil.
+// TestInvalidRows checks that Add rejects invalid classes and logits, that a report without rows is
+// nil, and that the loss is finite if the probability of the class underflows.
 func TestInvalidRows(t *testing.T) {
 	if r := NewTally(2).Report(); r != nil {
 		t.Errorf("got report %v without rows, want nil", r)

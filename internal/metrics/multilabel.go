@@ -23,14 +23,14 @@ type MultiLabel struct {
 type MultiLabelReport struct {
 	Rows int     `json:"rows"`
 	Loss float64 `json:"loss"` // mean binary cross-entropy over rows and labels
-	// MicroF1 is F1 over all pairs of a row and a label; MacroF1 is the mean F1 of the
-	// labels that occur or are predicted in a row.
+	// MicroF1 is F1 over all pairs of a row and a label. MacroF1 is the mean F1 of the labels that
+	// occur or are predicted in at least one row.
 	MicroF1 *float64 `json:"micro_f1"`
 	MacroF1 *float64 `json:"macro_f1"`
 	// MeanAveragePrecision is the mean over the labels with a defined average precision. It does
 	// not depend on thresholds.
 	MeanAveragePrecision *float64 `json:"mean_average_precision"`
-	// ExactMatch is the fraction of rows whose labels are all predicted correctly.
+	// ExactMatch is the fraction of rows for which exactly the true labels are predicted.
 	ExactMatch float64       `json:"exact_match"`
 	Labels     []LabelReport `json:"labels"`
 }
@@ -138,8 +138,8 @@ func bestThreshold(rows []rankedRow, positives int) float64 {
 	return best
 }
 
-// Report returns the scores of the added rows, at least one, where a label is predicted at or above
-// its threshold.
+// Report returns the scores of the added rows if each label is predicted at or above its entry of
+// thresholds. At least one row must have been added.
 func (m *MultiLabel) Report(thresholds []float64) *MultiLabelReport {
 	r := &MultiLabelReport{Rows: len(m.trueLabels), Loss: m.Loss()}
 	wrong := make([]bool, len(m.trueLabels))

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestMultiLabel compares the scores of four rows and three labels with values computed by hand.
+// TestMultiLabel compares the scores and the fitted thresholds for four rows and three labels with
+// values computed by hand.
 func TestMultiLabel(t *testing.T) {
 	m := NewMultiLabel(3)
 	for _, r := range []struct {

@@ -50,8 +50,8 @@ func TestPartIoU(t *testing.T) {
 	}
 }
 
-// TestPartsPredict checks that the prediction is the largest logit among the parts of the labels'
-// categories, and among all parts without labels.
+// TestPartsPredict checks that the prediction is the part with the largest logit, among the parts of the
+// labels' categories or, without labels, among all parts.
 func TestPartsPredict(t *testing.T) {
 	p := NewParts(partNames)
 	logits := []float32{9, 1, 2, 3, 0, 5, 7, 1, 8, 7}
@@ -145,7 +145,8 @@ func TestPartProperties(t *testing.T) {
 				worse := slices.Clone(predictions)
 				worse[i] = parts[(slices.Index(parts, label)+1)%len(parts)]
 				if iou(labels, worse) >= got {
-					t.Fatalf("labels %v, predictions %v: IoU %v, not less after another mistake", labels, predictions, got)
+					t.Fatalf("labels %v, predictions %v: IoU %v does not decrease with another mistake", labels,
+						predictions, got)
 				}
 			}
 		}

@@ -56,18 +56,18 @@ func Rank(scores []float64, relevant []int) Ranked {
 	return measure(ties, len(relevant))
 }
 
-// Chance returns the expected scores of a random order, which is the result of Rank if all scores
-// are equal.
+// Chance returns the expected scores of a random order of candidates, given the number of all candidates
+// and the number of relevant ones. They equal the result of Rank for equal scores.
 func Chance(candidates, relevant int) Ranked {
 	return measure([]tie{{size: candidates, relevant: relevant}}, relevant)
 }
 
-// tie has the numbers of candidates with a score (size), of relevant candidates among them, and of
-// candidates with larger scores (front).
+// tie describes the candidates with one score: front is the number of candidates with larger scores,
+// size the number of candidates with this score, and relevant the number of relevant ones among these.
 type tie struct{ front, size, relevant int }
 
-// measure returns the scores of the given ties, which have all relevant candidates, in order of
-// rank.
+// measure returns the scores of a ranking. ties has the ties with relevant candidates in order of rank,
+// and relevant is the number of relevant candidates in all ties.
 func measure(ties []tie, relevant int) Ranked {
 	r := Ranked{ReciprocalRank: ties[0].reciprocalRank()}
 	for _, t := range ties {
@@ -79,8 +79,9 @@ func measure(ties []tie, relevant int) Ranked {
 	return r
 }
 
-// reciprocalRank returns the mean over all orders of the tie. Among the orders whose first i
-// candidates are not relevant, a fraction relevant/(size−i) has a relevant candidate next.
+// reciprocalRank returns the mean reciprocal rank of the first relevant candidate over all orders of the
+// tie. Among the orders whose first i candidates are not relevant, a fraction relevant/(size−i)
+// has a relevant candidate next.
 func (t tie) reciprocalRank() float64 {
 	mean, none := 0.0, 1.0
 	for i := 0; i <= t.size-t.relevant; i++ {
@@ -108,7 +109,8 @@ type RecallAtRank struct {
 	Chance float64 `json:"chance"`
 }
 
-// NewRanking returns the means over the ranked queries, at least one, and over their chance scores.
+// NewRanking returns the means of the scores of the ranked queries, at least one, and of the results of
+// [Chance] for the same queries.
 func NewRanking(ranked, chance []Ranked) *Ranking {
 	m, c := mean(ranked), mean(chance)
 	r := &Ranking{Queries: len(ranked), MRR: m.ReciprocalRank, ChanceMRR: c.ReciprocalRank}

@@ -54,8 +54,8 @@ func (r *Regression) Numbers() (out []NumberErrors) {
 	return out
 }
 
-// MAE returns the mean of the numbers' mean absolute errors. It is meaningful for numbers of one
-// unit.
+// MAE returns the mean of the numbers' mean absolute errors. It is meaningful only if all numbers have
+// the same unit.
 func (r *Regression) MAE() (mean float64) {
 	for _, e := range r.Numbers() {
 		mean += e.MAE

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// Report has the scores of the rows of a Tally. An undefined score is nil: the recall of a class
-// without rows, and AUC unless the tally has two classes and both have rows.
+// Report has the scores of the rows of a Tally. An undefined score is nil, such as the recall of a class
+// without rows. AUC is nil unless the tally has two classes and both have rows.
 type Report struct {
 	Rows     int     `json:"rows"`
 	Accuracy float64 `json:"accuracy"`
@@ -18,7 +18,7 @@ type Report struct {
 	// MeanClassAccuracy is the mean recall of the classes that have rows.
 	MeanClassAccuracy float64  `json:"mean_class_accuracy"`
 	AUC               *float64 `json:"auc"`
-	// MacroAUC is the mean of the one-vs-rest AUCs with 3 to 24 classes.
+	// MacroAUC is the mean of the defined one-vs-rest AUCs with 3 to 24 classes, otherwise nil.
 	MacroAUC *float64 `json:"macro_auc,omitempty"`
 	Classes  []Class  `json:"classes"`
 	// CalibrationError is the expected calibration error: the mean gap between confidence and
@@ -64,13 +64,13 @@ func (t *Tally) confusions() (cells []Confused, dense [][]int64) {
 	return cells, dense
 }
 
-// CalibrationBin has the rows whose predicted class has a probability in [From, To). The last bin
+// CalibrationBin describes the rows whose predicted class has a probability in [From, To). The last bin
 // includes the probability 1.
 type CalibrationBin struct {
 	From       float64 `json:"from"`
 	To         float64 `json:"to"`
 	Rows       int64   `json:"rows"`
-	Confidence float64 `json:"confidence"` // mean
+	Confidence float64 `json:"confidence"` // mean probability of the predicted class
 	Accuracy   float64 `json:"accuracy"`
 }
 

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// SpanDecoding has the parameters that decode the logits z_t of tokens into tags y_t. The zero
-// value selects each token's largest logit. With a span penalty λ the tags are
+// SpanDecoding has the parameters that decode the logits z_t of tokens into tags y_t. The zero value
+// selects the tag with the largest logit for each token. With a span penalty λ the tags are
 //
 //	argmax_y Σ_t z_t(y_t) − λ·spans(y)
 //
 // where spans(y) is the number of spans of [Tags.Spans]. The Viterbi algorithm finds the maximum in
-// O(tokens · tags). Afterwards, two spans of the same type with at most MaxGap tokens of O between
-// them are joined, and spans of fewer than MinLength tokens become O.
+// O(tokens · tags). Afterwards, two consecutive spans of the same type with at most MaxGap tokens of O
+// between them are joined, if a tag continues spans of the type. Then spans of fewer than MinLength
+// tokens become O. Without a tag O, neither happens.
 //
 // Source: Viterbi, "Error bounds for convolutional codes and an asymptotically optimum decoding
-// algorithm", IEEE Transactions on Information Theory 13(2), 1967. The penalty is the energy of the
-// Potts model on a chain.
+// algorithm", IEEE Transactions on Information Theory 13(2), 1967.
 type SpanDecoding struct {
 	SpanPenalty float64
 	MaxGap      int // 0 joins no spans
@@ -30,9 +30,9 @@ func (t *Tags) Decode(d SpanDecoding, logits []float32) []int32 {
 	return tags
 }
 
-// viterbi returns the tags that maximise the sum of their logits minus a penalty per span. The best
-// path with a tag B-X or O extends the best path up to the previous token. Other tags extend the best path that
-// ends in the tag's type, or begin a span if that has a higher score.
+// viterbi returns the tags that maximise the sum of their logits minus a penalty per span. The best path
+// to a tag B-X or O extends the best path to the previous token. The best path to any other tag extends
+// the best path that ends in the tag's type, or begins a span if the score is then higher.
 func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 	n := len(t.kind)
 	tokens := len(logits) / n

@@ -96,8 +96,8 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestDecodingChoice checks that good logits select the argmax of each token. For spans with holes
-// and noise between them, the selected decoding finds all spans exactly.
+// TestDecodingChoice checks that the zero decoding is selected if each label has the largest logit. With
+// holes in the spans and noise between them, the selected decoding finds all spans exactly.
 func TestDecodingChoice(t *testing.T) {
 	names := []string{"O", "B-X", "I-X"}
 	labels := make([]int32, 2000)

@@ -22,7 +22,7 @@ type Stats struct {
 	Histogram []Bin               `json:"histogram"`
 }
 
-// Bin counts the rows with lengths in [From, To).
+// Bin counts the rows with lengths in [From, To). Empty rows count in the first bin.
 type Bin struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`

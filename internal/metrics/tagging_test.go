@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestTagSpans checks that the spans equal those of conlleval, derived by hand.
+// TestTagSpans compares spans with results derived by hand: BIO spans as in conlleval, and runs of one
+// tag for other tags.
 func TestTagSpans(t *testing.T) {
 	bio := []string{"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
 	for _, c := range []struct {

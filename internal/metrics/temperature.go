@@ -13,12 +13,12 @@ const (
 	MaxTemperature = 64.0
 )
 
-// maxSampled bounds the logits that a sample keeps.
+// maxSampled bounds the number of logits that a sample keeps.
 const maxSampled = 1 << 20
 
-// LogitSample keeps the logits and classes of rows. When it exceeds maxSampled logits, it drops
-// every second row and keeps half the rows that follow. The same rows in the same order give the
-// same sample. A nil sample keeps nothing.
+// LogitSample keeps the logits and classes of rows. When it exceeds maxSampled logits, it drops every
+// second row and halves the fraction of the following rows that it keeps. The same rows in the same order
+// result in the same sample. A nil sample keeps nothing.
 type LogitSample struct {
 	logits  []float32
 	classes []int32
@@ -96,8 +96,8 @@ func (s *LogitSample) Loss(temperature float64) float64 {
 	return sum / float64(len(s.classes))
 }
 
-// slopeOf returns the derivative with respect to b of the cross-entropy of a row's logits b·z, which
-// is Σ p_c z_c − z_class.
+// slopeOf returns the derivative with respect to b of the cross-entropy of a row with the logits b·z. The
+// derivative is Σ p_c z_c − z_class.
 func slopeOf(logits []float32, class int, b float64) float64 {
 	top := float64(logits[0])
 	for _, z := range logits {

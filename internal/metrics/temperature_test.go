@@ -24,8 +24,8 @@ func TestTemperature(t *testing.T) {
 	}
 }
 
-// TestTemperatureIsOptimal checks that no nearby temperature has a smaller cross-entropy with three
-// classes.
+// TestTemperatureIsOptimal checks on rows of three classes that no nearby temperature has a lower
+// cross-entropy.
 func TestTemperatureIsOptimal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var s LogitSample
@@ -60,7 +60,7 @@ func TestTemperatureIsOptimal(t *testing.T) {
 }
 
 // TestTemperatureBounds checks that the temperature is 1 without rows or if all rows are classified
-// correctly, and MaxTemperature if the logits carry no information.
+// correctly, and MaxTemperature if all rows are classified wrongly.
 func TestTemperatureBounds(t *testing.T) {
 	var none *LogitSample
 	none.Add(0, []float32{1, 2})

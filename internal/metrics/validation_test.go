@@ -8,7 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestValidationMatchesTally checks that Validation and Tally compute the same metrics.
+// TestValidationMatchesTally checks that Validation and Tally compute the same accuracy and macro F1 and,
+// with two classes, the same AUC.
 func TestValidationMatchesTally(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, classes := range []int{1, 2, 5} {
@@ -35,8 +36,8 @@ func TestValidationMatchesTally(t *testing.T) {
 	}
 }
 
-// TestAUCOneVsRest compares AUC with a count over all pairs of rows, also for logits whose
-// probabilities round to 1.
+// TestAUCOneVsRest compares AUC with a count over all pairs of rows, also for logits whose probabilities
+// round to 1. It also checks that AUC is undefined without rows and for rows of a single class.
 func TestAUCOneVsRest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const classes, rows = 4, 60
