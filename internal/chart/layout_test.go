@@ -244,5 +244,5 @@ func TestFormats(t *testing.T) {
 	if FormatOf("a/b.PNG") != "png" || FormatOf("a.gif") != "" || FormatOf("svg") != "" {
 		t.Error("FormatOf returned a wrong format")
 	}
-	must.Fail(t, "", `picture format "gif": expected svg, png or pdf`)((&Scene{}).Write(io.Discard, "gif"))
+	must.Fail(t, "", `chart format "gif": expected svg, png or pdf`)((&Scene{}).Write(io.Discard, "gif"))
 }

@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 )
 
-// Formats are the output formats of pictures, by file name extension.
+// Formats are the output formats of [Scene.Write]. Each is also a file name extension.
 var Formats = []string{"svg", "png", "pdf"}
 
 // FormatOf returns the format of a file name, or "" if its extension is not in [Formats].
@@ -51,7 +51,7 @@ func (s *Scene) Write(w io.Writer, format string) error {
 		_, err := c.WriteTo(w)
 		return err
 	}
-	return fmt.Errorf("picture format %q: expected %s or %s", format,
+	return fmt.Errorf("chart format %q: expected %s or %s", format,
 		strings.Join(Formats[:len(Formats)-1], ", "), Formats[len(Formats)-1])
 }
 
@@ -61,8 +61,8 @@ type painter struct {
 	height float64
 }
 
-// westernCanvas is a PDF canvas whose fonts have the characters of Windows-1252. Other characters
-// become question marks.
+// westernCanvas is a PDF canvas whose fonts have only the characters of Windows-1252. Other
+// characters become question marks.
 type westernCanvas struct{ *vgpdf.Canvas }
 
 func (c westernCanvas) FillString(f font.Face, at vg.Point, text string) {
@@ -89,7 +89,7 @@ func (s *Scene) paint(c vg.Canvas) {
 
 func (p *painter) at(q Point) vg.Point { return vg.Point{X: length(q.X), Y: length(p.height - q.Y)} }
 
-// color sets the colour to an ink with the given opacity on white; 0 means opaque.
+// color sets the drawing colour to an ink with the given opacity on white; opacity 0 means opaque.
 func (p *painter) color(i Ink, opacity float64) {
 	opacity = cmp.Or(opacity, 1)
 	mix := func(c uint8) uint8 { return uint8(math.Round(255 + opacity*(float64(c)-255))) }

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Plane shows points without axes, such as a projected point cloud or the nodes of a graph with its
-// edges.
+// Plane shows points, and edges between them, without axes: a projected point cloud or a graph, for
+// example.
 type Plane struct {
 	Name   string
 	Points []Point   // in any unit
@@ -18,14 +18,14 @@ type Plane struct {
 	Inks   []Ink // ink of each point; nil means Ink for all
 }
 
-// Sizes of a plane's picture in pixels: its side, its margin, and the point size, which falls with
-// the number of points.
+// Sizes of a plane in pixels: its side, its margin, and the limits of the point size. Each point
+// is smaller if there are more points.
 const (
 	planeSide, planeMargin = 194, 8
 	minDot, maxDot         = 2.2, 7
 )
 
-// Scene draws the points with equal scales on both axes, as large as the picture allows.
+// Scene draws the edges and points, scaled equally in both directions to fill the square.
 func (p Plane) Scene() *Scene {
 	s := &Scene{Width: planeSide, Height: planeSide, Name: p.Name}
 	at := p.scaleInto(planeMargin, planeSide-planeMargin)
@@ -67,7 +67,7 @@ func (p Plane) Scene() *Scene {
 	return s
 }
 
-// scaleInto scales and centres the points into the square from from to to.
+// scaleInto returns the points, scaled and centred in the square [from, to] × [from, to].
 func (p Plane) scaleInto(from, to float64) []Point {
 	low, high := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
 	for _, q := range p.Points {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Scale maps the values from Low to High to pixels.
+// Scale maps values between Low and High to pixels.
 type Scale struct {
 	Low, High   float64
 	From, To    float64 // pixels of Low and High
@@ -29,7 +29,8 @@ type tick struct {
 	Label, Note string
 }
 
-// ticks returns about n round values within the axis, at least two.
+// ticks returns at least two ticks at round values: about n on a linear scale, or those of decades on
+// a logarithmic scale.
 func (a Scale) ticks(n int) []tick {
 	var values []float64
 	if a.Logarithmic {
@@ -103,7 +104,7 @@ func paddedScale(values []float64, from, to float64) Scale {
 	return Scale{Low: low, High: high + margin, From: from, To: to}
 }
 
-// Short formats a number with four significant digits, and with k, M or G for thousands (from
+// Short formats a number to four significant digits, and with k, M or G for thousands (from
 // 10,000), millions or billions.
 func Short(v float64) string { return formatInUnit(v, v) }
 

@@ -15,7 +15,7 @@ import (
 // Point is a position in pixels, from the top left.
 type Point struct{ X, Y float64 }
 
-// Scene is a picture: a list of shapes, drawn in order.
+// Scene is a drawing: a list of shapes, drawn in order.
 type Scene struct {
 	Width, Height float64
 	Name          string // for screen readers
@@ -28,7 +28,7 @@ type shape interface {
 	paint(p *painter)
 }
 
-// add adds shapes.
+// add appends shapes, which are drawn over the earlier shapes.
 func (s *Scene) add(shapes ...shape) { s.shapes = append(s.shapes, shapes...) }
 
 // stroke is one or more polylines.
@@ -36,9 +36,9 @@ type stroke struct {
 	lines   [][]Point
 	ink     Ink
 	width   float64
-	dash    []float64
-	opacity float64 // 0: opaque
-	title   string  // tooltip
+	dash    []float64 // lengths of dashes and gaps in pixels; nil means a solid line
+	opacity float64   // 0 means opaque
+	title   string    // tooltip
 }
 
 // area is one or more filled polygons.
@@ -84,7 +84,8 @@ const (
 	titleSize = 16
 )
 
-// fonts holds the fonts for text widths and bitmaps. They have the widths of Arial and Helvetica.
+// fonts holds the fonts for text widths, PNG and PDF. Their characters are as wide as in Arial and
+// Helvetica.
 var fonts = sync.OnceValue(func() *font.Cache { return font.NewCache(liberation.Collection()) })
 
 // face returns a font of the given size. The bold font has a separate name, because the PDF writer
@@ -101,16 +102,16 @@ func face(size float64, bold bool) font.Face {
 }
 
 // widthFactor is a safety factor for text widths. If the fonts of an SVG are not installed, viewers
-// replace them by wider fonts such as DejaVu Sans and Verdana.
+// may replace them by wider fonts such as DejaVu Sans and Verdana.
 const widthFactor = 1.22
 
-// widthOf returns the width reserved for a text.
+// widthOf returns the width to reserve for a text, in the unit of size.
 func widthOf(text string, size float64, bold bool) float64 {
 	f := face(size, bold)
 	return widthFactor * float64(f.Width(text))
 }
 
-// truncateText truncates a text to a width in pixels.
+// truncateText truncates a text to a width in pixels, and ends a truncated text with an ellipsis.
 func truncateText(text string, size, width float64, bold bool) string {
 	if widthOf(text, size, bold) <= width {
 		return text

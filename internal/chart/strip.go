@@ -9,8 +9,8 @@ type Strip struct {
 	Rows   []StripRow
 }
 
-// StripRow is a row of a strip. Levels are drawn as a band between the minimum and the maximum,
-// Weights as bars, and Marks as ticks. Exactly one of the three is set.
+// StripRow is a row of a strip. Levels are drawn as a band between the minimum and the maximum of
+// each bin, Weights as bars, and Marks as ticks. Exactly one of the three is set.
 type StripRow struct {
 	Name    string
 	Ink     Ink
@@ -25,7 +25,7 @@ type StripMark struct {
 	Darkness float64 // from 0 to 1
 }
 
-// Sizes in pixels.
+// Sizes in pixels, and the maximum number of bins.
 const (
 	stripWidth, stripLeft, stripRight = 1040, 66, 1016
 	stripArea, stripTick, stripGap    = 46, 18, 8
@@ -93,7 +93,7 @@ func (t *Strip) marks(r StripRow, y float64) (out []shape) {
 	return out
 }
 
-// forEachBin divides the values into bins of equal size, and calls f with each bin and its x range.
+// forEachBin divides the values into bins of nearly equal size, and calls f with each bin and its x range.
 func (t *Strip) forEachBin(values []float64, f func(bin []float64, from, to float64)) {
 	bins := min(len(values), maxBins)
 	for i := range bins {
@@ -102,7 +102,7 @@ func (t *Strip) forEachBin(values []float64, f func(bin []float64, from, to floa
 	}
 }
 
-// columns returns a bar chart of the largest value of each bin.
+// columns returns the outline of a bar chart of the largest value of each bin.
 func (t *Strip) columns(values []float64, y float64) [][]Point {
 	largest := max(slices.Max(values), 1e-30)
 	out := []Point{{stripLeft, y + stripArea}}
@@ -115,7 +115,7 @@ func (t *Strip) columns(values []float64, y float64) [][]Point {
 	return [][]Point{append(out, Point{last, y + stripArea})}
 }
 
-// band returns the range from the smallest to the largest value of each bin.
+// band returns a rectangle for each bin, from its smallest to its largest value.
 func (t *Strip) band(values []float64, y float64) (out [][]Point) {
 	low, high := slices.Min(values), slices.Max(values)
 	at := func(v float64) float64 { return y + stripArea*(1-(v-low)/max(high-low, 1)) }

@@ -24,7 +24,7 @@ func (s *Scene) Inline() template.HTML {
 	return template.HTML(w.String()) // all texts are escaped
 }
 
-// WriteSVG writes the scene as a standalone file on white.
+// WriteSVG writes the scene as a standalone SVG file with a white background.
 func (s *Scene) WriteSVG(to io.Writer) error {
 	w := &svgWriter{}
 	w.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
@@ -75,8 +75,8 @@ func path(lines [][]Point, end string) string {
 	return out.String()
 }
 
-// attributes returns the class and the colour of an ink as SVG attributes. CSS properties of the
-// class override the attribute.
+// attributes returns the class and the colour of an ink as SVG attributes. A CSS rule for the
+// class overrides the colour.
 func (i Ink) attributes() string { return fmt.Sprintf(`class="%s" color="%s"`, i.Class, hex(i.Color)) }
 
 func opacity(v float64) string {

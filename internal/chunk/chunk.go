@@ -34,7 +34,7 @@ const (
 	Content Rule = "content"
 )
 
-// Bounds of the average length of chunks.
+// Bounds of the average length of chunks in tokens.
 const (
 	MinAverage = 16
 	MaxAverage = 1 << 20
@@ -46,7 +46,7 @@ type Config struct {
 	Average int // for Content a power of two
 }
 
-// Validate returns an error if a cutter cannot have this configuration.
+// Validate returns an error if the rule is unknown or the average is invalid.
 func (c Config) Validate() error {
 	switch c.Rule {
 	case Fixed, Content:
@@ -103,8 +103,8 @@ func NewCutter(c Config, vocab int) *Cutter {
 	return k
 }
 
-// gear returns the 64 random bits of a token: the first word that Philox draws for it, with seed 0,
-// is the more significant half.
+// gear returns the 64 random bits of a token: the first two words that Philox generates for the
+// token with seed 0. The first word is the more significant half.
 func gear(token uint32) uint64 {
 	w := philox.Words(0, philox.Counter(token, 0, 0, philox.StreamGear, 0, 0))
 	return uint64(w[0])<<32 | uint64(w[1])

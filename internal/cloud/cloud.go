@@ -1,5 +1,6 @@
-// Package cloud reads points and surfaces from files (XYZ, OFF, OBJ, PLY) and samples point clouds:
-// the farthest points of a point set, or uniformly distributed points on a surface.
+// Package cloud reads points and surfaces from files (XYZ, PTS, OFF, OBJ, PLY), samples point clouds
+// and converts folders of such files to data sets. By default it samples the farthest points of a
+// point set, and uniformly distributed points on a surface.
 package cloud
 
 import (
@@ -41,7 +42,8 @@ func Reads(path string) bool { return formats[strings.ToLower(filepath.Ext(path)
 // Extensions returns the supported file name extensions.
 func Extensions() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// maxBytes is the maximum size of a file; reading a file takes several times this memory.
+// maxBytes is the maximum size of a file in bytes. Reading a file takes several times its size in
+// memory.
 const maxBytes = 256 << 20
 
 // Read reads a file. Errors name the file, and the line or element if possible.
@@ -96,7 +98,7 @@ func openFile(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// sizeOf returns the size of a file in bytes, or 0 if the file is missing or larger than maxBytes.
+// sizeOf returns the size of a file in bytes, or 0 if the size is unknown or exceeds maxBytes.
 func sizeOf(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > maxBytes {
@@ -105,8 +107,8 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// check returns an error if there are no points, a number is not finite, or a corner of a face does
-// not exist.
+// check returns an error if there are no points, if the numbers of points and normals differ, if a
+// number or its square is not finite, or if a corner of a face does not exist.
 func (s *Shape) check() error {
 	if len(s.Points) == 0 {
 		return errors.New("expected points, found none")
@@ -140,7 +142,7 @@ const (
 	maxTriangles = 1 << 24 // per shape
 )
 
-// fan splits a face with several corners into triangles.
+// fan appends a face, split into triangles that share its first corner.
 func (s *Shape) fan(corners []int) error {
 	if len(corners) > maxCorners {
 		return fmt.Errorf("found a face of %d corners, expected at most %d", len(corners), maxCorners)

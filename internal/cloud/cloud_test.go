@@ -47,8 +47,8 @@ func binaryPLY(order binary.ByteOrder, name string) string {
 	return b.String()
 }
 
-// TestRead checks that every format gives the same triangle, or the same two points, mostly with
-// normals.
+// TestRead checks that files in every format are read as the same triangle or the same two points.
+// Most files with points contain normals; some contain columns that are ignored.
 func TestRead(t *testing.T) {
 	triangle := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {0, 2, 3}}, Faces: [][3]int32{{0, 1, 2}}}
 	pair := &Shape{Points: []Vec{{0, 0, 1}, {1, 2, 3}}, Normals: []Vec{{0, 0, 1}, {1, 0, 0}}}
@@ -149,7 +149,8 @@ func TestUnreadable(t *testing.T) {
 }
 
 // TestColours checks that columns 4 to 6 are read as normals if their length is 1 up to rounding,
-// or 0 for points without a normal. Other columns, such as colours, are ignored and described.
+// or 0 for points without a normal. Other columns, such as colours, are ignored and described,
+// but they are an error for points with parts.
 func TestColours(t *testing.T) {
 	for text, want := range map[string]string{
 		"0 0 0 0.58 0.58 0.58\n1 1 1 0 0 0\n2 2 2 -0.7 0.7 0\n": "",
@@ -210,8 +211,8 @@ func farthest(t *testing.T, s *Shape, n int, random func() float64) []int {
 	return taken
 }
 
-// TestSample checks that points on a square are uniformly distributed and have its normal, and that
-// farthest point sampling selects the corners first.
+// TestSample checks that points sampled on a square are uniformly distributed and have the normal of
+// the square. Farthest point sampling of a point set must select the corners first.
 func TestSample(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	square := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}}

@@ -19,13 +19,13 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Options configure Convert.
+// Options configure [Convert].
 type Options struct {
 	Points int  // points per cloud
 	Parts  bool // tag each point CATEGORY/PART, from its class and the last number of its line
 	Seed   uint64
-	// fractions of the files without a split folder; ValPart also applies to training files if no
-	// folder has validation files
+	// fractions of the files that no folder or list assigns to a split; ValPart also applies to
+	// training files if there are no validation files
 	ValPart, TestPart float64
 	// draw points at random with replacement instead of farthest point sampling
 	Drawn bool
@@ -43,7 +43,7 @@ type Options struct {
 // MaxPoints is the maximum number of points in a row.
 const MaxPoints = 1 << 20
 
-// CheckPoints returns an error for an invalid number of points.
+// CheckPoints returns an error unless n is from 1 to MaxPoints.
 func CheckPoints(n int) error {
 	if n < 1 || n > MaxPoints {
 		return fmt.Errorf("expected 1 to %d points, found %d", MaxPoints, n)
@@ -51,7 +51,7 @@ func CheckPoints(n int) error {
 	return nil
 }
 
-// Validate returns an error for invalid options.
+// Validate returns an error if the number of points or a fraction is out of range.
 func (o *Options) Validate() error {
 	if err := CheckPoints(o.Points); err != nil {
 		return err
@@ -85,7 +85,7 @@ type converter struct {
 	builder        *seq.DatasetBuilder // nil before the first row
 	splits         map[string]*seq.SplitWriter
 	written        map[uint64]*file // first written file with each hash of points
-	normals        bool             // whether the rows have normals, which the first row determines
+	normals        bool             // whether the rows have normals; determined by Spec or the first row
 	first          string           // relative path of the first file that became a row
 	used           map[string]bool
 	ids            map[string]bool
@@ -97,11 +97,11 @@ type converter struct {
 	reading        *semaphore.Weighted // limits the total size of the files being read, in bytes
 }
 
-// Convert writes a data set with a cloud per file. If no folder or list determines a file's split, its
-// name and the seed do; small data sets are also stratified by class. Name and seed also determine the
-// sampled points. A cloud is centred and divided by its radius. If the first usable file has normals or
-// faces, all rows must have normals; otherwise none may have normals. The returned report of skipped
-// files is also valid if Convert returns an error.
+// Convert writes a data set with one cloud per file. A file's name and the seed determine the sampled
+// points, and the split unless a folder or list determines it. Small data sets are also stratified by
+// class. A cloud is centred and divided by its radius. Either all rows must have normals or none:
+// o.Spec decides, or without it the first usable file, whose cloud has normals if the file has normals
+// or faces. The returned report of skipped files is also valid if Convert returns an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{Options: o, files: files, dir: dir, skipped: source.NewSkipped(),
 		splits:  map[string]*seq.SplitWriter{},
@@ -338,7 +338,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	}
 	radius := Normalize(points)
 	if math.IsInf(radius, 0) {
-		out.reason = source.Skip("a cloud too large", errors.New("the square of its radius exceeds float64"))
+		out.reason = source.Skip("a cloud too large", errors.New("the square of the radius exceeds float64"))
 		return out
 	}
 	if radius == 0 && c.Points > 1 {

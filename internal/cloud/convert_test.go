@@ -46,7 +46,7 @@ func convert(t *testing.T, from string, o Options) (*seq.Dataset, *source.Skippe
 	return d, skipped, err
 }
 
-// ids returns the class of each row in a split, by id.
+// ids returns the class of each row of a split, by row id.
 func ids(t *testing.T, d *seq.Dataset, split string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -163,8 +163,8 @@ func TestStratified(t *testing.T) {
 	}
 }
 
-// TestLeftOut checks that unusable files are counted by reason with their paths, and that the
-// classes are the classes of the remaining rows. With Strict the first unusable file must be an
+// TestLeftOut checks that unusable files are counted by reason with their paths, and that
+// classes without remaining rows are removed. With Strict the first unusable file must be an
 // error.
 func TestLeftOut(t *testing.T) {
 	from := folder(t, "chair/1.off", "desk/2.off", "desk/3.off", "lost.off")

@@ -17,9 +17,9 @@ func (f *file) original() string { return cmp.Or(f.first, f.relative) }
 // the same numbers.
 func (c *converter) chance(f *file) func() float64 { return c.random(f.original(), 0) }
 
-// findCopies finds files with the same content, so that copies of a training file are also in the
-// training split. It reads only files of equal size. It does nothing for a task with known splits
-// (Options.Spec).
+// findCopies finds files with the same content. They get the same split unless a folder or list
+// determines it. findCopies reads only files of equal size. It does nothing for a task with known
+// splits (Options.Spec).
 func (c *converter) findCopies(ctx context.Context) error {
 	if c.Spec != nil {
 		return nil
@@ -49,7 +49,7 @@ func (c *converter) findCopies(ctx context.Context) error {
 	return nil
 }
 
-// hashOf returns the SHA-256 of a file's content.
+// hashOf returns the SHA-256 of the first maxBytes of a file.
 func hashOf(path string) (hash [sha256.Size]byte, err error) {
 	in, err := openFile(path)
 	if err != nil {

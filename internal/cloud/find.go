@@ -58,9 +58,10 @@ func CheckDir(from string) error {
 	return err
 }
 
-// Find lists the files in a folder that has a folder for each class. On the path to a file, a
-// folder named like a split determines the split, and the first other folder is the class. In the
-// layouts of ShapeNetPart and ModelNet40, their list files determine both.
+// Find lists the supported files in a folder that has a folder for each class. On the path to a file,
+// a folder named after a split determines the split, and the first other folder is the class. In the
+// layouts of ShapeNetPart and ModelNet40, list files determine the classes, and the splits if the
+// folder has lists of splits.
 func Find(from string) (*Files, error) {
 	out := &Files{from: from, others: map[string]int{}}
 	other := map[string]bool{} // folders with unsupported files
@@ -92,7 +93,7 @@ func Find(from string) (*Files, error) {
 			}
 		}
 		if !Reads(path) {
-			// "" also for a name that ends in a dot
+			// a dot at the end of a name is not an extension
 			extension := strings.TrimSuffix(strings.ToLower(filepath.Ext(path)), ".")
 			if f.class != "" && d.Type().IsRegular() && extension != ".json" { // lists of ShapeNetPart are .json
 				out.others[extension]++
@@ -134,7 +135,7 @@ func Find(from string) (*Files, error) {
 func (f *Files) Len() int { return len(f.list) }
 
 // Others returns a description of the unsupported files in class folders, by extension, and of the
-// folders with only such files; "" if all files are supported.
+// folders with only such files; "" if there are none.
 func (f *Files) Others() string {
 	const maxListed = 10
 	extensions := slices.SortedFunc(maps.Keys(f.others), func(a, b string) int {
@@ -162,15 +163,16 @@ func (f *Files) Others() string {
 	return text
 }
 
-// Surfaces reports whether a file has a format that, unlike text, only holds points or surfaces.
+// Surfaces reports whether a file has an extension other than .txt. Such files contain only points
+// or surfaces, unlike text files.
 func (f *Files) Surfaces() bool {
 	return slices.ContainsFunc(f.list,
 		func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })
 }
 
 // MissingSplits reports which splits must be assigned. unassigned is true if a file has no
-// split, and fromTraining is true if validation files must be taken from the training files. It
-// ignores files that are left out before they are read.
+// split, and fromTraining is true if validation files must be taken from the training files.
+// MissingSplits ignores files that are left out before they are read.
 func (f *Files) MissingSplits() (unassigned, fromTraining bool) {
 	has := map[string]bool{}
 	for i := range f.list {
@@ -207,7 +209,7 @@ func keyOf(random func() float64) uint64 {
 }
 
 // divide assigns files without a split to splits, stratified by class, if the data set is small.
-// For tasks with known splits it does nothing; their file names determine the splits.
+// It does nothing for tasks with known splits (Options.Spec).
 func (c *converter) divide() {
 	if c.Spec != nil {
 		return
@@ -228,8 +230,9 @@ const NoClass = "no label"
 // noClass is the reason NoClass with details.
 var noClass = source.Skip(NoClass, errors.New("expected a file in the folder of its class"))
 
-// ExcludeSmallClasses removes the classes with fewer than n files and returns their names.
-// Files that are left out before they are read do not count. Files without a class remain, to be reported.
+// ExcludeSmallClasses removes the classes with fewer than n files, and their files. It returns the
+// names of these classes. Files that are left out before they are read do not count. Files without a
+// class remain, to be reported.
 func (f *Files) ExcludeSmallClasses(n int) (removed []string) {
 	count := map[string]int{}
 	for i := range f.list {

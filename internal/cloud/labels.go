@@ -55,7 +55,7 @@ func unknownPart(name, class string, names []string) error {
 }
 
 // renameLabels sorts the tags, or removes the classes without rows, and renumbers the labels in the
-// files accordingly.
+// written files.
 func (c *converter) renameLabels(ctx context.Context) error {
 	if c.Parts {
 		names, number := c.tags.sorted()

@@ -12,10 +12,11 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// applyLists assigns categories and splits to files that have list files. categories maps folders
-// to categories and comes from the file called named. splits maps folder/name to splits and comes
-// from the files called lists; nil keeps the splits. Files without a category or split are
-// excluded with a reason, and so are listed files that do not exist.
+// applyLists assigns the categories and splits in list files to the files of a folder. The map
+// categories has the category of each folder. The map splits has the split of each FOLDER/NAME; nil
+// keeps the existing splits. The parameters named and lists are the names of the list files for error
+// messages. Files without a category or split are excluded with a reason, and so are listed but
+// missing files.
 func (f *Files) applyLists(categories map[string]string, named string, splits map[string]string, lists string) {
 	f.Classes = nil
 	found := map[string]bool{}
@@ -49,10 +50,11 @@ func (f *Files) applyLists(categories map[string]string, named string, splits ma
 	slices.SortFunc(f.list, func(a, b file) int { return strings.Compare(a.relative, b.relative) })
 }
 
-// maxListBytes is the maximum size of a list; the largest known list has about one megabyte.
+// maxListBytes is the maximum size of a list in bytes. The largest known list takes about 1 MB.
 const maxListBytes = 64 << 20
 
-// readList reads a list in a folder; there reports whether the list exists.
+// readList reads a list in a folder. The result there is false, without an error, if the list does
+// not exist.
 func readList(folder, name string) (text []byte, there bool, err error) {
 	path := filepath.Join(folder, name)
 	f, err := openFile(path)

@@ -16,7 +16,8 @@ const ModelNetClasses = "modelnet40_shape_names.txt"
 const modelNetLists = "modelnet40_%s.txt"
 
 // modelNet sets the splits of files in the layout of the point-cloud release of ModelNet40; in other
-// layouts it changes nothing. Cloud chair_0001 is in the folder chair. Training and test have a list each.
+// layouts it changes nothing. Cloud chair_0001 is in the folder chair. The training and test splits
+// have one list each.
 //
 // Source: Wu et al., "3D ShapeNets: A Deep Representation for Volumetric Shapes", CVPR 2015; the
 // release "modelnet40_normal_resampled" of PointNet++.
@@ -69,7 +70,8 @@ func parseClasses(text []byte) (map[string]string, error) {
 	return classes, err
 }
 
-// parseModels adds the clouds in the list of a split to splits, which maps folder/name to splits.
+// parseModels adds the clouds that the list of a split names to splits, a map from FOLDER/NAME to the
+// split.
 func parseModels(text []byte, split string, classes, splits map[string]string) error {
 	return lines(text, func(words []string) error {
 		class := words[0][:max(0, strings.LastIndexByte(words[0], '_'))]

@@ -25,9 +25,9 @@ func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shap
 // keeps.
 const oversampling = 8
 
-// Farthest returns n points selected by farthest point sampling, or all points of a set with at most n.
-// From a surface it selects them from a denser uniform sample, so that thin parts get more points
-// than in proportion to their area. random returns uniform numbers in [0, 1).
+// Farthest returns n points selected by farthest point sampling. It samples a point set like
+// [Shape.Sample]. On a surface it selects the points from a denser uniform sample, so that thin parts
+// get more points than in proportion to their area. random returns uniform numbers in [0, 1).
 func (s *Shape) Farthest(ctx context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		var err error

@@ -9,8 +9,8 @@ import (
 )
 
 // TestFarthest checks farthest point sampling on a plate with a pin of a hundredth of its area. The
-// points must be farther apart than uniform points, the pin must have more of them, and each point
-// must keep its face's normal.
+// points must be farther apart than uniform points, and more of them must lie on the pin. Each point
+// must keep the normal of its face.
 func TestFarthest(t *testing.T) {
 	s := &Shape{Points: []Vec{{0, 0, 0}, {10, 0, 0}, {10, 10, 0}, {0, 10, 0}, {5, 5, -10},
 		{5.1, 5, -10}, {5.1, 5, 0}, {5, 5, 0}}}
@@ -61,8 +61,9 @@ func TestFarthest(t *testing.T) {
 	}
 }
 
-// TestSamePoints checks that the radius of equal points is 0 at any position, even if rounding
-// moves their mean. Close but distinct points far from the origin must have a positive radius.
+// TestSamePoints checks that the radius of points that are equal up to rounding is 0 at any
+// position, even if rounding moves their mean. Close but distinct points far from the origin must
+// have a positive radius.
 func TestSamePoints(t *testing.T) {
 	for _, c := range []struct {
 		points []Vec

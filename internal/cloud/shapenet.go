@@ -15,7 +15,7 @@ const ShapeNetCategories = "synsetoffset2category.txt"
 const ShapeNetLists = "train_test_split/shuffled_%s_file_list.json"
 
 // shapeNet sets the categories and splits of files in ShapeNetPart's layout; in other layouts it
-// changes nothing. Folder names are numbers, and each split has a list of its clouds.
+// changes nothing. Folder names are numbers, and each split may have a list of its clouds.
 //
 // Source: Yi et al., "A Scalable Active Framework for Region Annotation in 3D Shape Collections",
 // SIGGRAPH Asia 2016; the release "shapenetcore_partanno_segmentation_benchmark_v0_normal" of

@@ -13,7 +13,7 @@ import (
 )
 
 // maxLine is the maximum length of a line in bytes. It fits a face with maxCorners corners. The
-// words of a line take several times its memory.
+// words of a line take several times the memory of the line.
 const maxLine = 32 * maxCorners
 
 // lines calls f with the words of each line, except for empty lines and comments, which begin with
@@ -49,7 +49,7 @@ func lines(text []byte, f func(words []string) error) error {
 	return nil
 }
 
-// parseVec parses three numbers.
+// parseVec parses the first three words as numbers.
 func parseVec(words []string) (v Vec, err error) {
 	if len(words) < 3 {
 		return v, fmt.Errorf("found %d numbers, expected 3", len(words))
@@ -66,8 +66,8 @@ func parseVec(words []string) (v Vec, err error) {
 }
 
 // readXYZ reads lines of x y z, or x y z nx ny nz, and ignores further columns. Columns 4 to 6 are
-// normals only if their length is 1. Otherwise they may be colours: they are ignored with a note,
-// and columns 7 to 9 are the normals if their length is 1.
+// normals only if every line has a length of about 1 or of 0. Otherwise they may be colours: they are
+// ignored with a note, and columns 7 to 9 are the normals if their lengths are valid.
 func readXYZ(text []byte) (*Shape, error) {
 	s := &Shape{}
 	return s, s.readPoints(text, false)
@@ -169,13 +169,13 @@ func (c *counting) add(x float64, words []string) {
 	c.lines++
 }
 
-// minCounted is the number of consecutive integers that is unlikely to occur by chance.
+// minCounted is the minimum number of consecutive integers that is unlikely to occur by chance.
 const minCounted = 8
 
 // isLineNumber reports whether the first column is probably a line number.
 func (c *counting) isLineNumber() bool { return !c.broken && c.fractions && c.lines >= minCounted }
 
-// withoutNames replaces a first line of column names, also after # or //, by an empty line, so that
+// withoutNames blanks a first line of column names, which may follow # or //. The line remains, so that
 // line numbers do not change. The first three columns must be called x, y and z.
 func withoutNames(text []byte) ([]byte, error) {
 	line := text
@@ -206,7 +206,7 @@ const maxNames = 1 << 10
 // normals checks whether vectors are normals.
 type normals struct {
 	unit int // number of vectors of length 0.9 to 1.1
-	off  Vec // first vector whose length is neither 1 nor 0
+	off  Vec // first vector whose length is neither about 1 nor 0
 }
 
 // add checks the next vector.
@@ -219,7 +219,8 @@ func (n *normals) add(v Vec) {
 	}
 }
 
-// areUnit reports whether all vectors except 0 0 0 have length 1. It returns false if all are 0 0 0.
+// areUnit reports whether all vectors except 0 0 0 have a length of about 1. It returns false if all
+// vectors are 0 0 0.
 func (n *normals) areUnit() bool { return n.unit > 0 && n.off == Vec{} }
 
 // describe returns a description of vectors that are not normals.
@@ -233,7 +234,7 @@ func (n *normals) describe() string {
 // maxParts is the maximum number of parts.
 const maxParts = 1 << 16
 
-// readParts reads points like readXYZ, with an integer part in the last column: x y z part, x y z
+// readParts reads points like readXYZ, with an integer part number in the last column: x y z part, x y z
 // nx ny nz part, or x y z r g b nx ny nz part.
 func readParts(text []byte) (*Shape, error) { return readWithParts(text, false) }
 

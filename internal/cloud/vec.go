@@ -62,7 +62,7 @@ func areEqual(points []Vec) bool {
 
 // Normalize centres points at their mean, divides them by their largest distance from it, and
 // returns this distance. If all points are equal up to rounding, it returns 0 and moves them to the
-// origin.
+// origin. If the squared distances underflow, it returns 0 and only centres the points.
 func Normalize(points []Vec) (radius float64) {
 	if len(points) == 0 || areEqual(points) {
 		clear(points)
