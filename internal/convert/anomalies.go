@@ -20,7 +20,7 @@ type anomalies uint8
 const (
 	anomalySpan    anomalies = 1 << iota // a span begins or ends within a word or with white space
 	anomalyLost                          // the text contains U+FFFD, the replacement character
-	anomalyRounded                       // differences of large numbers are below the resolution of float32
+	anomalyRounded                       // differences of large numbers are close to the resolution of float32
 	anomalyNormal                        // a normal whose length is neither 0 nor about 1
 	anomalyPadded                        // a list of tokens ends in three equal tokens
 	anomalyMissing                       // a number is a common placeholder for a missing value
@@ -59,8 +59,8 @@ func (c *anomalyCounts) add(a anomalies, position func() string) {
 	}
 }
 
-// note adds a note to left for each anomaly that occurred: for anomalyPadded only if padded is set, for
-// anomalyPath and anomalyBytes only if most of the kept rows have them.
+// note adds a note to the report for each anomaly that occurred: for anomalyPadded only if
+// padded is set, for anomalyPath and anomalyBytes only if most of the kept rows have them.
 func (c *anomalyCounts) note(left *source.Skipped, padded bool) {
 	for kind := range c.kinds {
 		k := &c.kinds[kind]

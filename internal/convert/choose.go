@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Limits on the number of texts and their bytes from which a tokenizer is chosen. The texts come from
+// Limits on the number and the total bytes of the texts for choosing a tokenizer. The texts come from
 // the first rows of the first table, or from files spread over the first folder.
 const (
 	sampleRows  = 2000
@@ -19,7 +19,7 @@ const (
 )
 
 // chooseTokenizer sets options.Tokenizer to a tokenizer that suits the first texts. It chooses the byte
-// tokenizer for input that can be read only once.
+// tokenizer for input that can be read only once, and if no text can be used.
 func (c *converter) chooseTokenizer(ctx context.Context) error {
 	choice := tokenizers.Choice{Name: "byte", Spec: []byte(`{"type":"byte"}`),
 		Reason: "standard input and pipes are read only once, so nothing can be learned from them"}
@@ -45,7 +45,8 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 	return nil
 }
 
-// sample reads the texts of the first rows of a file.
+// sample reads the texts of the first rows of a file, or of files spread over a folder, up to
+// sampleRows texts or sampleBytes bytes.
 func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 	options := c.tableOptions(nil)
 	options.MissingColumn = nil // the conversion reports missing columns after all rows

@@ -1,6 +1,6 @@
 // Package convert converts tables of other programs to a data set. Its memory use does not grow
 // with the size of the tables. All CPUs tokenize rows, which are written in order, so that the same
-// input always gives the same files.
+// input always produces the same files.
 //
 // Unless a column names the splits, a hash of a row's text determines its split, independent of the
 // tokenizer, so that equal texts are in the same split. Small data sets are also stratified by class.
@@ -57,8 +57,8 @@ type Options struct {
 
 	LabelPattern *regexp.Regexp // extracts the class from the label; nil takes the whole label
 
-	// Tokenizer is the JSON of the tokenizer for text. A learned tokenizer reads the files twice.
-	// nil chooses a tokenizer that suits the texts.
+	// Tokenizer is the JSON of the tokenizer for text. If the tokenizer must be learned, the files are
+	// read twice. nil chooses a tokenizer that suits the texts.
 	Tokenizer       []byte
 	TokenizerFile   string                  // tokenizer.json to use instead, stored with the data
 	TokenizerChosen func(tokenizers.Choice) // receives the chosen tokenizer; may be nil
@@ -90,8 +90,8 @@ type SplitFraction = stratify.SplitFraction
 var DefaultSplitFractions = []SplitFraction{{Split: "train", Fraction: 0.9}, {Split: "val", Fraction: 0.05},
 	{Split: "test", Fraction: 0.05}}
 
-// Convert writes the data set. The returned report of skipped rows is also valid if Convert returns
-// an error.
+// Convert converts the tables o.From to a data set in the directory o.To. The returned report of
+// skipped rows is also valid if Convert returns an error.
 func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{options: o, skipped: source.NewSkipped()}
 	if err := c.prepare(ctx); err != nil {
@@ -114,8 +114,8 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, err
 	return d, c.skipped, err
 }
 
-// content names the content of rows in reports: "sequence" for FASTA, "content" for a folder of
-// files of any kind, "" for text.
+// content names the content of rows in reports: "features", "sequence" for FASTA, "content" for a
+// folder of files of any kind, or "" for text.
 func (o *Options) content() string {
 	switch {
 	case o.Features != "" || o.Series != nil:
@@ -232,8 +232,9 @@ func (c *converter) prepareTokenizer(ctx context.Context) error {
 	return nil
 }
 
-// example converts a row to an example. Its tokens are valid until the next row. With byte tokens it has
-// none: appendRow reads the text. Its label is a provisional number: see [labels].
+// example converts a row to an example. Its tokens are valid until the next row. With the byte
+// tokenizer, the example has no tokens, because appendRow reads the text. The label of the example is a
+// provisional number: see [labels].
 func (w *worker) example(row *table.Row) (e seq.Example, split string, reason *source.SkipReason) {
 	if w.intervals != nil {
 		w.intervals.recordSequence(w.sequenceName(row), row.File, row.Line)
@@ -289,8 +290,8 @@ func (w *worker) unreadable(err error) *source.SkipReason {
 	return source.Skip("the row cannot be read", err)
 }
 
-// describeList describes the list that --text cannot read, with the next step. err is the error of the
-// list as token ids, which ends with the first element.
+// describeList describes the list that --text cannot read, with the next step. err is the error of
+// reading the list as token ids, and ends with the first element.
 func describeList(err error, column string) string {
 	switch _, element, _ := strings.Cut(err.Error(), ", found "); {
 	case strings.HasPrefix(element, `"`):
@@ -301,7 +302,7 @@ func describeList(err error, column string) string {
 	return fmt.Sprintf("a list of numbers (read it as a series with --series %s)", column)
 }
 
-// encode tokenizes one of a row's texts.
+// encode tokenizes text i of a row and stores the tokens in e.
 func (w *worker) encode(e *seq.Example, i int, v table.Value) (reason *source.SkipReason) {
 	into, scratch := &e.A, &w.first
 	if i == secondText {
@@ -351,8 +352,8 @@ func (o *Options) valFractions() []SplitFraction {
 	return []SplitFraction{{Split: "train", Fraction: 1 - o.Val}, {Split: "val", Fraction: o.Val}}
 }
 
-// checkText returns a skip reason if a value is missing or is not a text, a list of tokens or
-// features, whichever the options require.
+// checkText returns a skip reason if a value is missing, or is not of the type that the options
+// require: a text, a list of tokens, or features.
 func (c *converter) checkText(v table.Value) *source.SkipReason {
 	switch {
 	case v.Null:

@@ -333,7 +333,8 @@ func TestOtherSplit(t *testing.T) {
 	}
 }
 
-// TestRepeats checks that the hash table finds every hash that was added, even when it is full.
+// TestRepeats checks that the hash table finds every hash that was added before it was full, and no
+// other hash.
 func TestRepeats(t *testing.T) {
 	r := newRepeats()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -405,7 +406,7 @@ func TestSortNames(t *testing.T) {
 	}
 }
 
-// TestSplitNames checks that splitOf recognises all usual names of splits.
+// TestSplitNames checks that splitOf recognises usual names of splits and keeps other names.
 func TestSplitNames(t *testing.T) {
 	for name, want := range map[string]string{"Train": "train", "training": "train", "DEV": "val", "Validation": "val",
 		"TEST": "test", "testing": "test", "fold-3": "fold-3"} {

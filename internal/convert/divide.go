@@ -11,14 +11,15 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// With the default fractions, the validation and test splits of a small data set have at least minRows
-// rows each, but this minimum is at most 1/minRowsDivisor of all rows.
+// With the default fractions, the validation and test splits of a small data set each have at least
+// minRows rows, or 1/minRowsDivisor of all rows if this is less.
 const (
 	minRowsDivisor = 10
 	minRows        = 50
 )
 
-// assignSplits assigns the texts of a small data set to splits, stratified by class.
+// assignSplits assigns the texts of a small data set to splits, stratified by class, unless an input
+// can be read only once.
 func (c *converter) assignSplits(ctx context.Context) error {
 	fractions := c.options.SplitFractions
 	if c.options.SplitColumn != "" {

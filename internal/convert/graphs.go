@@ -23,11 +23,11 @@ import (
 type GraphOptions struct {
 	From                           []string // files of JSON lines, Arrow or Parquet
 	Name                           string   // name of the data set; "" means the name of the first file
-	Label, Tags                    string   // fields with the label or labels of a graph, and of each node
+	Label, Tags                    string   // fields with the label(s) of a graph, and with a label per node
 	Labels                         []string // names of the labels, in order; nil means all names in the data, sorted
 	Numbers                        []string // fields of numbers to predict, instead of labels
 	FeatureNames, EdgeFeatureNames []string // nil means names of a table, or f0, f1, … and e0, e1, …
-	RandomWalk                     int      // steps of random walks whose return probabilities become features
+	RandomWalk                     int      // random-walk steps; each adds a return probability as a feature
 	SplitField                     string   // field with the split of a graph; "" means random splits
 	SplitFractions                 []SplitFraction
 	Seed                           uint64
@@ -136,8 +136,8 @@ func (o *GraphOptions) keyOf(x *graphlines.Row) (uint64, float64) {
 	return uint64(words[0])<<32 | uint64(words[1]), float64(philox.Uniform(words[0]))
 }
 
-// assignSplits stratifies the splits of a small data set and recounts their rows. rows has the
-// number of graphs for each key.
+// assignSplits stratifies the splits of a small data set and recounts their rows. The map rows has
+// the number of graphs with each key.
 func (s *graphSummary) assignSplits(o *GraphOptions, strata *stratify.Strata, rows map[uint64]int) {
 	minSplitRows := 0
 	if slices.Equal(o.SplitFractions, DefaultSplitFractions) {
@@ -189,8 +189,8 @@ func hashOf(x *graphlines.Row) uint64 {
 // graphSummary is the summary of the graphs in files.
 type graphSummary struct {
 	spec   seq.Spec
-	rows   map[string]int // number of rows in each split
-	labels map[string]int32
+	rows   map[string]int   // number of rows in each split
+	labels map[string]int32 // number of each label name
 }
 
 // summarize reads all files and returns the summary of their graphs.
@@ -315,7 +315,7 @@ func (s *graphSummary) check(x *graphlines.Row) error {
 	return seq.NewBlock(&s.spec).Append(unlabelled)
 }
 
-// splits returns the names of the splits that have rows, in the order train, val, test, others.
+// splits returns the names of the splits that have rows, in the order train, val, test, and then by name.
 func (s *graphSummary) splits() (names []string) {
 	order := func(name string) int { return slices.Index([]string{"test", "val", "train"}, name) }
 	for name := range s.rows {

@@ -172,7 +172,7 @@ func rowsAndIDs(t *testing.T, d *seq.Dataset, split string) string {
 }
 
 // TestTableNames checks that features are named by the options, or otherwise by the metadata of the
-// first table.
+// first table, and that numeric labels are indices into the label names of the metadata.
 func TestTableNames(t *testing.T) {
 	metadata := arrow.NewMetadata([]string{seq.KeyFeatureNames, seq.KeyEdgeFeatureNames},
 		[]string{`["mass"]`, `["order"]`})
@@ -394,7 +394,7 @@ func TestDifferentFeatureNames(t *testing.T) {
 	}
 }
 
-// TestNullColumn checks that a column of type null gives no targets.
+// TestNullColumn checks that a label column of type null is ignored.
 func TestNullColumn(t *testing.T) {
 	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.Null, "tags", texts), nil)
 	path := writeTables(t, schema, `{"features":[[1]],"edges":[],"tags":["a"]}`)[0]

@@ -48,8 +48,8 @@ func rowTexts(t *testing.T, d *seq.Dataset, split string) (out []string) {
 	return out
 }
 
-// TestConvertGraphs checks that classes, lists of labels, node labels and numbers each give the
-// right task and rows.
+// TestConvertGraphs checks that classes, lists of labels, node labels and numbers each produce
+// the right task and rows.
 func TestConvertGraphs(t *testing.T) {
 	for _, c := range []struct {
 		lines  string
@@ -289,7 +289,7 @@ func fuzzConvert(f *testing.F, name string) {
 }
 
 // TestSuspiciousEdges checks that a single note is reported if edges look like an edge_index, or if
-// no edge has a reverse edge.
+// no edge has a reverse edge, and no note for other edges.
 func TestSuspiciousEdges(t *testing.T) {
 	const nodes = `"features":[[1],[2],[3],[4]],"label":"a"`
 	for _, c := range []struct{ name, lines, want string }{

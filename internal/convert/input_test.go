@@ -59,7 +59,8 @@ func TestPixelNumbers(t *testing.T) {
 	mustConvert(t, o)
 }
 
-// TestListAsText checks that each kind of list in a text column has its own next step.
+// TestListAsText checks that the skip reason for a list in a text column states the next step for
+// lists of this kind.
 func TestListAsText(t *testing.T) {
 	for list, want := range map[string]string{
 		`[1,2]`: "a.jsonl:1: found a list (read token ids with --tokens text --vocab N, or numbers with " +

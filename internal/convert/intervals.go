@@ -45,8 +45,8 @@ const maxLine = 1 << 20
 // columns chrom, start, end and name, counts from 0 and excludes the end. GFF and GTF have seqid,
 // source, type, start and end, count from 1 and include the end.
 //
-// If types are given, intervals of other types are left out, as are empty intervals of BED. With
-// strands, the name of an interval on a strand ends with (+) or (-). Overlapping intervals are an
+// Empty intervals of BED are left out. If types are given, intervals of other types are left out, too.
+// With strands, the name of an interval on a strand ends with (+) or (-). Overlapping intervals are an
 // error, because a base has only one tag.
 //
 // Sources: "Browser Extensible Data", https://samtools.github.io/hts-specs/BEDv1.pdf; "GFF3",
@@ -159,8 +159,8 @@ func (v *intervals) strandNote() string {
 		v.unstranded, v.stranded+v.unstranded)
 }
 
-// The minimum number of columns of a BED line with blocks, and the index of the column with the
-// number of blocks.
+// The number of columns of a BED line with blocks, and the index of the column with the number of
+// blocks.
 const (
 	bedBlocks  = 12
 	blockCount = 9

@@ -14,9 +14,9 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// headBytes is the amount of data that is kept in memory before the files are begun, because they
-// begin with the label names. Usually all labels have occurred by then. If a later row has a new
-// label, finish copies the files.
+// headBytes is the number of bytes of data that are kept in memory before the files are begun,
+// because the files begin with the label names. Usually all labels have occurred by then. If a
+// later row has a new label, finish copies the files.
 const headBytes = 16 << 20
 
 // output writes a data set as chunks arrive.
@@ -269,7 +269,8 @@ func (o *output) renameLabels(ctx context.Context) error {
 	return o.builder.RenameLabels(ctx, names, func(label int32) int32 { return final[provisional[label]] })
 }
 
-// provenance returns the options that reproduce the data, and the numbers of rows.
+// provenance returns the manifest's entries about the conversion: sources, columns, some options, and
+// the numbers of rows.
 func (o *output) provenance() map[string]any {
 	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Read,
 		"left_out": o.skipped.Counts()}

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Limits of the rows and bytes in a chunk. Workers process one chunk at a time.
+// Limits of the rows and bytes in a chunk. Each worker processes one chunk at a time.
 const (
 	chunkRows  = 8192
 	chunkBytes = 512 << 10
@@ -34,7 +34,7 @@ type chunk struct {
 	done    chan struct{}
 }
 
-// converted is the result of a chunk.
+// converted is the result of converting a chunk.
 type converted struct {
 	rows       int64
 	splits     []string // splits of the blocks, in order of first occurrence
@@ -279,8 +279,8 @@ func (w *worker) appendRow(out *converted, row *table.Row, e seq.Example, split 
 	return nil
 }
 
-// hashTexts returns a hash of all texts of a row. For a single text it consists of the bits of the
-// digest after the 64 bits that determine the split.
+// hashTexts returns a hash of all texts of a row. For a single text without a split column, it
+// consists of the bits of the digest after the 64 bits that determine the split.
 func (w *worker) hashTexts(row *table.Row) uint64 {
 	texts := w.texts(row)
 	if len(texts) == 1 && w.options.SplitColumn == "" {

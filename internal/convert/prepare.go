@@ -157,7 +157,7 @@ func (c *converter) openAll(ctx context.Context) error {
 		t, err := table.Open(ctx, path, c.tableOptions(nil))
 		column := (*table.ColumnError)(nil)
 		if errors.As(err, &column) && column.IsList && column.Column == c.options.Label {
-			return fmt.Errorf("%w (lists of labels require single sequences)", err)
+			return fmt.Errorf("%w (lists of labels cannot be combined with a pair)", err)
 		}
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 )
 
 // Span tags are stored in the scheme BIO. Other schemes also mark the last token of a span, and
-// single-token spans. Their tags are converted, because two adjacent spans could otherwise become one:
+// single-token spans. Their tags are converted to BIO, because two adjacent spans could otherwise become one:
 //
 //	BIOES  B-X I-X E-X, S-X
 //	BILOU  B-X I-X L-X, U-X
@@ -26,7 +26,7 @@ const (
 	begins  = "BSUW"  // first token of a span
 	ends    = "ELSUW" // last token of a span
 	single  = "SUW"   // span of a single token
-	onlyBIO = "BI"
+	onlyBIO = "BI"    // marks of BIO
 	marks   = "BIMELSUW"
 )
 
@@ -37,7 +37,7 @@ func markOf(tag string) (mark, kind string, ok bool) {
 }
 
 // MarkEnds reports whether tags are in a scheme that marks the ends of spans. This is the case if a
-// type occurs both in B-X or I-X and with another mark, or if O occurs and all other tags mark
+// type occurs with B or I and also with another mark, or if O occurs and all other tags mark
 // single-token spans.
 func MarkEnds(tags []string) bool {
 	found := map[string]string{} // marks of each type

@@ -51,7 +51,7 @@ func continuesSpan(before, tag string) bool {
 	return strings.HasPrefix(tag, "I-") && innerTag(before) == tag
 }
 
-// checkTags checks the options of tags. It adds the column of tags or spans to c.columns, or reads the
+// checkTags checks the options for tags. It adds the column of tags or spans to c.columns, or reads the
 // file of intervals.
 func (c *converter) checkTags() error {
 	o := &c.options
@@ -200,8 +200,9 @@ func spanOf(start, end int, kind string) taggedRange {
 	return taggedRange{start, end, "B-" + kind, "I-" + kind}
 }
 
-// tagParts tags the tokens of a text by its parts, which are in order. Text between two words of
-// the same span continues the span. Other text outside the parts has the tag in the argument between.
+// tagParts tags the tokens of a text by its parts, which are in order. The parts are words or
+// spans. Text between two words of the same span continues the span. Other text outside the parts has
+// the tag in the argument between.
 func (w *worker) tagParts(text string, tokens int, parts []taggedRange, between string,
 	words bool) ([]int32, *source.SkipReason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)
@@ -277,8 +278,8 @@ func (c *converter) tagNames(row *table.Row) (tags []string, reason *source.Skip
 }
 
 // writtenTags returns the tags of a row in the notation of its table. They are a JSON list of
-// names, numbers and null (no tag), or words separated by spaces. Integers that are not label names
-// are indices into the given label names.
+// names, numbers and null (no tag), or words separated by spaces. The integers -1 and -100 mean no
+// tag. Other integers that are not label names are indices into the given label names.
 func (c *converter) writtenTags(v table.Value) (tags []string, reason *source.SkipReason) {
 	switch {
 	case v.Tokens != nil:
