@@ -12,7 +12,7 @@ import (
 func init() { register(whole(attention)) }
 
 const (
-	queryTile = 128 // queries per tile; they share the work on each key and its windows of the tables
+	queryTile = 128 // queries per tile; they share the work on each key and its windows of the bias tables
 	keyTile   = 64  // keys per tile, whose scores are in memory together
 	sumKeys   = 256 // keys whose contributions are summed before they are added to the total
 )
@@ -75,7 +75,7 @@ func (a *attentionRun) keys(b int) (lo, end int) {
 
 // queries is a tile of queries of one sequence and head. The kernels process multiples of lanes
 // queries, so a partial last tile begins early and overlaps the previous tile. The results of the
-// overlapping queries are discarded. Sequences of fewer than lanes tokens use the kernels in Go.
+// overlapping queries are discarded. Sequences with fewer tokens than lanes use the kernels in Go.
 type queries struct {
 	b, head  int
 	row      int // packed row of the first query
@@ -161,9 +161,9 @@ func (a *attentionRun) eachTile(f func(t queries)) {
 	})
 }
 
-// prefetch prefetches memory that later tiles need, before the tile of keys that begins at row key.
-// It prefetches some rows of each x after the tile of queries, and some rows of y that the tile
-// will write. It may prefetch too much or nothing.
+// prefetch is called before each tile of keys; the parameter key is the first row of this tile. It
+// prefetches some rows of y, which the tile of queries will write, and some rows of each x, which later
+// tiles of queries read. It may prefetch too much or nothing.
 func (a *attentionRun) prefetch(t queries, key int, y []float32, x ...[]float32) {
 	lo, end := a.keys(t.b)
 	parts := (end - lo + keyTile - 1) / keyTile
@@ -198,7 +198,7 @@ func (a *attentionRun) packValues() {
 	})
 }
 
-// copyHead copies a head's channels of rows lo … lo+n−1 of x to dst, with width floats per row.
+// copyHead copies a head's channels of rows lo … lo+n−1 of x to dst [n, width], padded with 0.
 func (a *attentionRun) copyHead(dst, x []float32, lo, n, head, width int) {
 	for j := range n {
 		row := dst[j*width:][:width]
@@ -264,7 +264,7 @@ func (a *attentionRun) storeOutput(t queries, f *forwardScratch) {
 	t.kernels.Transpose(a.head(a.o, t.row+t.skip, t.head), a.d, f.out[t.skip:], t.stride, a.dh, t.n-t.skip)
 }
 
-// addValues adds Σ_j p_j v_j over a tile of keys to the tile's output.
+// addValues adds Σ_j p_j v_j over a tile of keys to the output of the tile of queries.
 func (a *attentionRun) addValues(t queries, f *forwardScratch, at, keys int) {
 	v := a.values[(t.head*len(a.values)/a.d+at)*a.dh:]
 	p := &a.run.device.simd.Products

@@ -146,7 +146,7 @@ func (g *attentionGradient) headsPerGroup() int {
 	return group
 }
 
-// sequence computes the gradients of sequence b for heads from … to−1.
+// sequence computes the gradients of sequence b for the heads [from, to).
 func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 	lo, end := g.keys(b)
 	keys := end - lo
@@ -208,7 +208,7 @@ func (g *attentionGradient) load(x *backwardScratch, t queries, softmax bool) (d
 	return dleak
 }
 
-// rows transposes src [dh, stride] to dst with rows of width floats, padded with 0.
+// rows transposes src [dh, stride] to dst [queries, width], padded with 0.
 func (g *attentionGradient) rows(t queries, dst []float32, width int, src []float32) {
 	if width > g.dh {
 		clear(dst[:t.n*width])
@@ -250,7 +250,7 @@ func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (d
 	return dleak
 }
 
-// weightGradients computes d[j][r] = dO_r·v_j + delta_r for n keys, starting at key at.
+// weightGradients computes d[j][r] = dO_r·v_j + delta_r for the keys [at, at+n).
 func (g *attentionGradient) weightGradients(x *backwardScratch, t queries, at, n int) {
 	p := &g.run.device.simd.Products
 	p.Mul(simd.Rows(x.d, t.stride), simd.Rows(x.v[at*g.dh:], g.dh), p.View(x.dot, t.stride, g.dh, t.n),
@@ -276,7 +276,7 @@ func (g *attentionGradient) softmaxWeights(x *backwardScratch, t queries, at, n 
 	}
 }
 
-// scoreGradients adds the gradients that flow through the scores of n keys, starting at key at. x.s
+// scoreGradients adds the gradients that flow through the scores of the keys [at, at+n). x.s
 // holds the gradients of the scores, x.total their sums over queries.
 func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n int) {
 	c := g.channels

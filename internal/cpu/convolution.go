@@ -13,7 +13,7 @@ func convolution(r *run, k tensor.Convolution) rowwise {
 	s, d, reach := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0]/2
 	y, a, x := r.floats(k.Y), r.floats(k.A), r.floats(k.X)
 	weight, bias := r.floats(k.Weight), r.floats(k.Bias)
-	z := y // z holds the sum first, then its GELU
+	z := y // without Z, y holds the sum until the GELU replaces it
 	if k.Z != nil {
 		z = r.floats(k.Z)
 	}
@@ -55,8 +55,9 @@ func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 	}, finish: func() { r.sumParts(parts, r.floats(k.DWeight), r.floats(k.DBias)) }}
 }
 
-// eachRun splits rows lo … hi−1 into runs whose rows have the same number of neighbours. Neighbours
-// are rows of the same sequence at multiples of distance, at most reach before and reach after.
+// eachRun splits rows lo … hi−1 into runs whose rows have the same numbers of neighbours before and
+// after them. The neighbours of a row are the rows of its sequence at multiples of the given distance.
+// At most reach neighbours count on each side.
 func (s sequences) eachRun(lo, hi, reach, distance int, f func(lo, hi, before, after int)) {
 	// the last nonempty sequence that begins at or before row lo
 	b := sort.Search(s.n, func(b int) bool { first, _ := s.tokens(b); return first > lo }) - 1

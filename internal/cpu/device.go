@@ -46,7 +46,7 @@ func (w *worker) floats(n int) []float32 {
 	return w.scratch[:n]
 }
 
-// New returns a device with the given number of threads and the best instruction set; 0 means one
+// New returns a device with the best instruction set and the given number of threads; 0 means one
 // thread per CPU. It panics with the error of [simd.Best]; callers that open devices for a user
 // should call simd.Best first.
 func New(threads int) *Device {
@@ -57,7 +57,8 @@ func New(threads int) *Device {
 	return NewLevel(threads, k)
 }
 
-// NewLevel returns a device with the given number of threads and instruction set.
+// NewLevel returns a device with the given instruction set and number of threads; 0 means one thread
+// per CPU.
 func NewLevel(threads int, k *simd.Kernels) *Device {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -129,13 +130,13 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return x, nil
 }
 
-// Run runs segments from … to−1 of the program.
+// Run runs the program's segments [from, to).
 func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.Inspect(ctx, mem, from, to, nil)
 }
 
-// Inspect runs segments from … to−1. If visit is not nil, Inspect fuses no launches and calls visit
-// after each launch. An error of visit ends the run.
+// Inspect runs the program's segments [from, to). If visit is not nil, Inspect fuses no launches
+// and calls visit after each launch. An error of visit ends the run.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) (err error) {
 	r := &run{device: x.device, profile: x.device.profile.Load()}

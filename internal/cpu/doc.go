@@ -1,5 +1,6 @@
-// Package cpu implements the device that runs programs on the CPU. Each kernel has a file with its
-// forward and backward pass, which has the same name as the kernel's file in package tensor.
+// Package cpu implements the device that runs programs on the CPU. The forward and backward pass of
+// a kernel are in the file whose name equals that of the kernel's file in package tensor. Attention
+// has several files.
 //
 // Every sum has a fixed order of additions, which depends only on shapes and lengths, so that the
 // number of threads never changes a bit of the result. Work is split into pieces, each done by one

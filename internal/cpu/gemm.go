@@ -51,7 +51,7 @@ func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
 const maxUnpackedColumns = 128
 
 // transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y: y [rows, out], x [rows, in],
-// dw [out, in], db [out]. Pieces of sumRows rows are summed, and their sums are added in order.
+// dw [out, in], db [out]. It sums groups of sumRows rows and adds these sums in order.
 func (r *run) transposedMul(w *worker, dw, db, y, x []float32, lo, hi, rows, in, out int) {
 	p := &r.device.simd.Products
 	clear(dw[lo*in : hi*in])

@@ -32,7 +32,7 @@ type pack struct {
 // would panic.
 const maxWords = 1 << 44
 
-// Allocate returns zeroed memory.
+// Allocate returns zeroed memory, or an error if the number of words is negative or above maxWords.
 func (d *Device) Allocate(words int) (tensor.Memory, error) {
 	if words < 0 || words > maxWords {
 		return nil, fmt.Errorf("cpu: allocating %d words of memory: expected 0 to %d", words, maxWords)

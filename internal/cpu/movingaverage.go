@@ -12,7 +12,7 @@ func init() { register(whole(movingAverage), whole(movingAverageBackward)) }
 const averageBlock = 16
 
 // averageFactors returns a, 1 − a and gain·(1 − a) for all states and channels. The states of the
-// kernels are h/(1 − a), so the gain contains 1 − a.
+// kernels are h/(1 − a), so they are multiplied by gain·(1 − a).
 func averageFactors(decay, gain []float32) (a, rest, scaled []float32) {
 	a, rest, scaled = make([]float32, len(decay)), make([]float32, len(decay)), make([]float32, len(decay))
 	for i, v := range decay {
@@ -23,8 +23,8 @@ func averageFactors(decay, gain []float32) (a, rest, scaled []float32) {
 	return a, rest, scaled
 }
 
-// eachAverage calls f for the channels c … c+n−1 of each sequence b with rows lo … hi−1. The states
-// are vectors of d numbers, which are 0 in these channels.
+// eachAverage calls f for the channels c … c+n−1 of each sequence b with rows lo … hi−1. The slice
+// states has the given number of vectors of d numbers, which are 0 in these channels.
 func (r *run) eachAverage(s sequences, d, vectors int, f func(states []float32, b, c, n, lo, hi int)) {
 	blocks := (d + averageBlock - 1) / averageBlock
 	r.parallel(s.n*blocks, func(w *worker, i int) {
@@ -92,7 +92,7 @@ func movingAverageBackward(r *run, k tensor.MovingAverageBackward) {
 	r.sumRowsInto(r.floats(k.DBias), dz, r.rows(k.DZ))
 }
 
-// sumRowsInto sets sum to the sum of n rows of x.
+// sumRowsInto sets sum to the sum of the first n rows of x.
 func (r *run) sumRowsInto(sum, x []float32, n int) {
 	d := len(sum)
 	parts, ones := r.parts(blocks(n)*d), r.parts(rowBlock)

@@ -111,7 +111,7 @@ func TestReserveIsShared(t *testing.T) {
 	runs.Wait()
 	t.Logf("pieces completed: %d of the long run, %d of short runs", long, short)
 	if long < short/10 || short < long/10 {
-		t.Errorf("the long run completed %d pieces and the short runs %d, want at most ten times as many", long, short)
+		t.Errorf("the long run completed %d pieces and the short runs %d, want a factor of at most 10", long, short)
 	}
 }
 

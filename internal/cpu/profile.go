@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// StartProfile starts to measure every program. Device implements [tensor.Profiler]. Launches are
-// still fused; the time of a launch is the sum over its blocks.
+// StartProfile starts to measure all runs that begin after this call. Device implements
+// [tensor.Profiler]. Launches are still fused; the time of a launch is the sum over its blocks.
 func (d *Device) StartProfile() { d.profile.Store(new(tensor.KernelTimes)) }
 
 // StopProfile ends the profile and returns the times by kernel; nil without a profile. A time is the

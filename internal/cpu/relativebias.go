@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// relativeBias computes the relative terms of a tile of queries and of the sampled keys in packed
-// rows at … at+keys−1. Each key has a row of t.stride scores.
+// relativeBias computes the relative terms of a tile of queries and of the sampled keys in the packed
+// rows [at, at+keys). Each key has a row of t.stride scores.
 type relativeBias interface {
 	// forward turns the unscaled scores m into max(A, floor), and adds the sum over the keys to
 	// sum.
@@ -94,7 +94,7 @@ func newSinusoidBias(a *attentionRun, rel tensor.SinusoidBias, grad tensor.Relat
 }
 
 // markWide marks the sequences for which an exponential of a head is out of range. If the longest
-// sequence is in range, all are, because it uses every entry of shorter sequences.
+// sequence is in range, all are, because it uses every entry that shorter sequences use.
 func (s *sinusoidBias) markWide(head int, lengths []int) {
 	if len(lengths) == 0 || !s.outOfRange(head, slices.Max(lengths)) {
 		return
@@ -122,8 +122,8 @@ func (s *sinusoidBias) row(table []float32, i int) []float32 {
 	return table[i*s.width:][:s.width]
 }
 
-// farTables is the sequence length from which on a head's four tables exceed the second-level
-// cache. Each table has 8 bytes per token.
+// farTables is the maximum sequence length for which a head's four tables fit the second-level cache.
+// Each table has 8 bytes per token.
 const farTables = 16384
 
 // sinusoidScratch is a worker's memory for one tile.

@@ -13,7 +13,7 @@ import (
 )
 
 // TestFusedLaunches checks that fused launches give the same bits as launches that run one after the
-// other, also while they are profiled. All launches which can be fused must be fused.
+// other, even while they are profiled. All launches which can be fused must be fused.
 func TestFusedLaunches(t *testing.T) {
 	const d, wide, rows, capacity = 8, 24, 200, 230 // three blocks
 	p := tensor.NewProgram()

@@ -85,7 +85,8 @@ func (s *sampler) noiseAndDrop(w *worker, b, lo, hi int) {
 	}
 }
 
-// chooseTop chooses S1, the tokens with the largest scores.
+// chooseTop chooses S1: among the tokens that are not dropped, the tokens with the largest noised
+// scores. If all tokens are dropped, it chooses among all tokens.
 func (s *sampler) chooseTop(w *worker, b int) {
 	lo, hi := s.tokens(b)
 	token, key := s.token[lo:hi], s.key[lo:hi]

@@ -9,8 +9,8 @@ import (
 func init() { register(whole(sinusoidTables), whole(sinusoidTablesBackward)) }
 
 // tables holds the parameters of a forward or backward launch. All tables [2·rows, t] are one
-// matrix product of coefficients [2·rows, terms] and cosines [terms, t]. Each table row has a row
-// for f followed by a row for g. The product is split into tiles of t.
+// matrix product of coefficients [2·rows, terms] and cosines [terms, t]. For each table
+// row, the product has a row for f followed by a row for g. The product is split into tiles along t.
 type tables struct {
 	*sinusoid.Frequencies
 	*simd.Products
@@ -42,7 +42,7 @@ func (t *tables) tile(i int) (t0, nf, ng int) {
 func (t *tables) row(table []float32, i int) []float32 { return table[i*t.width:][:2*t.longest-1] }
 
 // scratch returns memory for one tile: its columns of all tables, its cosines, which stay unused if
-// they are cached, and more floats for other uses.
+// they are cached, and a rest for other uses, whose size is the parameter more.
 func (t *tables) scratch(w *worker, more int) (y, cosines, rest []float32) {
 	ny, nc := 2*t.rows*cosineTile, t.terms*cosineTile
 	memory := w.floats(ny + nc + more)
@@ -95,7 +95,8 @@ func (t *tables) mirror(row []float32, t0 int, y []float32) {
 }
 
 // adjointParts is the maximum number of partial sums in the backward pass, each over whole tiles.
-// Threads share the partial sums, and the results do not depend on the number of threads.
+// Each partial sum is computed by a single thread, so the results do not depend on the number of
+// threads.
 const adjointParts = 32
 
 func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {

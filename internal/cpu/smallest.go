@@ -3,7 +3,7 @@ package cpu
 // markSmallest replaces the n smallest keys by 1 and all other keys by 0, in linear time. Equal keys
 // are ordered by tie key, then by position. The function tie replaces indices of keys by their tie
 // keys; it is only called if the order of equal keys matters, and may be nil. ties is scratch
-// memory of the length of key, or nil if speed does not matter.
+// memory with the length of key, or nil if speed does not matter.
 func markSmallest(key []uint32, n int, ties []uint32, tie func(indices []uint32)) {
 	if n >= len(key) {
 		for i := range key {

@@ -2,10 +2,10 @@
 //
 //	go run ./internal/dist -out dist -targets linux/amd64,windows/amd64
 //
-// The same commit and the same Go version give the same bytes, for any path and user. An archive
-// contains the program, its manual page and completions, README.md, and the licences of the program
-// and of all code linked into it. A target linux/ARCH/vulkan is built with cgo, using this
-// machine's C compiler and C library. All other targets are built without cgo and have no Vulkan.
+// An archive contains the program, its manual page and shell completions, README.md, and the
+// licences of the program and of all code linked into it. A target linux/ARCH/vulkan is built with cgo, using
+// this machine's C compiler and C library. All other targets are built without cgo and have no Vulkan:
+// their archives have the same bytes for the same commit and Go version, for any path and user.
 package main
 
 import (

@@ -87,7 +87,7 @@ func addLicences(namesByText map[string][]string, name, dir string) error {
 	}
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	if err != nil || !licenceText.Match(readme) {
-		return fmt.Errorf("%s: %s: expected a file with its licence, or a README.md with it, found neither", name, dir)
+		return fmt.Errorf("%s: %s: expected a licence file, or a README.md with the licence, found neither", name, dir)
 	}
 	namesByText[string(readme)] = append(namesByText[string(readme)], name+", README.md")
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestNotice checks that each licence of the linked modules appears once, after the names of its
-// modules.
+// TestNotice checks that NOTICE contains the file names and licences of some linked modules, and that
+// the licence of a module appears once.
 func TestNotice(t *testing.T) {
 	r := release{root: root}
 	for _, platform := range []target{host(), {system: "windows", arch: "amd64"}} {
