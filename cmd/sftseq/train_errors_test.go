@@ -31,7 +31,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, trained), 1, "already contains a run"},
 		{append(tiny, foreign), 1, "already contains a config.json, which a new run would replace"},
 		{append(tiny, fresh, "--resume"), 1,
-			"fresh contains no run to resume: expected its last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume a new run begins there)"},
+			"fresh contains no run to resume: expected the file last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume a new run begins there)"},
 		{append(tiny, fresh, "--resume", "--seeds", "1,2"), 1,
 			"fresh contains no run to resume: expected a folder of a seed, such as seed-1, found none"},
 		{append(tiny, trained, "--resume", "--k", "5"), 1,
@@ -151,6 +151,6 @@ func TestTrainFlags(t *testing.T) {
 	contains(t, readText(t, picture), "<svg")
 	other := t.TempDir()
 	refuse(t, exitError,
-		"sftseq: "+other+": expected a run directory of sftseq train, with metrics.jsonl: no such file", "",
+		"sftseq: "+other+": expected a run directory of sftseq train, with metrics.jsonl, found none", "",
 		"plot", other)
 }

@@ -1,7 +1,7 @@
 // Package must provides the assertions about errors that tests share. It imports no other package
 // of this module, because the tests of all packages import it.
 //
-// The context of an assertion names the test case in its message.
+// The context arguments of an assertion precede the error in the message, to name the test case.
 package must
 
 import (

@@ -2,12 +2,12 @@ package ngram
 
 import "math/bits"
 
-// distinct is a set of numbers that is cleared in constant time. It is an open-addressing table. Each
-// call of clear starts a generation, and entries of other generations are free.
+// distinct is a set of numbers. Unless it grows, it is cleared in constant time. It is an open-addressing
+// table: each call of clear starts a generation, and entries of other generations are free.
 type distinct struct {
 	table      []uint64 // generation in the upper half, number in the lower
 	generation uint32
-	shift      int // right shift of the 32-bit product that gives the first probe
+	shift      int // right shift that turns the 32-bit product into the index of the first probe
 }
 
 // clear empties the set and makes room for n numbers.

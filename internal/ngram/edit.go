@@ -10,10 +10,10 @@ func (o *Options) Margins(beginning, end []int32) (before, after int) {
 	return o.margin(len(beginning), last), o.margin(len(end), next)
 }
 
-// margin returns an upper bound of the unchanged tokens on one side of an edit that share an n-gram
-// with a changed token. token returns the n unchanged tokens by increasing distance to the edit. A
-// word at the edit may change as a whole. The margin for n-grams of words ends at white space, which
-// is not part of a unit.
+// margin returns an upper bound of the number of unchanged tokens on one side of an edit that share an
+// n-gram with a changed token. There are n unchanged tokens, and token(i) is the one at distance i from
+// the edit, with i from 0 to n − 1. A word at the edit may change as a whole. The margin for n-grams of
+// words ends at white space, which is not part of a unit.
 func (o *Options) margin(n int, token func(i int) int32) int {
 	words := o.MaxWords
 	if o.Units == Words {

@@ -105,8 +105,8 @@ func mix(x uint64) uint64 {
 // combined with bytes, offset is MaxN; otherwise it is 0.
 func Begin(n, offset int) uint64 { return begin(n, offset, 0) }
 
-// begin returns (2(n + offset) + side)·Multiplierⁿ, the contribution of the initial term to a hash of n units. With it,
-// each n-gram that begins at a unit extends the hash of the next shorter n-gram by one multiplication.
+// begin returns (2(n + offset) + side)·Multiplierⁿ, the contribution of the initial term to a hash of n
+// units. It is added last, so all n-grams that begin at the same unit share one sum over their units.
 func begin(n, offset, side int) uint64 {
 	x := uint64(2*(n+offset) + side)
 	for range n {

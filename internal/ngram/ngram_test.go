@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// ids returns the ids of a text from the byte tokenizer.
+// ids returns the byte tokenizer's ids of a text.
 func ids(text string) (out []int32) {
 	for _, b := range []byte(text) {
 		out = append(out, int32(b)+1)
@@ -26,8 +26,8 @@ func ids(text string) (out []int32) {
 	return out
 }
 
-// TestHashes compares hashes with the test vectors and with the definition, and XXH3-64 with values
-// of xxHash's documentation.
+// TestHashes compares hashes with the test vectors and with the definition, and XXH3-64 with known
+// values.
 func TestHashes(t *testing.T) {
 	for text, want := range map[string]uint64{"": 0x2D06800538D394C2, "a": 0xE6C632B61E964E1F,
 		"abc": 0x78AF5F94892F3950} {
@@ -76,7 +76,7 @@ func TestHashes(t *testing.T) {
 			}
 		}
 		if !slices.Equal(want, v.Hashes) {
-			t.Errorf("%s %q: the definition gives %q", v.Units, v.Text, want)
+			t.Errorf("%s %q: by the definition, the hashes are %q", v.Units, v.Text, want)
 		}
 	}
 	if got := mix(0x0123456789abcdef); got != 0x87cbfbfe89022cea {
@@ -84,7 +84,7 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// TestWords compares the units of texts in many scripts with the tokenizer of words.
+// TestWords compares the units of texts in several scripts with the words of tokenizers.EachWord.
 func TestWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	chars := []rune("abcXYZ 019.,'-<\t\n éÉßİǅΣς́　。好日本٣२€😀  ")

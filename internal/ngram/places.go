@@ -31,7 +31,7 @@ func (x *Extractor) end(i int) int {
 	return i + 1
 }
 
-// HashOf returns the hash of the n-gram of at most 8 units on a side.
+// HashOf returns the hash of the n-gram that consists of the given units, at most 8, on side 0 or 1.
 func HashOf(units []Unit, side int) uint64 {
 	h := uint64(0)
 	for _, u := range units {

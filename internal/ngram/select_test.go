@@ -69,8 +69,8 @@ func TestSelect(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		v := choose(20, threads)
 		if v.Size() != 20 || feature(v, 99) || !slices.Equal(v.Used, choose(20, 2).Used) {
-			t.Errorf("%d threads: %d features, token 99 %v, or another set than with two threads", threads, v.Size(),
-				feature(v, 99))
+			t.Errorf("%d threads: %d features, token 99 %v, or other features than with two threads", threads,
+				v.Size(), feature(v, 99))
 		}
 	}
 	must.Fail(t, "expected at most 1 used slots for 268435456 classes")(

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// streamOptions are options with all units.
+// streamOptions are options with words, bytes and tokens as units.
 var streamOptions = []Options{{Units: Words, MinN: 1, MaxN: 3}, {Units: Words, MinN: 2, MaxN: 2},
 	{Units: Bytes, MinN: 1, MaxN: 1}, {Units: Bytes, MinN: 3, MaxN: 6}, {Units: Bytes, MinN: 3, MaxN: 5, MaxWords: 2},
 	{Units: Tokens, MinN: 1, MaxN: 8}}
@@ -51,8 +51,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamLong compares the n-grams of random texts in random parts, with words that exceed the memory of a
-// stream, and checks that the memory is bounded.
+// TestStreamLong checks that random texts have the same n-grams in random parts as in one part, and that
+// a stream uses bounded memory. Some words are longer than longWord.
 func TestStreamLong(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 7))
 	for _, o := range streamOptions {
@@ -74,7 +74,7 @@ func TestStreamLong(t *testing.T) {
 		got = append(got, s.Add(nil, false)...)
 		slices.Sort(got)
 		if want := hashesOf(o, tokens); !slices.Equal(got, want) {
-			t.Errorf("%v: %d hashes, want %d, or other values", o, len(got), len(want))
+			t.Errorf("%v: got %d hashes, want %d, or their values differ", o, len(got), len(want))
 		}
 	}
 }

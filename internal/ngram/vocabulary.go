@@ -36,7 +36,7 @@ func NewVocabulary(o Options, kept, used Bitmap) (*Vocabulary, error) {
 	return v, nil
 }
 
-// keptWords returns the number of words of a vocabulary's kept cells.
+// keptWords returns the number of 32-bit words of the bitmap Kept.
 func keptWords(o *Options) int {
 	if o.MinCount == 1 {
 		return 0

@@ -3,7 +3,7 @@
 // exported.
 //
 // A [Graph] is built from its inputs to its outputs: each operator appends a node and returns the
-// resulting tensor. The same calls always give the same bytes.
+// resulting tensor. The same calls always produce the same bytes.
 //
 // Source: onnx.proto and the operators of opset 18, https://onnx.ai/onnx/.
 package onnx
@@ -78,7 +78,7 @@ func (g *Graph) Output(name string, x Tensor, t Type, doc string, shape ...Dim) 
 }
 
 // Weight returns a tensor of numbers in row-major order. The numbers are stored at the first use of
-// the name. The caller must not change them before [Graph.Model], which copies them.
+// the name. The caller must not change them before [Graph.Model] has copied them.
 func (g *Graph) Weight(name string, shape []int, data []float32) Tensor {
 	return g.stored(name, Float32, shape, data)
 }
@@ -167,8 +167,8 @@ type scanned struct {
 	kind Type
 }
 
-// body returns a subgraph with the nodes that emit appends. emit returns its outputs, of the types
-// out.
+// body returns a subgraph with the inputs in and the nodes that emit appends. emit returns the subgraph's
+// outputs, whose types are out.
 func (g *Graph) body(in []scanned, out []Type, emit func(in []Tensor) []Tensor) message {
 	name := g.Scope + "Scan." + strconv.Itoa(g.made)
 	g.made++
@@ -252,7 +252,7 @@ func (a attribute) proto() (m message) {
 		}
 		kind = kindInts
 	default:
-		panic(fmt.Sprintf("onnx: the attribute %s is a %T", a.name, v))
+		panic(fmt.Sprintf("onnx: attribute %s: unsupported type %T", a.name, v))
 	}
 	m.int(attributeType, kind)
 	return m
@@ -282,7 +282,7 @@ func (g *Graph) Model(name, doc string, metadata []Property) ([]byte, error) {
 	m.string(modelDoc, doc)
 	m.begin(modelGraph, graph)
 	if n := len(m) + graph + len(after); n > maxBytes {
-		return nil, fmt.Errorf("the model has %d bytes, an ONNX file at most %d", n, maxBytes)
+		return nil, fmt.Errorf("the ONNX model has %d bytes, expected at most %d", n, maxBytes)
 	}
 	m = slices.Grow(m, graph+len(after)) // a single allocation, because the weights may take most of the memory
 	m = append(m, g.nodes...)

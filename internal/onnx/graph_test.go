@@ -30,7 +30,7 @@ func TestGraph(t *testing.T) {
 	file := must.Get(line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}}))(t)
 	again, err := line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}})
 	if err != nil || !bytes.Equal(file, again) {
-		t.Error("two calls of Model give different bytes")
+		t.Error("two calls of Model return different bytes")
 	}
 	m := onnxtest.Read(t, file)
 	var operators []string
@@ -118,5 +118,5 @@ func TestTooLarge(t *testing.T) {
 	for i := range 1 << 9 {
 		g.Weight(fmt.Sprint(i), []int{len(data)}, data)
 	}
-	must.Fail(t, "an ONNX file at most 2147483647")(g.Model("weights", "", nil))
+	must.Fail(t, "bytes, expected at most 2147483647")(g.Model("weights", "", nil))
 }

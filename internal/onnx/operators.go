@@ -1,6 +1,6 @@
 package onnx
 
-// Operators of opset 18. Different shapes are broadcast as in NumPy.
+// Operators of opset 18. Elementwise operators broadcast different shapes as in NumPy.
 
 // Add returns a + b.
 func (g *Graph) Add(a, b Tensor) Tensor { return g.op("Add", []Tensor{a, b}) }
@@ -8,7 +8,7 @@ func (g *Graph) Add(a, b Tensor) Tensor { return g.op("Add", []Tensor{a, b}) }
 // Sub returns a − b.
 func (g *Graph) Sub(a, b Tensor) Tensor { return g.op("Sub", []Tensor{a, b}) }
 
-// Mul returns a ∘ b.
+// Mul returns the elementwise product of a and b.
 func (g *Graph) Mul(a, b Tensor) Tensor { return g.op("Mul", []Tensor{a, b}) }
 
 // Div returns a / b. Quotients of integers are rounded towards zero.
@@ -20,10 +20,10 @@ func (g *Graph) Max(a, b Tensor) Tensor { return g.op("Max", []Tensor{a, b}) }
 // Min returns the smaller of a and b.
 func (g *Graph) Min(a, b Tensor) Tensor { return g.op("Min", []Tensor{a, b}) }
 
-// BitwiseAnd returns a & b, of integers.
+// BitwiseAnd returns a & b for tensors of integers.
 func (g *Graph) BitwiseAnd(a, b Tensor) Tensor { return g.op("BitwiseAnd", []Tensor{a, b}) }
 
-// BitwiseXor returns a ⊕ b, of integers.
+// BitwiseXor returns a ⊕ b for tensors of integers.
 func (g *Graph) BitwiseXor(a, b Tensor) Tensor { return g.op("BitwiseXor", []Tensor{a, b}) }
 
 // Less returns whether a < b.
@@ -78,7 +78,7 @@ func (g *Graph) LayerNormalization(x, scale, bias Tensor, epsilon float64) Tenso
 		attribute{"epsilon", float32(epsilon)})
 }
 
-// MatMul returns the product of matrices, of the last two axes.
+// MatMul returns the products of the matrices in the last two axes.
 func (g *Graph) MatMul(a, b Tensor) Tensor { return g.op("MatMul", []Tensor{a, b}) }
 
 // Gemm returns x·weightᵀ + bias, with x [rows, in], weight [out, in] and bias [out].
@@ -86,8 +86,8 @@ func (g *Graph) Gemm(x, weight, bias Tensor) Tensor {
 	return g.op("Gemm", []Tensor{x, weight, bias}, attribute{"transB", 1})
 }
 
-// Conv returns a depthwise convolution of x [1, channels, length] by weight [channels, 1, taps],
-// zero-padded on both sides so that the length stays the same.
+// Conv returns a depthwise convolution of x [1, channels, length] by weight [channels, 1, taps], plus
+// bias [channels]. taps must be odd. x is padded with zeros, so the result has the length of x.
 func (g *Graph) Conv(x, weight, bias Tensor, channels, taps, dilation int) Tensor {
 	pad := taps / 2 * dilation
 	return g.op("Conv", []Tensor{x, weight, bias}, attribute{"dilations", []int{dilation}},
@@ -103,8 +103,8 @@ func (g *Graph) ScatterElements(x, indices, values Tensor) Tensor {
 	return g.op("ScatterElements", []Tensor{x, indices, values})
 }
 
-// ScatterSums returns the matrix x with values added to the rows at indices, in order. values and
-// indices have the same shape.
+// ScatterSums returns the matrix x after adding values[i, j] to x[indices[i, j], j] for all i and j.
+// values and indices have the same shape.
 func (g *Graph) ScatterSums(x, indices, values Tensor) Tensor {
 	return g.op("ScatterElements", []Tensor{x, indices, values}, attribute{"axis", 0}, attribute{"reduction", "add"})
 }
@@ -141,7 +141,7 @@ func (g *Graph) ReduceMean(x Tensor, axis int64) Tensor {
 // Shape returns the vector of the sizes of x.
 func (g *Graph) Shape(x Tensor) Tensor { return g.op("Shape", []Tensor{x}) }
 
-// Reshape returns x with another shape. −1 is the remaining size; 0 keeps the size of x.
+// Reshape returns x with another shape. −1 is the remaining size; 0 keeps the size of x in this axis.
 func (g *Graph) Reshape(x Tensor, shape ...int64) Tensor {
 	return g.op("Reshape", []Tensor{x, g.Ints(shape...)})
 }
@@ -164,7 +164,7 @@ func (g *Graph) Squeeze(x Tensor, axis int64) Tensor {
 	return g.op("Squeeze", []Tensor{x, g.Ints(axis)})
 }
 
-// Slice returns the part of x with indices from … to−1 of its first axis. from and to are vectors
+// Slice returns x[from:to], a range of the first axis of x. from and to are vectors
 // of length 1.
 func (g *Graph) Slice(x, from, to Tensor) Tensor {
 	return g.op("Slice", []Tensor{x, from, to, g.Ints(0)})
@@ -183,7 +183,7 @@ func (g *Graph) Concat(axis int, x ...Tensor) Tensor {
 // Expand broadcasts x to the shape in a vector.
 func (g *Graph) Expand(x, shape Tensor) Tensor { return g.op("Expand", []Tensor{x, shape}) }
 
-// Range returns the vector of the integers from … to−1; from and to are scalars.
+// Range returns the vector of the integers in the range [from, to). from and to are scalars.
 func (g *Graph) Range(from, to Tensor) Tensor { return g.op("Range", []Tensor{from, to, g.Int(1)}) }
 
 // Cast converts the elements of x to another type.

@@ -11,7 +11,7 @@ func (c *Config) features() int { return 2*len(views[c.Units]) + 4*idfRanges + 1
 // comparer computes the features of pairs. It is not safe for concurrent use.
 type comparer struct {
 	reader   *reader
-	texts    [][]int32
+	texts    [][]int32 // number of training texts by view and slot
 	logs     []float64 // natural logarithms of small counts, by count
 	logTexts float64   // ln(N + 1), where N is the number of training texts
 	a, b     text

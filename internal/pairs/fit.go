@@ -42,8 +42,8 @@ type Report struct {
 const maxRows = 1 << 20
 
 // Fit trains a comparison on the labelled rows of train and keeps the epoch with the lowest loss on
-// val, which may be nil. A first pass counts the n-grams of distinct texts, and a second pass
-// computes the features of pairs.
+// val, which may be nil. A first pass over train counts the distinct texts with each n-gram, and a
+// second pass computes the features of pairs.
 func Fit(ctx context.Context, c Config, train, val Rows, o Options) (*Model, *Report, error) {
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
@@ -121,7 +121,8 @@ func (f *fitting) forEachRow(rows Rows, stride int, visit func(worker, row int, 
 	})
 }
 
-// count counts the distinct texts of rows, and per slot the texts with an n-gram in the slot.
+// count counts the labelled rows, their distinct texts, and per slot the distinct texts with an n-gram in
+// the slot.
 func (f *fitting) count(rows Rows, m *Model) error {
 	var mu sync.Mutex
 	seen := map[xxh3.Uint128]struct{}{}
@@ -167,7 +168,8 @@ func (f *fitting) count(rows Rows, m *Model) error {
 	return err
 }
 
-// sample returns the features and labels of the labelled rows.
+// sample returns the features and labels of the labelled rows, or of rows at equal intervals if there are
+// more than maxRows rows.
 func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
 	n, stride := len(rows.Lengths()), 1
 	for n/stride > maxRows {

@@ -60,8 +60,8 @@ func (h *head) forward(x, hidden, logits []float64) {
 	}
 }
 
-// loss returns the cross-entropy of logits and sets errors to its derivatives. A single logit
-// belongs to class 1 of two classes; the logit of class 0 is then 0.
+// loss returns the cross-entropy of logits, and sets errors to its derivatives with respect to the
+// logits. A single logit belongs to class 1 of two classes; the logit of class 0 is then 0.
 func loss(logits []float64, label int32, errors []float64) float64 {
 	if len(logits) == 1 {
 		z, e := logits[0], math.Exp(-math.Abs(logits[0]))
@@ -126,7 +126,7 @@ const (
 	beta1       = 0.9
 	beta2       = 0.999
 	epsilon     = 1e-8
-	updatedRows = 1 << 20 // rows over all epochs
+	updatedRows = 1 << 20 // rows over all epochs, within the limits of epochs
 	minEpochs   = 12
 	maxEpochs   = 60
 )

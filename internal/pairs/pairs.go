@@ -2,7 +2,7 @@
 // search engine compares a query with documents (Salton and Buckley, Information Processing &
 // Management 24, 1988).
 //
-// Each view of a text has its n-grams of one kind, such as words or five bytes, hashed to slots
+// Each view has the text's n-grams of one kind, such as words or five bytes, hashed to slots
 // (package ngram). Let t_aj be the count of slot j's n-grams in text a, N the number of distinct
 // training texts, and n_j the number of distinct training texts with slot j:
 //
@@ -19,7 +19,7 @@
 // for texts of w_a and w_b words.
 //
 // The standardised features are the input of a perceptron with a hidden layer of rectified linear
-// units. Its outputs are the logits of the classes.
+// units. The outputs of the perceptron are the logits of the classes.
 package pairs
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/sftseq/sftseq/internal/ngram"
 )
 
-// Config defines a comparison together with its tensors. It is a part of config.json.
+// Config and the tensors of a [Model] together define a comparison. Config is a part of config.json.
 type Config struct {
 	Units  string `json:"units"`        // words, bytes or tokens, as in package ngram
 	Slots  int    `json:"slots"`        // slots per view, a power of two from 2¹⁰ to 2²²
@@ -87,8 +87,8 @@ type Model struct {
 	head  *head
 }
 
-// Outputs returns the number of logits: the number of classes, or 1 for two classes, whose first
-// logit is 0.
+// Outputs returns the number of logits: the number of classes, or 1 for two classes. The single logit
+// belongs to class 1; the logit of class 0 is 0.
 func (m *Model) Outputs() int { return m.head.outputs }
 
 // Predictor computes the logits of pairs. It is not safe for concurrent use.

@@ -26,7 +26,7 @@ func (m made) Lengths() (out []int32) {
 
 func (m made) Example(i int) (seq.Example, error) { return m[i], nil }
 
-// ids returns the token ids of a text in the byte tokenizer.
+// ids returns the byte tokenizer's ids of a text.
 func ids(text string) (out []int32) {
 	for _, b := range []byte(text) {
 		out = append(out, int32(b)+1)
@@ -119,7 +119,7 @@ func TestThreads(t *testing.T) {
 	for _, threads := range []int{2, 5, 11} {
 		again, found := fitted(t, ngram.Words, 3, threads, train, val)
 		if !reflect.DeepEqual(again, one) || !reflect.DeepEqual(found, report) {
-			t.Errorf("%d threads: got another model or report %+v, want %+v", threads, found, report)
+			t.Errorf("%d threads: the model differs, or the report %+v from %+v", threads, found, report)
 		}
 	}
 }

@@ -12,7 +12,8 @@ type Shared struct {
 }
 
 // Shared returns up to limit n-grams of the first view that both texts have, in descending order of
-// their part of the cosine. Each has at most maxPlaces occurrences per text.
+// their part of the cosine. N-grams with the part 0 are omitted. Shared returns at most maxPlaces
+// occurrences of an n-gram per text.
 func (p *Predictor) Shared(a, b []int32, limit, maxPlaces int) []Shared {
 	x := p.compare
 	x.reader.read(a, &x.a)

@@ -173,9 +173,9 @@ func (r *reader) bag(v view, out bag) bag {
 	return out
 }
 
-// slots is a map from slots to numbers that is cleared in constant time. It is an open-addressing
-// table. The generation of the map is its number of clearings. Each entry records the generation
-// in which it was written, and entries of other generations are free.
+// slots is a map from slots to numbers. Unless it grows, it is cleared in constant time. It is an
+// open-addressing table: each call of clear starts a generation, and entries of other generations are
+// free.
 type slots struct {
 	table      []entry
 	generation uint32

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// Do calls work for each i < n on this number of threads, with the number of the thread. After an
-// error of its work, or if ctx is cancelled, a thread takes no more work. If several threads fail, Do
-// returns the error of the thread with the smallest number.
+// Do calls work for each i from 0 to n − 1 on the given number of threads. After an error, a thread makes
+// no further calls, but the other threads continue. If ctx is cancelled, all threads end after their
+// current calls. If several threads fail, Do returns the error of the thread with the smallest number.
 func Do(ctx context.Context, threads, n int, work func(thread, i int) error) error {
 	var next atomic.Int64
 	var group sync.WaitGroup

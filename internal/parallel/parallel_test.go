@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/parallel"
 )
 
-// TestDo checks that every index is worked on once, and that an error and a cancelled context stop
-// the threads.
+// TestDo checks that Do calls work once for every index, that a thread ends after an error, and that a
+// cancelled context ends all threads.
 func TestDo(t *testing.T) {
 	calls := make([]atomic.Int32, 1000)
 	err := parallel.Do(t.Context(), 3, len(calls), func(thread, i int) error {

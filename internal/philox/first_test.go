@@ -2,7 +2,7 @@ package philox
 
 import "testing"
 
-// TestFirstWords checks that FirstWords returns the first word of each draw.
+// TestFirstWords checks that FirstWords computes the first word of each draw.
 func TestFirstWords(t *testing.T) {
 	const seed = 0x0123456789abcdef
 	counter := [4]uint32{9, 0x80000203, 0xfedcba98, 77}

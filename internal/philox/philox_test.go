@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestGolden checks words against words computed by another program.
+// TestGolden compares words with the words that another program computed.
 func TestGolden(t *testing.T) {
 	file := must.Get(os.Open("testdata/philox.jsonl"))(t)
 	defer file.Close()

@@ -22,7 +22,7 @@ const (
 	StreamSplit    uint32 = 12 // train, validation and test splits
 	// Token noise in training: e = position. The first word deletes a token if u < rate, the second
 	// replaces it, and the third selects the replacement. For a point cloud e = draw: the first
-	// draw gives scale and shift, further draws the rotation.
+	// draw determines scale and shift, further draws the rotation.
 	StreamNoise uint32 = 13
 
 	// Masked tokens in training: e = position. First word: a span continues if u < 1 − 1/mean.
@@ -42,7 +42,7 @@ const (
 	// first and second word.
 	StreamGear uint32 = 18
 
-	// StreamChunk draws the number that replaces the example in the addresses of a chunk's random
+	// StreamChunk draws the number that replaces the example in the counters of a chunk's random
 	// numbers in training: e = index of the chunk in its document, first word, with step 0.
 	StreamChunk uint32 = 19
 )

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Path is a file path. In JSON it is a string if it is valid UTF-8, and otherwise {"base64": …}
-// of its bytes.
+// A Path is a file path. In JSON, a path in valid UTF-8 is a string, and any other path is the object
+// {"base64": …} with the bytes of the path.
 type Path string
 
 type pathBytes struct {

@@ -21,15 +21,15 @@ type Provenance struct {
 	Preset    string         `json:"preset"`
 	DataDir   Path           `json:"data_dir,omitempty"` // value of --data
 	DataName  string         `json:"data_name"`
-	Data      string         `json:"data_sha256"` // hash of the splits' checksums
-	InitFrom  Path           `json:"init_from,omitempty"`
+	Data      string         `json:"data_sha256"`           // hash of the splits' checksums
+	InitFrom  Path           `json:"init_from,omitempty"`   // value of --init-from
 	Members   string         `json:"members,omitempty"`     // kinds of all members of a fusion, stored in each member
 	Flags     []Flag         `json:"flags,omitempty"`       // flags that started a fusion, stored in each member
 	Linear    linear.Choice  `json:"linear,omitzero"`       // options that validation selected for a linear model
 	TrainedOn []string       `json:"trained_on,omitempty"`  // splits, if more than the training split
 	Precision string         `json:"precision,omitempty"`   // value of --precision
 	Kernels   string         `json:"kernels,omitempty"`     // kernels at the start of the run, such as avx2
-	Longest   int64          `json:"longest_row,omitempty"` // tokens of the longest row of the training split
+	Longest   int64          `json:"longest_row,omitempty"` // length in tokens of the longest training row
 	Settings  train.Settings `json:"settings"`
 }
 

@@ -27,7 +27,7 @@ func Found(dir string, from *train.Checkpoint, err error, resume, required bool)
 	case err == nil && !resume:
 		return nil, fmt.Errorf("%s already contains a run: resume it with --resume, or choose another --out", dir)
 	case errors.Is(err, os.ErrNotExist) && resume && required:
-		return nil, NothingToResume(dir, "its "+train.CheckpointFile)
+		return nil, NothingToResume(dir, "the file "+train.CheckpointFile)
 	case errors.Is(err, os.ErrNotExist):
 		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -131,7 +131,8 @@ func madeAllSteps(at *train.State, settings *train.Settings) bool {
 
 // Differences lists the settings of a new run that differ from the settings at the start of an
 // existing run, except for the seed. It also compares the model's configuration, the data and the
-// initial model. An entry has the form "num_hidden_layers 2, not 3", or is "other data".
+// initial model. An entry has the form "num_hidden_layers 2, not 3", where 2 is the value of the existing
+// run, or is "other data".
 func Differences(begun *train.Checkpoint, was, settings train.Settings, config sft.Config,
 	data, initFrom string) []string {
 	begunConfig := *begun.Config

@@ -32,7 +32,7 @@ type Start struct {
 // maxStarts is the maximum size of the file in bytes.
 const maxStarts = 256 << 20
 
-// AddStart adds a line to the file. A start at step 0 replaces the file.
+// AddStart adds a line to the StartsFile of the run in dir. A start at step 0 replaces the file.
 func AddStart(dir string, s Start) error {
 	var text []byte
 	if s.Step > 0 {
@@ -54,7 +54,8 @@ func AddStart(dir string, s Start) error {
 	return atomicfile.WriteBytes(path, text)
 }
 
-// ReadStarts returns all starts, or nil without a file, as in runs of earlier versions.
+// ReadStarts returns all starts in the StartsFile of the run in dir. It returns nil without a file, as in
+// runs of earlier versions.
 func ReadStarts(dir string) (out []Start, err error) {
 	path := filepath.Join(dir, StartsFile)
 	text, err := atomicfile.ReadRegular(path, maxStarts)

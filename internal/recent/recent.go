@@ -7,7 +7,7 @@ import "sync"
 // MinTokens is the minimum length in tokens of a sequence whose value is worth caching.
 const MinTokens = 1 << 14
 
-// maxSequences is the maximum number of sequences that a list compares with a new one.
+// maxSequences is the maximum number of sequences in a list, because Take compares all of them.
 const maxSequences = 64
 
 // List caches the values of recent sequences, up to a limit in bytes. It is safe for concurrent use.
@@ -43,9 +43,9 @@ func (l *List[V]) Take(tokens []int32) (best *Sequence[V], prefix, suffix int) {
 	return best, prefix, suffix
 }
 
-// Peek is like [List.Take] but keeps the sequence in the list and calls f with it, unless it is nil.
-// Peek compares only samples of the tokens, so the numbers of shared tokens are estimates. f may only
-// read the sequence, and must not call methods of the list.
+// Peek is like [List.Take], but keeps the sequence in the list and calls f with it. If there is no such
+// sequence, Peek does not call f. Peek compares only samples of the tokens, so the numbers of shared
+// tokens are estimates. f may only read the sequence, and must not call methods of the list.
 func (l *List[V]) Peek(tokens []int32, f func(s *Sequence[V], prefix, suffix int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

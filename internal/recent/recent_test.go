@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTake compares the shared tokens that Take returns with a loop over tokens, for random edits of
-// a sequence.
+// TestTake compares the numbers of shared tokens that Take returns with a loop over tokens, for random
+// edits of a sequence. It also checks the numbers that Peek estimates.
 func TestTake(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
@@ -67,7 +67,7 @@ func TestTakeBest(t *testing.T) {
 		l.Put(&Sequence[int]{Tokens: s, Value: edited}, 0)
 	}
 	if s, _, _ := l.Take([]int32{5, 6, 7, 8}); s != nil {
-		t.Errorf("foreign tokens took %d", s.Value)
+		t.Errorf("took sequence %d for tokens that it does not share", s.Value)
 	}
 	for _, want := range []int{700, 400} {
 		if s, prefix, suffix := l.Take(base); s == nil || s.Value != want || prefix != want || suffix != 250 {

@@ -74,9 +74,8 @@ func (m *Model) Operators() (out []string) {
 	return out
 }
 
-// Read reads a model and performs the checks that every runtime performs: nodes read only earlier tensors, names
-// are unique, and the number of a tensor's elements matches its shape. In addition, every initializer must be used by a node or be
-// an output.
+// Read reads a model. It checks that nodes read only earlier tensors, names are unique, the number of a
+// tensor's bytes matches its shape, and every initializer is used by a node or is an output.
 func Read(t *testing.T, file []byte) *Model {
 	t.Helper()
 	m := &Model{Initializers: map[string]Initializer{}, Metadata: map[string]string{}}
@@ -215,7 +214,7 @@ func (m *Model) check(t *testing.T) {
 	run(m)
 	for name := range m.Initializers {
 		if !read[name] {
-			t.Errorf("no node reads the tensor %s", name)
+			t.Errorf("the tensor %s is neither an input of a node nor an output", name)
 		}
 	}
 }
