@@ -26,7 +26,8 @@ func customData(t *testing.T, flags ...string) string {
 		append([]string{"--text", "review", "--split", "0.5,0.25,0.25"}, flags...)...)
 }
 
-// TestCustomDescribesTheRun checks that the printed settings equal the settings of the run.
+// TestCustomDescribesTheRun checks the printed settings of a run with flags, and that unsuitable data
+// cause an error without a description.
 func TestCustomDescribesTheRun(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	data := customData(t, "--label", "mood")

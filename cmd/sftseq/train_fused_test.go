@@ -15,9 +15,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTrainFused trains a linear model and a transformer in two folders, and checks that their
-// fusion predicts the weighted sum of their logits with predict, serve, eval (also in shards) and
-// report.
+// TestTrainFused trains a linear model and a transformer in two folders, and checks that predict and
+// serve compute the weighted sum of their logits. It checks that eval, with and without shards, and
+// report support the fusion, and that commands for a single model refuse it.
 func TestTrainFused(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
@@ -128,7 +128,7 @@ func TestTrainFusedStops(t *testing.T) {
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a refused run created its folder")
 	}
-	refuse(t, exitError, out+" contains no run to resume: expected a folder of one of the models linear,sft, found "+
+	refuse(t, exitError, out+" contains no run to resume: expected a subfolder for a model of linear,sft, found "+
 		"none", "", train(data, "--resume")...)
 	noFile(t, out)
 	output := runCustom(t, data, out, flags...)
@@ -165,8 +165,9 @@ func TestTrainFusedStops(t *testing.T) {
 	}
 }
 
-// TestTrainFusedKinds checks fusions of multi-label and regression models. A multi-label fusion sums
-// logits and fits thresholds. A regression fusion sums standardised numbers.
+// TestTrainFusedKinds checks that multi-label and regression models are fused, with a loss that is at
+// most the loss of each member. A multi-label fusion has thresholds, and a regression fusion the
+// temperature 1.
 func TestTrainFusedKinds(t *testing.T) {
 	labels, numbers := "text,topics\n", "text,sum,product\n"
 	words := []string{"goal", "rain", "vote"}

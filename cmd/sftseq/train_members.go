@@ -143,7 +143,7 @@ func (f *fusedRun) prepareAll(m *seq.Manifest) error {
 	return nil
 }
 
-// check returns an error for flags, folders or data that cannot be used.
+// check returns an error for flags, folders or data that cannot be used. Otherwise it opens the data set.
 func (f *fusedRun) check(m *seq.Manifest) error {
 	c, text := f.Context, joinKinds(f.kinds)
 	if err := checkOut(f.out); err != nil {
@@ -168,7 +168,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 			"--out",
 			shellQuote(f.out), text)
 	case c.Bool("resume") && !f.hasFolder():
-		return provenance.NothingToResume(f.out, "a folder of one of the models "+text)
+		return provenance.NothingToResume(f.out, "a subfolder for a model of "+text)
 	case c.String("data") == "":
 		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
 	case !canFuse(m.Task):

@@ -90,7 +90,7 @@ func checkTime(c *cli.Context) error {
 	case t <= 0:
 		return badFlag(c, "time", "more than 0, such as 5m")
 	case !plansSteps(c):
-		return usage(c, "--time and --steps or --epochs exclude each other: --time chooses the number of steps")
+		return usage(c, "--time excludes --steps and --epochs, because --time chooses the number of steps")
 	}
 	return nil
 }
@@ -139,8 +139,9 @@ func roundStep(d time.Duration) time.Duration {
 	return d.Round(100 * time.Microsecond)
 }
 
-// measureSteps trains in a temporary directory for the given duration, but for at most the fraction
-// maxMeasuredSteps of the given steps. The returned times are 0 if the run ends before its speed is
+// measureSteps trains in a temporary directory, and measures the steps after the first one. It ends after
+// the given duration, or after the fraction maxMeasuredSteps of the given steps (at least one step). The
+// returned times are 0 if the run ends before its speed is
 // known. All ranks return the measurement of the first rank.
 func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, duration time.Duration) (p stepTimes,
 	err error) {

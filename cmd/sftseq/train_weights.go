@@ -85,8 +85,8 @@ func checkWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) erro
 	return err
 }
 
-// readWeights reads class weights from a JSON object. Classes that are not in the object have the
-// weight 1.
+// readWeights sets weights to the class weights in the JSON object of a file. Classes that are not in
+// the object have the weight 1.
 func readWeights(path string, names []string, weights []float64) error {
 	text, err := atomicfile.ReadRegular(path, maxWeightsBytes)
 	if errors.Is(err, os.ErrNotExist) {

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// TestUsage checks that an error in a command line names the flag, exits with status 2 and prints
-// nothing on standard output, before anything is read or written.
+// TestUsage checks that an error in a command line names the flag or argument, exits with status 2,
+// prints nothing on standard output and leaves no output directory.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	from, to := writeText(t, filepath.Join(dir, "x.csv"), "text,label\na,b\n"), filepath.Join(dir, "to")
@@ -196,11 +196,11 @@ func TestSuggestions(t *testing.T) {
 		{"unknown flag --label-column. Did you mean --label-columns? See",
 			[]string{"data", "convert", "--label-column", "x"}},
 		{"unknown flag --text-column. Did you mean --text? See", []string{"data", "convert", "--text-column", "x"}},
-		{"unknown flag --point-rotation: listops has no --point-rotation (it is a flag of ",
+		{"unknown flag --point-rotation: listops has no --point-rotation (a flag of ",
 			[]string{"train", "listops", "--point-rotation", "z"}},
-		{"unknown flag --token-deletion: modelnet40 has no --token-deletion (it is a flag of ",
+		{"unknown flag --token-deletion: modelnet40 has no --token-deletion (a flag of ",
 			[]string{"train", "modelnet40", "--token-deletion", "0.1"}},
-		{"unknown flag --class-weights: peptides-struct has no --class-weights (it is a flag of ",
+		{"unknown flag --class-weights: peptides-struct has no --class-weights (a flag of ",
 			[]string{"train", "peptides-struct", "--class-weights", "balanced"}},
 		{"unknown flag --zzz; see sftseq data convert --help", []string{"data", "convert", "--zzz"}},
 		{"unknown flag --zzz; see sftseq --help", []string{"--zzz"}},
