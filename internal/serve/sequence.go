@@ -260,7 +260,7 @@ type tooLong struct {
 }
 
 // untilChanged returns a context that ends with ctx or when one of the sequences' documents changes, and
-// a function that releases it.
+// a function that releases the context.
 func untilChanged(ctx context.Context, sequences ...*sequence) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var stops []func() bool

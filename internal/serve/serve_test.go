@@ -231,7 +231,8 @@ func (c *client) call(id any, method string, params, result any) {
 	}
 }
 
-// expectError sends a request and expects an error with the code and a message that contains message.
+// expectError sends a request, and expects an error with the code and with a message that contains the
+// given text.
 func (c *client) expectError(id any, method string, params any, code int, message string) {
 	c.t.Helper()
 	c.request(id, method, params)

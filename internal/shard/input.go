@@ -145,7 +145,7 @@ func filesIn(dir string) (files []string, err error) {
 	return files, err
 }
 
-// A fingerprint covers this number of evenly spaced pieces per file, and this number of bytes per
+// The number of evenly spaced pieces of a file that a fingerprint covers, and the number of bytes per
 // piece.
 const (
 	pieces     = 16

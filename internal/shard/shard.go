@@ -1,4 +1,4 @@
-// Package shard splits files into shards that several workers score independently. The output of a
+// Package shard splits files into shards that several workers process independently. The output of a
 // shard is a separate file, called a part.
 //
 // The rows of a shard depend only on the files and the number of shards. A part gets its final name

@@ -37,8 +37,8 @@ type Elementwise struct {
 	// Σ dy to dbias, row after row.
 	LayerNormBackward, LayerNormBackwardAdd func(dx, dgain, dbias, dy, x, mean, rstd, gain []float32)
 
-	// RowDot computes yᵢ = xᵢ·w + bias for len(y) rows of len(w) elements. Equal rows give the same
-	// bits.
+	// RowDot computes yᵢ = xᵢ·w + bias for len(y) rows of len(w) elements. The results of equal rows
+	// have the same bits.
 	RowDot func(y, x, w []float32, bias float32)
 	// AddOuter computes yᵢ += aᵢ·w for len(a) rows of len(w) elements.
 	AddOuter func(y, a, w []float32)

@@ -22,7 +22,7 @@ func attention(v isa) {
 	sinusoidTile(v, true)
 	sinusoidBackward(v)
 	if !v.wide() {
-		transpose(v) // AVX-512 kernels use these functions, too
+		transpose(v) // the AVX-512 level uses these two functions as well
 		prefetch(v)
 	}
 }
@@ -304,7 +304,7 @@ func scaleTile(v isa) {
 		Label("row")
 		x := v.vec()
 		VMULPS(Mem{Base: p}, scale, x)
-		VMAXPS(x, floor, x) // gives NaN for NaN, because the instruction returns the second operand
+		VMAXPS(x, floor, x) // NaN stays NaN, because the instruction returns the second operand
 		VMOVUPS(x, Mem{Base: p})
 		VADDPS(x, total, total)
 		ADDQ(stride, p)

@@ -16,8 +16,8 @@ func (v isa) philoxGroups() int {
 	return 3
 }
 
-// dropout emits dropout. It keeps an element if its word of Philox4x32-10 is large enough; each
-// block of four elements uses the four words of a counter. A group of counters has a counter in
+// dropout emits a kernel that keeps an element if the element's word of Philox4x32-10 is large enough;
+// each block of four elements uses the four words of a counter. A group of counters has a counter in
 // each 64-bit lane. Words are in the lower halves of the lanes, where VPMULUDQ reads and writes
 // them, and the upper halves are ignored. Each iteration processes several groups, because a round
 // is a long dependency chain.

@@ -176,7 +176,7 @@ func (v isa) softplus(x []VecVirtual) []VecVirtual {
 	y := v.log1p(z)
 	zero := v.zero()
 	for j := range x {
-		VMAXPS(x[j], zero, x[j]) // gives x if x is NaN
+		VMAXPS(x[j], zero, x[j]) // NaN stays NaN
 		VADDPS(x[j], y[j], y[j])
 	}
 	return y

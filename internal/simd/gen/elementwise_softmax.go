@@ -26,7 +26,7 @@ func greatest(v isa) {
 		switch {
 		case s.mask == nil:
 			for j := range s.n {
-				VMAXPS(top[j], v.loaded(s.at(x, j)), top[j]) // gives top where x is NaN
+				VMAXPS(top[j], v.loaded(s.at(x, j)), top[j]) // keeps top where x is NaN
 			}
 		case v.wide():
 			VMAXPS(top[0], s.load(x)[0], s.mask, top[0])

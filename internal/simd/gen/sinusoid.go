@@ -261,7 +261,7 @@ func sinusoidTile(v isa, far bool) {
 	x := v.vec()
 	VMULPS(lane(s), scale, x)
 	VFMADD132PS(lane(scratch), a, x) // x·Rmul + Radd
-	VMAXPS(x, floor, x)              // gives NaN for NaN, because the instruction returns the second operand
+	VMAXPS(x, floor, x)              // NaN stays NaN, because the instruction returns the second operand
 	VMOVUPS(x, lane(s))
 	VADDPS(lane(sum), x, x)
 	VMOVUPS(x, lane(sum))
