@@ -23,7 +23,7 @@ func (a Scale) At(v float64) float64 {
 	return a.From + (v-low)/(high-low)*(a.To-a.From)
 }
 
-// tick is a labelled position of an axis; the label is empty if there is no room.
+// tick is a labelled position on an axis in pixels. The label is empty if there is no room.
 type tick struct {
 	At          float64
 	Label, Note string

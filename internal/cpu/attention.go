@@ -23,7 +23,7 @@ var (
 	standardScale = float32(1 / math.Sqrt(1-1/math.Pi))
 )
 
-// attentionRun holds the parameters that the forward and the backward pass of a launch share.
+// attentionRun holds the parameters that forward and backward launches have in common.
 type attentionRun struct {
 	tensor.Attention
 	sequences
@@ -73,9 +73,10 @@ func (a *attentionRun) keys(b int) (lo, end int) {
 	return lo, end
 }
 
-// queries is a tile of queries of one sequence and head. The kernels process multiples of lanes
-// queries, so a partial last tile begins early and overlaps the previous tile. The results of the
-// overlapping queries are discarded. Sequences with fewer tokens than lanes use the kernels in Go.
+// queries is a tile of queries of one sequence and head. The kernels process groups of
+// attentionRun.lanes queries, so a partial last tile begins early and overlaps the previous tile. The
+// results of the overlapping queries are discarded. Sequences with fewer tokens than lanes use the
+// kernels in Go.
 type queries struct {
 	b, head  int
 	row      int // packed row of the first query

@@ -46,7 +46,7 @@ func sample(r *run, k tensor.Sample) {
 	r.parallel(s.n, func(_ *worker, b int) { x.choosePartners(b) })
 }
 
-// draw draws a random word for tokens of sequence b at the given positions. dst may share the
+// draw draws a random word for each token of sequence b at the given positions. dst may share the
 // memory of position.
 func (s *sampler) draw(w *worker, dst []uint32, stream uint32, b int, position []int32) {
 	w.key = [2]uint32{uint32(s.seed), uint32(s.seed >> 32)}
