@@ -12,7 +12,7 @@ import (
 //
 // The files are concatenated to T bytes. Shard i of N has the rows that begin at a byte from
 // ⌊T·i/N⌋ to ⌊T·(i+1)/N⌋−1. A JSON line counts as its first byte. Row r of the R rows of an Arrow
-// or Parquet file of S bytes counts as byte ⌊r·S/R⌋, independent of its length. All rows of a
+// or Parquet file of S bytes counts as byte ⌊r·S/R⌋, independent of the row's size. All rows of a
 // compressed file count as its first byte.
 func (in *Input) Cut(s Shard) (parts []table.Part) {
 	var total int64

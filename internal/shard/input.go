@@ -33,8 +33,8 @@ type File struct {
 var formats = []string{"arrow", "parquet", "jsonl"}
 
 // Find returns the named files, the files in named directories, and the files that match patterns
-// such as data/*.parquet. format applies to all files; if it is "", it is derived from the file
-// names.
+// such as data/*.parquet. format applies to all files; if format is "", the file names determine
+// the formats.
 func Find(ctx context.Context, named []string, format string) (*Input, error) {
 	in := &Input{}
 	var paths []string

@@ -20,9 +20,9 @@ type Part struct {
 	key  *Key
 }
 
-// Begin begins the part of a key in a directory, which it creates if needed. If the part already
-// exists with the same key, part is nil and rows is its number of rows. A part with another key is
-// an error, as are parts of a job with another number of shards.
+// Begin creates the pending part of a key in a directory, and the directory if needed. If the part
+// already exists with the same key, Begin returns a nil part and the number of rows of the existing part.
+// A part with another key is an error, as are parts of a job with another number of shards.
 func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return nil, 0, err

@@ -9,7 +9,7 @@ import (
 const None = math.MaxUint32
 
 // Bags holds the table rows that the tokens of a batch read, in the layout of tensor.EmbedBag and
-// its backward.
+// its backward pass.
 type Bags struct {
 	Rows          []uint32  // rows that the batch uses, ascending
 	Row           []int32   // index in Rows for each token and group, or −1

@@ -46,7 +46,7 @@ func isCopiedStruct(t arrow.DataType) bool {
 }
 
 // copiedJSON returns a list, struct or map of field f as JSON, in which every number has its exact
-// text. Elements may be null. JSON has no NaN and no infinities, so they become strings. More
+// text. Elements may be null. JSON has no NaN and no infinities, so these values become strings. More
 // than limit bytes are an error.
 func copiedJSON(f arrow.Field, a arrow.Array, i, limit int) (Value, error) {
 	if a.IsNull(i) {

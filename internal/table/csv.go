@@ -96,8 +96,8 @@ func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	return fmt.Errorf("%s: %w", r.in.Name, err)
 }
 
-// read returns the next row that is not empty, with at most maxFields fields, and its size in
-// bytes.
+// read returns the next row that is not empty, and the row's size in bytes. It keeps at most the first
+// maxFields fields.
 func (r *csvReader) read(maxFields int) (s csvSplitter, size int, err error) {
 	for {
 		s = csvSplitter{text: r.window.text, comma: r.comma, last: r.window.atEnd(), maxFields: maxFields,

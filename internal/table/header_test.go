@@ -11,7 +11,7 @@ import (
 )
 
 // TestFirstRow checks that the error for a missing column explains why the first row may not be a
-// header, and that it stays short.
+// header, and that the error stays short.
 func TestFirstRow(t *testing.T) {
 	var many []string
 	for i := range 500 {

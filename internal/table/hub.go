@@ -186,7 +186,7 @@ func (c hfClasses) keepIntegers(schema *arrow.Schema) {
 }
 
 // addLists adds the copied columns whose items are classes to the columns to read as lists of texts.
-// Read as token ids, these columns could not contain −1. Their items may be null.
+// Read as token ids, these columns could not contain −1. Items of the added lists may be null.
 func (c hfClasses) addLists(o *Options) {
 	o.Lists, o.Gaps = slices.Clone(o.Lists), slices.Clone(o.Gaps)
 	for _, name := range o.Copied {
