@@ -24,13 +24,13 @@ func TestPlane(t *testing.T) {
 	}
 }
 
-// TestTallPlane checks that points that span more height than width fit into the picture, and that
+// TestTallPlane checks that points that span more height than width fit into the square, and that
 // shades differ.
 func TestTallPlane(t *testing.T) {
 	p := Plane{Points: []Point{{0, 0}, {1, 10}, {0.5, 5}}, Marks: []float64{0.1, 0.5, 1}, Ink: TextInk}
 	for _, q := range p.scaleInto(8, 186) {
 		if q.X < 8 || q.X > 186 || q.Y < 8 || q.Y > 186 {
-			t.Errorf("got a point at %v, outside the picture", q)
+			t.Errorf("got a point at %v, outside the square", q)
 		}
 	}
 	if svg := string(p.Scene().Inline()); strings.Count(svg, ` opacity="0.2"`) != 1 ||

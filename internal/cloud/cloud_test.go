@@ -174,7 +174,7 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// TestPartFiles checks that points with parts may have normals, also after colours. A PTS file may
+// TestPartFiles checks that points with parts may have normals, even after colours. A PTS file may
 // begin with the number of points, which must be correct.
 func TestPartFiles(t *testing.T) {
 	for _, c := range []struct {

@@ -71,7 +71,7 @@ func ids(t *testing.T, d *seq.Dataset, split string) map[string]string {
 }
 
 // TestConvert checks that folders determine classes and splits, in either order, that file names
-// determine row ids, and that the same seed gives the same data set.
+// determine row ids, and that the same seed produces the same data set.
 func TestConvert(t *testing.T) {
 	o := Options{Points: 9, Seed: 3}
 	from := folder(t, "chair/train/1.off", "chair/test/2.off", "desk/train/3.off", "desk/train/4.v2.off")

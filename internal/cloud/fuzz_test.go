@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzFormats checks that reading arbitrary bytes as each format and sampling a cloud gives an error,
+// FuzzFormats checks that reading arbitrary bytes as each format and sampling a cloud returns an error,
 // or points that Normalize moves into the unit ball.
 func FuzzFormats(f *testing.F) {
 	for _, text := range []string{
@@ -54,7 +54,7 @@ func FuzzFormats(f *testing.F) {
 	})
 }
 
-// FuzzParts checks that reading arbitrary bytes as points with parts gives an error or a part for each
+// FuzzParts checks that reading arbitrary bytes as points with parts returns an error or a part for each
 // point, and that each sampled point keeps its part.
 func FuzzParts(f *testing.F) {
 	for _, text := range []string{"0 0 1 0 0 1 3\n1 2 3 1 0 0 4.000\n", "0,0,1,7\n", "0 0 1 1e9\n", "0 0 1 NaN\n",
@@ -88,8 +88,8 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
-// FuzzShapeNet checks that no name in a list file of ShapeNetPart leads out of the folder, and that the
-// list of categories gives an error or categories.
+// FuzzShapeNet checks that no name in a list file of ShapeNetPart leads out of the folder, and that
+// parsing a list of categories returns an error or categories.
 func FuzzShapeNet(f *testing.F) {
 	for _, text := range []string{"Mug\t03797390\nAirplane\t02691156\n", `["shape_data/02691156/a1", "b/c"]`,
 		`["../x"]`, `["/"]`, `[null]`, "Mug\n"} {

@@ -165,6 +165,6 @@ func TestDrawn(t *testing.T) {
 	o.Seed = 5
 	other, _, err := convert(t, from, o)
 	if err != nil || other.Fingerprint() == d.Fingerprint() {
-		t.Errorf("another seed gives the same data set; error %v", err)
+		t.Errorf("another seed produces the same data set; error %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func rowsOf(t *testing.T, d *seq.Dataset, split string) (tags map[string]string,
 }
 
 // TestShapeNetPart checks that the folder's lists determine categories and splits, that each point
-// keeps its tag and normal, and that the same folder gives the same data set.
+// keeps its tag and normal, and that the same folder produces the same data set.
 func TestShapeNetPart(t *testing.T) {
 	from := shapeNetPart(t)
 	o := Options{Points: 9, Parts: true}

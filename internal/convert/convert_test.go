@@ -127,7 +127,7 @@ func TestLabels(t *testing.T) {
 }
 
 // TestSplitFractions checks that equal texts are always in the same split, that the splits have
-// about the requested sizes, and that another seed gives other splits.
+// about the requested sizes, and that another seed produces other splits.
 func TestSplitFractions(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")

@@ -339,7 +339,7 @@ func FuzzTables(f *testing.F) {
 	fuzzConvert(f, "graphs.arrow")
 }
 
-// TestTableOfDataSet checks that converting the files of a data set gives an equal data set, even
+// TestTableOfDataSet checks that converting the files of a data set produces an equal data set, even
 // if label names are numbers or some tokens have no label.
 func TestTableOfDataSet(t *testing.T) {
 	for _, c := range []struct {
@@ -372,8 +372,8 @@ func TestTableOfDataSet(t *testing.T) {
 	}
 }
 
-// TestDifferentFeatureNames checks that tables with different feature names give an error that
-// lists both, unless the options name the features.
+// TestDifferentFeatureNames checks that tables with different feature names are an error, which lists
+// both, unless the options name the features.
 func TestDifferentFeatureNames(t *testing.T) {
 	file := func(names, row string) string {
 		m := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{names})

@@ -51,7 +51,7 @@ func tagRows(t *testing.T, d *seq.Dataset) (rows []string) {
 	return rows
 }
 
-// TestTags checks that each kind of input gives every token the right tag.
+// TestTags checks that every token gets the right tag, for each kind of input.
 func TestTags(t *testing.T) {
 	words := func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"words"}`) }
 	spans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words"}`) }

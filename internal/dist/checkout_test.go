@@ -13,7 +13,7 @@ import (
 
 const root = "../.."
 
-// checkout copies the working tree to a folder as the only commit of a repository. Equal trees give
+// checkout copies the working tree to a folder as the only commit of a repository. Equal trees become
 // equal commits.
 func checkout(t *testing.T) string {
 	t.Helper()
