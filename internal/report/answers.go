@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// answers is the part of a page that evaluates a run's classifier, except for its confusion matrix.
+// answers is the part of a page that evaluates a run's classifier, except for the confusion matrix.
 type answers struct {
 	Reliability, Confidence template.HTML
 	CalibrationError        float64
@@ -49,8 +49,8 @@ type curveEntry struct {
 // shown.
 const maxCurves = 5
 
-// shownClasses is the number of classes in each of the two tables, if there are too many classes for
-// one table of all.
+// shownClasses is the maximum number of classes in each of the two tables that are shown if there are too
+// many classes for a table of all classes.
 const shownClasses = 12
 
 // newAnswers returns the evaluation of a run's classifier. run is the run's index, which selects its

@@ -9,8 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// maxClasses is the maximum number of classes of a confusion matrix. With more classes, the page
-// lists the maxClasses most frequent mistakes.
+// maxClasses is the maximum number of classes of a confusion matrix. With more classes, the page lists
+// the maxClasses most frequent mistakes. It also limits the tables of classes, labels, tags and types of
+// spans.
 const maxClasses = 24
 
 // fewClasses is the number of classes whose matrix fits beside the reliability diagram.

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// explanation returns an explanation of n tokens. The token heavy has the pooling weight 3, the others
-// 1, and one layer has sampled the first and the last token.
+// explanation returns an explanation of n tokens. The token at index heavy has the pooling weight 3, all
+// other tokens have 1. The only layer has sampled the first and the last token.
 func explanation(n, heavy int) *sft.Explanation {
 	e := &sft.Explanation{Pooling: make([]float32, n)}
 	for i := range e.Pooling {
@@ -49,8 +49,8 @@ func texts(t *testing.T, spec, text string) string {
 	return strings.Join(out, "‖")
 }
 
-// TestPieces checks that tokens are joined if several form a character, and separate if they are
-// words.
+// TestPieces checks that the tokens of one character are joined, and that all other tokens, such as
+// words, are separate.
 func TestPieces(t *testing.T) {
 	for _, c := range []struct{ spec, text, want string }{
 		{`{"type":"byte"}`, "aé€\n\x01\xff", "a‖é‖€‖↵\n‖\u2401‖‹ff›"},
@@ -89,7 +89,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// TestPicture checks the pixels of the panels.
+// TestPicture checks the pixels of an image's panels. Other numeric sequences have a strip.
 func TestPicture(t *testing.T) {
 	tokens := make([]int32, 32*32)
 	for i := range tokens {

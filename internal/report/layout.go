@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Largest graph that is drawn. Larger drawings would be illegible.
+// Maximum size of a graph that is drawn. Larger drawings would be illegible.
 const (
 	maxNodes = 500
 	maxEdges = 4000
@@ -15,9 +15,9 @@ const (
 
 // layoutGraph places the nodes of a graph by a force-directed layout. With d the distance of two
 // nodes and ℓ the spacing of evenly spread nodes, all nodes repel each other with ℓ²/d, and edges
-// attract with d²/ℓ. A weak force towards the centre keeps disconnected parts in the picture. A
-// temperature that falls to 0 limits the movement per step, so the layout always terminates. It
-// starts from a circle, so it is deterministic.
+// attract with d²/ℓ. A weak force towards the centre keeps disconnected parts near each other. A
+// temperature that falls to 0 limits the movement per step. The layout starts from a circle and takes a
+// fixed number of steps, so it is deterministic.
 //
 // Source: Fruchterman, Reingold, "Graph Drawing by Force-directed Placement", Software: Practice
 // and Experience 21, 1991.

@@ -9,8 +9,8 @@ import (
 )
 
 // TestLinearView checks that an n-gram divides its contribution among its occurrences and their
-// tokens. Contributions for the prediction are blue, against it orange; the largest sum is the
-// darkest.
+// tokens. Positive sums are blue, negative sums are orange, and the sum with the largest absolute value
+// is the darkest.
 func TestLinearView(t *testing.T) {
 	k := tokenizer(t, `{"type":"byte"}`)
 	tokens := must.Get(k.Encode("ab ab c"))(t)

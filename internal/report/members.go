@@ -6,8 +6,8 @@ import "github.com/sftseq/sftseq/internal/metrics"
 type Members struct {
 	Name    string // folder of the fusion
 	Classes bool   // whether the scores have an accuracy
-	Rows    int    // number of rows of the validation split
-	Data    string // rows of the Measured scores, or "" without these scores
+	Rows    int    // number of validation rows on which the weights were fitted
+	Data    string // name of the rows of the Measured scores, or "" without these scores
 	List    []Member
 }
 

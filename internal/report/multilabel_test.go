@@ -54,7 +54,7 @@ func TestLabels(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if strings.Count(text, "label 5") < 2 || strings.Count(text, "label 26") != 1 { // in the configuration
+	if strings.Count(text, "label 5") < 2 || strings.Count(text, "label 26") != 1 { // once in the configuration
 		t.Error("labels without rows are shown")
 	}
 }

@@ -43,14 +43,14 @@ type TagRow struct {
 }
 
 // NodeTagExample is a row with its labelled and predicted tags. A large cloud is reduced to maxPoints
-// points at equal intervals in their order.
+// points at equal intervals of their indices.
 type NodeTagExample struct {
 	Row                 uint32
 	ID                  string // identifier of the row, or ""
 	Length              int    // number of tokens of the row
 	Features            [][]float32
 	Edges               []seq.Edge
-	Labels, Predictions []int32     // one per row of Features; negative if the label is missing
+	Labels, Predictions []int32     // one per row of Features; a missing label is negative
 	Tags                []TagCounts // counts of the tags that occur in the row, sorted by tag
 }
 
@@ -106,11 +106,11 @@ type nodeTagsView struct {
 	*NodeTags
 	Simple           []string // names of the baselines
 	HiddenCategories int      // number of categories that are not shown
-	HiddenTags       int
+	HiddenTags       int      // number of tags that are not shown
 	Rows             []nodeTagExampleView
 }
 
-// nodeTagExampleView is a row as pictures: labels, predictions, and errors.
+// nodeTagExampleView is a row with drawings of the labels, the predictions, and the errors.
 type nodeTagExampleView struct {
 	Row           uint32
 	ID, What      string // What is the plural name of the tokens

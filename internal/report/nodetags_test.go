@@ -53,8 +53,8 @@ func TestNodeTagExample(t *testing.T) {
 	}
 }
 
-// TestManyNodeTags checks that a part of the points of a large cloud is kept while all are counted.
-// A large graph has no picture, and the tags with the most tokens are shown.
+// TestManyNodeTags checks that only some points of a large cloud are kept, but all are counted. A large
+// graph has no drawing, and only the tags with the most tokens are shown.
 func TestManyNodeTags(t *testing.T) {
 	const n = 3 * maxPoints
 	points := &sft.Config{

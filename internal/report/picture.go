@@ -14,8 +14,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// picture is an image sequence as panels: the input, the pixels sampled by each layer, and the
-// pooling weights.
+// picture shows an image as panels: the input, the pixels sampled by each layer, and the pooling weights.
 type picture struct {
 	Side   int
 	Panels []panel

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// drawing is a point cloud or a graph as panels: the input, the tokens sampled by each layer, and
-// the pooling weights.
+// drawing shows a point cloud or a graph as panels: the input, the tokens sampled by each layer, and the
+// pooling weights.
 type drawing struct {
 	What   string // plural name of the tokens
 	Shown  int    // number of drawn tokens if not all are drawn, else 0
@@ -23,8 +23,8 @@ type drawingPanel struct {
 	Scene *chart.Scene
 }
 
-// newFeaturedView returns the view of a row whose tokens have features: a drawing of a cloud's
-// points or of a graph's nodes and edges, or a strip of positions for every other row.
+// newFeaturedView returns the view of a row whose tokens have features: a drawing of a cloud's points or
+// a graph's nodes and edges, or a strip of positions if [newPlane] returns no plane.
 func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 	x := &e.Output.Explanations[0]
 	v := sequenceView{Length: len(e.Features), Pooling: poolingScale(x)}
@@ -88,8 +88,8 @@ func shownPoints(n int, x *sft.Explanation) (out []int) {
 }
 
 // newPlane returns the tokens of a row on a plane, the plural name of the tokens, and how near each
-// token is to the viewer. plane is nil if the tokens have no position, or if a graph has more
-// than maxNodes nodes or maxEdges edges.
+// token is to the viewer. plane is nil if the tokens have neither coordinates nor edges, or if a graph
+// has more than maxNodes nodes or maxEdges edges.
 func newPlane(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *chart.Plane, what string, near []float64) {
 	xyz := seq.Points(c.FeatureNames)
 	few := len(features) <= maxNodes && len(edges) <= maxEdges

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestDrawings checks that a cloud is drawn from the side with nearer points darker, and that
-// tokens without coordinates are shown as a strip.
+// TestDrawings checks that a cloud is drawn from the side with nearer points darker, and that tokens
+// without coordinates or edges are shown as a strip.
 func TestDrawings(t *testing.T) {
 	cloud := &Example{Features: [][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}},
 		Output: sft.Output{Explanations: []sft.Explanation{*explanation(4, 1)}}}
@@ -47,9 +47,9 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// TestManyPoints checks that a part of many points is shown, including the points that a layer has
-// sampled. Graphs with coordinates keep their edges, and graphs with too many nodes or edges have
-// no picture.
+// TestManyPoints checks that only some of many points are shown, including the points that a layer has
+// sampled. Graphs with coordinates keep their edges, and graphs with too many nodes or edges have no
+// drawing.
 func TestManyPoints(t *testing.T) {
 	const n = 9001
 	x := explanation(n, 5)

@@ -33,18 +33,17 @@ type Run struct {
 	Began   string             // initial model and its score, or "" if trained from scratch
 	// Tokenizer decodes the tokens of Results. If it is nil, token ids are shown.
 	Tokenizer tokenizers.Tokenizer
-	Outputs   string // number and kind of the outputs, such as "10 classes"
-	// Results are the model's results. If they are nil, Missing has the reason.
-	Results *Results
-	Missing string
-	Members *Members // models whose logits are summed with those of this run, or nil
-	Labels  *Labels  // results of a multi-label model, instead of Results
-	Numbers *Numbers // results of a regression model, instead of Results
-	Tags    *Tags    // results of a tagging model, instead of Results
+	Outputs   string   // number and kind of the outputs, such as "10 classes"
+	Results   *Results // results of a classifier, or nil
+	Missing   string   // reason why the model was not evaluated, or ""
+	Members   *Members // fusion of which the run is a member, or nil
+	Labels    *Labels  // results of a multi-label model, instead of Results
+	Numbers   *Numbers // results of a regression model, instead of Results
+	Tags      *Tags    // results of a tagging model, instead of Results
 	// NodeTags has the results of a tagging model whose tokens have features, instead of Tags.
 	NodeTags *NodeTags
-	// Evidence states whether the predictions of Results depend on the tokens with the largest weights. It is nil if
-	// it was not measured.
+	// Evidence measures whether the predictions of Results depend on the tokens with the largest pooling
+	// weights. It is nil if this was not measured.
 	Evidence *Evidence
 }
 
@@ -70,10 +69,10 @@ type Example struct {
 	Output   sft.Output
 }
 
-// Evidence compares the tenth of the tokens with the largest weights with a random tenth. Kept is the
-// fraction of rows whose predicted class stays the same if the model reads only this tenth. Changed
-// is the fraction whose class changes if the model reads all tokens but this tenth. RandomKept and
-// RandomChanged are the fractions for the random tenth.
+// Evidence measures how predictions depend on the tenth of a row's tokens that has the largest pooling
+// weights. Kept is the fraction of rows whose predicted class stays the same if the model reads only this
+// tenth. Changed is the fraction of rows whose predicted class changes if the model reads all tokens but
+// this tenth. RandomKept and RandomChanged are the same fractions for a random tenth of the tokens.
 type Evidence struct {
 	Rows                   int
 	Kept, RandomKept       float64
@@ -108,7 +107,7 @@ type view struct {
 	Measured bool
 	Config   configTable
 	Lengths  []lengthChart
-	Evidence bool // whether the evidence of a run was measured
+	Evidence bool // whether a run has Evidence
 	// Examples reports whether there are examples. Rule states how they were selected.
 	Examples bool
 	Rule     Rule
@@ -119,7 +118,7 @@ type view struct {
 // runView is a run with its style and its parts of the page.
 type runView struct {
 	Run
-	Swatch   template.HTML // sample of its colour, dashes and marks
+	Swatch   template.HTML // sample of the run's colour, dashes and marks
 	Summary  summary
 	Classes  *classes
 	Answers  *answers

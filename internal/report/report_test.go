@@ -190,8 +190,8 @@ func TestManyClasses(t *testing.T) {
 	}
 }
 
-// TestConfigTable checks that the table has the keys of all runs in file order, with unchanged
-// values.
+// TestConfigTable checks that the table has the keys of all runs in file order. Long values are
+// shortened, and all other values are unchanged.
 func TestConfigTable(t *testing.T) {
 	config := func(text string) *sft.Config { return &sft.Config{Extra: json.RawMessage(text)} }
 	table := must.Get(newConfigTable([]Run{

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainingTime returns the computing time of a run. The seconds of metrics lines count from the
-// start of the program that wrote them. Steps lost when a program was killed do not count.
+// trainingTime returns the computing time of a run. Each metrics line has the seconds since the start of
+// the process that wrote the line. Steps that were lost when a process was killed do not count.
 func trainingTime(m *train.Metrics, starts []provenance.Start) time.Duration {
 	type line struct {
 		step    int

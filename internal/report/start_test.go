@@ -8,10 +8,11 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestTrainingTime checks that the training time of a run is the sum over its processes, and the formats of
-// durations, dates and devices.
+// TestTrainingTime checks that the training time of a run is the sum over its processes. It also checks the
+// formats of durations, dates and devices.
 func TestTrainingTime(t *testing.T) {
-	metrics := func(seconds ...float64) *train.Metrics { // a line every 10 steps, an evaluation after 1 s
+	// metrics has a line every 10 steps, and an evaluation 1 s after the last line.
+	metrics := func(seconds ...float64) *train.Metrics {
 		m := &train.Metrics{}
 		for i, s := range seconds {
 			m.Train = append(m.Train, train.StepReport{Step: 10 * (i + 1), Seconds: s})

@@ -128,8 +128,8 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 	return shown
 }
 
-// segments splits a text at its spans. The outcome of a span is matched if others contains the span,
-// otherwise unmatched.
+// segments splits a text at its spans. matched is the outcome of the spans in others, and unmatched is the
+// outcome of all remaining spans.
 func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metrics.Span, others map[metrics.Span]bool,
 	matched, unmatched string) (out []segment) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])

@@ -38,8 +38,8 @@ func pieces(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation, s scale)
 	})
 }
 
-// textOf returns the shown tokens of a sequence as pieces, and whether tokens are omitted. style sets
-// the style of the piece of tokens from … to−1.
+// textOf returns the shown tokens of a sequence as pieces, and whether tokens are omitted. It calls style
+// to set the style and the title of the piece with the tokens [from, to).
 func textOf(t tokenizers.Tokenizer, tokens []int32, shown []bool, style func(from, to int, p *piece)) (out []piece,
 	part bool) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])

@@ -17,7 +17,8 @@ import (
 //	{"features": [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]}
 //	{"features": [0.1, 0.2]}  a series with one number per step
 //
-// A graph also has edges, each with its features after the two ends: "edges": [[0, 1], [1, 0]].
+// A graph also has edges. Each edge lists its two ends and then its features, if the model uses features
+// for edges: "edges": [[0, 1], [1, 0]].
 func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) error {
 	value := fields["features"]
 	switch {

@@ -13,7 +13,7 @@ import (
 type Filling struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Text   *string         `json:"text,omitempty"` // text of the filled tokens, if the model has a tokenizer
-	Tokens []int32         `json:"tokens"`         // most probable tokens in place of the masks
+	Tokens []int32         `json:"tokens"`         // sequence with the most probable token in place of each mask
 	Masks  []FilledMask    `json:"masks"`
 	Sizes
 }
@@ -31,9 +31,9 @@ type Candidate struct {
 	Probability float32 `json:"probability"`
 }
 
-// NewFilling returns the reply for a request with masks, with the given number of most probable
-// tokens per mask. The padding token is not a candidate. tokenizer may be nil. For logits that are
-// not finite, the error is a [*Failure].
+// NewFilling returns the reply for a request with masks, with up to the given number of most probable
+// tokens per mask. The padding token is not a candidate. tokenizer may be nil. For logits that are not
+// finite, the error is a [*Failure].
 func NewFilling(c *sft.Config, tokenizer tokenizers.Tokenizer, r *Request, logits [][]float32,
 	candidates int) (Filling, error) {
 	decode := func(tokens ...int32) *string {

@@ -9,8 +9,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Labelled reads all lines with their labels. read adds the label of a line to its example. limit is
-// the maximum length of a line in bytes. Labelled stops at the first invalid line with an error.
+// Labelled reads all lines with their labels. read adds the label of a line to the line's example. limit
+// is the maximum length of a line in bytes. Labelled returns an error for the first invalid line, and for
+// input without lines.
 func Labelled(in io.Reader, p *Parser, read func(*Request, *seq.Example) error, limit int) ([]seq.Example, error) {
 	var examples []seq.Example
 	r := jsonlines.NewReader(in, limit)

@@ -1,4 +1,4 @@
-// Package requests parses sequences from JSON, and makes the replies with a model's predictions. It
+// Package requests parses sequences from JSON, and builds the replies with a model's predictions. It
 // serves the lines of predict and embed and the requests of a server.
 package requests
 
@@ -101,7 +101,8 @@ func (p *Parser) With(file string, sequences ...int) *Parser {
 
 func (p *Parser) allows(sequences int) bool { return slices.Contains(p.sequences, sequences) }
 
-// Parse parses a line. number is the line number. readErr is the error of reading the line, or nil.
+// Parse parses a line. number is the line number. readErr is the error of reading the line, or nil. For an
+// invalid line, the request has a Failure.
 func (p *Parser) Parse(line []byte, number int, readErr error) *Request {
 	r := &Request{ID: strconv.AppendInt(nil, int64(number), 10)}
 	err := readErr
@@ -263,7 +264,8 @@ func (p *Parser) EncodesBytes() bool {
 	return ok && p.Mask == ""
 }
 
-// Encode tokenizes a text if the model has a tokenizer.
+// Encode returns the tokens of a text, with a mask token for each occurrence of p.Mask unless it is "".
+// It returns an error if the model has no tokenizer.
 func (p *Parser) Encode(text string) ([]int32, error) {
 	if p.noTokenizer != nil {
 		return nil, fmt.Errorf("text requires a tokenizer (tokens do not): %w", p.noTokenizer)

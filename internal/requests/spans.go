@@ -39,7 +39,7 @@ func (p *Parser) RecordPositionsIn(r *Request, text string, n int, unit string) 
 // OffsetBytes is the memory that [Parser.RecordPositions] keeps per token.
 const OffsetBytes = 16
 
-// chunkBytes is the size of the pieces of text whose offsets are computed at a time.
+// chunkBytes is the maximum size in bytes of the chunks of text whose offsets are computed at a time.
 const chunkBytes = 1 << 12
 
 // offsets returns the byte offsets of the first n tokens of a text, or of all tokens if there are
