@@ -17,12 +17,12 @@ func TestGraphs(t *testing.T) {
 	d := must.Get(GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
 	again, err := GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "b"), o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
-		t.Errorf("the same seed gave another fingerprint; error %v", err)
+		t.Errorf("the same seed resulted in another fingerprint; error %v", err)
 	}
 	o.Seed++
 	if other, err := GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil ||
 		other.Fingerprint() == d.Fingerprint() {
-		t.Errorf("another seed gave the same fingerprint; error %v", err)
+		t.Errorf("another seed resulted in the same fingerprint; error %v", err)
 	}
 	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
@@ -73,7 +73,7 @@ func TestGraphsInvalidOptions(t *testing.T) {
 		{Train: 1, Nodes: 32, Degree: 5}, {Train: 1, Nodes: maxNodes + 1, Degree: 1}} {
 		dir := filepath.Join(t.TempDir(), "data")
 		if d, err := GenerateGraphs(t.Context(), dir, o); err == nil {
-			t.Errorf("options %+v gave the data set %v, want an error", o, d)
+			t.Errorf("options %+v: got the data set %v, want an error", o, d)
 		}
 		must.Fail(t, "", o, "a data set exists")(seq.OpenDataset(dir))
 	}

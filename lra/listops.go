@@ -24,8 +24,8 @@ var ListOps = &Task{
 	Generator: &Generator{
 		Usage: "generate ListOps with the rules of the Long Range Arena",
 		Description: `Draws expressions of nested MIN, MAX, MED and SM with their values. The same
-seed and rule give the same files on every machine. By default the rule is that
-of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
+seed and rule produce the same files on every machine. The default is the rule of
+the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
 		Example: "sftseq data generate listops --out data/listops --train 96000 --seed 1",
 		Rule:    func() Rule { rule := LRAListOps; return &rule },
 	},
@@ -57,13 +57,13 @@ type ListOpsRule struct {
 // LRAListOps is the rule of the Long Range Arena.
 var LRAListOps = ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}
 
-// Options returns all parameters of the rule.
+// Options returns the parameters of the rule, without Train.
 func (r *ListOpsRule) Options() []Option {
 	return []Option{
 		{Name: "min-length", Usage: "keep expressions of more than `N` tokens", Value: &r.MinLength},
 		{Name: "max-length", Usage: "keep expressions of fewer than `N` tokens", Value: &r.MaxLength},
 		{Name: "max-depth", Usage: "draw trees of at most `N` levels, including the digits", Value: &r.MaxDepth},
-		{Name: "max-args", Usage: "give an operator at most `N` arguments", Value: &r.MaxArgs},
+		{Name: "max-args", Usage: "limit operators to `N` arguments", Value: &r.MaxArgs},
 	}
 }
 
@@ -80,7 +80,7 @@ func (r *ListOpsRule) Validate() error {
 	}
 	// Each level of operators in the largest tree multiplies the number of nodes by MaxArgs.
 	if longest := math.Pow(float64(r.MaxArgs), float64(r.MaxDepth-1)) * 3; longest <= float64(r.MinLength) {
-		return fmt.Errorf("lengths above %d cannot be reached with depth %d and %d arguments",
+		return fmt.Errorf("lengths above %d cannot be reached with depth %d and at most %d arguments",
 			r.MinLength, r.MaxDepth, r.MaxArgs)
 	}
 	if r.Train != nil {

@@ -87,7 +87,7 @@ func (m *listOpsMachine) result() (int32, error) {
 	return int32(m.values[0]), nil
 }
 
-// reset makes the machine ready for another expression.
+// reset prepares the machine for another expression.
 func (m *listOpsMachine) reset() { m.open, m.values = m.open[:0], m.values[:0] }
 
 // apply returns the value of an operator. It may reorder args.

@@ -79,7 +79,7 @@ func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int
 }
 
 // readLine returns the next line, without its line end, or io.EOF after the last line. It fails for
-// a line of more than limit bytes.
+// a line that exceeds the limit, which is in bytes.
 func readLine(r *bufio.Reader, limit int) (string, error) {
 	var line []byte
 	for {

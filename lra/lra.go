@@ -76,7 +76,7 @@ type ConvertOptions struct {
 	Walk      int               // number of return probabilities of a random walk per node
 	Seed      uint64            // seed of random splits and points
 	Replace   bool              // true allows replacing a complete data set
-	Begin     func(bytes int64) // called with the number of bytes, or files, to read; may be nil
+	Begin     func(bytes int64) // called with the number of bytes, or files, to read (0 if unknown); may be nil
 	Progress  func(bytes int64) // called with the bytes, or files, read since the last call; may be nil
 	LeftOut   func(text string) // called with a report of unusable files; may be nil
 }

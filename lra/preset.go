@@ -69,7 +69,7 @@ func cloudConfig(layers, hidden, sampled int, dropToken, embeddingDropout float6
 }
 
 // cloudQuickConfig returns a small version of the model of cloudConfig. It samples at random in
-// evaluation too; customPreset gives the reason.
+// evaluation too, for the reason stated at customPreset.
 func cloudQuickConfig(layers, sampled int) sft.Config {
 	c := encoderConfig(layers, 64, 128, sampled)
 	c.SamplerNoise, c.EmbeddingDropout, c.FeedForward = "always", 0.1, 0.2

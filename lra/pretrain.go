@@ -39,7 +39,7 @@ func Pretrain(m *seq.Manifest) *Task {
 		s := quickSettings(0, batchOf(length), 0.01)
 		c.Task = config.FillMask
 		if tokenizers.TypeOf(m.Tokenizer) == new(tokenizers.MuLaw).Type() {
-			c.MaskTargets = config.NewMaskTargets(SpectrumNames) // keeps the dropout, as there are few targets
+			c.MaskTargets = config.NewMaskTargets(SpectrumNames) // keeps the dropout, because there are few targets
 			s.TokenDeletion = p.Settings.TokenDeletion
 		} else {
 			c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0, 0, 0, 0

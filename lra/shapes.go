@@ -22,7 +22,7 @@ var Shapes = &Task{
 		Usage: "generate point clouds of nine kinds of solids",
 		Description: `Draws points, uniform on the surfaces of balls, bolts, boxes, cones, cylinders, dumbbells,
 mugs, tables and tori of random sizes, with normals, rotated at random. The columns x, y, z,
-nx, ny and nz are the features of a point. The same seed gives the same files.`,
+nx, ny and nz are the features of a point. The same seed produces the same files.`,
 		Example: "sftseq data generate shapes --out data/shapes",
 		Rule:    func() Rule { rule := UsualShapes; return &rule },
 	},
@@ -40,8 +40,8 @@ var ShapeParts = &Task{
 		"instance IoU 0.905 on 400 test clouds, the median of three seeds (most frequent part: 0.586)"),
 	Generator: &Generator{
 		Usage: "generate point clouds with the part of each point",
-		Description: `Draws the clouds of sftseq data generate shapes. In place of a class of the cloud each point
-has a tag, the solid and its part, such as mug/handle. The same seed gives the same files.`,
+		Description: `Draws the clouds of sftseq data generate shapes. Instead of a class for the cloud, each point
+has a tag, the solid and its part, such as mug/handle. The same seed produces the same files.`,
 		Example: "sftseq data generate shape-parts --out data/parts",
 		Rule:    func() Rule { rule := UsualShapes; rule.parts = true; return &rule },
 	},

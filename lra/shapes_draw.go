@@ -9,8 +9,8 @@ import (
 // vec is a point or a direction.
 type vec = cloud.Vec
 
-// surface is a piece of a shape's surface, and belongs to one part of the shape. The function
-// pointAt maps two uniform numbers in [0, 1) to a uniform point of the piece and its normal.
+// surface is a section of a shape's surface, and belongs to one part of the shape. The function
+// pointAt maps two uniform numbers in [0, 1) to a uniform point on this section and the normal there.
 type surface struct {
 	part    int
 	area    float64

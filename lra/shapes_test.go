@@ -12,19 +12,19 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestShapes checks that clouds lie in the unit ball, that normals have length 1 and that a split
-// has all classes. The same seed must give the same clouds.
+// TestShapes checks that clouds have radius 1, that normals have length 1 and that a split has all
+// classes. The same seed must produce the same clouds, and another seed other clouds.
 func TestShapes(t *testing.T) {
 	o := GenerateOptions{Train: 90, Test: 3, Seed: 7, Rule: &ShapesRule{Points: 40}}
 	d := must.Get(Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
 	again, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "b"), o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
-		t.Errorf("the same seed gave another fingerprint; error %v", err)
+		t.Errorf("the same seed resulted in another fingerprint; error %v", err)
 	}
 	o.Seed++
 	if other, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil ||
 		other.Fingerprint() == d.Fingerprint() {
-		t.Errorf("another seed gave the same fingerprint; error %v", err)
+		t.Errorf("another seed resulted in the same fingerprint; error %v", err)
 	}
 	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
@@ -172,7 +172,7 @@ func TestShapesInvalidRules(t *testing.T) {
 		{Train: 1, Rule: &ShapesRule{Points: cloud.MaxPoints + 1}}} {
 		dir := filepath.Join(t.TempDir(), "data")
 		if d, err := Shapes.Generate(t.Context(), dir, o); err == nil {
-			t.Errorf("options %+v gave the data set %v, want an error", o, d)
+			t.Errorf("options %+v: got the data set %v, want an error", o, d)
 		}
 		must.Fail(t, "", o, "a data set exists")(seq.OpenDataset(dir))
 	}

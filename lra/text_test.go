@@ -117,7 +117,7 @@ func TestText(t *testing.T) {
 		}
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] {
-		t.Error("a directory and an archive give different data sets")
+		t.Error("a directory and an archive result in different data sets")
 	}
 }
 

@@ -91,7 +91,7 @@ func TestBatchesAreAFunctionOfTheirArguments(t *testing.T) {
 	}
 	first := slices.Clone(a.Epoch(0))
 	if reflect.DeepEqual(first, a.Epoch(1)) || reflect.DeepEqual(first, mustBatches(t, lengths, 32, 8).Epoch(0)) {
-		t.Error("another epoch or seed gives the same order")
+		t.Error("another epoch or seed has the same order")
 	}
 	p := Position{}
 	for range a.PerEpoch() {

@@ -220,8 +220,8 @@ func (l *tokenList) truncate(rows, width int) {
 	l.values = l.values[:width*int(l.offsets[len(l.offsets)-1])]
 }
 
-// narrow8 and narrow16 store ids minus first in one or two bytes each and report whether all ids
-// are valid tokens. A writer spends most of its time here, so they store and check in one pass
+// narrow8 and narrow16 store the differences id − first in one or two bytes each and report whether
+// all ids are valid tokens. A writer spends most of its time here, so they store and check in one pass
 // without a branch. An id below 0, above the largest id or equal to the pad id sets the sign bit of
 // bad. Without a pad id, pad is an id above the largest id.
 func narrow8(out []byte, ids []int32, first int32, spec *Spec) bool {

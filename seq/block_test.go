@@ -229,7 +229,7 @@ func TestRenameLabels(t *testing.T) {
 			}
 		}
 		if fingerprints[0] != fingerprints[1] {
-			t.Errorf("vocabulary %d: names set late give other files than names set early", spec.VocabSize)
+			t.Errorf("vocabulary %d: names set late result in other files than names set early", spec.VocabSize)
 		}
 	}
 }

@@ -251,9 +251,9 @@ func (b *DatasetBuilder) renameSplits() error {
 }
 
 // replaceFiles replaces the existing data set so that the directory holds a complete data set at any
-// moment. First it writes a manifest with the temporary names of the new files. Then it gives the
-// files their final names too, which replaces the old files. Finally it writes a manifest with the
-// final names. Abort removes the temporary names.
+// moment. First it writes a manifest with the temporary names of the new files. Then it links the
+// files under their final names too, which replaces the old files. Finally it writes a manifest with
+// the final names. Abort removes the temporary names.
 func (b *DatasetBuilder) replaceFiles() error {
 	staged := b.manifest
 	staged.Splits = maps.Clone(b.manifest.Splits)

@@ -2,7 +2,7 @@ package seq
 
 import "container/list"
 
-// cache holds the most recently used record batches, up to limit bytes. It keeps the newest batch
+// cache holds the most recently used record batches, up to a limit in bytes. It keeps the newest batch
 // even if this batch alone exceeds the limit.
 type cache struct {
 	limit, size int64

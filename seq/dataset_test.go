@@ -32,7 +32,7 @@ func writeSplit(t *testing.T, b *DatasetBuilder, name string, rows []Example) {
 	must.Succeed(t, s.Close())
 }
 
-// TestDataset checks that a written data set is read back, that the same rows give the same
+// TestDataset checks that a written data set is read back, that the same rows have the same
 // fingerprint, and that a replacement changes nothing before Finish.
 func TestDataset(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")

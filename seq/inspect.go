@@ -18,7 +18,8 @@ type Info struct {
 	First   *Example        // row 0, nil if the file has no rows
 }
 
-// Inspect reads a file from beginning to end, one record batch at a time.
+// Inspect reads the source of r to its end, one record batch at a time, and returns statistics of its
+// rows.
 func Inspect(r *Reader) (*Info, error) {
 	info := &Info{Spec: r.Spec(), Schema: r.Schema(), IsFile: r.IsFile()}
 	summary := NewSummary(info.Spec)

@@ -16,7 +16,7 @@ type layout struct {
 }
 
 // layout returns the layout of written files. If the pad id is 0, no sequence contains the id 0.
-// Ids are then stored minus 1 if this allows a smaller type: the ids 1 … 256 of bytes take one byte
+// Ids are then stored minus 1 if this allows a smaller type: the ids 1 … 256 of bytes need one byte
 // each.
 func (s *Spec) layout() layout {
 	plain := layout{0, tokenType(s.VocabSize)}

@@ -32,7 +32,7 @@ type recordReader interface {
 	IsFile() bool
 }
 
-// Open opens the file or stream at path; the name "-" is standard input.
+// Open opens the file or stream at path for sequential reading. The path "-" means standard input.
 func Open(path string) (*Reader, error) {
 	if path == "-" {
 		return NewReader(os.Stdin, "standard input")

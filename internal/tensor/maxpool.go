@@ -4,8 +4,8 @@ package tensor
 //
 //	Y_c = max_i X_ic, Arg_c = the smallest i with X_ic = Y_c
 //
-// where i counts the first Count rows of the sequence from 0, or all its rows if Count is nil. Count
-// is at least 1. NaN counts as larger than any number.
+// where i is the index of a row among the first Count rows of the sequence, or among all its rows if
+// Count is nil. Count is at least 1. NaN counts as larger than any number.
 type MaxPool struct {
 	Y     *Tensor `op:"write" shape:"B,d"`
 	Arg   *Tensor `op:"write" shape:"B,d"` // int32

@@ -1,7 +1,7 @@
 package tensor
 
 // MovingAverage sums exponential moving averages of each channel in both directions. The states s =
-// 0 … S/2−1 run forward and the others backward, with the decay a = sigmoid(Decay):
+// 0 … S/2−1 run forward and the remaining states backward, with the decay a = sigmoid(Decay):
 //
 //	h_{s,i} = a_s∘h_{s,i∓1} + (1 − a_s)∘X_i,  Z_i = Bias + Σ_s Gain_s∘h_{s,i}
 //
@@ -18,7 +18,7 @@ type MovingAverage struct {
 }
 
 // MovingAverageBackward computes the gradients of [MovingAverage]. Sums run against the direction of
-// the state: backward for s < S/2 and forward for the others.
+// the state: backward for s < S/2 and forward for s ≥ S/2.
 //
 //	r_{s,i} = DZ_i + a_s∘r_{s,i±1},  w_{s,i} = r_{s,i±1} + a_s∘w_{s,i±1}
 //	R_s = Σ_i X_i∘r_{s,i},  W_s = Σ_i X_i∘w_{s,i}

@@ -21,7 +21,7 @@ import (
 //	E[r]   = exp(F[r])   r < h
 //	E[h+r] = exp(G[r])   r < h
 //
-// The first h rows of E have the layout of F, and the others have the layout of G. With E,
+// The first h rows of E have the layout of F, and the remaining rows have the layout of G. With E,
 // softplus(f+g) = log(1 + exp(f)·exp(g)) needs no exponential per pair. An entry outside float32's
 // range is +Inf or 0.
 type Sinusoid struct {
