@@ -179,7 +179,7 @@ func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, durati
 		evaluation: time.Duration(evaluationCost * perToken * validation)}, nil
 }
 
-// withoutStop returns a copy of the context without --stop-at, which ends the run but not a measurement.
+// withoutStop returns a copy of the context without --stop-at, because the flag must not end a measurement.
 func withoutStop(c *cli.Context) (*cli.Context, error) {
 	out, err := memberContext(c)
 	if err == nil {
