@@ -1,5 +1,5 @@
 // Package lra defines the tasks of the Long Range Arena, the tasks on point clouds and graphs of the
-// paper on the model (see package sft), and generated tasks on shapes that need no published clouds.
+// paper on the model (see package sft), and tasks on generated shapes, which need no published data.
 // [Custom] and [Files] are tasks on a user's own data. A [Task] has the specification of its sequences
 // and labels, its presets, and a generator or an importer.
 package lra

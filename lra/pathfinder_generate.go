@@ -101,8 +101,8 @@ func Redraw(m *seq.Manifest, seed uint64) (func(epoch, row uint32) seq.Example, 
 	}, nil
 }
 
-// pathfinderRows returns endless images, beginning with image number first. The function rule returns
-// the rule of each image.
+// pathfinderRows returns an endless sequence of images. The parameter first is the number of the first
+// image. The function rule returns the rule of each image.
 func pathfinderRows(ctx context.Context, seed, first uint64, rule func(n uint64) PathfinderRule) rows {
 	return func(yield func(seq.Example, error) bool) {
 		chunks, stop := drawAhead(first, imagesPerChunk, func() func(uint64) (seq.Example, bool) {

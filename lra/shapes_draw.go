@@ -99,7 +99,7 @@ func closedCylinder(side, cap int, center vec, radius, height float64) []surface
 }
 
 // shape is a class of solids: its parts, and a function that returns the surfaces of a solid of
-// random size. Its parameter between is a function that returns a uniform number between lo and hi.
+// random size. The parameter of draw is a function that returns a uniform number between lo and hi.
 type shape struct {
 	name  string
 	parts []string

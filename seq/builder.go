@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// ErrExists is wrapped by the error for a directory that holds a complete data set, or this split already.
+// ErrExists is wrapped by the error for a directory that already holds a complete data set or the split.
 var ErrExists = errors.New("a complete data set exists already")
 
 // DatasetBuilder writes a data set directory: first the splits, then the manifest. An existing data
