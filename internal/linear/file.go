@@ -162,7 +162,7 @@ func (c *Config) checkShapes(found []safetensors.Tensor) error {
 		case found[at].Type != w.Type:
 			return fmt.Errorf("tensor %q: expected %s, found %s", w.Name, typeName(w.Type), typeName(found[at].Type))
 		case !slices.Equal(found[at].Shape, w.Shape):
-			const format = "tensor %q: expected the shape %v as stated in config.json, found %v"
+			const format = "tensor %q: expected the shape %v by config.json and the other tensors, found %v"
 			return fmt.Errorf(format, w.Name, w.Shape, found[at].Shape)
 		}
 	}

@@ -67,7 +67,7 @@ func TestHostileConfig(t *testing.T) {
 		{`"slots": 1024`, `"slots": 1099511627776`,
 			"ngrams: slots: expected a power of two from 1024 to 16777216, found 1099511627776"},
 		{`"slots": 1024`, `"slots": 2048`,
-			`tensor "used_slots": expected the shape [64] as stated in config.json, found [32]`},
+			`tensor "used_slots": expected the shape [64] by config.json and the other tensors, found [32]`},
 		{`"slots": 1024`, `"slots": 1000`, "ngrams: slots: expected a power of two"},
 		{`"max_n": 2`, `"max_n": 9`, "ngrams: max_n: expected min_n, which is 1, to 8, found 9"},
 		{`"min_count": 1`, `"min_count": 2`, `tensor "kept_cells" is missing`},

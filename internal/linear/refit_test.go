@@ -14,7 +14,7 @@ import (
 // epochs.
 func TestRefit(t *testing.T) {
 	train, val, judge := moods(1, 400, 2), moods(2, 100, 2), moods(3, 200, 2)
-	for i := range judge { // wrong labels give an early epoch the lowest loss
+	for i := range judge { // with wrong labels, an early epoch has the lowest loss
 		if judge[i].Label != seq.NoLabel {
 			judge[i].Label = 1 - judge[i].Label
 		}

@@ -49,10 +49,10 @@ const (
 // Options choose the n-grams of rows. They are a part of config.json.
 type Options struct {
 	Units    string `json:"units"`     // Words, Bytes or Tokens
-	MinN     int    `json:"min_n"`     // minimum units of an n-gram
-	MaxN     int    `json:"max_n"`     // maximum units of an n-gram, up to 8
+	MinN     int    `json:"min_n"`     // minimum number of units of an n-gram
+	MaxN     int    `json:"max_n"`     // maximum number of units of an n-gram, up to 8
 	Slots    int    `json:"slots"`     // a power of two from 2¹⁰ to 2²⁴
-	MinCount int    `json:"min_count"` // approximate minimum of training rows with the n-gram; 1 keeps all
+	MinCount int    `json:"min_count"` // approximate minimum number of training rows with an n-gram; 1 keeps all
 	// MaxWords adds n-grams of 1 to MaxWords words to n-grams of bytes; 0 adds none.
 	MaxWords int `json:"max_words,omitempty"`
 }

@@ -83,12 +83,12 @@ func (g *Graph) Weight(name string, shape []int, data []float32) Tensor {
 	return g.stored(name, Float32, shape, data)
 }
 
-// Int32s returns a vector of integers, which is stored like a [Graph.Weight].
+// Int32s returns a vector of int32 numbers, which is stored like a [Graph.Weight].
 func (g *Graph) Int32s(name string, data []int32) Tensor {
 	return g.stored(name, Int32, []int{len(data)}, data)
 }
 
-// Int64s returns a vector of integers, which is stored like a [Graph.Weight].
+// Int64s returns a vector of int64 numbers, which is stored like a [Graph.Weight].
 func (g *Graph) Int64s(name string, data []int64) Tensor {
 	return g.stored(name, Int64, []int{len(data)}, data)
 }
@@ -107,7 +107,7 @@ func (g *Graph) stored(name string, t Type, shape []int, data any) Tensor {
 // Int returns a scalar int64 constant.
 func (g *Graph) Int(v int64) Tensor { return g.constant(Int64, nil, littleEndian([]int64{v})) }
 
-// Ints returns a vector of int64 constants.
+// Ints returns a constant vector of int64 numbers.
 func (g *Graph) Ints(v ...int64) Tensor { return g.constant(Int64, []int{len(v)}, littleEndian(v)) }
 
 // Float returns a scalar float32 constant.
@@ -115,7 +115,7 @@ func (g *Graph) Float(v float64) Tensor {
 	return g.constant(Float32, nil, littleEndian([]float32{float32(v)}))
 }
 
-// Doubles returns a vector of float64 constants.
+// Doubles returns a constant vector of float64 numbers.
 func (g *Graph) Doubles(v ...float64) Tensor {
 	return g.constant(Float64, []int{len(v)}, littleEndian(v))
 }

@@ -38,7 +38,7 @@ const (
 	// word n&3 of draw e = n>>2.
 	StreamNGrams uint32 = 17
 
-	// StreamGear gives each token the bits of the hash that cuts documents into chunks: e = token,
+	// StreamGear draws the bits of each token for the hash that cuts documents into chunks: e = token,
 	// first and second word.
 	StreamGear uint32 = 18
 

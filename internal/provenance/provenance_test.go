@@ -124,11 +124,11 @@ func TestFound(t *testing.T) {
 	must.Fail(t, "contains no run to resume", "nothing to resume")(find(true, true))
 	starts := filepath.Join(dir, StartsFile)
 	must.Succeed(t, os.WriteFile(starts, []byte("of another program\n"), 0o666))
-	must.Fail(t, "does not belong to a run: choose another --out", "starts of something else")(find(false, true))
+	must.Fail(t, "does not belong to a run: choose another --out", "starts file of another program")(find(false, true))
 	must.Succeed(t, os.Remove(starts))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "metrics.jsonl"), nil, 0o666))
 	must.Fail(t, "already contains a metrics.jsonl, which a new run would replace: choose another --out",
-		"a file of something else")(find(false, true))
+		"metrics file of another program")(find(false, true))
 	broken := filepath.Join(dir, "last", "checkpoint.safetensors")
 	must.Succeed(t, errors.Join(os.Mkdir(filepath.Dir(broken), 0o777),
 		os.WriteFile(broken, []byte("a file of another program"), 0o666)))

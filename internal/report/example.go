@@ -28,8 +28,8 @@ type classProbability struct {
 	Probability float64
 }
 
-// sequenceView is a sequence as a picture, as a drawing, as a strip of positions with or without text,
-// or as the shaded text of a linear model.
+// sequenceView shows a sequence as an image, a drawing, a strip of positions with or without text, or
+// the shaded text of a linear model.
 type sequenceView struct {
 	Name    string // side of a pair
 	Length  int

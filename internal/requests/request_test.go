@@ -59,7 +59,7 @@ func TestRequestOutlivesLine(t *testing.T) {
 }
 
 // TestFieldsOfMethods checks that a line whose only sequence is in a field of JSON-RPC methods gets
-// an error that names the fields of lines. If the line has another sequence as well, the field is
+// an error that names the fields of lines. If the line also has another sequence, the field is
 // ignored.
 func TestFieldsOfMethods(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(t)
