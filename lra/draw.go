@@ -8,9 +8,9 @@ import (
 )
 
 // drawAhead starts workers that draw ahead, in chunks of consecutive numbers. The parameter first is
-// the number of the first draw. The returned channel yields a channel per chunk, in order, with the draws for which the
-// draw function returned true. Each worker calls the parameter worker to get its own draw function.
-// The returned function stops the workers.
+// the number of the first draw. The returned channel yields a channel per chunk, in order, with the
+// draws for which the draw function returned true. Each worker calls the parameter worker to get its
+// own draw function. The returned function stops the workers.
 func drawAhead[T any](first uint64, chunk int, worker func() func(n uint64) (T, bool)) (<-chan chan []T, func()) {
 	type job struct {
 		first  uint64

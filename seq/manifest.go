@@ -119,7 +119,8 @@ func readManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// malformedManifest returns the error for a manifest that cannot be decoded. size is the manifest's size in bytes.
+// malformedManifest returns the error for a manifest that cannot be decoded. size is the manifest's
+// size in bytes.
 func malformedManifest(size int, err error) error {
 	const expected = "expected the JSON object of a data set"
 	if size == 0 {
