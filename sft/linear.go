@@ -23,12 +23,12 @@ import (
 // ErrLinear is the error for calls that need layers: embeddings and their comparison, hidden states
 // and masked tokens.
 var ErrLinear = errors.New("expected a model with layers, found a linear model of n-grams: " +
-	"train one with sftseq train custom --members sft")
+	"sftseq train custom --members sft trains a model with layers")
 
 // errLinearRanks is the error for several ranks with a linear model.
 var errLinearRanks = errors.New("a linear model predicts in a single process: remove --ranks")
 
-// loadLinear reads a linear model.
+// loadLinear reads a linear model in dir, where c is its configuration.
 func loadLinear(dir string, c *Config) (*Model, error) {
 	l, err := linearmodel.Load(dir)
 	if err != nil {
@@ -98,8 +98,8 @@ func (s *linearScorer) score(ctx context.Context, examples []seq.Example) ([]Out
 	return out, nil
 }
 
-// explain adds explanations of each sequence to the outputs of examples. It multiplies
-// contributions by scale.
+// explain adds explanations of each sequence to the outputs of examples. It multiplies the
+// contributions to the output by scale, but not the contributions of shared tokens to the cosine.
 func (s *linearScorer) explain(ctx context.Context, examples []seq.Example, out []Output, scale float64) error {
 	return s.forEach(ctx, len(examples), func(p *linearmodel.Predictor, i int) error {
 		output := 0
@@ -175,14 +175,16 @@ func (s *linearScorer) scoreOne(p *linearmodel.Predictor, e *seq.Example, i int)
 	return out, nil
 }
 
-// cache keeps the n-grams of recent documents, up to limit bytes.
+// cache makes the scorer keep the n-grams of recent documents, up to limit bytes. It does nothing for
+// models of pairs, or if one document needs half of the limit.
 func (s *linearScorer) cache(limit int64) {
 	if s.config.Sequences() == 1 && s.model.DocumentBytes() < limit/2 {
 		s.documents = recent.NewList[*linearmodel.Document](limit)
 	}
 }
 
-// sharedTokens returns the number of tokens that an example shares with the nearest recent document.
+// sharedTokens estimates the number of leading and trailing tokens that an example shares with the
+// most similar recent document. It returns 0 without a cache.
 func (s *linearScorer) sharedTokens(e *seq.Example) int {
 	shared := 0
 	if s.documents != nil && s.keeps(e) {

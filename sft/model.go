@@ -35,8 +35,8 @@ func NewModel(c *Config, seed uint64) *Model {
 	return &Model{Config: c, Parameters: model.NewParameters(c), Weights: model.Initialize(c, seed)}
 }
 
-// Load reads a model directory: config.json and model.safetensors. Errors name the file, the key or
-// tensor, and the expected value.
+// Load reads a model directory: config.json and model.safetensors. An error names the file, and the
+// key or tensor in it if a single one is wrong.
 func Load(dir string) (*Model, error) {
 	c, err := ReadModelConfig(dir)
 	if err != nil {
@@ -60,9 +60,9 @@ func Load(dir string) (*Model, error) {
 	return m, nil
 }
 
-// ReadModelConfig reads the config.json of a model directory and compares its sizes with the header
-// of model.safetensors: a caller can then safely allocate memory for the configuration. [Load]
-// compares the sizes of a linear model.
+// ReadModelConfig reads the config.json of a model directory and compares its sizes with those in
+// model.safetensors: a caller can then safely allocate memory for the configuration. For a linear
+// model, only [Load] compares the sizes.
 func ReadModelConfig(dir string) (*Config, error) {
 	c, err := config.Read(filepath.Join(dir, model.ConfigFile))
 	if err != nil {
@@ -148,10 +148,11 @@ func (m *Model) SaveRange(path string, words []float32) error {
 	return safetensors.Write(path, model.TensorsOf(m.Parameters, words, ""), nil)
 }
 
-// CopyFrom initialises m with the weights of source: every tensor with the same name and shape, and
-// the embeddings of all tokens, except for a mask that only one of the models has. The encoders must
-// match. m takes the scales of features from source. A head with other outputs
-// ([config.Config.SameOutputs]) keeps its initial weights, and CopyFrom returns its parameters.
+// CopyFrom initialises m with the weights of source. The vocabularies, the features and the encoders
+// must match, and source must not have embeddings of n-grams. If only one of the models has a mask
+// token, the embedding of the mask is not copied. m takes the scales of features from source. If the
+// models have different outputs ([config.Config.SameOutputs]), the head of m keeps its initial
+// weights. CopyFrom returns the parameters of the head that it did not copy.
 func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	got, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
 	if got != want {

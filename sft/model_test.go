@@ -164,8 +164,9 @@ func TestModelConfigOfAnotherModel(t *testing.T) {
 	must.FailWith(t, os.ErrNotExist)(sft.ReadModelConfig(dir))
 }
 
-// TestFourierEmbeddings checks that level t has sine and cosine of t in the first two channels and
-// of 64·t in the last two. Each row has mean square 1. Other weights do not change.
+// TestFourierEmbeddings checks that level v of L levels, with t = v/(L − 1), has √2·sin(t) and √2·cos(t)
+// in the first two channels and √2·sin(64t) and √2·cos(64t) in the last two. Each row has mean square
+// 1. Other weights do not change.
 func TestFourierEmbeddings(t *testing.T) {
 	for _, levels := range []int{1, 9, 256} {
 		c := configtest.TinyConfig()

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestNGramLogits compares the logits of models with n-grams of tokens with the float64 reference.
+// TestNGramLogits checks the logits of models with n-grams of tokens against the float64 reference.
 func TestNGramLogits(t *testing.T) { configtest.OnEveryKind(t, testNGramLogits) }
 
 func testNGramLogits(t *testing.T, devices ...tensor.Device) {
@@ -45,7 +45,8 @@ func testNGramLogits(t *testing.T, devices ...tensor.Device) {
 }
 
 // TestNGramsMatter checks that the embedding of a word changes only the logits of sequences with this
-// word, in any case. An example has the same logits in any batch.
+// word, whether its letters are upper or lower case. An example has the same logits alone and in a
+// batch.
 func TestNGramsMatter(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.NGrams = config.ByteVocabulary, configtest.ByteNGrams()

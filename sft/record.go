@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Records are scored in pieces of this size, so that additional memory does not grow with the
-// record.
+// A record is processed in parts, so that temporary memory does not grow with the record. A part ends
+// after pieceRows rows, or after the row with which it has at least pieceTokens tokens.
 const (
 	pieceRows   = 256
 	pieceTokens = 16 * model.MicroBatchTokens
@@ -54,15 +54,16 @@ var errNonFinite = errors.New("the model's output is not finite")
 //
 // For multi-label, instead of the first column:
 //
-//	labels          list<int32>, labels whose probability reaches their threshold
+//	labels          list<int32>, labels whose probability is at least their threshold
 //
 // For tagging, instead of the first three columns, the tag of each token and its probability:
 //
 //	tags            list<int32>
 //	scores          list<float32>
 //
-// The schema's metadata has the names of labels or numbers, if the model has names. A row that the
-// model does not accept is a [*RowError]. Score is safe for concurrent use.
+// The schema's metadata has the names of labels or numbers, if the model has names. If the model does
+// not accept a row, or its output for the row is not finite, the error is a [*RowError]. Score is safe
+// for concurrent use.
 func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, error) {
 	c := s.Config()
 	if err := c.CheckHasPredictions(); err != nil {
@@ -124,8 +125,8 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	})
 }
 
-// mapRecord returns a result with one row per row of a record: the columns that fill appends for
-// each piece, and the lengths.
+// mapRecord returns a result with one row per row of a record. fill appends the columns in fields for
+// one part of the record; first is the index of the part's first row. mapRecord appends the lengths.
 func (s *Scorer) mapRecord(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field,
 	fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
 	if want := s.Config().FeatureNames; !slices.Equal(spec.FeatureNames, want) {

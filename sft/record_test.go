@@ -174,8 +174,8 @@ func TestEmbeddings(t *testing.T) {
 	must.Fail(t, "sequence 1: expected at least 1 token", "empty")(s.Embeddings(ctx, [][]int32{{1}, {}}))
 }
 
-// TestEmbedRecordsOfEveryTask checks that Embed accepts models of every task, including masked
-// tokens.
+// TestEmbedRecordsOfEveryTask checks that Embed accepts models of every task with single sequences,
+// including masked tokens.
 func TestEmbedRecordsOfEveryTask(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Regression, config.MultiLabel, config.Tagging,
 		config.FillMask} {
@@ -199,8 +199,8 @@ func TestProbabilities(t *testing.T) {
 	}
 }
 
-// TestScoreTags checks that a record of tagging has the tag of each token and its probability, in
-// columns named like the keys in JSON Lines.
+// TestScoreTags checks that the result of a tagging model has the tag of each token and its
+// probability, in the columns tags and scores.
 func TestScoreTags(t *testing.T) {
 	m, examples := modeltest.LoadGolden(t, "tagging")
 	s := modeltest.NewTestScorer(t, m)

@@ -35,19 +35,20 @@ type Scorer struct {
 // Output holds a model's results for one example.
 type Output struct {
 	Logits []float32 // for tagging, the logits of all tokens, concatenated
-	// Numbers holds the predictions of a regression, in the units of the data.
+	// Numbers holds the predictions of a regression, in the units of the data. It is nil for other
+	// tasks.
 	Numbers []float32
 	// Embeddings holds the pooled vector of the sequence, or of both sequences of a pair. It is nil
 	// for an ensemble and for a linear model.
 	Embeddings [][]float32
 	// Explanations explains each sequence; set only by [Scorer.Explain].
 	Explanations []Explanation
-	// HiddenStates holds the rows of each sequence after every layer; set only by
-	// [Scorer.HiddenStates].
+	// HiddenStates holds the hidden states of each sequence; set only by [Scorer.HiddenStates].
 	HiddenStates []HiddenStates
 }
 
-// NewScorer copies a model's weights to a device.
+// NewScorer copies a model's weights to a device. A linear model does not use the device, which may
+// then be nil.
 func NewScorer(m *Model, device Device) (*Scorer, error) { return newSharedScorer(m, device, 1) }
 
 // newSharedScorer returns a scorer that may use 1/shares of the device's memory.
@@ -72,7 +73,7 @@ func (s *Scorer) Close() {
 	}
 }
 
-// Config returns the configuration of the scorer's model.
+// Config returns the configuration of the scorer's model, or of the first model of an ensemble.
 func (s *Scorer) Config() *Config {
 	if s.linear != nil {
 		return s.linear.config
@@ -88,7 +89,7 @@ func (s *Scorer) Kernels() string {
 	return config.LinearType
 }
 
-// Preemptive reports whether the device computes urgent passes before others. A context from
+// Preemptive reports whether the device computes urgent passes before other passes. A context from
 // [Urgent] makes the passes of a call urgent.
 func (s *Scorer) Preemptive() bool {
 	l := s.layeredRunner()
@@ -116,7 +117,8 @@ func (s *Scorer) Reserve(n int) {
 	}
 }
 
-// Slots returns the number of passes that run concurrently.
+// Slots returns the maximum number of passes that run concurrently, or the number of threads if all
+// models are linear.
 func (s *Scorer) Slots() int {
 	if l := s.layeredRunner(); l != nil {
 		return l.SlotCount()
@@ -124,8 +126,8 @@ func (s *Scorer) Slots() int {
 	return s.linear.threads()
 }
 
-// PassTokens returns the maximum number of tokens that share a pass. Sequences with at most this
-// total are computed together, unless some are very short.
+// PassTokens returns the maximum number of tokens in a pass of several sequences. A longer sequence has
+// a pass of its own. Very short sequences may need several passes even if their total is smaller.
 func (s *Scorer) PassTokens() int {
 	if l := s.layeredRunner(); l != nil {
 		return l.PassTokens()
@@ -142,7 +144,7 @@ func Urgent(ctx context.Context) context.Context { return tensor.Urgent(ctx) }
 func Patient(ctx context.Context) context.Context { return tensor.Patient(ctx) }
 
 // Examples scores examples in their order. Examples share passes, which changes no bit of a result.
-// If the model does not accept an example, the error has its index.
+// If the model does not accept an example, the error states the index of the example.
 func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if s.others != nil || s.fusion != nil {
 		return s.ensemble(ctx, examples)
@@ -202,11 +204,11 @@ func (s *Scorer) Classify(ctx context.Context, tokens []int32) (Output, error) {
 	return out[0], nil
 }
 
-// Embeddings returns the pooled vector of each sequence, in their order, for example for a search
-// by cosine similarity. It is the vector u that the head reads; a model of pairs has one for each
-// sequence. For a model that predicts tokens it is the mean of the rows of the sequence's tokens,
-// with chunks the mean of the contexts of its chunks. It depends only on the sequence and the model.
-// The head is not run.
+// Embeddings returns the embedding of each sequence, in their order, for example for a search by
+// cosine similarity. An embedding is the pooled vector u that the head reads; the head of a model of
+// pairs reads the vectors of both sequences. For a model that predicts tokens, the embedding is the
+// mean of the rows of the sequence's tokens or, with chunks, the mean of the contexts of the chunks.
+// An embedding depends only on the sequence and the model. The head is not run.
 func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float32, error) {
 	examples := make([]seq.Example, len(sequences))
 	for i, tokens := range sequences {
@@ -234,12 +236,12 @@ func (s *Scorer) Probe(ctx context.Context) error {
 }
 
 // HiddenStates holds the rows of a sequence's tokens between layers: index 0 is the input of the
-// first layer, index l the output of layer l. Each element is [L, d], row-major. The final norm of
-// pre-norm models is not applied.
+// first layer, index l the output of the l-th layer. Each element is [L, d], row-major. The final
+// norm of pre-norm models is not applied.
 type HiddenStates [][]float32
 
 // HiddenStates scores examples like [Scorer.Examples], with the same bits, and also returns the
-// rows of each sequence after every layer. It needs memory for all of them.
+// hidden states of each sequence. It holds the hidden states of all examples in memory.
 func (s *Scorer) HiddenStates(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if err := s.layered(); err != nil {
 		return nil, err

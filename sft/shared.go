@@ -43,7 +43,7 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 }
 
 // CompareRanks returns an error if ranks would compute different outputs or have different data, or if
-// a model is linear. data holds properties of the data by name; err is an error from reading them, or nil.
+// a model is linear. data holds properties of the data by name; err is an error from reading the data, or nil.
 func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error) error {
 	isLinear := func(member *Scorer) bool { return member.linear != nil }
 	if isLinear(s) || slices.ContainsFunc(s.others, isLinear) {
@@ -85,11 +85,11 @@ func sizes(examples []seq.Example, numbers func(seq.Example) int) (out []int) {
 	return out
 }
 
-// Communicator connects the processes of a run, its ranks, which share the micro-batches of every
-// batch. All ranks make the same calls in the same order. Words have 32 bits.
+// Communicator connects the processes of a run, its ranks. All ranks make the same calls in the same
+// order. Words have 32 bits.
 type Communicator interface {
 	Rank() int // from 0
-	Size() int
+	Size() int // number of ranks
 	// AllGather sends the words of every rank to all ranks, in the order of ranks. counts holds the
 	// number of words of each rank.
 	AllGather(send, receive []uint32, counts []int) error

@@ -62,8 +62,8 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 
 // withoutLayers returns the error for a linear model in dir where a command needs layers.
 func withoutLayers(dir string) error {
-	return fmt.Errorf("%s: expected a model with layers, found a linear model of n-grams: train one with sftseq train "+
-		"custom --members sft", dir)
+	return fmt.Errorf("%s: expected a model with layers, found a linear model of n-grams: sftseq train custom "+
+		"--members sft trains a model with layers", dir)
 }
 
 // readModel reads a model directory. For a folder of runs, the error lists the runs and has an example

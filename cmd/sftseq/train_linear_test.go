@@ -183,9 +183,8 @@ func TestTrainLinearRefuses(t *testing.T) {
 		append(train, "--init-from", model)...)
 	refuse(t, exitUsage, "--device vulkan: expected cpu or auto, because a linear model runs on the CPU", "",
 		"eval", "--model", model, "--data", data, "--device", "vulkan")
-	const layers = ": expected a model with layers, found a linear model of n-grams: train one with sftseq train " +
-		"custom " +
-		"--members sft\n"
+	const layers = ": expected a model with layers, found a linear model of n-grams: sftseq train custom " +
+		"--members sft trains a model with layers\n"
 	for want, args := range map[string][]string{
 		"--queries: " + sft.ErrLinear.Error(): {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"sftseq: " + model + layers:           {"export", "onnx", "--output", "m.onnx", model},

@@ -76,8 +76,8 @@ func checkShapes(p *config.Parameters, tensors, others []safetensors.Tensor) err
 	return nil
 }
 
-// CheckSize compares the size of a file with the weights that a configuration needs, before they
-// are allocated.
+// CheckSize returns an error if a file of size bytes is too small for the weights of a configuration.
+// Callers check the size before they allocate memory for the weights.
 func CheckSize(size int64, c *config.Config) error {
 	// The sum is in floating point and without a list of all parameters, so that a valid but
 	// malicious configuration cannot make it overflow.
@@ -90,15 +90,14 @@ func CheckSize(size int64, c *config.Config) error {
 	minBytes := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) +
 		words(exportParameters(c)) + words(objectiveOf(c).parameters(c)))
 	if minBytes > float64(size) {
-		return fmt.Errorf("the file is incomplete, or belongs to another model: found %d bytes, "+
-			"expected at least %.0f by %s",
-			size, minBytes, ConfigFile)
+		return fmt.Errorf("found %d bytes, but %s requires at least %.0f: the file is truncated or "+
+			"belongs to another model", size, ConfigFile, minBytes)
 	}
 	return nil
 }
 
-// Gather copies named tensors, with prefix before each name, into a slice with the layout of p. A
-// missing tensor, another shape or a value that is not finite is an error.
+// Gather copies the parameters p from tensors, where prefix precedes each name, to a slice with the
+// layout of p. A missing tensor, another shape or a value that is not finite is an error.
 func Gather(p *config.Parameters, tensors []safetensors.Tensor, prefix string) ([]float32, error) {
 	byName := make(map[string]safetensors.Tensor, len(tensors))
 	for _, t := range tensors {
@@ -121,7 +120,7 @@ func Gather(p *config.Parameters, tensors []safetensors.Tensor, prefix string) (
 	return words, nil
 }
 
-// TensorsOf returns the parameters in words as tensors with their names.
+// TensorsOf returns the parameters in words as tensors, with prefix before each name.
 func TensorsOf(p *config.Parameters, words []float32, prefix string) []safetensors.Tensor {
 	var out []safetensors.Tensor
 	for _, q := range p.List {

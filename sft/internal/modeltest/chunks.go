@@ -86,7 +86,8 @@ func (r Reference) contexts(tokens, cutAs []int32) (contexts [][]float64, length
 	return contexts, lengths, local
 }
 
-// MeanContext returns the mean context of a document: its embedding if the model predicts tokens.
+// MeanContext returns the mean of the contexts of a document's chunks. For a model that predicts tokens,
+// this mean is the embedding of the document.
 func (r Reference) MeanContext(tokens []int32) []float64 {
 	contexts, _, _ := r.contexts(tokens, tokens)
 	mean := make([]float64, r.HiddenSize)

@@ -47,8 +47,9 @@ func CompareExplanation(t *testing.T, got sft.Explanation, want ReferenceExplana
 	return worst
 }
 
-// CheckSums checks that no share is negative, that pooling adds up to 1, and that the weights of k
-// duplets add up to k. The mass of a layer must be at most 1, for softmax exactly 1.
+// CheckSums checks the number of sampled tokens, that no weight or mass is negative, that the pooling
+// adds up to 1, and that the weights of k duplets add up to k. The mass of a layer must be at most 1,
+// and 1 for softmax. The model must not have chunks.
 func CheckSums(t *testing.T, c *config.Config, e sft.Explanation) {
 	t.Helper()
 	sum := func(x []float32) (sum float64) {

@@ -59,8 +59,8 @@ func (r Reference) distanceBias(name string, head, i int, s duplet) (mul, add fl
 	return mul, add
 }
 
-// edgeBias returns the factor (Rmul) and the term (Radd) of the score of query i and duplet s, from
-// the features of their edges.
+// edgeBias returns the factor (Rmul) and the term (Radd) of the score of query i and duplet s. They are
+// computed from the features of the edges between the query and the duplet's tokens.
 func (r Reference) edgeBias(name string, head, i int, s duplet) (mul, add float64) {
 	linear := func(kind string, t int) float64 {
 		w := r.Weights[name+"attn."+kind+".weight"]
@@ -78,12 +78,11 @@ func (r Reference) edgeBias(name string, head, i int, s duplet) (mul, add float6
 	return mul, add
 }
 
-// Reference computes a model in float64 as its definition states: it stores every matrix and sums
-// by plain loops.
+// Reference computes a model in float64, with plain loops over the terms of its definition.
 type Reference struct {
 	*config.Config
 	Weights  map[string][]float64
-	Training *model.Drawing // random numbers of a training step, whose dropout is left out; nil in evaluation
+	Training *model.Drawing // random numbers of a training step without dropout; nil in evaluation
 	row      uint32         // row of the data set, in training
 	features [][]float32    // features of the tokens, in place of ids
 	pairs    [][][]float64  // features of each pair of nodes: see [configtest.PairsOf]
@@ -149,7 +148,7 @@ func (r Reference) embed(tokens []int32) [][]float64 {
 	return x
 }
 
-// encode returns the rows x after layers from … to−1, and the explanation of these layers.
+// encode returns the rows x after the layers [from, to), and the explanation of these layers.
 func (r Reference) encode(x [][]float64, from, to int) (_ [][]float64, explanation ReferenceExplanation) {
 	for l := from; l < to; l++ {
 		name := fmt.Sprintf("layers.%d.", l)
@@ -423,8 +422,8 @@ func (r Reference) relativeBias(name string, head, i int, s duplet) (mul, add fl
 	return mul, add
 }
 
-// probabilities returns the row of P for a query's scores a. The leak of all duplets is a term of
-// the denominator of leaky_relu.
+// probabilities returns the row of P for the scores a of a query. leaked is the sum of the leaks of
+// all duplets, a term of the denominator of leaky_relu.
 func (r Reference) probabilities(a []float64, leaked float64) []float64 {
 	sum := 1e-9
 	if r.Probability == "leaky_relu" {
