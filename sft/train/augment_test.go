@@ -43,9 +43,9 @@ func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
 func sub(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
 
-// TestAugmentPoints checks that one factor within the bounds scales all distances, and that normals
-// rotate with the points and keep their length. Handedness and other features do not change. A
-// rotation about z keeps the z coordinates. The result depends on row, step and seed only.
+// TestAugmentPoints checks that the scale is within its bounds, and that normals rotate with the
+// points and keep their length. Handedness and other features must not change. A rotation about z
+// must keep the heights, up to the scale. An example must have the same points in any batch.
 func TestAugmentPoints(t *testing.T) {
 	c, e := pointRows(9)
 	before := slices.Clone(e.Features[0])
@@ -193,7 +193,7 @@ func TestAugmentationsDiffer(t *testing.T) {
 	for name, p := range map[string][]float32{"row": augment(s, 2, 1), "step": augment(s, 1, 2),
 		"seed": augment(other, 1, 1)} {
 		if slices.Equal(p, first) {
-			t.Errorf("a different %s gives the same point", name)
+			t.Errorf("a different %s leads to the same point", name)
 		}
 	}
 	shift := Settings{Seed: 1, PointShift: 1}
@@ -213,8 +213,8 @@ func TestAugmentationsDiffer(t *testing.T) {
 	}
 }
 
-// TestAugmentationRefusals checks that Validate rejects malformed bounds and that tokens without
-// coordinates are refused.
+// TestAugmentationRefusals checks that Validate rejects malformed settings, and that NewStepper refuses
+// tokens without coordinates.
 func TestAugmentationRefusals(t *testing.T) {
 	for name, set := range map[string]func(*Settings){
 		"scale":    func(s *Settings) { s.PointScale = []float64{1, 2} },

@@ -24,7 +24,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// CheckpointFile is the name of the checkpoint in a run directory.
+// CheckpointFile is the path of the checkpoint in a run directory.
 const CheckpointFile = model.CheckpointFile
 
 // State is the progress of a training run, without its weights and moments.
@@ -35,13 +35,13 @@ type State struct {
 	Next seq.Position `json:"next"` // next batch
 
 	Best float64 `json:"best"` // validation accuracy of the saved model
-	// Selected is the saved model's value of the selection metric, if that is not accuracy. With
-	// [OneStandardError] it is the best accuracy so far.
+	// Selected is the saved model's value of the metric Settings.Select; 0 if Select is "", and Best
+	// is the value. With [OneStandardError], Selected is the best accuracy so far.
 	Selected float64 `json:"selected,omitempty"`
 	// BestLoss is the validation loss of the saved model; absent in old checkpoints.
 	BestLoss     float64  `json:"best_loss,omitempty"`
-	BestStep     int      `json:"best_step"` // 0 before the first evaluation
-	SinceBest    int      `json:"since_best"`
+	BestStep     int      `json:"best_step"`     // 0 before the first evaluation
+	SinceBest    int      `json:"since_best"`    // evaluations since BestStep
 	Evaluated    int      `json:"evaluated"`     // step of the last evaluation
 	MetricsBytes int64    `json:"metrics_bytes"` // length of metrics.jsonl
 	Interval     interval `json:"window"`
@@ -49,7 +49,8 @@ type State struct {
 	LossScale lossScale `json:"loss_scale,omitzero"` // zero if the device does not scale the loss
 }
 
-// validate returns an error if s is inconsistent or does not match the order of rows o.
+// validate returns an error if s is inconsistent or does not match the order of rows or the
+// configuration.
 func (s *State) validate(o *order, c *config.Config) error {
 	switch {
 	case s.Step < 0 || s.Update < 0 || s.Update > s.Step || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 ||
@@ -67,8 +68,8 @@ func (s *State) validate(o *order, c *config.Config) error {
 	return nil
 }
 
-// interval accumulates the values that the next line of metrics averages. The JSON keys "window", for
-// an interval, and "silent" are old names that existing checkpoints have.
+// interval accumulates the values for the next line of metrics. The JSON keys "window" of the interval
+// and "silent" of DeadRows are old names, kept for existing checkpoints.
 type interval struct {
 	Loss     float64 `json:"loss"`
 	Divisor  int     `json:"divisor,omitempty"` // divisor of the loss: see [model.LossDivisor]
@@ -87,8 +88,8 @@ type Checkpoint struct {
 	Config   *config.Config `json:"config"`
 	State    State          `json:"state"`
 	Data     string         `json:"data"` // fingerprint of the data set
-	// Kernels is the instruction set that computed the weights. Results are bit-identical on devices
-	// with the same instruction set.
+	// Kernels is the name of the kernels that computed the weights. Results have the same bits for
+	// equal names.
 	Kernels string `json:"kernels"`
 
 	weights, moment1, moment2 []float32

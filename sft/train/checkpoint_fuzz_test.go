@@ -16,8 +16,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// FuzzCheckpoint checks that errors about the run in a checkpoint name the file, that an accepted
-// checkpoint is written back unchanged, and that its next batches have rows.
+// FuzzCheckpoint checks that errors about the run in a checkpoint name the file, and that an accepted
+// checkpoint is the same after writing and reading it again. If its state is valid, the next batches
+// must have rows, and the learning rate must be within its bounds.
 func FuzzCheckpoint(f *testing.F) {
 	config := must.Get(config.Parse(configtest.ConfigText(f, nil)))(f)
 	c := &Checkpoint{Settings: Settings{Epochs: 2, Batch: 3, LearningRate: 0.001, StepSize: 1, DecayRate: 0.5,

@@ -38,14 +38,14 @@ var cloudFolders = map[string]func(c *config.Config){
 func writeClouds(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.CloudConfig(configtest.GoldenConfig(config.Classification))
 	change(c)
-	// These clouds avoid channels whose queries all exceed all keys in the first step. The gradient
-	// of such a channel in attn.k is 0, and AdamW would amplify its rounding error to a full step.
+	// These clouds avoid channels whose queries all exceed all keys in the first step. Such a channel
+	// has a gradient of 0 in attn.k, and AdamW would amplify the rounding error to a full step.
 	writeGolden(t, dir, c, configtest.RandomClouds(c, rand.New(rand.NewPCG(10, 1)), 1, 5, 16, 40, 27),
 		modeltest.Reference.ClassificationLoss)
 }
 
-// transformClouds returns the clouds with points and normals transformed by move. order returns the
-// old index of each of n points.
+// transformClouds returns the clouds with points and normals transformed by move, where direction is
+// true for normals. order returns the old index of each of n points.
 func transformClouds(c *config.Config, clouds []seq.Example, move func(v []float32, direction bool),
 	order func(n int) []int) (out []seq.Example) {
 	columns := seq.Points(c.FeatureNames)
@@ -68,7 +68,7 @@ func transformClouds(c *config.Config, clouds []seq.Example, move func(v []float
 	return out
 }
 
-// TestCloudsOfOnes checks a model that reads only distances and normals against the reference.
+// TestCloudsOfOnes compares a model that reads only distances and normals with the reference.
 func TestCloudsOfOnes(t *testing.T) {
 	c := configtest.CloudConfig(configtest.GoldenConfig(config.Classification))
 	c.Input, c.NumLayers, c.NumSampledTokens = config.OnesInput, 2, 9
@@ -86,7 +86,7 @@ func TestCloudsOfOnes(t *testing.T) {
 
 // TestCloudSymmetries checks that a model with the input "ones" is invariant to rotation and
 // translation, and, if it samples all points, to their order. A model that also reads coordinates
-// as features is invariant to their order only.
+// as features is invariant to the order of the points, but not to rotation.
 func TestCloudSymmetries(t *testing.T) {
 	inOrder := func(n int) (out []int) {
 		for i := range n {
@@ -140,7 +140,7 @@ func TestCloudSymmetries(t *testing.T) {
 	}
 }
 
-// TestCloudRefusals checks the errors for a start from a model with different features, for token
+// TestCloudRefusals checks the errors for records and initial models with different features, for token
 // noise on points, and for features given to a model of token ids.
 func TestCloudRefusals(t *testing.T) {
 	c := configtest.CloudConfig(configtest.TinyConfig())

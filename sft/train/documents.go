@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// documents computes micro-batches of documents in chunks. Each slot's gradient is the sum of the
-// document stage's gradient and the gradients of the runs of chunks, added in order.
+// documents computes micro-batches of documents in chunks, one per slot. A slot's gradient is the sum of
+// the document stage's gradient and the gradients of the runs of chunks, added in order.
 func (a *accumulator) documents(ctx context.Context, group []*model.Slot, examples [][]seq.Example,
 	results []*model.Result, d model.Drawing) error {
 	term, err := a.blocks.take()
@@ -26,8 +26,8 @@ func (a *accumulator) documents(ctx context.Context, group []*model.Slot, exampl
 	return nil
 }
 
-// document computes the gradient of a micro-batch in the slot's gradients. term is memory for one term
-// in the sum.
+// document computes the gradient of a micro-batch in the slot's memory for gradients. term is memory
+// for one term of the sum.
 func (a *accumulator) document(ctx context.Context, l *model.Slot, term tensor.Memory, examples []seq.Example,
 	d model.Drawing) (*model.Result, error) {
 	g, err := l.StartDocuments(ctx, examples, d)

@@ -11,14 +11,14 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// evaluationRows is the number of validation rows scored between checks of the context.
+// evaluationRows is the number of validation rows that a process scores between checks of the context.
 const evaluationRows = 64
 
 // evaluationTokens limits the tokens of these rows for models with outputs per token.
 const evaluationTokens = 16 * model.MicroBatchTokens
 
-// evaluate measures the validation split and saves the model if it is the best so far in the metric
-// Settings.Select. With equal values, the lower loss decides.
+// evaluate measures the model on the validation split and saves it if it is the best so far in the
+// metric Settings.Select: see [EvaluationReport.better].
 func (t *Trainer) evaluate(ctx context.Context) error {
 	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len(),
 		SelectedBy: t.settings.Select}
@@ -93,8 +93,8 @@ func (t *Trainer) badValidation(e seq.Example) error {
 	return report
 }
 
-// EvaluationProgress is sent to the observer during an evaluation: validation rows scored, and
-// their total.
+// EvaluationProgress is sent to the observer during an evaluation: the number of validation rows scored
+// so far, and the number of all validation rows.
 type EvaluationProgress struct{ Done, Rows int }
 
 // keepDecision copies the thresholds, temperature and span decoding of an evaluation to the model's

@@ -15,7 +15,7 @@ import (
 )
 
 // exchange sums the gradients of a batch whose micro-batches several ranks computed. The tree of
-// sums is the tree of a single process. Each rank contributes the largest sums that its own
+// sums is the same as in a single process. Each rank contributes the largest sums that its own
 // micro-batches form, adds up all ranks' sums for its share of the words, and receives the other
 // shares. Messages only move bytes, so the result has the same bits for every number of ranks. With
 // P parameters, W ranks and F sums per rank, all ranks together send 4·P·(F+1)·(W−1) bytes of sums
@@ -30,8 +30,9 @@ type exchange struct {
 	cuts   []int         // index of each rank's first micro-batch in the current batch
 }
 
-// maxSums returns the largest number of sums that a rank contributes to an exchange, for batches of
-// this number of rows with these lengths. It is 0 for a single process.
+// maxSums returns the largest number of sums that a rank contributes to an exchange. lengths holds the
+// lengths of the training rows, and batch is the number of rows in a batch. The result is 0 for a
+// single process.
 func maxSums(c sft.Communicator, lengths []int32, batch int) int {
 	if c == nil {
 		return 0
@@ -48,7 +49,7 @@ func newExchange(c sft.Communicator, e *model.Engine, sums int) (*exchange, erro
 	}
 	if words := int64(sums) * int64(e.Params.Words); words > math.MaxInt32 {
 		return nil, fmt.Errorf("%d parameters are too many for several ranks: a rank may send %d gradient sums in one "+
-			"message, %d words, and MPI allows at most %d (train a smaller model, rows of similar lengths, or one process)",
+			"message, %d words, and MPI allows at most %d (use a smaller model, rows of similar lengths, or one process)",
 			e.Params.Words, sums, words, math.MaxInt32)
 	}
 	x := &exchange{Communicator: c, engine: e}
@@ -63,7 +64,7 @@ func (x *exchange) cut(rank int) int { return distributed.Cut(x.engine.Params.Wo
 // words returns the number of words in a rank's share.
 func (x *exchange) words(rank int) int { return x.cut(rank+1) - x.cut(rank) }
 
-// share returns this rank's range of micro-batches, from ≤ i < to.
+// share returns this rank's range [from, to) of micro-batches: all of them for a single process.
 func (x *exchange) share(gs [][]seq.Example) (from, to int) {
 	if x == nil {
 		return 0, len(gs)

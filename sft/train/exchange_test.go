@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// watched is a device that calls a hook before each run of a program and each access to its memory,
+// watched is a device that calls a hook before each run of a program and each access to device memory,
 // and fails if the hook returns an error.
 type watched struct {
 	tensor.Device
@@ -87,7 +87,7 @@ func isMerge(p *tensor.Program, words int) bool {
 	return p.Segments[0].Name == "merge" && tensor.Writes(p.Launches[0])[0].Words() == words
 }
 
-// onRank1 returns a function that gives rank 1 the watched device d and every other rank a CPU.
+// onRank1 returns a function that returns the watched device d for rank 1, and a CPU for other ranks.
 func onRank1(d watched) func(rank int) tensor.Device {
 	return func(rank int) tensor.Device {
 		if rank != 1 {
@@ -277,8 +277,8 @@ var errRefused = errors.New("refused")
 
 func (refusing) Prepare(*tensor.Program) (tensor.Executable, error) { return nil, errRefused }
 
-// TestRanksMemory checks that the memory plan of ranks includes the exchanged sums. There are more
-// of them if the lengths of the micro-batches vary.
+// TestRanksMemory checks that the memory plan of ranks includes the exchanged sums. A rank may have
+// more sums if the lengths of rows vary.
 func TestRanksMemory(t *testing.T) {
 	small := configtest.TrainingConfig()
 	blocks := int64(model.NewParameters(small).Words) * model.WordBytes

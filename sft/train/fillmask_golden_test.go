@@ -23,7 +23,7 @@ import (
 )
 
 var update = flag.Bool("update", false,
-	"rewrite the golden folders with results of the float64 reference")
+	"rewrite the golden folders whose results the float64 reference computes")
 
 // fillMaskFolders lists the golden folders of models that predict masked tokens: gradients in
 // "fill_mask", training steps in "train_fill_mask".
@@ -48,7 +48,8 @@ type goldenStep struct {
 	GradNorm float64 `json:"grad_norm"`
 }
 
-// TestGoldenLosses compares the mean loss and its number of terms with each golden folder.
+// TestGoldenLosses compares the mean loss and its number of terms with expected_loss.json of golden
+// folders. With -update it first rewrites the folders.
 func TestGoldenLosses(t *testing.T) {
 	if *update {
 		for name, change := range fillMaskFolders {
@@ -186,7 +187,7 @@ func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Exam
 	writeDocument("expected.json", x)
 }
 
-// referenceAdamW makes one AdamW update in float64 and returns the gradient's norm before
+// referenceAdamW performs one AdamW update in float64 and returns the gradient's norm before
 // clipping.
 func referenceAdamW(r modeltest.Reference, m *sft.Model, g, m1, m2 map[string][]float64, t int,
 	x *goldenTraining) (norm float64) {

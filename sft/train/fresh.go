@@ -7,15 +7,15 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// redrawn are the rows of a step that were drawn anew.
+// redrawn holds the rows that were drawn anew for a step, or an error.
 type redrawn struct {
 	step     int
 	examples []seq.Example
 	err      error
 }
 
-// nextExamples returns the rows of the next step. If the rows are drawn anew and the device leaves the CPU idle, the
-// CPU draws the rows of the step after it meanwhile.
+// nextExamples returns the rows of the next step. If the rows are drawn anew and the device leaves the CPU idle,
+// nextExamples also starts to draw the rows of the following step on the CPU.
 func (t *Trainer) nextExamples() ([]seq.Example, error) {
 	if !t.settings.Fresh {
 		rows, _ := t.order.batch(t.state)

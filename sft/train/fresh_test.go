@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// redrawTiny returns a function for [Options.Redraw] with random tokens, and rows of the lengths of a split.
+// redrawTiny returns a function for [Options.Redraw] that draws random tokens. Each row has its length in the split.
 func redrawTiny(c *config.Config, rows *seq.File) func(epoch, row uint32) seq.Example {
 	lengths := rows.Lengths()
 	return func(epoch, row uint32) seq.Example {
@@ -24,8 +24,8 @@ func redrawTiny(c *config.Config, rows *seq.File) func(epoch, row uint32) seq.Ex
 	}
 }
 
-// TestFresh checks that every step trains on rows of its epoch that are drawn once, and that a run on a
-// device that leaves the CPU idle, in several parts, has the same result.
+// TestFresh checks that a run draws each row of an epoch once. A run in several parts on a device that
+// leaves the CPU idle must have the same result, and a run on the rows of the file another result.
 func TestFresh(t *testing.T) {
 	c, s := configtest.TrainingConfig(), runSettings()
 	s.Fresh, s.Epochs, s.Stages = true, 2, []Stage{{Steps: 2, Rows: 3}}

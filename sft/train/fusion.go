@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Prior weights of the members of a fusion: one linear model, and all other models together.
+// Prior weights of the members of a fusion: each linear model, and all other models together.
 const (
 	linearPrior = 0.6
 	layersPrior = 0.3
@@ -34,11 +34,11 @@ type Member struct {
 // FitFusion fits the weights and the temperature of a fusion on validation rows. It skips rows
 // without a label. The weights are not negative, and equal for members of a kind. They minimise the
 // mean loss (cross-entropy, binary cross-entropy of labels, squared error of standardised numbers)
-// plus a ridge penalty towards the prior: 0.6 for a linear model and 0.3 shared by the other models,
-// divided by their sum for numbers. With fewer than 100 rows the weights are the prior. Otherwise,
-// if a single kind of models has a loss as low as the sum, the other kinds get the weight 0. To limit
-// memory, FitFusion samples very large splits. After each part of the split, FitFusion calls done
-// with its number of rows, unless done is nil.
+// plus a ridge penalty towards the prior: 0.6 for each linear model and 0.3 shared by the other
+// models. For numbers, the prior is scaled to a sum of 1. With fewer than 100 rows the weights are the
+// prior. Otherwise, if a single kind of models has a loss as low as the weighted sum, the other kinds
+// get the weight 0. To limit memory, FitFusion samples very large splits. Unless done is nil, FitFusion
+// calls done after each part of the split, with the number of rows in the part.
 func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft.Device,
 	done func(int64)) (*sft.Fusion, error) {
 	f := &sft.Fusion{ModelType: config.FusionType, Temperature: 1, Weights: priorWeights(members)}
@@ -91,8 +91,8 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft
 	return f, nil
 }
 
-// groups returns the index of each member's kind. Kinds count from 0 in the order of their first
-// members.
+// groups returns the number of each member's kind. Kinds are numbered from 0 in the order of their
+// first members.
 func groups(members []Member) []int {
 	index := map[string]int{}
 	var out []int

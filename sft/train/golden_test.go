@@ -39,7 +39,8 @@ func TestGoldenLogits(t *testing.T) {
 	})
 }
 
-// compareGradients checks ‖g − w‖ ≤ 1e-3·‖w‖ + 1e-6 for the gradient of each tensor.
+// compareGradients checks ‖g − w‖ ≤ 1e-3·‖w‖ + 1e-6 for the gradient g of each tensor and the expected
+// gradient w in the file.
 func compareGradients(t *testing.T, p *config.Parameters, got []float32, path string) {
 	t.Helper()
 	want, _ := must.Get2(safetensors.Read(path))(t)
@@ -73,8 +74,8 @@ func TestGoldenGradients(t *testing.T) {
 	})
 }
 
-// TestGoldenTraining compares three optimizer steps with sampler noise, drop token and every
-// dropout with the golden folders.
+// TestGoldenTraining compares three optimizer steps with the golden folders. The steps have sampler
+// noise and, depending on the folder, dropped tokens and dropout.
 func TestGoldenTraining(t *testing.T) {
 	configtest.OnEveryDevice(t, []string{"train", "train_retrieval", "train_conv",
 		"train_fill_mask", "train_regression",

@@ -93,21 +93,21 @@ func newAccumulator(e *model.Engine, slots int) (*accumulator, error) {
 // NonFiniteError stops a training run: a loss or gradient is NaN or infinite.
 type NonFiniteError struct {
 	Step     int
-	Examples []uint32 // rows of the data set in the micro-batch
+	Examples []uint32 // rows of the split: the rows of the (micro-)batch, or one validation row
 	Tensor   string   // first tensor that is not finite
 	Loss     float32
 }
 
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("step %d: the loss is %v; first tensor that is not finite: %q; rows of the training data: %v; "+
+	return fmt.Sprintf("step %d: the loss is %v; first tensor that is not finite: %q; rows: %v; "+
 		"lower --lr, or clip gradients with --max-grad-norm", e.Step, e.Loss, e.Tensor, e.Examples)
 }
 
 // batchGradient is the result of a batch: the summed gradient, and values for the metrics.
 type batchGradient struct {
 	gradient     tensor.Memory // sum over the examples, times the loss scale; the caller releases it
-	loss, logits []float32     // one entry for each example, defined by the objective
-	deadRows     []int64       // per layer: pairs of token and head without a positive score
+	loss, logits []float32     // for each example, a loss and [model.RowLogits] logits
+	deadRows     []int64       // per layer, the number of pairs of token and head without a positive score
 	ngrams       sparse.Gradient
 	norm         float64 // norm of the mean gradient before clipping; set by the update
 	divisor      int     // divisor of the mean of the loss and the gradient
@@ -240,7 +240,7 @@ func (a *accumulator) block(l *model.Slot, keeps bool) (m tensor.Memory, err err
 	return l.Gradient, err
 }
 
-// isSubtree reports whether the tree with this number of leaves adds up the n leaves from first on
+// isSubtree reports whether the tree with this number of leaves adds up the n leaves first, first+1, …
 // before it adds other leaves.
 func isSubtree(first, n, leaves int) bool {
 	size := powerOfTwo(n)
@@ -263,8 +263,8 @@ func nonFiniteLoss(ctx context.Context, l *model.Slot, examples []seq.Example, d
 	return report
 }
 
-// microBatches splits a batch into runs of consecutive examples. A run ends with the example that
-// reaches size tokens.
+// microBatches splits a batch into runs of consecutive examples. A run ends with the example with which
+// it has at least size tokens.
 func microBatches(examples []seq.Example, size int) [][]seq.Example {
 	lengths := make([]int, len(examples))
 	for i, e := range examples {

@@ -30,14 +30,14 @@ var graphFolders = map[string]func(c *config.Config){
 func writeGraphs(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
 	change(c)
-	// In these graphs, a query never nearly equals a key in any channel. The gradient of their
-	// maximum goes to the larger one, and rounding would decide between nearly equal values.
+	// In these graphs, a query never nearly equals a key in any channel. The gradient of max(q, k)
+	// goes to the larger value, and rounding would decide between nearly equal values.
 	writeGolden(t, dir, c, configtest.RandomGraphs(c, rand.New(rand.NewPCG(10, 3)), 1, 5, 16, 40, 27),
 		modeltest.Reference.ClassificationLoss)
 }
 
 // TestGraphLogits compares the logits of random graphs with the reference on every device. Other
-// graphs in the batch and the order of the edges must not change the logits.
+// graphs in the batch and another order of edges with different sources must not change the logits.
 func TestGraphLogits(t *testing.T) {
 	for _, s := range []struct {
 		name   string
@@ -124,7 +124,7 @@ func TestGraphOfManyEdges(t *testing.T) {
 }
 
 // TestGraphSymmetry checks that the order of the nodes does not change the logits if the model
-// samples all of them, and that reversed edges or a missing edge do.
+// samples all nodes, and that reversing all edges or removing one changes the logits.
 func TestGraphSymmetry(t *testing.T) {
 	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
 	c.NumSampledTokens, c.NumLayers = 64, 2
