@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// maxImageShift limits the shifts of an image in pixels.
+// maxImageShift is the maximum value of ImageShift in pixels.
 const maxImageShift = 1024
 
 // augmentsImages reports whether training changes images.

@@ -70,7 +70,7 @@ func TestAugmentImage(t *testing.T) {
 			seen[string(tokenBytes(s.augmentImage(pixels, 7, step)))] = true
 		}
 		if want := map[string]int{"flip": 2, "shift": 9}[name]; len(seen) != want {
-			t.Errorf("%s alone gives %d images, want %d", name, len(seen), want)
+			t.Errorf("%s alone produces %d images, want %d", name, len(seen), want)
 		}
 	}
 	sequence := func(s Settings, row uint32) (out []byte) {

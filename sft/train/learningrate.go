@@ -59,7 +59,7 @@ func (s *Settings) learningRate(state *State, steps int) float64 {
 }
 
 // warmup returns the factor of update t, counted from 1: min(1, t(1−β2)/2) for "untuned", min(1,
-// t/N) for a number N.
+// t/N) for a number N, and 1 for 0.
 func (s *Settings) warmup(t int) (float64, error) {
 	if s.Warmup == "untuned" {
 		return min(1, float64(t)*(1-beta2)/2), nil
@@ -74,8 +74,8 @@ func (s *Settings) warmup(t int) (float64, error) {
 	return min(1, float64(t)/float64(n)), nil
 }
 
-// decay returns the schedule's factor in an epoch, counted from 0, after the fraction done of the
-// run's steps. It is 1 at the beginning of a run.
+// decay returns the schedule's factor. epoch counts from 0, and done is the completed fraction of the
+// run's steps. The factor is 1 at the beginning of a run.
 func (s *Settings) decay(epoch int, done float64) float64 {
 	remaining := 1 - done
 	switch s.Schedule {

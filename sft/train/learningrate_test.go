@@ -152,7 +152,8 @@ func TestRatesOfRun(t *testing.T) {
 }
 
 // TestMovedEnd checks that a resumed run with a new length continues with the schedule for this
-// length, after a warning. A schedule that does not depend on the length gives no warning.
+// length, after a warning. There is no warning if the schedule does not depend on the length, or if
+// the run has already reached the new end.
 func TestMovedEnd(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	for _, c := range []struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// trainSteps makes training steps with every random operation and returns the weights.
+// trainSteps performs training steps with every random operation and returns the weights.
 func trainSteps(t *testing.T, task, norm string, steps int, device tensor.Device, lengths ...int) ([]float32, error) {
 	t.Helper()
 	c := configtest.WithTask(configtest.TrainingConfig(), task)

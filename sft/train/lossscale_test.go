@@ -182,7 +182,7 @@ func TestSkippedSteps(t *testing.T) {
 	}
 	must.Succeed(t, other.download())
 	if !slices.Equal(c.weights, other.model.Weights) {
-		t.Error("the weights differ from a run that makes only the updates of steps 2 to 7")
+		t.Error("the weights differ from a run that performs only the updates of steps 2 to 7")
 	}
 }
 
@@ -216,8 +216,8 @@ func TestLossScaleEnds(t *testing.T) {
 	}
 }
 
-// TestResumeLossScale interrupts a run whose scale doubles, overflows and halves. Resumed at any
-// step, it must write the same files as an uninterrupted run.
+// TestResumeLossScale interrupts a run at random launches. The scale of the run doubles, and halves
+// after an overflow. The resumed run must write the same files as an uninterrupted run.
 func TestResumeLossScale(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestMaskTargetsAgainstReference checks that the loss of a batch is the mean cross-entropy of the
-// mask targets, and that Fill returns an error for such a model.
+// TestMaskTargetsAgainstReference checks that the loss of a model with mask targets is the mean
+// cross-entropy of the targets, and that Fill returns an error for the model.
 func TestMaskTargetsAgainstReference(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 3)), 300, 420, 90)

@@ -8,17 +8,17 @@ import (
 )
 
 // reservedBytes is the memory reserved for the program, its data and the garbage collector, in
-// addition to weights and arenas.
+// addition to weights and passes. It is not part of the plan for a device with its own memory.
 const reservedBytes = 256 << 20
 
 // planSlots returns the number of concurrent micro-batches: the device's slots, times the runs that a
-// [tensor.ConcurrentRunner] computes together, or fewer if the limit in bytes requires it. A limit of
-// 0 means the device's own memory, or no limit for a device without its own memory. If several
-// micro-batches run together in a slot, all take at most half of the limit, because the memory that
-// the device loses by rounding up allocations grows with their number. The plan is for the largest
-// micro-batches that the rows can form. Before it returns an error, planSlots shortens the evaluation
-// passes. sums is the largest number of sums that a rank contributes to an exchange, 0 for a single
-// process.
+// [tensor.ConcurrentRunner] computes together, or fewer if memory requires it. limit is in bytes; 0
+// means no limit. A device's own memory is a further limit. If several micro-batches run together in a
+// slot, the plan uses at most half of the limit, because the memory that the device loses by rounding
+// up allocations grows with their number. The plan is for the largest micro-batches that the rows can
+// form. If the memory does not suffice for one slot, planSlots shortens the evaluation passes before it
+// returns an error. sums is the largest number of sums that a rank contributes to an exchange, 0 for a
+// single process.
 func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums int) (int, error) {
 	// Weights, two moments, the copies of these three in a checkpoint, and the weights packed for
 	// the forward and the backward products.
@@ -35,8 +35,8 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	fixed += 3 * int64(sums) * blocks
 	evaluation := model.EvaluationMode(e.Config)
 	size := model.ForwardTokens(e.Device)
-	// A slot needs its gradient and the gradients that wait for their siblings in the tree, for
-	// sequences up to longest. Evaluation uses the device's number of slots.
+	// For training on sequences of up to longest tokens, a slot needs a pass, its gradient, and the
+	// gradients that wait for their siblings in the tree. Evaluation uses the device's number of slots.
 	slot := func(longest int32) (training, evaluating int64, err error) {
 		tokens, sequences := model.LargestMicroBatch(lengthRange(train, longest), batch)
 		trainWords, err := model.PassWords(e.Config, e.Params, e.Device, model.TrainMode, tokens,
@@ -91,8 +91,8 @@ func (s *Settings) lengthsWithNoise(rows []int32) []int32 {
 	return append([]int32{1}, rows...)
 }
 
-// largestPass returns the size of the largest forward pass over count rows, if a pass has at most size
-// tokens or a single row.
+// largestPass returns the numbers of tokens and examples for which a forward pass over count rows needs
+// the most memory, if a pass has at most size tokens or a single row.
 func largestPass(lengths []int32, count, size int) (tokens, examples int) {
 	longest, shortest := int(slices.Max(lengths)), max(model.MinTokens, int(slices.Min(lengths)))
 	return min(max(size, longest), count*longest), min(count, max(1, size/shortest))

@@ -12,8 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzMetrics checks that errors for any metrics.jsonl name file and line, that no step appears
-// twice, and that the metrics are the same after writing and reading them again.
+// FuzzMetrics checks that an error for arbitrary text in metrics.jsonl names file and line, that no
+// step appears twice in a kind of line, and that the metrics are the same after writing and reading
+// them again.
 func FuzzMetrics(f *testing.F) {
 	skip := `{"kind":"skipped","step":2,"loss_scale":1024}` + "\n"
 	for _, text := range []string{

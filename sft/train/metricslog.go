@@ -26,8 +26,8 @@ type metricsLog struct {
 }
 
 // openMetrics opens the log of a run that continues from s and truncates it to the length in s: the
-// resumed run repeats later steps. For damage before this length, openMetrics repairs the log and
-// returns a warning, because no weight depends on the log.
+// resumed run repeats later steps. If the log is damaged before this length, openMetrics repairs it
+// and returns a warning instead of an error, because no weight depends on the log.
 func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error) {
 	path := filepath.Join(dir, metricsFile)
 	text, err := atomicfile.ReadRegular(path, math.MaxInt64-1)
@@ -97,10 +97,10 @@ type StepReport struct {
 	Loss         float64  `json:"loss"`
 	Accuracy     *float64 `json:"accuracy,omitempty"` // absent if the task has no accuracy
 	LearningRate float64  `json:"learning_rate"`
-	GradNorm     float64  `json:"grad_norm"` // mean before clipping, without skipped steps
-	Skipped      int      `json:"skipped,omitempty"`
+	GradNorm     float64  `json:"grad_norm"`            // mean before clipping, without skipped steps
+	Skipped      int      `json:"skipped,omitempty"`    // skipped updates in the interval
 	LossScale    float64  `json:"loss_scale,omitempty"` // after the step; absent if the loss is not scaled
-	Tokens       int      `json:"tokens"`
+	Tokens       int      `json:"tokens"`               // in the interval
 	// DeadRows is, per layer, the fraction of pairs of token and head without a positive score.
 	DeadRows   []float64 `json:"silent,omitempty"`
 	Seconds    float64   `json:"seconds"` // since the trainer was created
@@ -119,9 +119,9 @@ type RanksReport struct {
 // SkipReport is the line of metrics of a step whose update was skipped because its gradient
 // overflowed float16.
 type SkipReport struct {
-	Kind      string  `json:"kind"` // "skipped"
-	Step      int     `json:"step"` // counted from 1, as in the other lines
-	LossScale float64 `json:"loss_scale"`
+	Kind      string  `json:"kind"`       // "skipped"
+	Step      int     `json:"step"`       // counted from 1, as in the other lines
+	LossScale float64 `json:"loss_scale"` // after the step
 }
 
 // EvaluationReport is the line of metrics of an evaluation.
@@ -130,18 +130,18 @@ type EvaluationReport struct {
 	Step  int     `json:"step"`
 	Epoch float64 `json:"epoch"`
 	Rows  int     `json:"rows"`
-	// Loss is the mean cross-entropy without class weights, or the mean loss of a number or a
-	// label.
+	// Loss is the mean cross-entropy without class weights or, for regression and multi-label, the
+	// mean loss of a number or a label.
 	Loss float64 `json:"loss"`
 	// ScaledLoss is the loss of logits divided by the best temperature for these rows. It is nil
-	// unless it selects the model.
+	// unless ScaledLoss selects the model.
 	ScaledLoss *float64 `json:"scaled_loss,omitempty"`
 	// BitsPerToken is the loss of masked tokens in bits. Accuracy and MacroF1 are metrics of classes
-	// and tags. All three are nil for other tasks, except MacroF1 for multi-label rows.
+	// and tags, MacroF1 also of multi-label rows. Each is nil for the other tasks.
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
 	MacroF1      *float64 `json:"macro_f1,omitempty"`
-	SpanF1       *float64 `json:"span_f1,omitempty"` // tagging of tokens without features; with SpanDecoding
+	SpanF1       *float64 `json:"span_f1,omitempty"` // tagging without features; uses SpanDecoding if not nil
 	// SpanF1AtIoU50 counts a span as found if its intersection over union with a span of the same
 	// type is at least 0.5.
 	SpanF1AtIoU50 *float64 `json:"span_f1_iou_50,omitempty"`
@@ -151,13 +151,14 @@ type EvaluationReport struct {
 	// InstanceIoU and ClassIoU are metrics of parts, the point tags named CATEGORY/PART.
 	InstanceIoU *float64 `json:"instance_iou,omitempty"`
 	ClassIoU    *float64 `json:"class_iou,omitempty"`
-	// MicroF1, MacroF1 and MAP (mean average precision) are metrics of multi-label rows, with the
-	// thresholds chosen on these rows. They are nil if no row has a label.
+	// MicroF1 and MAP (mean average precision) are metrics of multi-label rows. MicroF1 and MacroF1
+	// use the thresholds chosen on these rows. A metric is nil if the rows do not define it.
 	MicroF1    *float64  `json:"micro_f1,omitempty"`
 	MAP        *float64  `json:"mean_average_precision,omitempty"`
 	Thresholds []float64 `json:"thresholds,omitempty"`
-	// Temperature is fitted on these rows and scales the saved model's logits. Loss and the other
-	// metrics use unscaled logits. Thresholds apply to probabilities of scaled logits.
+	// Temperature is fitted on these rows, and the saved model divides its logits by it; 0 means that
+	// none was fitted. Loss and the other metrics use undivided logits. If Temperature is not 0,
+	// Thresholds apply to the probabilities of divided logits.
 	Temperature float64 `json:"temperature,omitempty"`
 	// Numbers holds the metrics of each number of a regression. MAE and R2 are means over the
 	// numbers.
@@ -169,5 +170,5 @@ type EvaluationReport struct {
 	AUC        *float64 `json:"auc,omitempty"`
 	SelectedBy string   `json:"selected_by,omitempty"` // metric of Best; absent: accuracy
 	Best       bool     `json:"best"`                  // best evaluation so far in the metric SelectedBy
-	Seconds    float64  `json:"seconds"`
+	Seconds    float64  `json:"seconds"`               // since the trainer was created
 }

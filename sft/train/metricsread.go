@@ -25,8 +25,9 @@ type Metrics struct {
 // shorter.
 const maxMetricsLine = 1 << 20
 
-// ReadMetrics reads the metrics of a run directory, also during the run. If a step appears twice,
-// the later line replaces the earlier one. Errors name the file and the line.
+// ReadMetrics reads the metrics of a run directory, also during the run. If a resumed run repeated
+// steps, their new lines replace the old lines of these and later steps. Errors name the file and the
+// line.
 func ReadMetrics(dir string) (*Metrics, error) {
 	path := filepath.Join(dir, metricsFile)
 	f, err := atomicfile.OpenRegular(path)
@@ -107,8 +108,8 @@ func (m *Metrics) add(line []byte) (header lineHeader, err error) {
 	return header, nil
 }
 
-// rewind drops the lines of later steps, and the lines of this step from the given order on. A step's
-// lines are written in the order skipped (0), train (1), validation (2).
+// rewind drops the lines of later steps, and the lines of this step with the given or a higher order.
+// A step's lines are written in the order skipped (0), train (1), validation (2).
 func (m *Metrics) rewind(step, order int) {
 	end := func(lines, kindOrder int, stepAt func(int) int) int {
 		return sort.Search(lines,

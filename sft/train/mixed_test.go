@@ -22,7 +22,7 @@ import (
 )
 
 // runMixedPrecision runs f for each folder on Vulkan in mixed precision. It skips the test on
-// devices without cooperative matrices. lavapipe has them from Mesa 26.1 on.
+// devices without cooperative matrices.
 func runMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
 	device := vulkanMixed(t)
 	t.Log(device.Name())
@@ -44,8 +44,8 @@ func withCPUChoices[T any](t *testing.T, d tensor.Device, compute func(d tensor.
 	return got
 }
 
-// TestMixedGoldenLogits checks that logits in half precision, with the CPU's sampled tokens, differ
-// only by the rounding of the operands of products.
+// TestMixedGoldenLogits checks that logits in mixed precision, with the CPU's sampled tokens, differ
+// from the golden logits, but by at most 2e-2.
 func TestMixedGoldenLogits(t *testing.T) {
 	runMixedPrecision(t, modeltest.EvaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
@@ -76,7 +76,7 @@ func TestMixedGoldenLogits(t *testing.T) {
 // operand in bfloat16 has a relative error of up to 2⁻⁹. A gradient depends on about 30 consecutive
 // products of two such operands. Their errors are independent and add up to √60·2⁻⁹/√3 ≈ 9e-3. The
 // operations between the products increase the error: the gradients of attn.q and attn.k pass
-// max(q, k), whose derivative jumps where rounding exchanges the two. Measured errors are 2.3e-2
+// max(q, k), whose derivative jumps where rounding changes which is larger. Measured errors are 2.3e-2
 // and 9.2e-2 with bfloat16 operands, 1.2e-3 and 1.2e-2 with float16.
 const (
 	mixedGradientTolerance = 5e-2
@@ -84,8 +84,8 @@ const (
 )
 
 // compareMixedGradients compares the whole gradient relative to its norm, and each tensor relative to
-// its own norm plus a thousandth of the whole norm, because errors of large gradients also reach small
-// ones.
+// its own norm plus a thousandth of the whole norm, because errors of large gradients propagate to
+// small gradients.
 func compareMixedGradients(t *testing.T, m *sft.Model, got []float32, path string) {
 	t.Helper()
 	want, _ := must.Get2(safetensors.Read(path))(t)
@@ -127,8 +127,7 @@ func TestMixedGoldenGradients(t *testing.T) {
 	})
 }
 
-// TestMixedTraining makes the golden steps with their updates in mixed precision, and compares the
-// losses.
+// TestMixedTraining performs the golden training steps in mixed precision and compares the losses.
 func TestMixedTraining(t *testing.T) {
 	runMixedPrecision(t, []string{"train", "train_retrieval"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)

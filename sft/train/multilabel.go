@@ -80,6 +80,9 @@ func checkLabelCounts(s *Settings, val *seq.File) error {
 			return nil
 		}
 	}
+	if s.Select == byMacroF1 {
+		return fmt.Errorf("select: %s needs a validation row with a label, found none in %d rows", s.Select, val.Len())
+	}
 	return fmt.Errorf("select: %s needs a label that some, but not all, of the %d validation rows have, found none",
 		s.Select, val.Len())
 }

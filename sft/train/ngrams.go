@@ -14,7 +14,7 @@ import (
 // ngramSums holds sums of a batch's n-gram gradients, by node of the tree of sums.
 type ngramSums map[distributed.Node]sparse.Gradient
 
-// add adds sibling nodes until no siblings are left, in the order of [tree].
+// add replaces pairs of siblings by their sums until no siblings are left, in the order of [tree].
 func (s ngramSums) add(leaves int) {
 	for level := 0; distributed.Width(leaves, level) > 1; level++ {
 		nodes := distributed.Width(leaves, level)
@@ -47,7 +47,7 @@ func (s ngramSums) encode(nodes []distributed.Node) []byte {
 	return out
 }
 
-// decode adds the sums that another rank encoded.
+// decode stores the sums that a rank encoded for nodes.
 func (s ngramSums) decode(nodes []distributed.Node, width int, text []byte) error {
 	words := func(n int) []uint32 {
 		out := make([]uint32, n)
@@ -71,7 +71,7 @@ func (s ngramSums) decode(nodes []distributed.Node, width int, text []byte) erro
 	return nil
 }
 
-// sumsOf returns the largest sums that the results of micro-batches from ≤ i < to form.
+// sumsOf returns the largest sums that the results of the micro-batches [from, to) form.
 func sumsOf(results []*model.Result, from, to int) ngramSums {
 	sums := ngramSums{}
 	for i := from; i < to; i++ {
@@ -81,7 +81,8 @@ func sumsOf(results []*model.Result, from, to int) ngramSums {
 	return sums
 }
 
-// sumNGrams returns the n-gram gradient of a batch of leaves micro-batches, summed over all ranks.
+// sumNGrams returns the n-gram gradient of a batch, summed over all ranks. leaves is the number of
+// micro-batches in the batch.
 func (a *accumulator) sumNGrams(sums ngramSums, leaves int) (root sparse.Gradient, err error) {
 	if a.ranks != nil && sums != nil {
 		if err := a.ranks.gatherNGrams(sums, leaves, a.engine.NGrams.Width); err != nil {
@@ -111,5 +112,5 @@ func (x *exchange) gatherNGrams(sums ngramSums, leaves, width int) error {
 	return nil
 }
 
-// ngramRate is the initial learning rate of the embeddings of n-grams.
+// ngramRate is the learning rate of the embeddings of n-grams while the schedule's factor is 1.
 const ngramRate = 0.03

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// TestNGramSums checks that sums of sparse gradients follow the tree, and that an exchange between
-// ranks does not change them.
+// TestNGramSums checks that sums of sparse gradients equal dense sums in the order of the tree. The
+// function decode must refuse malformed bytes.
 func TestNGramSums(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 5))
 	const width = 3
@@ -44,8 +44,8 @@ func TestNGramSums(t *testing.T) {
 	}
 }
 
-// TestSelectedNGrams checks that max_features limits the rows of the table, and that the table without
-// this limit contains the selected n-grams.
+// TestSelectedNGrams checks that max_features limits the rows of the table, and that a table with a
+// higher limit contains the selected n-grams.
 func TestSelectedNGrams(t *testing.T) {
 	rows, _ := tinySplits(t, config.Classification)
 	c := configtest.TinyConfig()
@@ -68,8 +68,8 @@ func TestSelectedNGrams(t *testing.T) {
 	}
 }
 
-// TestCollectNGrams checks that the table has a zero embedding for each n-gram that occurs in at least
-// MinCount sequences of the training rows, counting both sequences of a pair.
+// TestCollectNGrams checks that the table has embeddings of 0, and of exactly those single tokens that
+// occur in at least MinCount sequences of the training rows. Both sequences of a pair count.
 func TestCollectNGrams(t *testing.T) {
 	train, _ := tinySplits(t, config.Retrieval)
 	c := configtest.WithTask(configtest.TinyConfig(), config.Retrieval)

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// stepper makes training steps: gradient, clipping and update.
+// stepper performs training steps: gradient, clipping and update.
 type stepper struct {
 	model     *sft.Model
 	settings  Settings
@@ -135,9 +135,9 @@ func newOptimizer(e *model.Engine, weightDecay float64) (*optimizer, error) {
 	return o, nil
 }
 
-// apply updates the weights. gradients is the sum over a number of examples, multiplied by the loss
-// scale; t counts updates from 1. apply returns the norm of the mean gradient before clipping. If the
-// norm is not finite, no weight changes.
+// apply updates the weights. gradients holds a sum, multiplied by the loss scale. examples is the divisor
+// for the mean, and t counts updates from 1. apply returns the norm of the mean gradient before
+// clipping. If the norm is not finite, no weight changes.
 func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples, t int, learningRate,
 	maxNorm float64) (float64, error) {
 	s := tensor.AdamWStep{

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// order maps each step to its rows: first the stages, each on a part of the rows, if the settings have
-// stages, then epochs of all rows. It depends only on the settings and the lengths.
+// order maps each step to its rows. The steps of the stages, if any, come first, each on a part of the
+// rows. Epochs of all rows follow. The order depends only on the settings and the lengths.
 type order struct {
 	epochs *seq.Batches
 	stages []stage
@@ -96,8 +96,8 @@ func (o *order) next(s State) seq.Position {
 	return o.epochs.Next(s.Next)
 }
 
-// tokens estimates the number of tokens in the steps from ≤ step < to. It uses the mean of all
-// batches, because their order is random.
+// tokens estimates the number of tokens in the steps [from, to). It uses the mean of all batches,
+// because their order is random.
 func (o *order) tokens(from, to int) float64 {
 	sum := 0.0
 	for _, g := range o.stages {

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// partsConfig returns a tagging model for the parts of two categories.
+// partsConfig returns the configuration of a tagging model for the parts of two categories.
 func partsConfig() *config.Config {
 	c := configtest.CloudConfig(configtest.WithTask(configtest.TinyConfig(), config.Tagging))
 	c.FeatureNames, c.Input = seq.PositionNames, ""

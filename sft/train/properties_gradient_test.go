@@ -128,8 +128,8 @@ func measureOn(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.
 }
 
 // compareDifference compares the slope of the loss along a tensor's gradient with the gradient's
-// norm. It returns 1 if the gradient is large enough for float32 losses. It skips the comparison if
-// two step sizes disagree: there the loss jumps, as the quotient of a relu probability does when
+// norm, and returns 1. It returns 0 if the gradient is too small for float32 losses, or if two step
+// sizes disagree. They disagree where the loss jumps, as the quotient of a relu probability does when
 // its last term becomes 0.
 func compareDifference(t *testing.T, m *sft.Model, p config.Parameter, gradient []float32, examples []seq.Example) int {
 	t.Helper()
@@ -230,10 +230,10 @@ func testSamplerNoise(t *testing.T, devices ...tensor.Device) {
 		t.Error("sampler noise does not change the logits")
 	}
 	if !slices.Equal(noisy, logits("always", 7)) {
-		t.Error("the same seed gives other logits")
+		t.Error("the logits differ for equal seeds")
 	}
 	if slices.Equal(noisy, logits("always", 8)) {
-		t.Error("a different seed gives the same logits")
+		t.Error("the logits are equal for different seeds")
 	}
 }
 
@@ -254,7 +254,7 @@ func testTrainingDrawsByExample(t *testing.T, devices ...tensor.Device) {
 		other := examples[i]
 		other.Index++
 		if _, b := gradientOf(t, m, 1, devices[0], []seq.Example{other}, model.TrainMode); b.loss[0] == all.loss[i] {
-			t.Errorf("example %d: a different row index gives the same loss", i)
+			t.Errorf("example %d: the loss is equal for different row indices", i)
 		}
 	}
 }

@@ -198,14 +198,14 @@ func addTree(x [][]float32) []float32 {
 }
 
 // TestMicroBatches checks that micro-batches hold all examples in order, and that each except the
-// last ends with the example that reaches the maximum number of tokens.
+// last ends with the example with which it has at least MicroBatchTokens tokens.
 func TestMicroBatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for range 200 {
 		var examples []seq.Example
 		for i := range random.IntN(30) {
 			e := seq.Example{Index: uint32(i), A: make([]int32, 1+random.IntN(1<<random.IntN(14)))}
-			if i%5 == 0 { // micro-batches with exactly the maximum number of tokens
+			if i%5 == 0 { // micro-batches with exactly MicroBatchTokens tokens
 				e.A = make([]int32, model.MicroBatchTokens>>random.IntN(3))
 			} else if i%3 == 0 {
 				e.B = make([]int32, 1+random.IntN(100))
