@@ -59,7 +59,7 @@ func (m *numberMeasurement) report(r *EvaluationReport) {
 	}
 }
 
-// NumberReport holds the prediction errors of one number, in its own unit.
+// NumberReport holds the prediction errors of one number. MAE and RMSE have the unit of the number.
 type NumberReport struct {
 	Name string   `json:"name"`
 	MAE  float64  `json:"mae"`          // mean absolute error

@@ -258,7 +258,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 }
 
 // TestRateAfterResume checks that tokens before an interruption count in the interval's averages,
-// but not in this process's tokens per second.
+// but not in the tokens per second of the resumed process.
 func TestRateAfterResume(t *testing.T) {
 	config, settings := configtest.TrainingConfig(), runSettings()
 	settings.LogEvery = 100
@@ -296,7 +296,7 @@ func TestRateAfterResume(t *testing.T) {
 }
 
 // TestModelBeforeEvaluation checks that a run has a model from its first checkpoint on. Until the
-// first evaluation the model has the checkpoint's weights, and a resume restores a lost file.
+// first evaluation the model has the checkpoint's weights, and a resume restores a lost model file.
 func TestModelBeforeEvaluation(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	settings, dir := runSettings(), t.TempDir()

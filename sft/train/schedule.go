@@ -20,8 +20,8 @@ type Settings struct {
 	StepSize     int     `json:"step_size,omitempty"`  // step: epochs between two decays of the learning rate
 	DecayRate    float64 `json:"decay_rate,omitempty"` // step: factor of one decay
 	FinalRate    float64 `json:"final_rate,omitempty"` // other schedules: final fraction of LearningRate
-	MaxGradNorm  float64 `json:"max_grad_norm"`
-	Warmup       string  `json:"warmup"` // untuned, or a number of steps
+	MaxGradNorm  float64 `json:"max_grad_norm"`        // 0 does not clip
+	Warmup       string  `json:"warmup"`               // untuned, or a number of updates
 	Seed         uint64  `json:"seed"`
 	EvalEvery    int     `json:"eval_every,omitempty"` // steps; 0 is once an epoch
 	LogEvery     int     `json:"log_every"`            // steps
@@ -37,10 +37,11 @@ type Settings struct {
 	// Select is the metric that selects the saved model, one of [Selections]; "" is the task's default.
 	Select string `json:"select,omitempty"`
 
-	// ClassWeights multiply the loss of the rows of each class; nil means 1. The sum over a batch
-	// is still divided by its number of rows: the other rows of a batch do not change a row's
-	// gradient. The caller scales the weights to a mean of 1 over the training split, so that they
-	// do not change the effective learning rate.
+	// ClassWeights multiply the loss of the rows of each class or of the tokens of each tag or, for
+	// multi-label, the terms of each label that a row has; nil means 1. The sum over a batch is
+	// divided as without weights: the other rows of a batch do not change a row's gradient. For
+	// classes and tags, the caller scales the weights to a mean of 1 over the training split, so that
+	// they do not change the effective learning rate.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 
 	// TokenDeletion is the probability that training drops a token of a row. TokenReplacement is
@@ -69,7 +70,7 @@ type Settings struct {
 	// normal.
 	EmbeddingInit string `json:"embedding_init,omitempty"`
 
-	// Stages precede the epochs, in order. They train on short or easy rows only, which speeds up
+	// Stages precede the epochs, in order. They train on short or easy rows only, which may speed up
 	// learning.
 	Stages []Stage `json:"stages,omitempty"`
 }
@@ -91,8 +92,7 @@ func (s *Settings) StageSteps() int {
 	return n
 }
 
-// maxBatch limits the batch size. It exceeds every batch that fits into memory, and keeps
-// arithmetic on batches within int.
+// maxBatch limits the batch size, so that arithmetic on batches does not overflow int.
 const maxBatch = 1 << 24
 
 // validFactors reports whether x is empty or a valid minimum and maximum factor for points.
@@ -126,11 +126,11 @@ func (s *Settings) Validate() error {
 	case s.Batch < 1 || s.Batch > maxBatch:
 		return badSetting("batch", s.Batch, fmt.Sprintf("1 to %d", maxBatch))
 	case !(s.LearningRate >= 0) || !finite(s.LearningRate):
-		return badSetting("lr", s.LearningRate, "a number that is not negative")
+		return badSetting("lr", s.LearningRate, "a finite number of at least 0")
 	case !(s.WeightDecay >= 0) || !finite(s.WeightDecay):
-		return badSetting("weight-decay", s.WeightDecay, "a number that is not negative")
+		return badSetting("weight-decay", s.WeightDecay, "a finite number of at least 0")
 	case !(s.MaxGradNorm >= 0) || !finite(s.MaxGradNorm):
-		return badSetting("max-grad-norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
+		return badSetting("max-grad-norm", s.MaxGradNorm, "a finite number of at least 0; 0 does not clip")
 	case !(s.TokenDeletion >= 0 && float32(s.TokenDeletion) < 1): // draws are compared in float32
 		return badSetting("token-deletion", s.TokenDeletion, "0 ≤ rate < 1")
 	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
@@ -146,11 +146,11 @@ func (s *Settings) Validate() error {
 	case s.ImageShift < 0 || s.ImageShift > maxImageShift:
 		return badSetting("image-shift", s.ImageShift, fmt.Sprintf("0 to %d pixels", maxImageShift))
 	case s.EvalEvery < 0:
-		return badSetting("eval-every", s.EvalEvery, "a number of steps that is not negative")
+		return badSetting("eval-every", s.EvalEvery, "at least 0 steps")
 	case s.LogEvery < 1:
 		return badSetting("log-every", s.LogEvery, "at least 1 step")
 	case s.Patience < 0:
-		return badSetting("patience", s.Patience, "a number of evaluations that is not negative")
+		return badSetting("patience", s.Patience, "at least 0 evaluations")
 	}
 	if s.Select != "" && !slices.Contains(Selections, s.Select) {
 		return badSetting("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))

@@ -95,7 +95,7 @@ func TestEqualEvaluations(t *testing.T) {
 }
 
 // TestSelectionNeedsTwoClasses checks that a validation split that does not define the area under
-// the curve is an error before the first step.
+// the curve is refused before the first step.
 func TestSelectionNeedsTwoClasses(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()

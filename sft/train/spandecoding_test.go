@@ -16,8 +16,7 @@ import (
 )
 
 // TestSpanDecodingOfSavedModel checks that the saved model has the decoding chosen on the
-// validation split and the span F1 of the metrics, also with a temperature. The choice does not
-// change the weights.
+// validation split and the span F1 of the metrics, with and without a temperature.
 func TestSpanDecodingOfSavedModel(t *testing.T) {
 	train, val := tinySplits(t, config.Tagging)
 	run := func(change func(s *Settings)) (*sft.Model, EvaluationReport) {

@@ -9,19 +9,19 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Stepper makes the steps of a [Trainer] on given examples, without a data set and without files,
+// Stepper performs the steps of a [Trainer] on given examples, without a data set and without files,
 // for measurements. Its learning rate warms up but never decays, because the run has no end.
 type Stepper struct {
 	stepper
-	length         int
+	length         int // maximum length of a sequence in tokens
 	steps, updates int
 	scale          lossScale
 }
 
 // NewStepper copies a model to a device and prepares it for batches of sequences of at most length
-// tokens; for graphs, length is the result of [sft.PlannedTokens]. memory is the limit in bytes; 0
-// means no limit. If the plan exceeds the limit, the error is a [*config.MemoryError]. The weights of
-// m do not change.
+// tokens; for graphs, length is the result of [sft.PlannedTokens]. memory is a limit in bytes; 0
+// means no limit. A device's own memory is a further limit. If the plan exceeds a limit, the error is
+// a [*config.MemoryError]. The weights of m do not change.
 func NewStepper(m *sft.Model, s Settings, device sft.Device, length int, memory int64) (*Stepper, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -92,8 +92,8 @@ func TestStepperRefusesEdges(t *testing.T) {
 	must.Fail(t, "example 0: 161 edges")(st.Step(t.Context(), []seq.Example{e}))
 }
 
-// TestPlannedBytes checks that training needs more memory than scoring, and that each larger
-// argument needs more.
+// TestPlannedBytes checks that training needs more memory than scoring, and that a larger batch, length
+// or number of slots needs more.
 func TestPlannedBytes(t *testing.T) {
 	c := configtest.TrainingConfig()
 	planned := func(training bool, batch, length, slots int) int64 {

@@ -32,8 +32,8 @@ func (s *tokenRate) perSecond() float64 { return s.tokens / max(s.time, 1).Secon
 // changes of the speed by stages of short rows and by the machine's load.
 const averagingTime = 30 * time.Second
 
-// outlierFactor limits the time of a step, as a multiple of the expected time: a longer step
-// means that the machine slept or the process was stopped.
+// outlierFactor limits the time of a step or an evaluation, as a multiple of the expected time: a longer
+// time means that the machine slept or the process was stopped.
 const outlierFactor = 20
 
 // addStep adds a training step with its tokens and its duration.
@@ -48,8 +48,8 @@ func (p *throughput) addStep(tokens int, d time.Duration) {
 	p.recent.add(tokens, d)
 }
 
-// addEvaluation adds the duration of an evaluation. If it is an outlier, because the machine slept,
-// addEvaluation adds the mean of the earlier evaluations instead.
+// addEvaluation adds the duration of an evaluation. If the duration is an outlier, addEvaluation adds
+// the mean of the earlier evaluations instead.
 func (p *throughput) addEvaluation(d time.Duration) {
 	if n := p.evaluations; n > 0 && d > outlierFactor*p.evaluating/time.Duration(n) {
 		d = p.evaluating / time.Duration(n)

@@ -78,7 +78,7 @@ func TestTimeLeft(t *testing.T) {
 		options(t.TempDir(), func(event any) {
 			switch e := event.(type) {
 			case EvaluationProgress:
-				evaluating += evaluation / 2 // 70 rows are scored in pieces of 64
+				evaluating += evaluation / 2 // 70 rows are scored in batches of at most 64
 			case State:
 				remaining, known := tr.Left()
 				if !known {
@@ -110,7 +110,7 @@ func TestTimeLeft(t *testing.T) {
 }
 
 // TestRemainingEvaluations compares remainingEvaluations with the number of evaluations that a run
-// makes.
+// performs.
 func TestRemainingEvaluations(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	for name, change := range map[string]func(s *Settings){

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTogether checks that micro-batches that run together have the same results as one at a time,
-// also for a smaller last group and in later batches.
+// TestTogether checks that micro-batches have the same results together as one at a time, including a
+// smaller last group and later batches.
 func TestTogether(t *testing.T) { configtest.OnEveryKind(t, testTogether) }
 
 func testTogether(t *testing.T, devices ...tensor.Device) {

@@ -20,16 +20,16 @@ import (
 
 // Options holds the options of a training run that do not change its result.
 type Options struct {
-	Dir       string // path of the run directory
-	Memory    int64  // bytes; 0 means no limit
-	SaveEvery time.Duration
+	Dir       string        // path of the run directory
+	Memory    int64         // limit in bytes; 0 means no limit except the device's own memory
+	SaveEvery time.Duration // time between checkpoints
 	// StopAt is the step after which Run stores a checkpoint and returns; 0 means the end of the
 	// run.
 	StopAt  int
-	Data    string // fingerprint of the data set, compared on resume
-	Observe func(event any)
+	Data    string          // fingerprint of the data set, compared on resume
+	Observe func(event any) // receives reports, [State], [EvaluationProgress] and [Warning]; may be nil
 	// Redraw draws a training row anew for an epoch if Settings.Fresh is set. The result must have the
-	// length of the row and depend only on epoch and row. Redraw is called concurrently.
+	// length of the row in the split and depend only on epoch and row. Redraw is called concurrently.
 	Redraw func(epoch, row uint32) seq.Example
 	// Communicator connects the ranks of a run of several processes; nil means a single process.
 	// All ranks need the same settings and data, and the result has the same bits for every number
@@ -38,8 +38,8 @@ type Options struct {
 }
 
 // Trainer trains a model. The run directory holds config.json, model.safetensors (the best model on
-// the validation split; before the first evaluation, the checkpoint's), last/ (the checkpoint) and
-// metrics.jsonl.
+// the validation split; before the first evaluation, the weights of the checkpoint), last/ (the
+// checkpoint) and metrics.jsonl.
 type Trainer struct {
 	stepper
 	options Options
@@ -58,8 +58,8 @@ type Trainer struct {
 	kernels    string // kernels of the last checkpoint, see Kernels
 }
 
-// NewTrainer prepares a new run of m, or continues a run if from is not nil. The checkpoint from
-// provides the model and the state, and m is ignored. s applies in both cases: pass from.Settings to
+// NewTrainer prepares a new run of m. If from is not nil, it continues the run of this checkpoint, which
+// provides the model and the state, and ignores m. s applies in both cases: pass from.Settings to
 // continue with the original settings.
 func NewTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.File, from *Checkpoint,
 	o Options) (*Trainer, error) {
@@ -169,8 +169,8 @@ func (t *Trainer) openRun(from *Checkpoint) (err error) {
 	return t.start(from)
 }
 
-// checkSameRun returns an error if the directory's checkpoint differs from the expected one. from
-// is nil for a new run, which expects no checkpoint. The caller holds the lock: another program may
+// checkSameRun returns an error if the directory's checkpoint differs from the checkpoint in from. A nil
+// from means a new run, and no checkpoint is expected. The caller holds the lock: another program may
 // have trained in the directory since the caller read the checkpoint.
 func checkSameRun(dir string, from *Checkpoint) error {
 	current, err := LoadCheckpoint(dir)
@@ -486,7 +486,7 @@ func (t *Trainer) log(rate float64) error {
 	return t.report(r)
 }
 
-// epochs returns the number of passes over the data, including the fraction of the current pass.
+// epochs returns the number of epochs after the stages, including the fraction of the current epoch.
 func (t *Trainer) epochs() float64 {
 	return float64(t.state.Next.Epoch) + float64(t.state.Next.Batch)/float64(t.order.epochs.PerEpoch())
 }

@@ -38,7 +38,7 @@ func tinySplits(t *testing.T, task string) (train, val *seq.File) {
 }
 
 // writeSplits writes a data set with rows of the given lengths and opens it. The first token of a
-// row determines its class, and each token its tag.
+// row determines the class of the row, and each token determines its own tag.
 func writeSplits(t *testing.T, task string, trainRows int, length func(random *rand.Rand, split string,
 	i int) int) (train, val *seq.File) {
 	t.Helper()
@@ -248,8 +248,8 @@ func fill(x []float32, v float32) {
 	}
 }
 
-// TestLongSequence checks that a sequence that is too long is refused before the run begins, also
-// within a pair. The limit does not apply to the length of both sequences together.
+// TestLongSequence checks that a sequence that is too long is refused before the run begins, alone and
+// in a pair. The limit does not apply to the sum of the lengths of a pair.
 func TestLongSequence(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Retrieval} {
 		train, val := tinySplits(t, task)

@@ -10,13 +10,13 @@ type training interface {
 	// settings returns an error for settings that the task does not support, and sets defaults of
 	// the task.
 	settings(c *config.Config, s *Settings) error
-	// weight returns the factor of the loss of an example.
+	// weight returns the factor of an example's loss in the reported training loss.
 	weight(s *Settings, e seq.Example) float64
 	// measure returns an empty measurement for a split.
 	measure(c *config.Config, s *Settings) measurement
 }
 
-// labelling is the training of a task that predicts labels.
+// labelling is the training of a task with an accuracy in the metrics of training steps.
 type labelling interface {
 	training
 	// isCorrect reports whether the prediction is correct.
