@@ -1,5 +1,5 @@
 // weight[p, t] = Σ_i dz_{i − (t − (w − 1)/2)·dilation}·x_i over piece p of the rows i, for the taps
-// t = from … to−1 of w: the gradients of the parameters. Another launch adds the pieces in order.
+// t = from … to−1 of w: the gradients of the weights. Another launch adds the pieces in order.
 // The sum excludes rows of other sequences.
 //   weight [pieces, w, width], x [rows, width], dz [rows of the window, width],
 //   sequence [rows], firstRows [B+1]

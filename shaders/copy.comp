@@ -1,6 +1,6 @@
 // y = x, with four words per invocation.
 //
-//   y, x [n]
+//   y, x [n], where n is a multiple of 4
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

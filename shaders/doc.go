@@ -3,6 +3,6 @@
 //
 // SPIR-V is committed, so that only changes of shaders require a compiler. make shaders compiles
 // the changed shaders, and records the checksums of source and SPIR-V in sources.sum. The tests
-// fail if a source has changed since then. Shaders with cooperative matrices need glslang 15, and with
-// bfloat16 glslang 16. newer-tools.sh downloads a newer glslang with apt.
+// fail if a source has changed since then. Shaders with cooperative matrices need newer tools than the
+// packages of Debian 12: newer-tools.sh downloads these tools with apt.
 package shaders
