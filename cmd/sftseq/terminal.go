@@ -22,7 +22,7 @@ type terminalWriter struct {
 	part []byte // incomplete rune at the end of the last write
 }
 
-// newTerminalWriter returns a writer on top of to. The caller must call Finish at the end.
+// newTerminalWriter returns a terminalWriter around another writer. The caller must call Finish at the end.
 func newTerminalWriter(to io.Writer) *terminalWriter { return &terminalWriter{to: to} }
 
 // Write implements [io.Writer].

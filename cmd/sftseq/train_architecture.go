@@ -77,8 +77,8 @@ func configValue(m *sft.Config, key string) any {
 	return reflect.ValueOf(m).Elem().FieldByIndex(index).Addr().Interface()
 }
 
-// newArchitectureFlags converts the flags that apply to a task into flags of package cli. The help
-// shows the text unset as the default of a flag with a value.
+// newArchitectureFlags converts the flags that apply to a task into flags of package cli. The
+// parameter unset is the default that the help shows for flags with a value.
 func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (flags []cli.Flag) {
 	for _, f := range of {
 		if !hasKind(task, f.of) {

@@ -45,7 +45,12 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 			return nil, fmt.Errorf("generating %s in %s: %w", task.Name, dir, err)
 		}
 	}
-	if err := refuseTable(dir); err != nil {
+	err := refuseTable(dir)
+	if info, failed := os.Stat(dir); err == nil && failed == nil && !info.IsDir() {
+		err = fmt.Errorf("%s: expected the folder of a data set, found an Arrow file: pass the folder, or convert the "+
+			"file with sftseq data convert --from %s", dir, shellQuote(dir))
+	}
+	if err != nil {
 		if task.Import != nil {
 			err = fmt.Errorf("%s: expected a data set of the task %s: create one, for example with\n  %s\nand pass "+
 				"that directory", dir, task.Name, task.Import.Example)
@@ -123,7 +128,7 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 	}
 	if errors.Is(err, config.ErrNoLabels) {
 		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: "+
-			"convert the data with --label and a column that is not empty in all rows", set.Dir)
+			"convert the data again with --label and a column that contains labels", set.Dir)
 	}
 	var bad *config.Error
 	if err != nil && !errors.As(err, &bad) {
@@ -172,7 +177,8 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	return nil
 }
 
-// isRun reports whether a directory contains a run. A run that was killed before its first checkpoint begins anew.
+// isRun reports whether a directory contains a run. A run that was killed before its first checkpoint does not count,
+// because it begins again.
 func isRun(dir string) bool {
 	for _, name := range []string{"config.json", train.CheckpointFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {

@@ -176,8 +176,8 @@ func canFuse(task string) bool {
 	return slices.Contains([]string{seq.Classification, seq.Retrieval, seq.MultiLabel, seq.Regression}, task)
 }
 
-// linearRecord returns the provenance of the linear model of the fusion in out, or an empty
-// provenance if there is no such model.
+// linearRecord returns the provenance of the linear model of the fusion in the directory out, or an
+// empty provenance if there is no such model.
 func linearRecord(out string) (p provenance.Provenance) {
 	if cfg, err := config.Read(filepath.Join(out, linearMember, "config.json")); err == nil {
 		p, _ = provenance.Of(cfg)

@@ -84,7 +84,7 @@ func linearDevice(c *cli.Context) error {
 	}
 }
 
-// linearCommand returns the command that repeats the training of a linear model in out.
+// linearCommand returns the command that repeats the training of a linear model in the directory out.
 func linearCommand(c *cli.Context, out string) string {
 	names := []string{"data"}
 	if c.String("members") == linearMember {

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// baselineScores returns the validation scores of the baselines as text, or "" if unknown. better is
-// the sentence of [task.DescribeBetterBaseline], or "". The conversion has measured the
+// baselineScores returns the validation scores of the baselines as text, or "" if unknown. The
+// result better is the sentence of [task.DescribeBetterBaseline], or "". The conversion has measured the
 // baselines of classification. For regression, multi-label models and tags, baselineScores measures
 // them within seconds. A failure does not fail the run.
 func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {

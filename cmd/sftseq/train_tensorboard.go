@@ -13,8 +13,8 @@ type trainEvents struct {
 	err  error // first write error, after which no more events are written; the run continues
 }
 
-// newTrainEvents creates an event file for a run whose last step was done, or 0 for a new run. The
-// file begins with the events of this step, which earlier files may lack. TensorBoard shows only the points of
+// newTrainEvents creates an event file for a run. The parameter done is the last completed step, or 0.
+// The file begins with the events of this step, because earlier files may lack them. TensorBoard shows only the points of
 // this file from the last step on.
 func newTrainEvents(dir string, done int) (*trainEvents, error) {
 	m := &train.Metrics{}
@@ -79,7 +79,7 @@ type optional struct {
 	value *float64
 }
 
-// definedScalars returns a list of the scalar first and of those other scalars that have a value.
+// definedScalars returns the parameter first, followed by the optional scalars that have a value.
 func definedScalars(first tensorboard.Scalar, others ...optional) []tensorboard.Scalar {
 	out := []tensorboard.Scalar{first}
 	for _, o := range others {

@@ -64,8 +64,8 @@ func newTrial(c *cli.Context, m *seq.Manifest, seed uint64, chunks string, withi
 	return x, err
 }
 
-// plan sets x.steps to the number of steps that fit, with an evaluation, into the duration within. It reports whether
-// there are at least minSteps.
+// plan sets x.steps to the number of steps that fit, with an evaluation, into the given time. It reports whether there
+// are at least minSteps.
 func (x *trial) plan(within time.Duration) bool {
 	if x.times.step == 0 {
 		return false

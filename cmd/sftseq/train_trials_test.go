@@ -87,7 +87,7 @@ func TestChooseChunks(t *testing.T) {
 	equal(t, strings.Contains(progress, "measuring whether"), false)
 }
 
-// TestChooseChunksOfSeeds checks that the choice for the first seed of a fusion's member applies to all its seeds, also
+// TestChooseChunksOfSeeds checks that the choice for the first seed of a fusion's member applies to all its seeds, even
 // in a resumed run, and that a run that is too short for losses uses the faster model.
 func TestChooseChunksOfSeeds(t *testing.T) {
 	var text strings.Builder

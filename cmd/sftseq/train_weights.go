@@ -73,8 +73,8 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		from, sum)
 }
 
-// checkWeights returns an error if the weights of --class-weights differ from those of the
-// checkpoint from.
+// checkWeights returns an error if the weights of --class-weights differ from those of the run's
+// checkpoint.
 func checkWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {
@@ -85,8 +85,8 @@ func checkWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) erro
 	return err
 }
 
-// readWeights sets weights to the class weights in the JSON object of a file. Classes that are not in
-// the object have the weight 1.
+// readWeights reads the class weights in the JSON object of a file into the parameter weights. Classes
+// that are not in the object have the weight 1.
 func readWeights(path string, names []string, weights []float64) error {
 	text, err := atomicfile.ReadRegular(path, maxWeightsBytes)
 	if errors.Is(err, os.ErrNotExist) {
