@@ -9,7 +9,7 @@
 // A workgroup processes 64 queries of one sequence and head. An invocation holds one query and
 // processes every SLICES-th key. The keys are staged in shared memory, and adjacent invocations
 // read adjacent entries of the tables. No matrix [T, S] is stored. A launch binds the rows of o,
-// norm and q from `first` on, and processes the tiles that begin among the first span rows. Each
+// norm and q from `first` on, and processes the tiles that begin among the first `span` rows. Each
 // pass over the channels of o has separate workgroups.
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -8,7 +8,7 @@
 // adds every eighth row; then the eight sums are added in order.
 //
 // A launch binds the rows of x from `first` on, and processes the chunks that begin among the first
-// span rows.
+// `span` rows.
 //
 //   push: axis, capacity, width, parts, first, span
 #include "include/common.glsl"

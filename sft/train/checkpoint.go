@@ -35,8 +35,8 @@ type State struct {
 	Next seq.Position `json:"next"` // next batch
 
 	Best float64 `json:"best"` // validation accuracy of the saved model
-	// Selected is the saved model's value of the metric Settings.Select; 0 if Select is "", and Best
-	// is the value. With [OneStandardError], Selected is the best accuracy so far.
+	// Selected is the saved model's value of the metric Settings.Select. If Select is "", Selected is 0
+	// and Best has the value. With [OneStandardError], Selected is the best accuracy so far.
 	Selected float64 `json:"selected,omitempty"`
 	// BestLoss is the validation loss of the saved model; absent in old checkpoints.
 	BestLoss     float64  `json:"best_loss,omitempty"`

@@ -69,7 +69,7 @@ type accumulator struct {
 	groups [][]*model.Slot // slots whose micro-batches run together; the groups have equal sizes, a power of two
 	blocks *blocks         // memory for gradients
 	scale  float64         // loss scale of the gradient
-	weight []float64       // weight of each class in the loss; nil means equal
+	weight []float64       // weights of classes, tags or labels in the loss; nil means 1
 	ranks  *exchange       // ranks that share the micro-batches; nil for one process
 }
 

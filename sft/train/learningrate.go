@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Schedules lists the learning-rate schedules: a factor every StepSize epochs, or a half cosine, a
-// straight line or an exponential over the whole run.
+// Schedules lists the learning-rate schedules: multiplication by DecayRate every StepSize epochs, or a
+// half cosine, a straight line or an exponential over the whole run.
 var Schedules = []string{"step", cosine, linear, exponential}
 
 const (

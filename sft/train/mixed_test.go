@@ -192,7 +192,7 @@ func TestMixedOverflow(t *testing.T) {
 	t.Logf("%d steps without an update, then a scale of %v", st.steps-1, st.scale.Factor)
 }
 
-// TestGivenChoices checks that a model attends to the sampled tokens that a replay gives it.
+// TestGivenChoices checks that a model attends to the sampled tokens that a replay provides.
 func TestGivenChoices(t *testing.T) {
 	m, examples := modeltest.LoadGolden(t, "pre")
 	other := &sft.Model{Config: m.Config, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}

@@ -18,7 +18,7 @@ type order struct {
 type stage struct {
 	first, end int // range of steps
 	batches    *seq.Batches
-	rows       []uint32 // row in the data set of each index in batches
+	rows       []uint32 // row in the training split for each index in batches
 	tokens     float64  // mean number of tokens of a step
 }
 

@@ -110,7 +110,7 @@ const (
 	adamEps = 1e-8
 )
 
-// badSetting returns an error that begins with the name of the setting's flag, without its hyphens.
+// badSetting returns an error that begins with the name of the setting's flag, without leading hyphens.
 func badSetting(name string, found any, expected string) error {
 	return fmt.Errorf("%s %v: expected %s", name, found, expected)
 }

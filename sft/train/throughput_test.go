@@ -143,7 +143,7 @@ func TestRemainingEvaluations(t *testing.T) {
 			}
 		}
 		if first != len(remaining) {
-			t.Errorf("%s: %d evaluations left at the beginning, but the run made %d", name, first, len(remaining))
+			t.Errorf("%s: %d evaluations left at the beginning, but the run performed %d", name, first, len(remaining))
 		}
 	}
 }

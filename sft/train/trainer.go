@@ -407,7 +407,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	return nil
 }
 
-// skipped reports that the last step made no update.
+// skipped reports that the update of the last step was skipped.
 func (t *Trainer) skipped() error {
 	return t.report(SkipReport{Kind: "skipped", Step: t.state.Step, LossScale: t.state.LossScale.Factor})
 }
