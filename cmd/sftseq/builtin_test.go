@@ -23,6 +23,7 @@ func TestBuiltin(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	input := map[string]string{"files": `{"text":"package main"}`,
+		"fragments":  `{"text":"package main"}`,
 		"pathfinder": fmt.Sprintf(`{"tokens":[%s0]}`, strings.Repeat("0,", 1023))}
 	for _, name := range builtin.Names() {
 		shown := succeed(t, "", "info", "--model", "builtin:"+name)
@@ -90,8 +91,8 @@ func TestBuiltinPathfinder(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "images")
 	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "0", "--val", "0", "--test", "64", "--seed", "7",
 		"--no-baselines")
-	result := decode[struct{ Accuracy float64 }](t, printed(t, "", "eval", "--model", "builtin:pathfinder", "--data", data,
-		"--json"))
+	result := decode[struct{ Accuracy float64 }](t, printed(t, "", "eval", "--model", "builtin:pathfinder",
+		"--data", data, "--json"))
 	if result.Accuracy < 0.75 {
 		t.Errorf("accuracy %v of 64 images, want at least 0.75", result.Accuracy)
 	}

@@ -25,7 +25,8 @@ func filesCommand() *cli.Command {
 		ArgsUsage: "PATH…",
 		UsageText: `sftseq files [flags] PATH…
 
-Example: sftseq files ~/Downloads`,
+Example: sftseq files ~/Downloads
+         sftseq files --fragments 4096 disk.img`,
 		Description: `Prints the kind of each file and of all files below each folder, with its probability. Names the
 kind that the path implies if it differs. Links and .git below folders are skipped. A file that
 cannot be read is an error on standard error, and the exit status is then 1. The program contains a
@@ -35,6 +36,8 @@ model, builtin:files; sftseq data files collects data to train your own. More: d
 			Action: setBuiltinModel}), group(outputGroup,
 			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "print unknown for a lower probability than `P`"},
 			&cli.BoolFlag{Name: "evidence", Usage: "print the bytes with the largest weights"},
+			&cli.IntFlag{Name: "fragments", DefaultText: "whole files",
+				Usage: "predict the kind of each `N` bytes of a file, with builtin:fragments unless --model is set"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"})...),
 		Action: predictFiles,
 	}
@@ -47,9 +50,17 @@ func predictFiles(c *cli.Context) error {
 	if p := c.Float64("threshold"); !(p >= 0 && p <= 1) {
 		return badFlag(c, "threshold", "a probability from 0 to 1")
 	}
+	if n := c.Int("fragments"); c.IsSet("fragments") && (n < files.MinBytes || n > maxFragment) {
+		return badFlag(c, "fragments", "%d to %d bytes", files.MinBytes, maxFragment)
+	}
 	single := ""
 	if c.Bool("evidence") {
 		single = evidenceFlag
+	}
+	if c.IsSet("fragments") && !c.IsSet("model") {
+		if err := c.Set("model", builtinPrefix+"fragments"); err != nil {
+			return err
+		}
 	}
 	if err := setBuiltinModel(c, c.String("model")); err != nil { // an action does not run for a default
 		return err
@@ -95,10 +106,13 @@ func predictsBytes(c *sft.Config) bool {
 		!c.PerToken() && !c.IsMultiLabel() && c.Sequences() == 1
 }
 
+// maxFragment is the maximum number of bytes of a fragment.
+const maxFragment = 1 << 20
+
 // evidenceFlag is the flag of the command files that explains predictions.
 const evidenceFlag = "--evidence"
 
-// fileBatch is the number of files that are predicted together.
+// fileBatch is the number of files or fragments that are predicted together.
 const fileBatch = 256
 
 // filePredictor prints the kinds of files, in batches and in order.
@@ -111,14 +125,24 @@ type filePredictor struct {
 	read, failed int
 }
 
-// sampledFile is a file and a sample of its bytes.
+// sampledFile is a file and a sample of its bytes, or a fragment of a file.
 type sampledFile struct {
-	path  string
-	size  int64
-	bytes []byte
+	path     string
+	size     int64 // size of the file
+	fragment bool
+	offset   int64 // offset of the fragment
+	bytes    []byte
 }
 
-// walk adds a file, or all files below a folder.
+// position returns the offset in the file of the byte with index i of the sample.
+func (f *sampledFile) position(i int) int64 {
+	if f.fragment {
+		return f.offset + int64(i)
+	}
+	return files.Offset(i, f.size)
+}
+
+// walk adds a file, or all regular files below a folder, except those in .git.
 func (p *filePredictor) walk(root string) error {
 	info, err := os.Stat(root)
 	if err != nil || !info.IsDir() {
@@ -135,14 +159,29 @@ func (p *filePredictor) walk(root string) error {
 	})
 }
 
-// add adds a file to the batch, or prints the error of reading it.
+// add adds a file, or its fragments, to the batch. If the file could not be found or read, add prints the
+// error instead.
 func (p *filePredictor) add(path string, err error) error {
 	if ctx := p.context.Context; ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f := sampledFile{path: path}
-	if err == nil {
+	fragment := p.context.Int("fragments")
+	f, pass := sampledFile{path: path}, error(nil)
+	switch {
+	case err != nil:
+	case fragment == 0:
 		f.bytes, f.size, err = files.SampleFile(path)
+	default:
+		err = files.Fragments(path, fragment, func(offset, size int64, bytes []byte) error {
+			f = sampledFile{path, size, true, offset, bytes}
+			if offset+int64(len(bytes)) < size { // the last fragment, or an empty file, is added below
+				pass = p.append(f)
+			}
+			return pass
+		})
+	}
+	if pass != nil {
+		return pass
 	}
 	if err != nil {
 		var cause *fs.PathError
@@ -154,6 +193,14 @@ func (p *filePredictor) add(path string, err error) error {
 		return err
 	}
 	p.read++
+	return p.append(f)
+}
+
+// append adds a sample to the batch, and predicts a full batch.
+func (p *filePredictor) append(f sampledFile) error {
+	if ctx := p.context.Context; ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if p.batch = append(p.batch, f); len(p.batch) == fileBatch {
 		return p.flush()
 	}
@@ -164,7 +211,7 @@ func (p *filePredictor) add(path string, err error) error {
 func (p *filePredictor) flush() error {
 	var examples []seq.Example
 	for _, f := range p.batch {
-		if f.size >= files.MinBytes {
+		if len(f.bytes) >= files.MinBytes {
 			e, err := p.example(f.bytes)
 			if err != nil {
 				return err
@@ -181,8 +228,11 @@ func (p *filePredictor) flush() error {
 		return err
 	}
 	for _, f := range p.batch {
-		r := fileResult{Path: f.path, Size: f.size}
-		if f.size >= files.MinBytes {
+		r := fileResult{Path: f.path, Size: f.size, bytes: len(f.bytes)}
+		if f.fragment {
+			r.Fragment = &fragmentRange{f.offset, f.offset + int64(len(f.bytes))}
+		}
+		if len(f.bytes) >= files.MinBytes {
 			for i := range outputs[0].Explanations {
 				outputs[0].Explanations[i].InRow(p.scorer.Config().ReadWindow(), len(f.bytes))
 			}
@@ -211,8 +261,8 @@ func (p *filePredictor) example(sample []byte) (seq.Example, error) {
 	return seq.Example{A: tokens, Label: seq.NoLabel}, err
 }
 
-// blockEvidence predicts the sample without each of its blocks, and returns the blocks whose removal lowers the
-// probability of the predicted kind most.
+// blockEvidence predicts the sample with one block removed at a time. It returns the blocks whose
+// removal lowers the probability of the predicted kind most.
 func (p *filePredictor) blockEvidence(f *sampledFile, o *sft.Output) ([]fileEvidence, error) {
 	size := blockSize(len(f.bytes))
 	var examples []seq.Example

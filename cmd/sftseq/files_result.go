@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// fileResult is the prediction for a file.
+// fileResult is the prediction for a file or a fragment of a file.
 type fileResult struct {
 	Path        string         `json:"path"`
 	Size        int64          `json:"size"`
@@ -27,6 +27,14 @@ type fileResult struct {
 	Named       string         `json:"named,omitempty"` // the kind that the path implies, if it differs from Kind
 	unlabelled  bool           // the model has no class for Named
 	Evidence    []fileEvidence `json:"evidence,omitempty"`
+	Fragment    *fragmentRange `json:"fragment,omitempty"` // nil for a whole file
+	bytes       int            // size of the sample
+}
+
+// fragmentRange is the range of the file that a fragment covers.
+type fragmentRange struct {
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
 }
 
 // fileEvidence is a range of bytes with a weight: for models with a linear member the contribution of an n-gram
@@ -49,7 +57,7 @@ func (r *fileResult) predict(f *sampledFile, o *sft.Output, labels []string, thr
 	if r.Probability >= threshold && r.Nearest != files.Other {
 		r.Kind = r.Nearest
 	}
-	if named := files.KindOf(filepath.ToSlash(f.path)); named >= 0 && r.Kind != "" {
+	if named := files.KindOf(filepath.ToSlash(f.path)); named >= 0 && r.Kind != "" && !f.fragment {
 		if name := files.Kinds[named].Name; name != r.Kind {
 			r.Named, r.unlabelled = name, !slices.Contains(labels, name)
 		}
@@ -72,13 +80,13 @@ func evidenceOf(f *sampledFile, e *sft.LinearExplanation) []fileEvidence {
 	return largestEvidence(out)
 }
 
-// evidence returns the bytes of the sample from first up to end. Bytes after the end of a part of the file are
-// left out.
+// evidence returns the bytes first to end − 1 of the sample, with their weight. It leaves out bytes that belong
+// to another part of the file than the first one.
 func (f *sampledFile) evidence(first, end int, weight float32) fileEvidence {
-	for files.Offset(end-1, f.size)-files.Offset(first, f.size) > int64(end-1-first) {
+	for f.position(end-1)-f.position(first) > int64(end-1-first) {
 		end-- // the n-gram ends in another part of the file
 	}
-	return fileEvidence{files.Offset(first, f.size), files.Offset(end-1, f.size) + 1, weight, f.bytes[first:end]}
+	return fileEvidence{f.position(first), f.position(end-1) + 1, weight, f.bytes[first:end]}
 }
 
 // largestEvidence returns at most maxEvidence disjoint ranges, with the largest positive weights.
@@ -103,7 +111,7 @@ func blockSize(sample int) int {
 	return 64
 }
 
-// printedPath returns a path, quoted if a character would break the line or control a terminal.
+// printedPath returns a path, quoted if it is not UTF-8 or contains control characters.
 func printedPath(path string) string {
 	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
 		return strconv.Quote(path)
@@ -111,7 +119,8 @@ func printedPath(path string) string {
 	return path
 }
 
-// print prints the result as a line, and a line for each range of bytes. --json prints one JSON line.
+// print prints the result: with --json as one JSON line, otherwise as a line followed by a line for each
+// range of bytes in the evidence.
 func (r *fileResult) print(c *cli.Context) error {
 	if c.Bool("json") {
 		line, err := json.Marshal(r)
@@ -122,11 +131,14 @@ func (r *fileResult) print(c *cli.Context) error {
 	}
 	var out strings.Builder
 	path := printedPath(r.Path)
+	if x := r.Fragment; x != nil {
+		path += fmt.Sprintf(":%d-%d", x.Start, x.End-1)
+	}
 	switch {
 	case r.Size == 0:
 		fmt.Fprintf(&out, "%s: empty\n", path)
-	case r.Size < files.MinBytes:
-		fmt.Fprintf(&out, "%s: too short (%d bytes)\n", path, r.Size)
+	case r.bytes < files.MinBytes:
+		fmt.Fprintf(&out, "%s: too short (%d bytes)\n", path, r.bytes)
 	case r.Kind == "":
 		fmt.Fprintf(&out, "%s: %s (%s %.1f%%)\n", path, unknownKind, r.Nearest, 100*r.Probability)
 	case r.unlabelled:

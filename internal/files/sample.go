@@ -56,6 +56,23 @@ func Fragment(r io.ReaderAt, size int64, n int, place float64) ([]byte, error) {
 	return readAt(r, nil, int64(place*float64(size-int64(n)+1)), n)
 }
 
+// Fragments calls visit for the successive fragments of n bytes of a regular file, with their offsets. The
+// last fragment may be shorter.
+func Fragments(path string, n int, visit func(offset, size int64, fragment []byte) error) error {
+	return withFile(path, func(r io.ReaderAt, size int64) error {
+		for offset := int64(0); offset < size; offset += int64(n) {
+			fragment, err := readAt(r, nil, offset, int(min(int64(n), size-offset)))
+			if err == nil {
+				err = visit(offset, size, fragment)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // readAt appends n bytes of r at an offset to out. A file that has become shorter is an error.
 func readAt(r io.ReaderAt, out []byte, offset int64, n int) ([]byte, error) {
 	to := append(out, make([]byte, n)...)
