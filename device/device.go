@@ -163,8 +163,8 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 	}
 	if n, ok := o.index(); ok {
 		if n >= len(offered) {
-			return nil, fmt.Errorf("device %s: expected a number below %d, the number of Vulkan devices "+
-				"(sftseq devices lists them)", o.Name, len(offered))
+			return nil, fmt.Errorf("device %s: expected vulkan:0 to vulkan:%d, the Vulkan devices found "+
+				"(sftseq devices lists them)", o.Name, len(offered)-1)
 		}
 		return &offered[n], nil
 	}

@@ -99,7 +99,7 @@ func TestChoose(t *testing.T) {
 		{"vulkan", []vk.Info{old}, none, "none can be used; old card: it is old"},
 		{"vulkan:1", []vk.Info{discrete, software}, 1, ""},
 		{"vulkan:0", []vk.Info{old}, 0, ""}, // Open reports why the device cannot be used
-		{"vulkan:2", []vk.Info{discrete, software}, none, "expected a number below 2, the number of Vulkan devices"},
+		{"vulkan:2", []vk.Info{discrete, software}, none, "expected vulkan:0 to vulkan:1, the Vulkan devices found"},
 	} {
 		for at := range c.offered {
 			c.offered[at].Index = at

@@ -241,7 +241,7 @@ func TestGenerateErrors(t *testing.T) {
 			MaxArgs: 10, Train: &ListOpsRule{}}},
 		"request fewer rows": {Train: 600, Rule: &ListOpsRule{MinLength: 3, MaxLength: 5,
 			MaxDepth: 2, MaxArgs: 2}},
-		"splits: expected at least": {},
+		"expected at least one split": {},
 	} {
 		must.Fail(t, want, options)(ListOps.Generate(context.Background(), t.TempDir(), options))
 	}

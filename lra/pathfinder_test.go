@@ -232,7 +232,7 @@ func TestPathfinderGenerate(t *testing.T) {
 		"pathfinder: train: expected 0 rows or more": {Train: -1},
 		"pathfinder: dashes of a contour":            {Train: 1, Rule: &PathfinderRule{Contour: 2}},
 		"pathfinder: distractors: expected":          {Train: 1, Rule: &PathfinderRule{Contour: 14, Distractors: -1}},
-		"splits: expected":                           {},
+		"expected at least one split":                {},
 	} {
 		must.Fail(t, want, o)(Pathfinder.Generate(context.Background(), t.TempDir(), o))
 	}

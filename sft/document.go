@@ -13,8 +13,8 @@ import (
 )
 
 // errNoStream begins the errors for models that cannot score a document in parts.
-var errNoStream = errors.New("expected a chunked model (sftseq train custom --chunks N) or a linear model, which read a " +
-	"document in parts")
+var errNoStream = errors.New("expected a chunked model (sftseq train custom --chunks N) or a linear model, " +
+	"which read a document in parts")
 
 // CanScoreDocument returns an error if [Scorer.ScoreDocument] does not support the model or one of several models.
 func (s *Scorer) CanScoreDocument() error {

@@ -48,7 +48,7 @@ func Choose(texts []string) Choice {
 	case nearlyAll(texts, hasBases):
 		reason = fmt.Sprintf("the texts may be DNA, but more than 1%% of them have fewer than %d bases and may be words: for DNA use dna", minBases)
 	case w.words < minWords:
-		reason = "the sample has too few words to learn a vocabulary from"
+		reason = "the texts have too few words to learn a vocabulary from"
 	case w.prose():
 		return Choice{"words:20000", json.RawMessage(`{"type":"words","vocab":20000}`), fmt.Sprintf(
 			"the texts are prose: %d%% of their characters are letters, and %d%% of the words in one half of a sample occur in the other half", w.percent(w.letters, w.chars), w.percent(w.recurring, w.tested))}

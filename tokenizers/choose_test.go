@@ -126,7 +126,7 @@ func TestChooseReason(t *testing.T) {
 		texts      []string
 	}{
 		{"words that seldom recur", "the texts repeat too few words to learn a vocabulary from: only ", rare},
-		{"a few texts", "the sample has too few words to learn a vocabulary from", sentences(r, english, 10)},
+		{"a few texts", "the texts have too few words to learn a vocabulary from", sentences(r, english, 10)},
 		{"proteins", "the texts are not prose", proteins},
 		{"short DNA", "the texts may be DNA, but more than 1% of them have fewer than 12 bases",
 			slices.Repeat([]string{"ACGTACGTAC", "ACGTACGTACGTAA"}, 500)},

@@ -27,6 +27,9 @@ func arrangeArguments(app *cli.App, args []string) []string {
 				fmt.Fprintf(app.ErrWriter,
 					"warning: --%s is given several times: only its last value is used\n", name)
 			}
+			if requestsHelp(flags, flagArgs) {
+				arguments = nil // the package would read them as the topic of the help
+			}
 			flagArgs, arguments = modelArgument(flags, flagArgs, arguments)
 			return slices.Concat(out, flagArgs, arguments)
 		}
@@ -34,6 +37,20 @@ func arrangeArguments(app *cli.App, args []string) []string {
 		out = append(out, arguments[0])
 		rest, flags, commands = arguments[1:], next.Flags, next.Subcommands
 	}
+}
+
+// requestsHelp reports whether --help is among the flags, and not the value of another flag.
+func requestsHelp(flags []cli.Flag, flagArgs []string) bool {
+	for i := 0; i < len(flagArgs); i++ {
+		name, _, attached := strings.Cut(strings.TrimLeft(flagArgs[i], "-"), "=")
+		if slices.Contains(cli.HelpFlag.Names(), name) && !attached {
+			return true
+		}
+		if takesValue(findFlag(flags, name)) && !attached {
+			i++
+		}
+	}
+	return false
 }
 
 // separateFlags separates the flags of a command and their values (flagArgs) from its arguments. If

@@ -48,7 +48,7 @@ func TestArrangeArguments(t *testing.T) {
 		"predict x --model":                            "predict --model",
 		"train listops --out":                          "train listops --out",
 		"nothing x --flag":                             "nothing x --flag",
-		"data info x --help":                           "data info --help x",
+		"data info x --help":                           "data info --help",
 		"predict x --model --generate-bash-completion": "predict x --model --generate-bash-completion",
 	} {
 		got := arrangeArguments(newApp(), append([]string{"sftseq"}, strings.Fields(typed)...))

@@ -44,9 +44,10 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--features and --tokenizer exclude each other: a tokenizer reads text")
 	case o.Series != nil && c.IsSet("tokenizer"):
 		return usage(c, "--series and --tokenizer exclude each other: a tokenizer reads text")
-	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
-		return usage(c, "--numbers excludes --label and --pair: expected numbers without labels, and one sequence "+
-			"per row")
+	case o.Numbers != nil && o.Label != "":
+		return usage(c, "--numbers and --label exclude each other: choose numbers or a label as the target")
+	case o.Numbers != nil && o.Pair != nil:
+		return usage(c, "--numbers and --pair exclude each other: rows with numbers have one sequence")
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil || o.Pair != nil):
 		return usage(c, "--label-columns excludes --label, --labels, --numbers and --pair: expected one source of "+
 			"labels, and one sequence per row")

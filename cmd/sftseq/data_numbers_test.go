@@ -88,9 +88,9 @@ func TestConvertNumbers(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"--numbers excludes --label and --pair":  {"--text", "sequence", "--numbers", "count", "--label", "name"},
-		`expected distinct names, found "count"`: {"--text", "sequence", "--numbers", "count,count"},
-		`column "size": expected one of`:         {"--text", "sequence", "--numbers", "size"},
+		"--numbers and --label exclude each other": {"--text", "sequence", "--numbers", "count", "--label", "name"},
+		`expected distinct names, found "count"`:   {"--text", "sequence", "--numbers", "count,count"},
+		`column "size": expected one of`:           {"--text", "sequence", "--numbers", "size"},
 	} {
 		contains(t, failing(t, "",
 			append([]string{"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no")}, args...)...), want)

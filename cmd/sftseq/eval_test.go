@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestEval checks the results of eval against results computed from predict's output.
+// TestEval checks the accuracy and the loss of eval against predict's output, and that the report has the
+// other metrics of classes.
 func TestEval(t *testing.T) {
 	in, lines := sequences(t, 300)
 	var r struct {
@@ -81,7 +82,7 @@ func TestEvalDirectory(t *testing.T) {
 	refuse(t, 2, "--split val: expected --data to be a data set directory, found x.arrow", "", "eval", "--model",
 		goldenPath("pre"), "--data", "x.arrow", "--split", "val")
 	refuse(t, 1, "its task is classification", "", "eval", "--model", goldenPath("retrieval"), "--data", dir)
-	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "eval", "--model",
+	refuse(t, 1, "expected a vocabulary of 5 tokens, found 17", "", "eval", "--model",
 		goldenPath("ties"), "--data", dir)
 	refuse(t, 1, "incomplete", "", "eval", "--model", goldenPath("pre"), "--data", t.TempDir())
 	refuse(t, 1, "absent.arrow", "", "eval", "--model", goldenPath("pre"), "--data", "absent.arrow")

@@ -49,7 +49,7 @@ func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 // checkTokens returns an error if a file's vocabulary size or tokenizer differs from the model's.
 func checkTokens(c *sft.Config, s *seq.Spec) error {
 	if s.VocabSize != 0 && s.VocabSize != c.DataVocabSize() {
-		err := fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.DataVocabSize())
+		err := fmt.Errorf("expected a vocabulary of %d tokens, found %d", c.DataVocabSize(), s.VocabSize)
 		if differs := checkTokenizer(s.Tokenizer, c.Tokenizer); differs != nil {
 			err = fmt.Errorf("%w: %w", err, differs)
 		}
@@ -76,8 +76,7 @@ func checkTokenizer(file, model json.RawMessage) error {
 	}
 	switch {
 	case fileSpec["type"] != modelSpec["type"]:
-		return fmt.Errorf("its tokenizer is %v, the model's is %v%s", fileSpec["type"], modelSpec["type"],
-			tokenizerAdvice)
+		return fmt.Errorf("expected the tokenizer %v, found %v%s", modelSpec["type"], fileSpec["type"], tokenizerAdvice)
 	case !reflect.DeepEqual(fileSpec, modelSpec):
 		return fmt.Errorf("both have a %v tokenizer, but with different vocabularies or settings, so the token ids "+
 			"differ%s", fileSpec["type"], tokenizerAdvice)

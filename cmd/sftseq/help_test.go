@@ -132,7 +132,7 @@ func TestFlagsOfTasks(t *testing.T) {
 		}
 	}
 	config := writeText(t, filepath.Join(t.TempDir(), "flags.json"), `{"point-rotation": "z"}`)
-	refuse(t, exitError, `unknown flag "point-rotation": listops has no --point-rotation (it is a flag of `, "",
+	refuse(t, exitError, `unknown flag "point-rotation": listops has no --point-rotation (a flag of `, "",
 		"train", "listops", "--config", config, "--out", filepath.Join(t.TempDir(), "run"))
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestFarLongerRows checks that predict and embed warn once of inputs that are far longer than all
-// training rows.
+// TestFarLongerRows checks that predict and embed warn of inputs that are more than twice as long as the
+// longest training row.
 func TestFarLongerRows(t *testing.T) {
 	dir, rows := t.TempDir(), ""
 	for i := range 40 {
@@ -22,8 +22,8 @@ func TestFarLongerRows(t *testing.T) {
 	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
 	long := writeText(t, filepath.Join(dir, "long.csv"), "text\n"+strings.Repeat("a", 20)+"\n"+strings.Repeat("b",
 		21)+"\n"+strings.Repeat("c", 50)+"\n")
-	const want = "warning: inputs more than 2 times as long as the longest training row (10 tokens): 2 (the " +
-		"longest: 50 tokens); "
+	const want = "warning: 2 of the inputs are more than 2 times as long as the longest training row (10 tokens), " +
+		"the longest has 50: "
 	for _, command := range []string{"predict", "embed"} {
 		_, output := exits(t, exitOK, "", command, "--model", run, "--device", "cpu", "--input", long, "--text", "text")
 		contains(t, output, want)
@@ -36,8 +36,8 @@ func TestFarLongerRows(t *testing.T) {
 	notContains(t, output, "warning")
 }
 
-// TestReportOtherData checks that the error about unreadable or unsuitable --data names the data of
-// the run.
+// TestReportOtherData checks that report's error about absent or unsuitable --data names the data of the
+// run.
 func TestReportOtherData(t *testing.T) {
 	dir := t.TempDir()
 	text := "text,label\n"
@@ -75,7 +75,7 @@ func TestPredictFolderOfClouds(t *testing.T) {
 		" --to DIR --val-part 0 --test-part 0 --no-baselines, then pass --input DIR/train.arrow")
 }
 
-// TestOutlierWarning checks that predict warns once of series whose numbers are many standard
+// TestOutlierWarning checks that predict warns of series whose numbers are more than 10 standard
 // deviations from the training mean.
 func TestOutlierWarning(t *testing.T) {
 	rows := ""

@@ -29,7 +29,7 @@ func plotCommand() *cli.Command {
 		Description: `Draws the loss and the metrics of the task over the steps, from metrics.jsonl of each run
 directory. The name of --output decides the format.`,
 		Flags: []cli.Flag{runFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg",
-			Usage: "write the picture to `FILE`: .svg, .png or .pdf", TakesFile: true}},
+			Usage: "write the figure to `FILE`: .svg, .png or .pdf", TakesFile: true}},
 		Action: plotRuns,
 	}
 }
@@ -88,10 +88,15 @@ func noCurves(dir string, err error) error {
 		return fmt.Errorf("%s: %s, found a linear model, whose training has no curves (sftseq report shows its scores)",
 			dir, expected)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, absent := os.Stat(dir); absent == nil {
+			return fmt.Errorf("%s: %s%s", dir, expected, foundInstead(dir))
+		}
+	}
 	return fmt.Errorf("%s: %s: %w", dir, expected, atomicfile.Cause(err))
 }
 
-// checkPicture returns an error if a flag's value does not have the extension of a picture format.
+// checkPicture returns an error if a flag's value does not end in .svg, .png or .pdf.
 func checkPicture(c *cli.Context, flag string) error {
 	if path := c.String(flag); c.IsSet(flag) && chart.FormatOf(path) == "" {
 		return usage(c, "--%s %q: expected a name that ends in .svg, .png or .pdf", flag, path)
@@ -99,7 +104,7 @@ func checkPicture(c *cli.Context, flag string) error {
 	return nil
 }
 
-// savePicture writes a picture in the format of the path's extension. It creates missing folders.
+// savePicture writes a scene in the format of the path's extension. It creates missing folders.
 func savePicture(s *chart.Scene, path string) error {
 	if err := atomicfile.MakeFolderOf(path); err != nil {
 		return err

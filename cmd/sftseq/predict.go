@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// lineFlags returns the flags of predict and embed. formats lists the formats of --output.
+// lineFlags returns the flags that predict and embed have in common. formats lists the formats of --output.
 func lineFlags(model cli.Flag, formats string) []cli.Flag {
 	return slices.Concat(modelFlags(model), tableFlags(formats), shardFlags("compute nothing: list missing parts "+
 		"of --output, or write its _manifest.json"),
@@ -154,9 +154,9 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
 	err = scoreInput(c, m.Config, scorer, model, isTable)
 	if model.LongRequests > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
-			"warning: inputs more than %d times as long as the longest training row (%d tokens): %d (the longest: "+
-				"%d tokens); predictions for such lengths are unreliable\n",
-			answer.MaxLengthRatio, model.Longest, model.LongRequests, model.LongestRequest)
+			"warning: %d of the inputs are more than %d times as long as the longest training row (%d tokens), "+
+				"the longest has %d: predictions for such lengths are unreliable\n",
+			model.LongRequests, answer.MaxLengthRatio, model.Longest, model.LongestRequest)
 	}
 	if model.OutlierRequests > 0 {
 		fmt.Fprintf(c.App.ErrWriter,

@@ -45,7 +45,7 @@ func limitLength(t *testing.T, dir string, length int) {
 	must.Succeed(t, os.WriteFile(path, must.Get(json.Marshal(c))(t), 0o666))
 }
 
-// rowOf returns a JSON line with a text.
+// rowOf returns a JSON line with an id and a text.
 func rowOf(t *testing.T, id, text string) string {
 	return string(must.Get(json.Marshal(map[string]string{"id": id, "text": text}))(t)) + "\n"
 }
@@ -91,8 +91,8 @@ func TestPredictDocument(t *testing.T) {
 	}
 }
 
-// TestPredictDocumentRefusals checks the errors for models and flags that do not support documents.
-// The file absent does not exist, because these errors precede reading it.
+// TestPredictDocumentRefusals checks the errors for models, flags and paths that are unsuitable for
+// documents. The missing file absent.txt shows that errors in models and flags precede its opening.
 func TestPredictDocumentRefusals(t *testing.T) {
 	run, absent := chunkedFusion(t, "byte"), filepath.Join(t.TempDir(), "absent.txt")
 	chunked := chunkedMember(t, run)
@@ -142,7 +142,8 @@ func TestPredictDocumentRefusals(t *testing.T) {
 		"pixel, words", "", "predict", "--model", chunked, "--document", absent)
 }
 
-// TestPredictDocumentErrors checks the errors for documents that cannot be read or scored. They leave no output.
+// TestPredictDocumentErrors checks the errors for documents that cannot be read or scored, and that an
+// unreadable document leaves no output file. A cancelled prediction ends with an error.
 func TestPredictDocumentErrors(t *testing.T) {
 	model := chunkedFusion(t, "words")
 	output := filepath.Join(t.TempDir(), "out.csv")
@@ -191,7 +192,7 @@ func TestDocumentWarnings(t *testing.T) {
 	refuse(t, exitError, path+" is compressed, expected the text itself: zcat "+path+" | sftseq predict … --document -",
 		"", "predict", "--model", run, "--document", path)
 	path = writeText(t, filepath.Join(t.TempDir(), "text.gz"), text) // not compressed
-	const warning = "warning: inputs more than 2 times as long as the longest training row"
+	const warning = " of the inputs are more than 2 times as long as the longest training row"
 	_, warnings := exits(t, exitOK, "", "predict", "--model", run, "--document", path)
 	contains(t, warnings, warning)
 	_, warnings = exits(t, exitOK, rowOf(t, "x", text), "predict", "--model", run)

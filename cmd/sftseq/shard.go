@@ -37,8 +37,8 @@ const (
 	errorColumn = "column"
 )
 
-// sharded reports whether a shard is requested. If --output is a file or is not set, --shard 0/1 does not request a shard: it states that this task of a job
-// processes the whole input.
+// sharded reports whether a shard is requested. If --output is a file or is not set, --shard 0/1 does
+// not request a shard: it states that this task of a job processes the whole input.
 func sharded(c *cli.Context) bool {
 	out := c.String("output")
 	info, err := os.Stat(out)

@@ -55,7 +55,7 @@ var (
 		`^could not parse (".*") as .* value from environment variable "(\w+)" for flag ([^: ]+): `)
 )
 
-// flagError rewords the library's errors about undefined flags, values and missing values. It
+// flagError rewords the library's errors about undefined flags, invalid values and missing values. It
 // returns "" for other errors.
 func flagError(c *cli.Context, err error) string {
 	text := err.Error()
@@ -143,5 +143,5 @@ func siblingsWith(c *cli.Context, flag string) string {
 	if names == nil {
 		return ""
 	}
-	return fmt.Sprintf(": %s has no --%s (it is a flag of %s)", c.Command.Name, flag, strings.Join(names, ", "))
+	return fmt.Sprintf(": %s has no --%s (a flag of %s)", c.Command.Name, flag, strings.Join(names, ", "))
 }

@@ -54,12 +54,12 @@ func TestTokenizerFrom(t *testing.T) {
 		{convert(b, "d", "from:"+at("a")), ""},
 		{convert(b, "e", "byte"), ""},
 		{[]string{"predict", "--model", at("model"), "--input", at("e/test.arrow"), "--output", at("z.arrow")},
-			"its vocabulary has 257 tokens, the model's"},
+			"tokens, found 257"},
 		{[]string{"eval", "--model", at("model"), "--data", at("e")},
-			"its tokenizer is byte, the model's is words (use the model's tokenizer with data convert --tokenizer " +
+			"expected the tokenizer words, found byte (use the model's tokenizer with data convert --tokenizer " +
 				"from:MODEL)\n"},
 		{append(train("e", "none"), "--init-from", at("model")),
-			"its tokenizer is byte, the model's is words (use the model's tokenizer with data convert --tokenizer " +
+			"expected the tokenizer words, found byte (use the model's tokenizer with data convert --tokenizer " +
 				"from:MODEL"},
 		{convert(b, "none", "mulaw"),
 			"omit --tokenizer mulaw to choose a tokenizer for these rows, or use rows that the tokenizer mulaw " +

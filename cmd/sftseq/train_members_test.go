@@ -122,8 +122,8 @@ func TestTrainCustomAlone(t *testing.T) {
 			{"--time -2h: expected more than 0", []string{"--time", "-2h"}},
 			{"--time -10m: expected more than 0", []string{"--time", "-10m"}},
 			{`--select "r2": expected a metric of task classification, one of accuracy (`, []string{"--select", "r2"}},
-			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--steps", "3"}},
-			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--epochs", "3", "--members",
+			{"--time excludes --steps and --epochs", []string{"--time", "1m", "--steps", "3"}},
+			{"--time excludes --steps and --epochs", []string{"--time", "1m", "--epochs", "3", "--members",
 				"sft"}},
 			{`--members "sft,sft": expected one or more of`, []string{"--members", "sft,sft"}},
 		})

@@ -21,7 +21,7 @@ func MakeFolder(dir string) error {
 	}
 	switch {
 	case statErr != nil || info.IsDir():
-		return &cause{err, fmt.Sprintf("%s: creating the folder in %s: %v", dir, existing, Cause(err))}
+		return &cause{err, fmt.Sprintf("%s: cannot create the folder: %v", dir, Cause(err))}
 	case existing == filepath.Clean(dir):
 		return &cause{err, fmt.Sprintf("%s: expected a folder, found %s", dir, Kind(info.Mode()))}
 	}

@@ -42,7 +42,7 @@ func TestMakeFolder(t *testing.T) {
 		return
 	}
 	err := MakeFolder(unwritable)
-	if err == nil || err.Error() != unwritable+": creating the folder in /proc: no such file or directory" ||
+	if err == nil || err.Error() != unwritable+": cannot create the folder: no such file or directory" ||
 		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}

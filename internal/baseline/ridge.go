@@ -29,8 +29,9 @@ func RidgeName(m *seq.Manifest) string {
 	return of + ", ridge regression"
 }
 
-// Ridge evaluates a linear regression of numbers on a split. Its inputs are bags of tokens and bigrams, or the [moments] of tokens with features. With x the standardised counts of a
-// sequence, m their means and y a number, the weights minimise
+// Ridge evaluates a linear regression of numbers on a split. Its inputs are bags of tokens and bigrams,
+// or the [moments] of tokens with features. With x the standardised counts of a sequence, m their means
+// and y a number, the weights minimise
 //
 //	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
 //

@@ -31,11 +31,10 @@ func (r *SkipReason) String() string {
 // Skipped counts the rows that a conversion skips, by reason, with the locations of the first few.
 // It also counts rows that the conversion keeps but reports.
 type Skipped struct {
-	Read     int64
+	Read     int64                   // number of rows read
 	Reasons  map[string]*SkippedKind // keys are [SkipReason.Kind]
 	Repeated SkippedKind             // kept rows whose text occurs in an earlier row
-	// Content names the content of rows without text in reports, such as "features"; "" means
-	// "text".
+	// Content is the word for the content of rows in reports, such as "features"; "" means "text".
 	Content string
 	// OtherLabel counts the rows in Repeated whose label or number differs from that of the first
 	// row with the same text.
@@ -144,7 +143,8 @@ func (s *Skipped) String() string {
 			" of a row in another split: a model evaluated on them has seen their "+content+" in training")
 	}
 	if s.OtherTokens.Rows > 0 {
-		write(&s.OtherTokens, "have the tokens of a row in another split, but another text (such as upper case) or order of a pair: a model evaluated on them has seen their tokens in training")
+		write(&s.OtherTokens, "have the same tokens as a row in another split, but another text (for example in case or in "+
+			"unknown words) or order of a pair: a model evaluated on them has seen their tokens in training")
 	}
 	if s.SameID.Rows > 0 {
 		write(&s.SameID, "repeat the id of an earlier row, and are kept: their ids are not unique")

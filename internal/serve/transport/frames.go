@@ -235,7 +235,8 @@ func (f *lspFrames) headerLine() (string, error) {
 			return strings.TrimSuffix(string(line), "\r"), nil
 		}
 		if line = append(line, b); line[0] == '{' {
-			return "", errors.New("expected Content-Length, found {: use --framing lines for one message per line")
+			return "", errors.New("expected the header Content-Length, found \"{\": use --framing lines for one message " +
+				"per line")
 		}
 		if len(line) > maxHeader {
 			return "", fmt.Errorf("the line has more than %d bytes", maxHeader)

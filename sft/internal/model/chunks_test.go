@@ -185,7 +185,7 @@ func TestChunkWords(t *testing.T) {
 			size += WordBytes * int64(p.Size())
 		}
 		must.Succeed(t, CheckSize(size, &c))
-		must.Fail(t, "the file is incomplete")(CheckSize(size-1, &c))
+		must.Fail(t, "the file is truncated")(CheckSize(size-1, &c))
 	}
 }
 
