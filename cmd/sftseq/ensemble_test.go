@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestEnsemble checks that --model with a folder of train --seeds predicts the mean probability of
-// its models, for lines and over a server, and that eval and shards accept the folder.
+// TestEnsemble checks that predict and serve return the mean probabilities of the models in a folder of
+// train --seeds, and that eval and sharded prediction accept the folder.
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
 	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds",
@@ -68,7 +68,7 @@ func TestEnsemble(t *testing.T) {
 	}
 	hasPrefix(t, printed(t, "", evalArgs...), out+" (3 models together) on ")
 
-	// A part of a sharded job depends on all three models.
+	// A second run of the shard finds its part complete, and --verify accepts the part.
 	parts, rows := filepath.Join(t.TempDir(), "parts"), filepath.Join(data, "val.arrow")
 	shard := []string{"predict", "--model", out, "--input", rows, "--shard", "0/1", "--output", parts}
 	done(t, "", shard...)
@@ -134,8 +134,8 @@ func TestEnsemble(t *testing.T) {
 	}
 }
 
-// TestEnsembleOfLabels checks that each run of a multi-label task chooses its own thresholds, and the
-// ensemble uses the mean thresholds.
+// TestEnsembleOfLabels checks that each run of a multi-label task chooses its own thresholds, and that
+// the ensemble uses the mean thresholds.
 func TestEnsembleOfLabels(t *testing.T) {
 	dir := t.TempDir()
 	data, out := filepath.Join(dir, "data"), filepath.Join(dir, "runs")
@@ -175,7 +175,7 @@ func TestEnsembleOfLabels(t *testing.T) {
 		}
 	}
 	equal(t, got.Labels, want)
-	// eval of all rows and eval of the shards print the same report, with the same thresholds.
+	// eval of the data and eval --verify of a shard with all rows print the same report.
 	measured := func(args ...string) task.LabelsResult {
 		t.Helper()
 		return decode[task.LabelsResult](t,

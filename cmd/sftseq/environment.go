@@ -31,8 +31,8 @@ func variableOf(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// warnMisspeltVariables warns of variables whose names resemble those of the command's flags,
-// because a misspelt variable has no effect.
+// warnMisspeltVariables warns of variables that match no flag of the command, but resemble a flag's
+// variable: a misspelt variable has no effect.
 func warnMisspeltVariables(c *cli.Context, log *slog.Logger) {
 	for _, set := range os.Environ() {
 		name, _, _ := strings.Cut(set, "=")

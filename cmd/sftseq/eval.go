@@ -120,8 +120,8 @@ func eval(c *cli.Context) error {
 	return show(c, r, func(w io.Writer) error { return errors.Join(r.Write(w), in.members.write(w)) })
 }
 
-// openTestData opens a file, or the file of a split of a data set. It returns the number of rows, or
-// 0 if unknown.
+// openTestData opens the file at path, or the file of a split of the data set at path. It returns the
+// reader, the path of the file, and the number of rows, or 0 if unknown.
 func openTestData(path, split string) (in *seq.Reader, file string, rows int64, err error) {
 	if err := refuseTable(path); err != nil {
 		return nil, "", 0, fmt.Errorf("--data %w", err)
@@ -141,7 +141,8 @@ func openTestData(path, split string) (in *seq.Reader, file string, rows int64, 
 	return in, file, set.Manifest.Splits[split].Rows, err
 }
 
-// testBaseline returns the stored baselines of the rows of --data, or nil.
+// testBaseline returns the stored baselines of a split of the data set at path. It returns nil if path
+// is a file, or if no baselines are stored.
 func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil

@@ -20,8 +20,8 @@ type evalErrors struct {
 	path string
 }
 
-// newEvalErrors creates the file of --errors for the rows of the file data, whose columns spec
-// describes. It returns nil if the flag is not set.
+// newEvalErrors creates the file of --errors. data is the path of the evaluated rows, and spec describes
+// their columns. newEvalErrors returns nil if the flag is not set.
 func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Spec) (*evalErrors, error) {
 	path := c.String("errors")
 	if path == "" {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEvalErrors checks that --errors writes exactly the misclassified rows, with the ids of their
-// table and predict's output.
+// TestEvalErrors checks that --errors writes exactly the misclassified rows, with their ids and with the
+// labels and probabilities that predict prints.
 func TestEvalErrors(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	text := "key,t,mood\n"
@@ -44,7 +44,7 @@ func TestEvalErrors(t *testing.T) {
 			equal(t, wrong[id], want, format, id)
 		}
 	}
-	// Rows without ids have row numbers, and there is no id column.
+	// Without ids, the first column is the row number.
 	in, _ := sequences(t, 30)
 	to := filepath.Join(dir, "numbers.csv")
 	succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", to)
@@ -69,9 +69,10 @@ func TestEvalErrors(t *testing.T) {
 	}
 }
 
-// TestEvalLabels checks that eval's error for rows with other labels than the model's lists both, with
-// a next step only if the rows have some of the model's labels. It also checks that a run cannot be
-// resumed on other rows, and the errors of embed and data convert for an unsuitable file format.
+// TestEvalLabels checks that eval refuses rows whose labels differ from the model's. The error lists both
+// sets of labels, with a next step only if the rows have some of the model's labels. The test also
+// checks that a run cannot be resumed on other rows, that embed refuses an unsuitable output format,
+// and that data convert refuses text in an .arrow file.
 func TestEvalLabels(t *testing.T) {
 	set := func(labels ...string) string {
 		text := "t,mood\n"

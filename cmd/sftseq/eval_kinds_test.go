@@ -19,7 +19,7 @@ import (
 )
 
 // checkEvalShards checks that eval reports the same results for the parts of three shards as for
-// all rows, except for baselines and file names.
+// all rows, except for the fields that [without] removes.
 func checkEvalShards(t *testing.T, model, data string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "parts")
@@ -162,8 +162,8 @@ func checkSpanErrors(t *testing.T, model, data string) {
 	}
 }
 
-// checkExplain checks that predict --explain adds the sampled tokens of each layer to the output of
-// predict. For a model with pooling, it also adds the weight of each of the five tokens.
+// checkExplain checks that predict --explain adds the sampled tokens of each layer to predict's output
+// for a text of five tokens. If the model pools, the explanation also has the weight of each token.
 func checkExplain(t *testing.T, model, text string, pools bool) {
 	t.Helper()
 	line := fmt.Sprintf(`{"id":"x","text":%q}`, text)

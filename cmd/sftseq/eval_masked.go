@@ -105,8 +105,8 @@ func evalMasked(c *cli.Context, m models) error {
 	return show(c, r, r.write)
 }
 
-// unigramBits returns the cross-entropy of the token frequencies on the masked tokens of a split,
-// in bits per token.
+// unigramBits returns the cross-entropy of the training split's token frequencies, in bits per token,
+// on the masked tokens of a split.
 func unigramBits(ctx context.Context, c *sft.Config, set *seq.Dataset, split string) (float64, error) {
 	targets := func(e seq.Example) []int32 { return sft.Targets(c, e) }
 	masked := func(e seq.Example) []int32 { return sft.Masked(c, e) }

@@ -31,7 +31,8 @@ func newMemberTally(f *sft.Fusion, s *sft.Scorer) *memberTally {
 	return t
 }
 
-// score returns the outputs of the fusion. It adds the outputs of labelled examples to the tallies.
+// score returns the outputs of the fusion. For labelled examples, it also adds the outputs of each member
+// and of the sum to the tallies.
 func (t *memberTally) score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 	outputs, err := t.scorer.MemberOutputs(ctx, examples)
 	if err != nil {
@@ -53,7 +54,7 @@ func (t *memberTally) score(ctx context.Context, examples []seq.Example) ([]sft.
 	return sum, nil
 }
 
-// scores returns the scores of the members, and of the sum.
+// scores returns the scores of the members, followed by the score of the sum.
 func (t *memberTally) scores() (out []task.MemberScore) {
 	if t == nil {
 		return nil

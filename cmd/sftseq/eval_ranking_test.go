@@ -117,7 +117,7 @@ func TestEvalRanking(t *testing.T) {
 	}
 }
 
-// TestEvalRankingDeterministic checks that the number of threads does not change a bit of the results,
+// TestEvalRankingDeterministic checks that the report is the same, bit for bit, with any number of threads,
 // and that the ranking does not change the rest of the report.
 func TestEvalRankingDeterministic(t *testing.T) {
 	path, _ := pairFile(t, 700, 400)
@@ -138,12 +138,12 @@ func TestEvalRankingDeterministic(t *testing.T) {
 	}
 }
 
-// TestEvalRankingChance checks that the ranking of an untrained model is within four standard
-// deviations of chance, and that equal scores give exactly chance.
+// TestEvalRankingChance checks that the MRR of an untrained model is within four standard deviations of
+// chance, and that equal scores have the MRR and the recall of chance.
 func TestEvalRankingChance(t *testing.T) {
 	path, _ := pairFile(t, 1500, 600)
 	got := rankingOf(t, "--model", windowed(t), "--data", path)
-	// A query's reciprocal rank is no larger than 1: its variance is below its mean.
+	// A query's reciprocal rank is at most 1, so its variance is at most its mean.
 	if deviation := math.Sqrt(got.ChanceMRR / float64(got.Queries)); got.Queries < 300 ||
 		math.Abs(got.MRR-got.ChanceMRR) > 4*deviation {
 		t.Errorf("%+v differs by more than 4·%v from chance", got, deviation)
@@ -190,8 +190,8 @@ func TestEvalRankingSample(t *testing.T) {
 		all.Queries, all.Documents))
 }
 
-// TestEvalRankingAbsent checks that eval prints no ranking if no rows can be ranked, and fails if
-// --queries requests a ranking.
+// TestEvalRankingAbsent checks that eval prints no ranking if no rows can be ranked, and that it refuses
+// --queries for a model that cannot rank, and a negative number.
 func TestEvalRankingAbsent(t *testing.T) {
 	// A pair of equal documents is not a query.
 	path := writeSequences(t, seq.Spec{Task: seq.Retrieval, VocabSize: 257},

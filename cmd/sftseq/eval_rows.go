@@ -102,8 +102,8 @@ func (r *evalRows) evaluatorInput(c *cli.Context, m models) *task.Input {
 	return in
 }
 
-// rankingProgress returns a function that starts a progress bar for n queries. Its result is to be
-// called after each query.
+// rankingProgress returns a function that starts a progress bar for n queries and returns done, which
+// must be called after each query.
 func rankingProgress() func(n int) (done func()) {
 	var p *progress
 	return func(n int) func() {
@@ -126,8 +126,8 @@ func (r *evalRows) measure(c *cli.Context, evaluator task.Evaluator, in *task.In
 	return task.Run(c.Context, evaluator, e, r.Reader, p.Add)
 }
 
-// evaluated describes the evaluation. It must be called before the rows are scored, because a
-// running training may replace the weights later.
+// evaluated describes the evaluation. It must be called before the rows are scored, because a training
+// run in progress may write another checkpoint later.
 func (r *evalRows) evaluated(c *cli.Context) task.Evaluated {
 	dir := c.String("model")
 	return task.Evaluated{Model: dir, Data: c.String("data"), Split: r.split, Trained: trainedIn(dir), File: r.path,

@@ -90,8 +90,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// runExample runs a command of an example's README in a folder with the example's files and returns
-// its output.
+// runExample runs a command of an example's README, with the paths of its data in dir. It returns the
+// output, or "" if the command writes its output to a file.
 func runExample(t *testing.T, command, dir, example string) string {
 	t.Helper()
 	command, to, _ := strings.Cut(command, " > ")

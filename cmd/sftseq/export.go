@@ -122,7 +122,7 @@ func checkWordHashes(path string) error {
 	return err
 }
 
-// exportedModel reads the model to export, and returns its directory.
+// exportedModel reads the model to export, and returns it with its directory.
 func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 	if dir = c.String("model"); dir == "" {
 		return nil, "", usage(c, "expected one MODEL, a model directory, found 0 arguments")

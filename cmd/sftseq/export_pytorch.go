@@ -24,7 +24,7 @@ func exportPyTorchCommand() *cli.Command {
 Example: sftseq export pytorch runs/listops --output listops-pytorch`,
 		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module that needs only
 PyTorch. If the model reads words, also writes tokenizer.json. Hugging Face's transformers load the
-folder by AutoModel with trust_remote_code. sftseq import pytorch reads its trained weights.
+folder by AutoModel with trust_remote_code. sftseq import pytorch reads the folder after training.
 More: docs/export.md`,
 		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
 			Usage: "write the folder `DIR` (required)", TakesFile: true}},
@@ -64,7 +64,7 @@ func importCommand() *cli.Command {
 
 Example: sftseq import pytorch listops-pytorch --output runs/listops-tuned`,
 			Description: `Reads config.json and model.safetensors as save_weights of modeling_sft.py writes them, checks names,
-shapes and numbers of all tensors, and writes a model directory with the same bits.`,
+shapes and values of all tensors, and writes a model directory with the same weights.`,
 			Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"},
 				Usage: "write the model to `DIR` (required)", TakesFile: true}},
 			Action: importPyTorch,

@@ -11,7 +11,8 @@ import (
 )
 
 // exportedTokenizer returns the tokenizer of a model directory in the format of Hugging Face's
-// tokenizer.json. It returns nil if the model has no tokenizer, or one that the format cannot express.
+// tokenizer.json. It returns nil for models of features, models without a tokenizer or its file, and
+// tokenizers other than words and Hugging Face's.
 func exportedTokenizer(c *sft.Config, dir string) ([]byte, error) {
 	if c.Tokenizer == nil || c.HasFeatures() {
 		return nil, nil

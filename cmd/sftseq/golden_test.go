@@ -44,8 +44,8 @@ func TestPredictGolden(t *testing.T) {
 	}
 }
 
-// checkAlone checks that predictions have the same bits as want for each line alone on one thread,
-// and for all lines in other orders on two threads.
+// checkAlone compares predictions with those in the output want, bit for bit: for each line alone on one
+// thread, and for all lines in other orders on two threads.
 func checkAlone(t *testing.T, name, inputs, want string) {
 	t.Helper()
 	lines, replies := strings.SplitAfter(strings.TrimSpace(inputs), "\n"), strings.SplitAfter(want, "\n")
@@ -53,7 +53,7 @@ func checkAlone(t *testing.T, name, inputs, want string) {
 		equal(t, succeed(t, line, "predict", "--model", goldenPath(name), "--threads", "1"), replies[i], i+1)
 	}
 	var mixed, expected strings.Builder
-	for round := range min(3, len(lines)) { // one round suffices for the long line
+	for round := range min(3, len(lines)) { // a single line has only one order
 		for i := range lines {
 			at := (len(lines) - 1 - i + round) % len(lines)
 			mixed.WriteString(strings.TrimSpace(lines[at]) + "\n")

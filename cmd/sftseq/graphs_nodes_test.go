@@ -9,8 +9,7 @@ import (
 )
 
 // TestGraphsOfOneNode checks that a model learns to classify graphs of one node without edges by the
-// node's feature, even if the data also has graphs with edges or
-// self-loops.
+// node's feature, even if the data also has graphs with edges or self-loops.
 func TestGraphsOfOneNode(t *testing.T) {
 	for name, edges := range map[string][]string{"without edges": {"[]"}, "beside others": {"[]", "[[0,0,1]]", ""}} {
 		t.Run(name, func(t *testing.T) {

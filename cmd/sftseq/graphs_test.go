@@ -13,7 +13,7 @@ import (
 )
 
 // TestGraphs generates graphs, trains a model on them, and checks that eval, predict, embed and serve
-// accept the graphs. Converting the output of data head gives graphs with the same predictions.
+// accept the graphs. Graphs converted from the output of data head have the same predictions.
 func TestGraphs(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
 	printed(t, "", "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6",
@@ -99,8 +99,8 @@ func TestGraphs(t *testing.T) {
 	checkReportPictures(t, dir, "nodes; pooling weights")
 }
 
-// TestFewGraphs checks that convert warns of an empty split that training needs, and names the
-// cause.
+// TestFewGraphs checks that convert warns of empty splits and names the cause, and that it refuses a
+// random walk of too many steps.
 func TestFewGraphs(t *testing.T) {
 	dir := t.TempDir()
 	lines := writeText(t, filepath.Join(dir, "g.jsonl"),

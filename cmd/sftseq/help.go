@@ -36,7 +36,7 @@ const presetDefault = "of the preset"
 // advancedSuffix ends the heading of flags that only --help-all prints.
 const advancedSuffix = ", advanced"
 
-// group sets the heading of flags in --help, which is their category.
+// group sets the category of flags, which is their heading in --help, and returns the flags.
 func group(heading string, flags ...cli.Flag) []cli.Flag {
 	for _, f := range flags {
 		reflect.ValueOf(f).Elem().FieldByName("Category").SetString(heading)
@@ -44,7 +44,7 @@ func group(heading string, flags ...cli.Flag) []cli.Flag {
 	return flags
 }
 
-// advancedGroup sets the heading of flags that only --help-all prints.
+// advancedGroup sets the heading of flags that only --help-all prints, and returns the flags.
 func advancedGroup(heading string, flags ...cli.Flag) []cli.Flag {
 	return group(heading+advancedSuffix, flags...)
 }
@@ -140,7 +140,7 @@ func flagsUnder(flags []cli.Flag, name string) (out []cli.Flag) {
 }
 
 // flagRows returns a row of help per flag: names with the value's placeholder, and usage with the
-// default.
+// default and the environment variables.
 func flagRows(flags []cli.Flag) (rows [][2]string) {
 	for _, f := range flags {
 		var names []string
