@@ -12,9 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestHints checks that the error about the wrong kind of input suggests the right command. The
-// wrong inputs are a table or a folder instead of a data set or JSON lines, and a folder of runs
-// instead of one run.
+// TestHints checks the errors about the wrong kind of input, such as a table or a folder instead of a
+// data set or JSON lines, or a folder of runs instead of one run, and the next steps that they suggest.
 func TestHints(t *testing.T) {
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "my reviews.csv"), "text,label\na,x\n")

@@ -99,8 +99,8 @@ type modelInfo struct {
 	Cluster        *clusterInfo    `json:"cluster,omitempty"` // with --cluster
 }
 
-// receptiveField is the number of neighbouring tokens, including the token itself, that influence a
-// token through convolutions.
+// receptiveField is the number of tokens, including the token itself, that influence a token through
+// convolutions.
 type receptiveField struct {
 	Layer int `json:"layer"` // tokens in a single layer
 	Model int `json:"model"` // tokens in all layers
@@ -120,8 +120,8 @@ func receptiveFieldOf(c *sft.Config) *receptiveField {
 	return &receptiveField{Layer: 1 + 2*reach, Model: 1 + 2*reach*layers}
 }
 
-// cost is the cost of a sequence of Length tokens. For models of pairs, the memory is for two such
-// sequences.
+// cost is the cost of a sequence of Length tokens. For models of pairs, the memory is for a pair with
+// Length tokens in total.
 type cost struct {
 	Length     int    `json:"length"`
 	Operations []part `json:"operations_per_token"` // multiply-adds, rounded
@@ -205,8 +205,8 @@ func documentOperations(c *sft.Config, length int) []operationCount {
 	return parts
 }
 
-// tokenOperations returns the multiply-adds per token of the local layers in the token stage of a chunked
-// model, which computes them again if it predicts tokens.
+// tokenOperations returns the multiply-adds per token of the token stage of a chunked model. The stage
+// computes the local layers again. A model that pools has no token stage, and tokenOperations returns nil.
 func tokenOperations(c *sft.Config, length int) []operationCount {
 	if c.Pools() {
 		return nil
@@ -304,7 +304,7 @@ func (i *modelInfo) write(w io.Writer) error {
 		if i.Costs[0].Edit > 0 {
 			edits = ",\nand the fraction of the multiply-adds that serve needs after an edit"
 		}
-		t.add("\nmultiply-adds per token of a sequence, and its memory beside the weights%s", edits)
+		t.add("\nmultiply-adds per token, and memory of a sequence beside the weights%s", edits)
 		head := "length\t"
 		for _, p := range i.Costs[0].Operations {
 			head += p.Name + "\t"

@@ -15,7 +15,7 @@ func link(bandwidth float64, latency time.Duration) distributed.Network {
 	return distributed.Network{Bandwidth: bandwidth, Latency: latency.Seconds()}
 }
 
-// relative returns the relative error of got.
+// relative returns |got − want|/want.
 func relative(got, want float64) float64 { return math.Abs(got-want) / want }
 
 func TestParseCluster(t *testing.T) {

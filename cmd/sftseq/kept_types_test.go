@@ -23,9 +23,8 @@ import (
 // npmTests is the folder with the scripts and npm packages of tests.
 const npmTests = "testdata/npm"
 
-// TestKeptTypes checks with DuckDB that the columns that predict keeps equal the columns of a table
-// with every type. Parquet has the same types. CSV and JSON have exact texts, which DuckDB casts to
-// the types.
+// TestKeptTypes checks with DuckDB that predict keeps columns of many types unchanged. Columns in Parquet
+// keep their types. CSV and JSON have exact texts, which DuckDB casts to the types.
 func TestKeptTypes(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	testenv.NeedFile(t, "npm's @duckdb/node-api", filepath.Join(npmTests, "node_modules/@duckdb/node-api"))
@@ -72,8 +71,8 @@ func typedStream(t *testing.T) string {
 	return out.String()
 }
 
-// TestKeptTypesOfStreams checks that ids and kept columns from a pipe keep their types in a file,
-// in a stream and in the parts of a job. A null id stays null.
+// TestKeptTypesOfStreams checks that ids and kept columns of an Arrow stream keep their types in a stream,
+// in a file and in the part of a shard. A null id stays null.
 func TestKeptTypesOfStreams(t *testing.T) {
 	dir, text := t.TempDir(), typedStream(t)
 	in := writeText(t, filepath.Join(dir, "in.arrows"), text)
@@ -137,7 +136,7 @@ func TestDatesAsIDs(t *testing.T) {
 }
 
 // TestArrowInJavaScript checks that npm's apache-arrow reads ids, kept columns, labels, probabilities,
-// embeddings and errors of Arrow files, with the values of JSON lines.
+// embeddings and errors of Arrow files, with the same values as in JSON lines.
 func TestArrowInJavaScript(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	testenv.NeedFile(t, "npm's apache-arrow", filepath.Join(npmTests, "node_modules/apache-arrow"))

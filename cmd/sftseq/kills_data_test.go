@@ -40,7 +40,8 @@ func TestKillsOfConversion(t *testing.T) {
 
 // killReplacements repeatedly replaces a data set by another data set and kills the program at a
 // random moment. It checks that the old or the new data set is complete after each kill, and that no
-// other files remain at the end. command returns the arguments that write data set 0 or 1.
+// other files remain at the end. command returns the arguments that write one of two data sets to dir;
+// index is 0 or 1.
 func killReplacements(t *testing.T, seed uint64, command func(dir string, index int) []string) {
 	program, dir := built(t), filepath.Join(t.TempDir(), "data")
 	var fingerprints [2]string

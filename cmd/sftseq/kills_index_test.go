@@ -37,7 +37,7 @@ func startServer(t *testing.T, program, index string) *server {
 	return s
 }
 
-// call sends a request and waits for a response without error.
+// call sends a request, waits for the response and stores its result. An error fails the test.
 func (s *server) call(t *testing.T, method, params string, result any) {
 	t.Helper()
 	fmt.Fprintf(s.in, "{\"jsonrpc\":\"2.0\",\"id\":-1,\"method\":%q,\"params\":%s}\n", method, params)
@@ -58,7 +58,7 @@ func (s *server) end(t *testing.T) {
 }
 
 // TestKillsOfServing kills a server while it adds to an index or opens it. Every acknowledged item
-// remains unchanged, and the index has no item that was not sent.
+// remains in the index, and the index has no item that was not sent.
 func TestKillsOfServing(t *testing.T) {
 	program, file := built(t), filepath.Join(t.TempDir(), "index.arrow")
 	acknowledged := map[int]bool{}
@@ -117,8 +117,8 @@ func TestKillsOfServing(t *testing.T) {
 	t.Logf("%d items were acknowledged", total)
 }
 
-// expectItems checks that the index has each acknowledged item, that a search for the text of an item
-// finds the item, and that the index has only sent items. The last sent item has the id next − 1.
+// expectItems checks that the index has each acknowledged item and only sent items, and for at most five
+// items that a search for the text finds a cosine of 1. The last sent item has the id next − 1.
 func expectItems(t *testing.T, s *server, acknowledged map[int]bool, next int) {
 	t.Helper()
 	var found struct {

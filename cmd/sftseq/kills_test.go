@@ -23,7 +23,7 @@ type killer struct {
 	ended  int // processes that exited before their kill
 }
 
-// newKiller returns a killer for one test, which makes a sixth of -kills.
+// newKiller returns a killer for one test. It kills a sixth of -kills processes, at least one.
 func newKiller(t *testing.T, seed uint64) *killer {
 	k := &killer{random: rand.New(rand.NewPCG(seed, 0)), wanted: max(1, *kills/6)}
 	t.Cleanup(func() { t.Logf("killed %d processes; %d processes exited before their kill", k.killed, k.ended) })
@@ -42,8 +42,8 @@ func (k *killer) wantsMore(t *testing.T) bool {
 	return true
 }
 
-// run starts the program and kills it after a random time of at most within. It reports whether the
-// program exited before. Any other failure fails the test.
+// run starts the program and kills it after a random time, at most the duration within. It reports
+// whether the program succeeded before that. If the program exits with an error, the test fails.
 func (k *killer) run(t *testing.T, within time.Duration, program string, args ...string) (ended bool) {
 	t.Helper()
 	c := exec.Command(program, args...)

@@ -146,7 +146,8 @@ func usage(c *cli.Context, format string, args ...any) error {
 	return usageError{fmt.Errorf("%w%s %s --help", err, see, name)}
 }
 
-// badFlag returns the usage error for a flag with an unsuitable value.
+// badFlag returns the error of [invalidFlag] for a flag whose value is not as expected. expected is a
+// format for args.
 func badFlag(c *cli.Context, name, expected string, args ...any) error {
 	return invalidFlag(c, name, fmt.Errorf("expected "+expected, args...))
 }
@@ -191,7 +192,8 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	return usage(c, "%w", err)
 }
 
-// unknownCommand is the action if the command is missing or unknown.
+// unknownCommand is the action if the command is missing or unknown. It prints the version for --version,
+// and the help if the program has no arguments. Otherwise it returns an error.
 func unknownCommand(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" && c.Bool("version") {

@@ -46,7 +46,7 @@ func runsOf(c *cli.Context) ([]string, error) {
 	return dirs, nil
 }
 
-// modelFlags returns model, the flag that names the model, and the device flags.
+// modelFlags returns a list of the given flag, which names the model, and the device flags.
 func modelFlags(model cli.Flag) []cli.Flag {
 	return append([]cli.Flag{model}, deviceFlags(device.FP32)...)
 }
@@ -60,14 +60,14 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 	return readModel(c.Context, dir, "--model ")
 }
 
-// withoutLayers returns the error for a linear model in dir where a command needs layers.
+// withoutLayers returns the error of a command that needs a model with layers if dir has a linear model.
 func withoutLayers(dir string) error {
 	return fmt.Errorf("%s: expected a model with layers, found a linear model of n-grams: sftseq train custom "+
 		"--members sft trains a model with layers", dir)
 }
 
-// readModel reads a model directory. For a folder of runs, the error lists the runs and has an example
-// argument that begins with flag.
+// readModel reads a model directory. For a folder of several models, the error lists them and shows an
+// example argument. flag is the text before the path in the example, such as "--model ".
 func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	fusion, err := sft.ReadFusion(dir)
 	if err != nil {
@@ -134,7 +134,7 @@ func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err er
 	return s, release, nil
 }
 
-// openModelDevice opens --device for models. Linear models run on the CPU only.
+// openModelDevice opens --device for models. For linear models, it opens the CPU and refuses other devices.
 func openModelDevice(c *cli.Context, m models) (tensor.Device, error) {
 	if !m.isLinear() {
 		return openDevice(c)

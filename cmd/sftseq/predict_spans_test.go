@@ -9,7 +9,8 @@ import (
 )
 
 // TestNoSpans checks that predict and eval warn if a tagger predicts no span, and that train and
-// eval warn if its score does not exceed a baseline's. A tagger that predicts spans gets no warning.
+// eval warn if its score does not exceed a baseline's. If a tagger predicts spans, predict and eval do
+// not warn of 0 spans.
 func TestNoSpans(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	dir := t.TempDir()

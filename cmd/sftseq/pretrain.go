@@ -117,7 +117,8 @@ func parseMaskTargets(text string) (names int, err error) {
 	return names, nil
 }
 
-// learnMaskTargets learns the target spectra of a model from the training split.
+// learnMaskTargets learns the target spectra of a model from the training split. It does nothing if the
+// model has no target spectra or has already learned them.
 func learnMaskTargets(c *cli.Context, cfg *sft.Config, set *seq.Dataset) error {
 	targets := cfg.MaskTargets
 	if targets == nil || targets.Learned() {

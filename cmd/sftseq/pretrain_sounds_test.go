@@ -27,8 +27,8 @@ func samples(t *testing.T) string {
 	return data
 }
 
-// TestPretrainSounds checks that pretraining on sound predicts the spectrum around a masked sample,
-// quantised with a codebook that the first run trains. A resumed run writes the same bits. The model can
+// TestPretrainSounds checks that pretraining on sound predicts the spectrum around a masked sample, as the
+// nearest of the spectra that the run learns. A resumed run writes the same bits. The model can
 // initialise a classifier. With --mask-targets tokens, pretraining predicts tokens instead.
 func TestPretrainSounds(t *testing.T) {
 	data, runs := samples(t), t.TempDir()

@@ -107,8 +107,8 @@ func TestPretrain(t *testing.T) {
 		"--model", goldenPath("pre"))
 }
 
-// TestPretrainPairs checks that pretraining reads the two sequences of a pair separately, and that
-// its model can initialise a model of pairs.
+// TestPretrainPairs checks that pretraining accepts pairs, and that its model can initialise a model of
+// pairs.
 func TestPretrainPairs(t *testing.T) {
 	dir, lines := t.TempDir(), ""
 	for i := range 60 {
@@ -124,7 +124,7 @@ func TestPretrainPairs(t *testing.T) {
 		filepath.Join(dir, "pairs"))
 }
 
-// TestPretrainRefuses checks the errors for invalid command lines of pretrain.
+// TestPretrainRefuses checks the errors for invalid command lines of pretrain and predict --fill.
 func TestPretrainRefuses(t *testing.T) {
 	data := generated(t)
 	out := filepath.Join(t.TempDir(), "out")

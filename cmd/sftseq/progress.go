@@ -173,7 +173,7 @@ func (p *progress) rate(now time.Time) string {
 	return fmt.Sprintf("%.0f %s/s", rate, p.unit)
 }
 
-// roundTime rounds an estimated time: to seconds below an hour, to minutes below two days, to days
+// roundTime formats a duration, rounded to seconds below an hour, to minutes below two days, and to days
 // above.
 func roundTime(d time.Duration) string {
 	switch {

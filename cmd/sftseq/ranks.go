@@ -21,8 +21,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// ranks are the MPI processes of the run, including this process. Only rank 0 prints and writes
-// files.
+// ranks are the MPI processes of the run, including this process. Only rank 0 prints, and writes the
+// files of the run.
 type ranks struct {
 	*distributed.World
 	local    int // index of this process among the processes of its machine
@@ -38,7 +38,7 @@ func ranksOf(c *cli.Context) *ranks {
 	return r
 }
 
-// communicator returns the communicator of training, or nil for a single process.
+// communicator returns the communicator of the ranks, or nil for a single process.
 func communicator(c *cli.Context) sft.Communicator {
 	if r := ranksOf(c); r != nil {
 		return r.World
@@ -67,7 +67,8 @@ func rankFlags() []cli.Flag {
 		Usage: "stop an MPI run if a process has not responded for `TIME`"})
 }
 
-// onAllRanks runs a command on all ranks, and ends all ranks at the first error of any rank.
+// onAllRanks returns an action that runs the given action on each rank of an MPI run. If the action fails
+// on one rank, all ranks return the error.
 func onAllRanks(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if distributed.Launched() == 1 {
@@ -243,7 +244,7 @@ func hashOf(path string) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// singleProcessCommands are the commands that run in a single process.
+// singleProcessCommands are the commands that refuse to run on several ranks.
 var singleProcessCommands = []string{"data", "predict", "embed", "serve", "grads", "check", "bench", "plot", "report"}
 
 // checkSingleProcess returns an error if a launcher has started several processes of a command that

@@ -40,8 +40,8 @@ func mpirun(t *testing.T, launcher string, ranks int, command ...string) *exec.C
 	return c
 }
 
-// runWithin runs a command and returns its output. The test fails if the command takes longer than
-// within.
+// runWithin runs a command and returns its standard output and standard error. The test fails if the
+// command runs for longer than the given duration.
 func runWithin(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 	t.Helper()
 	var text bytes.Buffer
@@ -57,7 +57,7 @@ func runWithin(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) 
 	return text.String(), err
 }
 
-// failsOnce runs a command, which must fail and print want exactly once.
+// failsOnce runs a command, which must fail and print the text want exactly once.
 func failsOnce(t *testing.T, c *exec.Cmd, want string) {
 	t.Helper()
 	if text, err := runWithin(t, c, time.Minute); err == nil || strings.Count(text, want) != 1 {
@@ -211,7 +211,8 @@ func TestKillsOfRanks(t *testing.T) {
 }
 
 // TestRanksDiffer checks that the error names a rank whose data, settings, kernels or program
-// differ from those of rank 0, and that no rank writes a file.
+// differ from those of rank 0, and that training then writes no file. It also checks that predict
+// refuses several ranks.
 func TestRanksDiffer(t *testing.T) {
 	program, data, _ := rankData(t)
 	others := smallData(t)
@@ -413,7 +414,7 @@ func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
 }
 
 // TestRanksOfHosts checks that one, two and three hosts on a network write the same model as one
-// process. If a link is cut, all ranks exit within the timeout and leave a checkpoint.
+// process. If a link is cut, all ranks exit within 30 seconds and leave a checkpoint.
 func TestRanksOfHosts(t *testing.T) {
 	testenv.NeedPrograms(t, "mpirun.openmpi")
 	program, data, whole := rankData(t)

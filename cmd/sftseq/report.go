@@ -28,7 +28,7 @@ func reportCommand() *cli.Command {
 Example: sftseq report --out report.html runs/listops/seed-1 runs/listops/seed-2`,
 		Description: `Writes one self-contained page: curves and settings of each run side by side; members and weights
 of ensembles; metrics, curves and confusion matrix of the best model on the test
-split; rows with the tokens that each layer sampled, as text or pictures. A run may still be
+split; rows with the tokens that each layer sampled, as text or images. A run may still be
 training. More: docs/reports.md`,
 		Flags: slices.Concat(
 			group(dataGroup,

@@ -80,7 +80,7 @@ func addMembers(c *cli.Context, r *report.Run, dir string) error {
 	return nil
 }
 
-// measureMembers returns the scores of each member of a fusion on the rows, and last the score of the sum.
+// measureMembers returns the score of each member of a fusion on the rows, followed by the score of the sum.
 func measureMembers(c *cli.Context, f *sft.Fusion, dir string,
 	rows *reportRows) (out []metrics.FusionScore, err error) {
 	var models []*sft.Model
