@@ -23,8 +23,8 @@ import (
 // reportRows are the rows on which a report evaluates the model of a run.
 type reportRows struct {
 	path, name string
-	rows       int64 // 0 if unknown
-	note       string
+	rows       int64        // 0 if unknown
+	note       string       // sentence for the page if the rows are not from the run's data set, or ""
 	set        *seq.Dataset // nil if the rows are from a file outside a data set
 	dir, split string       // directory and split of the data set
 }
@@ -129,7 +129,7 @@ func dataFlagRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	return in, err
 }
 
-// recordedRows returns rows of the data set on which a run was trained. If they are
+// recordedRows returns the rows of --split in the data set on which a run was trained. If they are
 // unavailable, the error has the reason, and the page omits the results.
 func recordedRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	p, err := provenance.Of(config)
@@ -174,8 +174,8 @@ func splitRows(c *cli.Context, set *seq.Dataset) (*reportRows, error) {
 		rows: set.Manifest.Splits[split].Rows, set: set, dir: set.Dir, split: split}, nil
 }
 
-// score calls run with an evaluation of the model m, a reader of the rows, and a function that adds
-// rows to the progress.
+// score calls the function run with an evaluation of the model m, a reader of the rows, and a
+// function that adds rows to the progress. dir is the directory of the model, for error messages.
 func (r *reportRows) score(c *cli.Context, m *sft.Model, dir string, run func(e *evaluation.Evaluation, in *seq.Reader,
 	done func(int64)) error) error {
 	reader, err := r.open()

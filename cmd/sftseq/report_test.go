@@ -16,7 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// listopsRun generates a data set, trains 20 steps on it and returns both directories.
+// listopsRun generates a data set and trains on it for 20 steps. It returns the directories of the run and
+// the data set.
 func listopsRun(t *testing.T, flags ...string) (run, data string) {
 	t.Helper()
 	data, run = generated(t), filepath.Join(t.TempDir(), "run")
@@ -34,9 +35,9 @@ func writeReport(t *testing.T, page string, args ...string) string {
 	return errs
 }
 
-// TestReportInBrowser opens reports in a browser, on wide and narrow screens. It checks that a page
-// requests nothing outside itself, logs no error and draws every picture. No text in a picture is
-// cut off or overlaps another text.
+// TestReportInBrowser opens reports and a chart of plot in a browser, on wide and narrow screens. It
+// checks that a page requests nothing outside itself, logs no error and shows every image and chart. No
+// text in a chart is cut off or overlaps another text.
 func TestReportInBrowser(t *testing.T) {
 	testenv.NeedPrograms(t, "chromium")
 	run1, data := listopsRun(t)
@@ -68,7 +69,7 @@ func TestReportInBrowser(t *testing.T) {
 		b.resize(width, 900)
 		// Charts, legend, lengths; reliability, ROC, PR and their legend for each run; examples.
 		checkPage(t, b, curves, 0, 5+2+1+2*(2+2)+2*7+8)
-		// The picture, two layers and the pooling for each example; reliability, ROC and PR.
+		// The image, two layers and the pooling for each example; reliability, ROC and PR.
 		checkPage(t, b, pictures, 3*4, 5+1+2+2+2)
 		checkPage(t, b, standalone, 0, 1)
 	}

@@ -76,8 +76,8 @@ func built(t testing.TB) string {
 }
 
 // program runs the program in this process. Two calls must not overlap because the command-line
-// library shares flags between runs: a parallel test must call program before t.Parallel. Only tests
-// waiting for other processes for seconds are parallel.
+// library shares flags between runs: a parallel test must call program before t.Parallel. Only
+// tests that wait for other processes for seconds are parallel.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	status = run(context.Background(), append([]string{"sftseq"}, args...), stdin, &out, &errs)
@@ -133,8 +133,8 @@ func failing(t *testing.T, stdin string, args ...string) string {
 	return out + errs
 }
 
-// refuse runs the program and expects an exit status, one error message that contains want, and an
-// empty standard output.
+// refuse runs the program and expects an exit status, one error message that contains the text want,
+// and an empty standard output.
 func refuse(t *testing.T, status int, want, stdin string, args ...string) {
 	t.Helper()
 	got, out, errs := program(strings.NewReader(stdin), args...)

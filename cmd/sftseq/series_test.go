@@ -30,8 +30,8 @@ func seriesRow(random *rand.Rand, up bool) (values []string) {
 	return values
 }
 
-// TestSeries trains a model with convolutions on a table of series. It checks that every
-// representation of a series in a table gives the same predictions.
+// TestSeries trains a model with convolutions on a table of series. It checks that predictions are the
+// same for series in lists, in texts and in columns of steps.
 func TestSeries(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	dir := t.TempDir()

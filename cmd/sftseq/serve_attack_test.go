@@ -80,7 +80,7 @@ func raisePriority() {
 }
 
 // TestAttacks runs each attack briefly. It checks that the server responds to an honest client
-// during the attack, and is healthy afterwards.
+// during the attack, and that it exits without an error after all attacks.
 func TestAttacks(t *testing.T) {
 	server := attackedServer(t, 10_000) // the largest count that a search may request
 	checkAttackRequests(t, server)
@@ -113,8 +113,8 @@ type attackedProcess struct {
 // httpToken is the bearer token of the honest clients of an attacked server.
 const httpToken = "honest-client-000"
 
-// attackedServer starts a server with a small model of texts, random weights and an index of count
-// items.
+// attackedServer starts a server with a small model of texts with random weights. count is the number of
+// items in its index.
 func attackedServer(tb testing.TB, count int, flags ...string) attackedProcess {
 	tb.Helper()
 	config, _ := must.Get2(benchConfig(lra.Text.Name))(tb)
@@ -164,7 +164,7 @@ func attackedServer(tb testing.TB, count int, flags ...string) attackedProcess {
 	return attackedProcess{socket, web, c.Process.Pid, log}
 }
 
-// fillIndex writes an index of count random vectors for the model m.
+// fillIndex writes an index of random vectors for the model m. count is the number of vectors.
 func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 	var tokenizer bytes.Buffer
 	must.Succeed(tb, json.Compact(&tokenizer, m.Config.Tokenizer))

@@ -17,9 +17,8 @@ import (
 )
 
 // TestServeSilentClients checks that a client with more idle connections than the limit of open files
-// allows does not lock out other clients, even if --max-clients exceeds this
-// limit. The server evicts idle
-// connections with an error.
+// allows does not lock out other clients, even if --max-clients exceeds this limit. The server evicts
+// idle connections with an error.
 func TestServeSilentClients(t *testing.T) {
 	path := built(t)
 	t.Parallel()

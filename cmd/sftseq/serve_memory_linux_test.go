@@ -17,9 +17,10 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestServeMemory checks that clients increase the server's resident memory by at most 1.5 times
-// --max-memory, whatever they send. The increase includes the temporary memory for reading requests
-// and writing responses. The server must accept at least a quarter of the rounds.
+// TestServeMemory checks that clients with large documents, edits, requests, lines or malformed requests
+// increase the server's resident memory by at most 1.5 times --max-memory. The increase includes the
+// temporary memory for reading requests and writing responses. The server must accept at least a
+// quarter of the rounds.
 func TestServeMemory(t *testing.T) {
 	const limit, length, clients, rounds = 256 << 20, 8 << 20, 16, 3
 	for _, c := range []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestServeDamagedModel checks that SIGHUP refuses a damaged model, that the error names its file,
-// and that the server continues with the loaded model.
+// TestServeDamagedModel checks that the server refuses a damaged model after SIGHUP, that the error names
+// the damaged file, and that the server continues with the loaded model.
 func TestServeDamagedModel(t *testing.T) {
 	m := must.Get(sft.Load(goldenPath("pre")))(t)
 	dir := t.TempDir()

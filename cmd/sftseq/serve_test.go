@@ -116,9 +116,9 @@ func TestServeProcess(t *testing.T) {
 	must.Check(t, c.Wait())
 }
 
-// sendRequests sends 300 requests at intervals of a millisecond, 100 in a burst, and last a model/info
-// request. Its response shows that all requests were accepted, and may precede earlier responses. Each
-// request must get one response, whichever signal the server gets.
+// sendRequests sends 300 requests at intervals of a millisecond, then 100 in a burst and a model/info
+// request. The response to model/info shows that all requests were accepted. It may arrive before the
+// responses to other requests. Each request must get one response, whichever signal the server gets.
 func sendRequests(t *testing.T, conn net.Conn, accepted func()) {
 	defer conn.Close()
 	const sequential, burst = 300, 100

@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestShardKey checks that an existing part is refused if a flag or a file of the model differs
-// from the job that wrote the part.
+// TestShardKey checks that an existing part is refused if the command, a flag or a file of the model
+// differs from the job that wrote the part.
 func TestShardKey(t *testing.T) {
 	model := moodModel(t)
 	in := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"text":"aab","key":"a","ids":[1,2]}`)

@@ -88,8 +88,8 @@ func shardInput(t *testing.T) (dir string, rows int) {
 	return dir, 2*300 + 2*5000
 }
 
-// TestShards checks that the concatenated parts of any number of shards have the rows of a single
-// shard. It tests predict and embed, with ids from a column and ids of positions.
+// TestShards checks that the concatenated parts of 2 and 5 shards have the rows of a single shard. It
+// tests predict with the positions of rows as ids, and embed with ids from a column.
 func TestShards(t *testing.T) {
 	model := moodModel(t)
 	in, total := shardInput(t)
@@ -381,9 +381,9 @@ func TestEvalShards(t *testing.T) {
 	refuse(t, exitUsage, "--errors does not apply to shards", "", append(flags, "--errors", "x.csv")...)
 }
 
-// fullDisk is a writer with room for left bytes that calls full when a write exceeds them.
+// fullDisk is a writer for a limited number of bytes. A write that exceeds them fails and calls full.
 type fullDisk struct {
-	left int
+	left int // bytes that can still be written
 	full func()
 }
 

@@ -91,7 +91,7 @@ func createFile(path string) (*atomicfile.File, error) {
 	return atomicfile.Create(path)
 }
 
-// newTableOutput opens --output. file is nil for standard output.
+// newTableOutput opens --output and returns the writer of its rows. file is nil for standard output.
 func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format string) (file *atomicfile.File,
 	rows *answer.Rows, err error) {
 	path := c.String("output")
@@ -118,7 +118,7 @@ func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format 
 // absentColumns collects requested columns that no row of a file has. Without an id column, rows
 // are numbered. Without a column of --keep, nothing is copied.
 type absentColumns struct {
-	first []string // messages of one line
+	first []string // the first messages, at most maxAbsent
 	more  int      // number of further messages
 }
 

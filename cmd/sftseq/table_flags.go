@@ -59,7 +59,7 @@ func csvSafeFlag() cli.Flag {
 		Usage: "prefix ' to CSV and TSV texts that a spreadsheet would read as formulas (= + - @)"}
 }
 
-// outputFormat returns the format of the output table of a flag. --csv-safe selects the variant
+// outputFormat returns the format of the output file that a flag names. --csv-safe selects the variant
 // that is safe for spreadsheets.
 func outputFormat(c *cli.Context, flag string) (string, error) {
 	format, err := table.OutputFormat(c.String(flag))
@@ -77,7 +77,7 @@ func seriesFlag() cli.Flag {
 		Usage: "read a series of numbers from `COLUMN` with lists, or from 't*', one column per step"}
 }
 
-// formatFlags returns the flags for tables whose names do not imply a format.
+// formatFlags returns the flags for the format and the delimiter of a table.
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "format", Usage: "read as `KIND`: " + strings.Join(table.Formats,
@@ -87,8 +87,9 @@ func formatFlags() []cli.Flag {
 	}
 }
 
-// checkTableFlags returns an error for table flags without --input, and reports whether --input is
-// set.
+// checkTableFlags reports whether --input is set. It returns an error for table flags without --input,
+// for files in addition to --input without shards, for a task of a job without a shard, and for a
+// FILE that is not JSON lines.
 func checkTableFlags(c *cli.Context) (hasInput bool, err error) {
 	if c.String("input") != "" {
 		if c.Args().Present() && !sharded(c) {
@@ -355,7 +356,7 @@ func (in *tableInput) read() (all []string) {
 	if in.ID != "" {
 		own = append(slices.Clip(own), in.ID)
 	}
-	for _, name := range slices.Concat(own, in.Keep) { // names may be empty
+	for _, name := range slices.Concat(own, in.Keep) { // a column may have the empty name ""
 		if !slices.Contains(all, name) {
 			all = append(all, name)
 		}
