@@ -95,8 +95,8 @@ func comb(teeth int, distance float64) *surface {
 	return s
 }
 
-// TestPeriod checks that the period of a comb is the distance of its teeth, and that a box has no
-// period.
+// TestPeriod checks that the period of a comb is the distance between its teeth, and that a square has
+// no period. It also checks the waves of a period of two.
 func TestPeriod(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	for _, teeth := range []int{4, 7, 20, 60} {
@@ -106,15 +106,15 @@ func TestPeriod(t *testing.T) {
 		}
 	}
 	if period, strength, err := comb(0, 0).period(random); err != nil || period != 0 || strength != 0 {
-		t.Errorf("a box: period %v, strength %v, %v", period, strength, err)
+		t.Errorf("a square: period %v, strength %v, %v", period, strength, err)
 	}
 	if got := fmt.Sprintf("%.3f", waves(2, 0.5)); got != "[0.000 0.500 -0.500 0.000 0.500 -0.000 0.500 -0.000]" {
 		t.Errorf("waves %s", got)
 	}
 }
 
-// TestPoints checks points drawn from a square: they are uniform, have its normal, a radius of 1
-// after normalize, and a spacing that fits their density.
+// TestPoints checks the distribution, the normals, the radius and the spacing of points drawn from a
+// square. A surface without an area is an error.
 func TestPoints(t *testing.T) {
 	square := &surface{points: []vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}},
 		triangles: []triangle{{corners: [3]int{0, 1, 2}}, {corners: [3]int{0, 2, 3}}}}
@@ -158,8 +158,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// library writes distinct meshes of a triangle and returns the folder. The map has the number of
-// files of each series.
+// library writes distinct meshes of one triangle each and returns their folder. series maps the name of
+// each series to its number of files.
 func library(t *testing.T, series map[string]int) string {
 	t.Helper()
 	from := t.TempDir()
@@ -202,8 +202,9 @@ func splits(t *testing.T, from string, seed uint64, maxFiles int) (count map[str
 }
 
 // TestSplit checks that a class of three or more series gives at least one series, but never the
-// largest, to each of test and val. Apart from that, test and val only get series with at most a
-// tenth of the class's files. With a limit on files per series, only the selected files count.
+// largest, to each of test and val. Apart from that, test and val only get series with together at most
+// a tenth of the class's files, rounded up. With a limit on files per series, only the selected files
+// count.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
 		files    []int // number of files in each series

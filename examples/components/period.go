@@ -12,16 +12,16 @@ const (
 	// minCorrelation is the minimum autocorrelation of the profile, as a fraction of the
 	// autocorrelation at lag 0. Shapes without repetition, such as boxes and balls, reach up to 0.1.
 	minCorrelation = 0.12
-	// nearBest is the minimum score of the period, as a fraction of the best score. The period is the smallest such lag,
-	// because its multiples have about the same score.
+	// nearBest is the minimum score of the period, as a fraction of the best score. The period is the
+	// smallest lag with such a score, because its multiples have about the same score.
 	nearBest = 0.88
 )
 
 // period returns the smallest distance at which a surface repeats along its longest side, like the
-// pins of a connector: its profile correlates with itself at this distance and at the multiples of the
-// distance. The profile is the number of points at each position minus the local mean.
-// strength is the mean of these correlations as a fraction of the correlation at distance 0. Both
-// results are 0 without such a distance.
+// pins of a connector. The profile of the surface is the number of points at each position minus the
+// local mean. It correlates with itself at the period and at multiples of the period. strength is the
+// mean of these correlations as a fraction of the correlation at distance 0. Both results are 0 for a
+// surface that does not repeat.
 func (s *surface) period(random func() float64) (period, strength float64, err error) {
 	points, err := s.sample(periodPoints, random)
 	if err != nil {
@@ -96,7 +96,7 @@ func repeatingLag(profile []float64) (lag int, strength float64) {
 	return 0, 0
 }
 
-// smooth replaces each number with the mean of 2·reach+1 neighbours, fewer at the ends.
+// smooth replaces each number with the mean of the 2·reach+1 numbers around it, fewer at the ends.
 func smooth(x []float64, reach int) {
 	sums := make([]float64, len(x)+1)
 	for i, v := range x {

@@ -53,8 +53,8 @@ func random(seed uint64, name string, counter uint32) func() float64 {
 // split assigns each series to one split, so that no test file is almost a copy of a training file.
 // It returns the selected files: at most maxFiles random files per series, or all files if maxFiles
 // is 0. Series of a class with an identical file count as one series. val and test each get series
-// with at most a tenth of the class's files. A class of three or more series gives at least one
-// series to val and one to test.
+// with together at most a tenth of the class's files, rounded up. A class of three or more series gives
+// at least one series, whatever its size, to val and one to test.
 func split(files []*file, seed uint64, maxFiles int) ([]*file, error) {
 	same, err := sameSeries(files)
 	if err != nil {
@@ -88,8 +88,8 @@ func split(files []*file, seed uint64, maxFiles int) ([]*file, error) {
 	return slices.DeleteFunc(files, func(f *file) bool { return f.split == "" }), nil
 }
 
-// sameSeries returns a function that maps series of a class with an identical file, such as a mesh
-// that two makers sell, to the name of the first series.
+// sameSeries returns a function that maps series of a class with an identical file, such as a mesh sold
+// by two makers, to the name of the first series.
 func sameSeries(files []*file) (func(string) string, error) {
 	first := map[string]string{}
 	root := func(series string) string {
@@ -115,10 +115,10 @@ func sameSeries(files []*file) (func(string) string, error) {
 	return root, nil
 }
 
-// divide assigns the groups of a class to splits. Test and val get one group each before either
-// gets a second group. The first group of a split is the first that has at most a tenth of the
-// files. If all are larger and the class has three or more groups, it is the first that is not the
-// largest. At least one group stays in train.
+// divide assigns the groups of a class to splits. First, test and then val take the first remaining group
+// with at most a tenth of the files. If there is no such group and the class has three or more groups,
+// they take the first remaining group except the largest. Then test and val take further groups as long
+// as each has at most a tenth of the files. All other groups, at least one, are in train.
 func divide(groups []*group) {
 	total := 0
 	for _, g := range groups {

@@ -24,7 +24,7 @@ done
 tr '\n' '\0' < "$dir/test.paths" | xargs -0 sftseq files --model "$model" --threshold 0 --json |
     jq -r .nearest > "$dir/test.predicted"
 
-# The validation files give the kind of each type; the test files give the accuracies.
+# The validation files determine the kind of each type. The accuracies are those on the test files.
 paste "$dir/val.labels" "$dir/val.types" > "$dir/val"
 paste "$dir/test.labels" "$dir/test.types" "$dir/test.predicted" > "$dir/test"
 awk -F '\t' '

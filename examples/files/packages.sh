@@ -11,8 +11,8 @@ if [ $# != 1 ]; then echo "usage: packages.sh DIR" >&2; exit 1; fi
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
 
-# configure ARCHITECTURE sets the variable apt to the options for separate lists of its packages and of the
-# source packages.
+# configure ARCHITECTURE downloads the lists of the architecture's packages and of the source packages to a
+# separate folder, and sets the variable apt to the options of apt-get for this folder.
 configure() {
     local state=$dir/apt-$1
     mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/sources"
@@ -25,7 +25,8 @@ configure() {
     [ -s "$state/updated" ] || if apt-get "${apt[@]}" update; then date > "$state/updated"; fi
 }
 
-# records LIST KILOBYTES prints NAME SOURCE for each binary or source package of the lists, up to a size.
+# records LIST KILOBYTES prints NAME SOURCE for each package of at most this size. LIST is Packages for binary
+# packages, or Sources.
 records() {
     for list in "$dir/apt-$architecture"/lists/*_"$1"*; do /usr/lib/apt/apt-helper cat-file "$list"; done |
         awk -v limit=$(($2 * 1024)) -v RS= -F '\n' '{

@@ -24,7 +24,7 @@ func TestServe(t *testing.T) {
 		"a selector of other pods": func(d *appsv1.Deployment, _ *corev1.Service) { d.Spec.Template.Labels = nil },
 		"a mount without a volume": func(d *appsv1.Deployment, _ *corev1.Service) { d.Spec.Template.Spec.Volumes = nil },
 		"a service without a port": func(_ *appsv1.Deployment, s *corev1.Service) { s.Spec.Ports = nil },
-		"a probe of an unknown port": func(d *appsv1.Deployment, _ *corev1.Service) {
+		"a probe of an invalid port": func(d *appsv1.Deployment, _ *corev1.Service) {
 			d.Spec.Template.Spec.Containers[0].ReadinessProbe.HTTPGet.Path = ""
 			d.Spec.Template.Spec.Containers[0].ReadinessProbe.HTTPGet.Port.StrVal = "no port"
 		},

@@ -19,10 +19,10 @@ var elements = []string{"C", "N", "O", "S", "P", "F", "Cl", "Br", "I", "B", "Si"
 // row is a line of the output.
 type row struct {
 	ID string `json:"id"`
-	// an indicator for each of elements and for other elements, degree, charge, hydrogens,
-	// aromatic, ring, stereo
+	// per atom: an indicator for each of the listed elements and one for all others, degree, charge,
+	// number of hydrogens, and indicators for aromatic, ring and stereo
 	Features [][]int     `json:"features"`
-	Edges    [][]int     `json:"edges"` // source, target, an indicator for each order, ring
+	Edges    [][]int     `json:"edges"` // source, target, and indicators for each bond order and for a ring
 	TPSA     json.Number `json:"tpsa,omitempty"`
 }
 

@@ -40,8 +40,8 @@ const (
 	aromatic
 )
 
-// token matches one token of OpenSMILES 1.0 (http://opensmiles.org/opensmiles.html): an atom in brackets, another atom,
-// a ring closure, a bond, or ( ) and the dot. Isotopes and atom classes are read and dropped.
+// token matches one token of OpenSMILES 1.0 (http://opensmiles.org/opensmiles.html): an atom with or without
+// brackets, a ring closure, a bond, a parenthesis or a dot. Isotopes and atom classes are read and dropped.
 var token = regexp.MustCompile(`^(?:\[\d{0,3}(\*|se|as|[bcnops]|[A-Z][a-z]?)(@(?:@|(?:TH|AL|SP|TB|OH)\d\d?)?)?(H\d?)?(\+\+|--|[+-]\d{0,2})?(?::\d+)?\]` +
 	`|(Cl|Br|[BCNOPSFI*bcnops])|(?:%(\d\d)|(\d))|([-=#$:/\\])|[().])`)
 
@@ -74,7 +74,7 @@ func parse(text string) (*molecule, error) {
 			kind = "b"
 		}
 		if !strings.Contains(follows[previous], kind) || kind == ")" && len(branches) == 0 {
-			return nil, fmt.Errorf("character %d: %s is not expected here", at+1, t[0])
+			return nil, fmt.Errorf("character %d: unexpected %q", at+1, t[0])
 		}
 		switch kind {
 		case "a":
@@ -218,9 +218,9 @@ func (m *molecule) inRing(i int) bool {
 var valences = map[string][]int{"B": {3}, "C": {4}, "N": {3, 5}, "O": {2}, "P": {3, 5}, "S": {2, 4, 6}, "F": {1},
 	"Cl": {1}, "Br": {1}, "I": {1}}
 
-// implicit returns the number of hydrogens that fill the lowest normal valence of an atom whose
-// bonds use taken valences. An aromatic atom shares one more electron with its ring and has its
-// lowest valence.
+// implicit returns the number of hydrogens of an atom without brackets. taken is the valence that its
+// bonds use. The hydrogens fill the lowest normal valence of the element that is at least taken. An
+// aromatic atom always has the lowest valence, and shares one more electron with its ring.
 func implicit(a *atom, taken int) int {
 	for _, valence := range valences[a.element] {
 		switch {

@@ -13,8 +13,8 @@ import (
 // codon is exp(bias·z), with z from the standard normal distribution. Open reading frames that occur by
 // chance between the genes have no label.
 const (
-	shortestGene = 300
-	longestGene  = 3000
+	shortestGene = 300  // bases, with the start codon and the stop codon
+	longestGene  = 3000 // bases
 	maxGap       = 2000 // maximum number of bases between two genes
 )
 

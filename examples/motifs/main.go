@@ -4,8 +4,8 @@
 //	go run ./examples/motifs --out dna
 //
 // writes dna/sequences.fasta, dna/motifs.bed with a line for each occurrence, and
-// dna/sequences.jsonl. Its lines contain a sequence, the motifs that occur in it and the number of
-// their occurrences.
+// dna/sequences.jsonl. A line of sequences.jsonl contains a sequence, the motifs that occur in the
+// sequence and the number of their occurrences.
 //
 //	go run ./examples/motifs --genes --longest 10000 --out genes
 //
@@ -21,8 +21,8 @@
 //	go run ./examples/motifs --classes --motifs 4 --shortest 80000 --longest 120000 --out dna4
 //
 // plants copies of one motif in each sequence. The line in sequences.jsonl names this motif as the
-// class. Motifs then contain each base equally often, so the frequencies of bases do not depend on
-// the class.
+// class. If --length is a multiple of 4, motifs then contain each base equally often, so base
+// frequencies do not depend on the class.
 package main
 
 import (
@@ -65,7 +65,7 @@ func main() {
 	flag.Float64Var(&r.present, "present", 1,
 		"fraction of the sequences that get copies of a motif, drawn for each motif")
 	flag.BoolVar(&r.classes, "classes", false,
-		"plant --most copies of one motif in each sequence, its class; ignores --present")
+		"plant --most copies of one motif, the class, in each sequence; ignore --present")
 	genes := flag.Bool("genes", false, "write genes instead of motifs")
 	flag.Float64Var(&r.codonBias, "codon-bias", 0.8,
 		"standard deviation of the logarithm of a codon's weight, with --genes")
@@ -86,9 +86,10 @@ func main() {
 func (r *rule) check() error {
 	switch {
 	case r.sequences < 1 || r.motifs < 1 || r.maxCopies < 0 || r.mismatches < 0:
-		return fmt.Errorf("expected --sequences and --motifs from 1, and --most and --mismatches from 0")
+		return fmt.Errorf("expected --sequences and --motifs of at least 1, and --most and --mismatches of at least 0; "+
+			"found %d, %d, %d and %d", r.sequences, r.motifs, r.maxCopies, r.mismatches)
 	case r.motifLength <= r.mismatches:
-		return fmt.Errorf("--length: expected more than the %d mismatches, found %d", r.mismatches, r.motifLength)
+		return fmt.Errorf("--length: expected more than --mismatches (%d), found %d", r.mismatches, r.motifLength)
 	case !(r.present >= 0 && r.present <= 1):
 		return fmt.Errorf("--present: expected a fraction from 0 to 1, found %v", r.present)
 	case r.shortest < r.motifLength || r.longest < r.shortest:
@@ -97,7 +98,7 @@ func (r *rule) check() error {
 	return nil
 }
 
-// occurrence is a window of a sequence that matches a motif with few differences.
+// occurrence is a window of a sequence that differs from a motif in at most rule.mismatches bases.
 type occurrence struct{ start, motif, differences int }
 
 // sequence is a line of sequences.jsonl.
@@ -109,7 +110,7 @@ type sequence struct {
 	Class    string   `json:"class,omitempty"` // name of the planted motif
 }
 
-// write draws all sequences and writes the files in dir.
+// write draws all sequences, writes the files in dir and prints the motifs.
 func (r *rule) write(dir string) (err error) {
 	var motifs [][]byte
 	err = writeFiles(dir, []string{"sequences.fasta", "motifs.bed", "sequences.jsonl"}, func(to []io.Writer) {

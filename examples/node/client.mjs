@@ -1,4 +1,4 @@
-// A client of `sftseq serve` with vscode-jsonrpc, which editors use for their servers.
+// A client of `sftseq serve` with vscode-jsonrpc, the JSON-RPC library of Visual Studio Code.
 //
 //   make build
 //   (cd examples/node && npm ci)

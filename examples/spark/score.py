@@ -1,9 +1,10 @@
-"""Scores a data frame with sftseq in Spark (3.3 or later), by mapInArrow.
+"""Scores a data frame with sftseq and mapInArrow of Spark (3.3 or later).
 
     spark-submit score.py ./sftseq runs/listops texts.parquet predictions.parquet
 
 Each task pipes its partition through one sftseq process, as an Arrow stream. Workers need the
-program and the model at the same paths (or --files, --archives). The input has the string columns
+program and the model at the same paths; spark-submit can distribute them with --files and
+--archives. The input has the string columns
 `id` and `text`; the output has `id`, `label` and the probabilities.
 """
 
@@ -36,7 +37,7 @@ def scorer(program, model):
                     writer.write_batch(first)
                     for batch in batches:
                         writer.write_batch(batch)
-            except BaseException as error:  # the frame is unreadable, or the process has ended
+            except BaseException as error:  # reading a batch failed, or the process has ended
                 failed.append(error)
 
         feeding = threading.Thread(target=feed)
@@ -44,7 +45,7 @@ def scorer(program, model):
         try:
             with pa.ipc.open_stream(process.stdout) as predictions:
                 yield from predictions
-        except pa.ArrowException as error:  # the process may have ended before its output did
+        except pa.ArrowException as error:  # the output is incomplete if the process has failed
             failed.append(error)
         finally:
             process.stdout.close()

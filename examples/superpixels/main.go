@@ -45,8 +45,8 @@ func main() {
 	}
 }
 
-// convert writes the given number of rows for each split. The last tenth of the training images is
-// for validation.
+// convert writes at most the given number of rows for each split. The last tenth of the training images
+// is for validation.
 func convert(from string, pieces, rows int, to io.Writer) error {
 	out := bufio.NewWriter(to)
 	lines := json.NewEncoder(out)
@@ -84,8 +84,8 @@ type image struct {
 	pixels    []byte
 }
 
-// read returns the images in files. A record contains a label and the red, the green and the blue
-// bytes.
+// read returns the images of several files in a folder. A record contains a label, and then all red, all
+// green and all blue bytes.
 func read(from string, names []string) (out []image, err error) {
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(from, name))
@@ -121,8 +121,8 @@ func gray(r, g, b byte) byte {
 }
 
 // graph returns the features of superpixels and of their borders. Lightness and positions are from
-// 0 to 1. The area of an average piece is 1. Distances and borders are divided by the side of an
-// average piece.
+// 0 to 1. Areas are divided by step², distances and lengths of borders by step, where step is the
+// initial distance between the centres.
 func graph(c *cut, pixels []byte) (out row) {
 	type sums struct{ n, light, squares, x, y, darkest, lightest float64 }
 	const white = 255

@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// cut is a segmentation of an image into superpixels: connected pieces of similar size and
-// lightness.
+// cut is a segmentation of an image into superpixels: connected regions of similar size, each with
+// pixels of similar lightness. The code calls a superpixel a piece.
 type cut struct {
 	width, height int
 	piece         []int // index of each pixel's piece, row by row
@@ -11,14 +11,14 @@ type cut struct {
 	step          float64 // initial distance between the centres
 }
 
-// centre is the mean of the pixels of a piece.
+// centre has the mean lightness and position of the pixels of a superpixel.
 type centre struct{ light, x, y float64 }
 
 // compactness is the weight of distance against lightness. A difference of 10 in lightness, from 0
 // to 100, weighs as much as the initial distance of two centres.
 const compactness = 10
 
-// slice segments an image into about the given number of pieces by SLIC (Achanta, Shaji, Smith,
+// slice segments an image into about the given number of superpixels by SLIC (Achanta, Shaji, Smith,
 // Lucchi, Fua and Süsstrunk, "SLIC Superpixels Compared to State-of-the-Art Superpixel Methods",
 // IEEE Transactions on Pattern Analysis and Machine Intelligence 34, 2012). A pixel with
 // several nearest centres belongs to the first of them.
@@ -95,9 +95,9 @@ func (c *cut) move(centres []centre, light []float64) {
 	}
 }
 
-// connect makes each connected component a piece. A component smaller than a quarter of the average
-// size joins the piece to the left of its first pixel, or above it. The first component is always a
-// piece.
+// connect makes each connected component a piece. A component of fewer than step²/4 pixels joins the
+// piece to the left of its first pixel, or above this pixel in the first column. The first component is
+// always a piece.
 func (c *cut) connect() {
 	old := c.piece
 	c.piece = make([]int, len(old))

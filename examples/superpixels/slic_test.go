@@ -11,7 +11,7 @@ import (
 )
 
 // check checks that each piece is connected and not empty, and that every piece except the first
-// has at least a quarter of the average size.
+// has at least step²/4 pixels.
 func check(t *testing.T, c *cut) {
 	t.Helper()
 	sizes, parts, seen := make([]int, c.pieces), make([]int, c.pieces), make([]bool, len(c.piece))
@@ -68,7 +68,7 @@ func TestEdges(t *testing.T) {
 			}
 		}
 		if wrong > 12 || name == "gray" && (c.pieces != 16 || c.step != 8) { // some components are too small for a piece
-			t.Errorf("%s: %d pixels are on the wrong side of %d pieces", name, wrong, c.pieces)
+			t.Errorf("%s: %d pixels differ from most pixels of their pieces; %d pieces", name, wrong, c.pieces)
 		}
 	}
 }

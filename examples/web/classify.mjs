@@ -1,5 +1,5 @@
-// Classifies text in the browser with a model of sftseq export onnx. Its tokens are bytes ({"type":"byte"}), or words.
-// For words, the export also writes NAME.tokenizer.json beside NAME.onnx.
+// Classifies text in the browser with a model of sftseq export onnx. The model's tokens are bytes ({"type":"byte"}) or
+// words. For words, the export also writes NAME.tokenizer.json beside NAME.onnx.
 
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.min.mjs";
 
@@ -56,8 +56,8 @@ async function makeEncoder(tokenizer, url) {
 }
 
 /**
- * Reads a model and returns a function that classifies a text, or a Uint8Array for a model of bytes:
- * [{label, probability}, …], the most probable first.
+ * Reads a model and returns an asynchronous function that classifies a text, or a Uint8Array if the model's tokens are
+ * bytes. The function returns [{label, probability}, …], the most probable label first.
  */
 export async function load(url) {
   const file = new Uint8Array(await (await fetchFile(url)).arrayBuffer());

@@ -31,9 +31,9 @@ export class RetryError extends Error {
   }
 }
 
-/** Returns {label, probability, seconds, chunks: [{offset, weight, pieces: [[text, weight], …]}, …]} for a text. chunks
- * has the count chunks with the largest weights; offset is the number of UTF-16 code units before the chunk. Throws a
- * RetryError if the server is busy or does not respond. */
+/** Returns {label, probability, seconds, chunks: [{offset, weight, pieces: [[text, weight], …]}, …]} for a text. The
+ * result has at most count chunks, those with the largest weights; offset is the number of UTF-16 code units before the
+ * chunk. Throws a RetryError if the server is busy or does not respond. */
 export async function classify(server, text, { count = 5, signal } = {}) {
   const began = performance.now();
   let response;

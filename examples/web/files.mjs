@@ -1,8 +1,10 @@
-// Samples the bytes of a file as sftseq files does (docs/files.md), and finds the bytes that decide its kind.
+// Samples the bytes of a file as sftseq files does (docs/files.md), and finds the bytes that influence the prediction
+// most.
 
 const [head, middle, tail] = [1024, 512, 512];
 
-/** Reads the sample of a File: {bytes, ranges}, where ranges are the offsets [start, end] of its parts in the file. */
+/** Reads the sample of a File: {bytes, ranges}, where ranges are the offsets of the sample's parts in the file, each as
+ * [start, exclusive end]. */
 export async function sample(file) {
   const centre = Math.floor((file.size - middle) / 2);
   const ranges =
