@@ -1,9 +1,10 @@
 // Package answer computes the predictions of the commands predict and embed: it reads lines of JSON
-// or rows of tables in batches and writes one reply each, in the same order.
+// or rows of tables in batches and writes a reply to each line or row, in the same order.
 //
 // As in a server, package requests parses the requests and makes the replies, so that serve and
-// predict give the same numbers. Only the scheduling differs: predict reads the next batch while
-// one is computed, and a server has a queue that shares the model between clients.
+// predict return the same numbers. Only the scheduling differs: predict reads the next batch while
+// the model computes the previous batch, and a server has a queue that shares the model between
+// clients.
 package answer
 
 import (
@@ -28,8 +29,8 @@ type Model struct {
 	// counts the requests longer than [MaxLengthRatio] times Longest. LongestRequest is the number of
 	// tokens of the longest such request.
 	Longest, LongRequests, LongestRequest int
-	// OutlierRequests counts the requests whose features deviate from the training data by more than
-	// [MaxDeviations] standard deviations.
+	// OutlierRequests counts the requests with a feature whose root mean square deviation from the
+	// training mean exceeds [MaxDeviations] standard deviations of the training data.
 	OutlierRequests int
 
 	config *sft.Config
@@ -41,8 +42,8 @@ type Model struct {
 	hasPositions bool                                                       // replies are [requests.Spans]
 }
 
-// MaxLengthRatio is the multiple of the longest training row above which the quality of a prediction is
-// unknown.
+// MaxLengthRatio is the multiple of the length of the longest training row above which the quality of a
+// prediction is unknown.
 const MaxLengthRatio = 2
 
 // measure counts requests that are much longer than the training rows, and requests with outlying
@@ -67,8 +68,8 @@ func (m *Model) measureLength(n int) {
 // the training data.
 const MaxDeviations = 10
 
-// isOutlier reports whether a feature's root mean square, standardised like the training data, is above
-// MaxDeviations.
+// isOutlier reports whether the root mean square of a feature, after standardisation with the mean and
+// the deviation of the training data, exceeds MaxDeviations.
 func (m *Model) isOutlier(features [][]float32) bool {
 	for j, s := range m.config.FeatureScales {
 		sum := 0.0

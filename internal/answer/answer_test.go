@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// echo returns a model whose reply to a line is its id.
+// echo returns a model whose reply to a line is the line's id.
 func echo() (*Model, *requests.Parser) {
 	c := &sft.Config{
 		Task:   config.Classification,
@@ -143,7 +143,7 @@ func TestHint(t *testing.T) {
 }
 
 // TestStops checks that cancellation ends Lines while it waits for input, and that a read error
-// names the last line.
+// names the last line that was read.
 func TestStops(t *testing.T) {
 	m, parser := echo()
 	ctx, cancel := context.WithCancel(t.Context())

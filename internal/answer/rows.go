@@ -34,7 +34,7 @@ type Table struct {
 	letters bool // remove white space from texts, because positions in BED count bases
 }
 
-// typed reports whether the values of a column keep their type.
+// typed reports whether the values of a column keep their Arrow type in the output.
 func (t *Table) typed(column string) bool {
 	_, ok := t.Types[column]
 	return ok && column != ""
@@ -77,7 +77,7 @@ func newTableReader(in *Table, parser *requests.Parser, all []string) *tableRead
 	return r
 }
 
-// read sends the request of each row of t to rows.
+// read sends a request for each row of the table t to the channel rows.
 func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tableRow) error {
 	var row table.Row // reused for all rows
 	for {
@@ -107,8 +107,8 @@ func (r *tableReader) warnOfBytes() {
 	}
 }
 
-// request converts a row to a request. For an invalid row the result has its location and all
-// readable columns.
+// request converts a row to a request. For an invalid row the result has the location of the row, its
+// readable columns and a Failure.
 func (r *tableReader) request(row *table.Row) *tableRow {
 	out := &tableRow{Request: &requests.Request{}, place: row.Position(), name: r.names.RowName(row),
 		kept: make([]any, len(r.Keep))}
@@ -185,7 +185,7 @@ func (r *tableReader) clearMisplaced(row *table.Row) {
 	}
 }
 
-// sequence adds a column's value as a sequence of the request.
+// sequence adds the value of a column to a request, as a sequence of tokens or as features.
 func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row) error {
 	v := row.Values[r.at[name]]
 	tokens := v.Tokens
@@ -227,7 +227,7 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	return nil
 }
 
-// written converts a column's value for the output; nil means missing.
+// written converts a column's value for the output. It returns nil for a missing value.
 func (r *tableReader) written(column string, v table.Value) (any, error) {
 	switch {
 	case v.Null:

@@ -14,7 +14,7 @@ import (
 
 // Rows writes a row of predictions for each row of a table.
 type Rows struct {
-	Count, Failed int
+	Count, Failed int    // numbers of written rows and of rows with an error
 	First         string // error of the first failed row
 	Spans         int    // number of predicted spans, for a model that predicts spans
 
@@ -26,7 +26,7 @@ type Rows struct {
 	out    table.Writer
 }
 
-// NoSpans reports whether the model predicts spans but found none in any row.
+// NoSpans reports whether a model that predicts spans found none, although at least one row was valid.
 func (o *Rows) NoSpans() bool { return o.model.hasPositions && o.Spans == 0 && o.Count > o.Failed }
 
 // NewRows returns a writer of a model's predictions for the rows of a table, in one of
@@ -42,9 +42,9 @@ func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 	return o, err
 }
 
-// NewPart returns a writer of a model's predictions for the rows of a table. It writes an Arrow
-// file, or a stream, whose schema has metadata. If strict is set, the first failed row is an error
-// and there is no error column.
+// NewPart returns a writer like [Model.NewRows] for one part of a job. It writes an Arrow file, or a
+// stream if stream is set, whose schema has the given metadata. If strict is set, the first failed row
+// is an error and there is no error column. The caller must call Close.
 func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream, strict bool) (*Rows, error) {
 	o := &Rows{model: m, table: t, part: true, strict: strict, reply: m.columns(m.config, "arrow", len(t.Sources) == 2)}
 	columns := tableColumns(t, o.reply.columns, "arrow")
@@ -59,8 +59,8 @@ func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream
 // Close completes the output; it does not close the underlying writer.
 func (o *Rows) Close() error { return o.out.Close() }
 
-// Answer predicts all rows of a table, and closes it even if it stops early, so that readers stop
-// as well. It calls done with the number of rows of each written batch.
+// Answer writes the predictions for all rows of the table t and closes t, even after an error, so that
+// readers stop as well. It calls done with the number of rows of each written batch.
 func (o *Rows) Answer(ctx context.Context, parser *requests.Parser, t table.Reader, done func(int64)) error {
 	r := newTableReader(o.table, parser, t.Columns())
 	ctx, cancel := context.WithCancel(ctx)

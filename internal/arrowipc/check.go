@@ -40,7 +40,8 @@ func parseHeader(meta []byte) (kind int, header flatTable, bodyLength int64, err
 	return int(number), header, bodyLength, err
 }
 
-// checkSchema walks the schema as Arrow does and counts the fields that Arrow will build.
+// checkSchema checks the endianness of a schema, walks the schema as Arrow does, and returns an error
+// if Arrow would build too many fields or too much text.
 func checkSchema(schema flatTable) error {
 	endianness, err := schema.int(0, 2)
 	if err != nil {

@@ -30,9 +30,10 @@ func compression(batch flatTable) (int64, error) {
 	return codec, err
 }
 
-// decompressedSize returns the size that the first eight bytes of a compressed buffer state. It
-// returns an error if the compressed data cannot have this size. LZ4 compresses by at most 255 to
-// 1. For ZSTD, the headers of blocks and frames limit the size and the memory.
+// decompressedSize returns the size that the first eight bytes of a compressed buffer state, or the
+// number of the remaining bytes if they are not compressed. It returns an error if the compressed data
+// cannot have this size. LZ4 compresses by at most 255 to 1. For ZSTD, the headers of blocks and frames
+// limit the size and the memory.
 func decompressedSize(buffer []byte, codec int64) (int64, error) {
 	if len(buffer) < 8 {
 		return 0, fmt.Errorf("expected at least the 8 bytes of the decompressed size, found %d", len(buffer))
@@ -61,7 +62,7 @@ func decompressedSize(buffer []byte, codec int64) (int64, error) {
 // maxZSTDSize returns the maximum size of ZSTD frames that the headers of their blocks allow (RFC
 // 8878, section 3.1.1.2). size is the stated size of all frames together. Truncated or damaged
 // frames count up to the damage. maxZSTDSize returns an error if the first frame header is damaged, a
-// frame's window exceeds maxWindow, or its stated size contradicts size.
+// frame's window exceeds maxWindow, or the size in a frame's header contradicts size.
 func maxZSTDSize(frames []byte, size int64) (maxSize int64, err error) {
 	const (
 		blockHeader = 3

@@ -108,7 +108,7 @@ func explainDecoder(err *error) {
 	}
 }
 
-// A queue passes messages to Arrow that were already read and checked.
+// A queue passes checked messages to Arrow.
 type queue []*message
 
 var _ ipc.MessageReader = (*queue)(nil)

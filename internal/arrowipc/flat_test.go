@@ -88,8 +88,8 @@ func FuzzFlat(f *testing.F) {
 	})
 }
 
-// TestOddTable checks that a vtable with an odd size is refused, because FlatBuffers would read a
-// field whose offset ends outside it.
+// TestOddTable checks that a vtable with an odd size is refused, because FlatBuffers would read the
+// offset of a field beyond the end of the vtable.
 func TestOddTable(t *testing.T) {
 	data, _ := sample(t, false)
 	tried := 0

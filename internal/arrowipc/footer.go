@@ -24,7 +24,7 @@ const (
 type block struct {
 	offset int64
 	meta   int64 // length of the metadata, including the eight bytes before it
-	body   int64
+	body   int64 // length of the body
 }
 
 func (m *message) block() block {
@@ -79,8 +79,8 @@ func (f *framer) restFooter() ([]byte, error) {
 // fileEnd is the number of bytes of the footer's length and the final magic.
 const fileEnd = 4 + len(magic)
 
-// footerSize returns the footer's length as stated in the last bytes of a file. before is the
-// number of bytes before these.
+// footerSize returns the footer's length as stated in end, the last bytes of a file. before is the
+// number of bytes before end.
 func footerSize(end []byte, before int64) (int64, error) {
 	if len(end) < fileEnd || string(end[4:]) != magic {
 		return 0, &truncationError{"expected a footer that ends with " + magic + ": the file is truncated or damaged"}

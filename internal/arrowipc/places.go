@@ -35,8 +35,8 @@ func (p *Places) Len() int { return len(p.blocks) }
 // Bytes returns the offsets of the start and the end of batch i in the file.
 func (p *Places) Bytes(i int) (from, to int64) { return p.blocks[i].offset, p.blocks[i].end() }
 
-// Read reads batch i again and returns an error if its bytes have changed. size is the memory that
-// the batch takes in bytes.
+// Read reads batch i again and returns an error if its bytes have changed. size is the size of the
+// decoded batch in bytes.
 func (p *Places) Read(file io.ReaderAt, i int) (record arrow.Record, size int64, err error) {
 	from, to := p.Bytes(i)
 	frames := framer{r: io.NewSectionReader(file, from, to-from), offset: from}
@@ -46,7 +46,7 @@ func (p *Places) Read(file io.ReaderAt, i int) (record arrow.Record, size int64,
 	}
 	if batch.sum() != p.sums[i] {
 		return nil, 0, fmt.Errorf("bytes %d to %d have changed since the file was opened: "+
-			"another program wrote to it, or its disk is failing", from, to-1)
+			"another program wrote to the file, or the disk is failing", from, to-1)
 	}
 	record, err = decodeBatch(p.schema, batch)
 	return record, batch.decoded, err

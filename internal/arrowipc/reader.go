@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// A Reader reads a complete file or stream without dictionaries, one record batch at a time. Its
-// memory is one batch, plus 24 bytes for each batch that it has read.
+// A Reader reads a complete file or stream without dictionaries, one record batch at a time. It holds
+// one batch in memory, plus 24 bytes for each batch that it has read, and 32 more with [Reader.Places].
 type Reader struct {
 	frames framer
 	schema *message

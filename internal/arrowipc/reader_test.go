@@ -97,8 +97,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestTruncatedAnywhere checks that every truncated file or stream is refused, and also bytes after
-// the end.
+// TestTruncatedAnywhere checks that a file or a stream is refused if it is truncated anywhere, or if a
+// byte follows its end.
 func TestTruncatedAnywhere(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
@@ -109,12 +109,12 @@ func TestTruncatedAnywhere(t *testing.T) {
 	}
 }
 
-// TestBitFlips checks that a file with a flipped bit is either refused or has the same number of
-// rows.
+// TestBitFlips checks that a file or a stream with a flipped bit is either refused or has batches with
+// the same numbers of rows.
 func TestBitFlips(t *testing.T) {
 	step := 1
 	if testing.Short() {
-		step = 7 // one bit of each byte
+		step = 7 // at least one bit of each byte
 	}
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)
@@ -135,8 +135,8 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// TestHugeSizes checks that a huge number at any aligned word neither panics nor allocates much
-// memory.
+// TestHugeSizes checks that a huge number at any aligned word causes neither a panic nor a large
+// allocation.
 func TestHugeSizes(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -171,7 +171,8 @@ func section(data []byte) *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
 }
 
-// TestNotArrow checks that the error for a file in another format shows its first bytes.
+// TestNotArrow checks the errors for files in other formats, and for truncated and damaged first
+// messages.
 func TestNotArrow(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
 		{"", "found an empty file"},

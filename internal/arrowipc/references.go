@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// checkReferences checks that all offsets and dictionary indices in a record's columns are within
-// bounds, because Arrow follows them without checks.
+// checkReferences checks that the buffers of a record's columns are long enough, and that all offsets
+// and dictionary indices are within bounds, because Arrow follows them without checks.
 func checkReferences(record arrow.Record) error {
 	for i, column := range record.Columns() {
 		if err := checkColumn(column); err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 // Skip skips whole record batches with at most the given number of rows in total, and returns the
-// number of skipped rows. It reads only the metadata of the batches. The source must be seekable.
+// number of skipped rows. It does not read the bodies of the skipped batches. The source must be
+// seekable.
 func (s *Stream) Skip(rows int64) (skipped int64, err error) {
 	if s.whole == nil {
 		return 0, errors.New("expected a seekable file, found a pipe or a compressed file")

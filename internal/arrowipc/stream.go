@@ -26,15 +26,16 @@ type Stream struct {
 	arrow           *arrow.Schema
 }
 
-// NewStream reads the schema of a stream. It ignores bytes after the end marker.
+// NewStream reads the schema of a stream. The Stream ignores bytes after the end marker.
 func NewStream(r io.Reader) (*Stream, error) {
 	s := &Stream{frames: framer{r: bufio.NewReaderSize(r, 1<<16), dictionaries: true}}
 	return s, s.start()
 }
 
-// NewFileOrStream reads the schema of a stream or of a file. It reads both sequentially. Arrow's
-// JavaScript library and Polars write files whose schema is only in the footer; for such files
-// whole must be the same file. whole is nil if the file is not seekable.
+// NewFileOrStream reads the schema of a stream or of a file. The Stream reads both sequentially. Unlike
+// with [NewStream], bytes after the end are an error. Arrow's JavaScript library and Polars write files
+// whose schema is only in the footer; for such files whole must be the same file. whole is nil if the
+// file is not seekable.
 func NewFileOrStream(r io.Reader, whole *io.SectionReader) (*Stream, error) {
 	s := &Stream{frames: newFramer(bufio.NewReaderSize(r, 1<<16), true), exact: true, whole: whole}
 	return s, s.start()
@@ -100,7 +101,7 @@ func (s *Stream) finish() error {
 func (s *Stream) Schema() *arrow.Schema { return s.arrow }
 
 // Next returns the next record batch. It returns io.EOF after the last batch if the stream ends
-// there or has an end marker. Any other error means that a message is damaged or truncated.
+// there or has an end marker. Any other error means that the source is damaged or truncated.
 func (s *Stream) Next() (arrow.Record, error) {
 	m, err := s.batch()
 	if err != nil {
@@ -190,5 +191,6 @@ func (s *Stream) addDictionary(m *message) error {
 	return nil
 }
 
-// Offset returns the offset of the next message, after a complete message.
+// Offset returns the offset of the next message. It is valid after NewStream and after a batch that Next
+// returned without an error.
 func (s *Stream) Offset() int64 { return s.frames.offset }

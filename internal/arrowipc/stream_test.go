@@ -16,8 +16,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestStreamGrows checks that a stream truncated anywhere gives its complete batches, and the
-// offset after them, where more messages may follow.
+// TestStreamGrows checks that a stream truncated anywhere returns its complete batches, and that Offset
+// is the end of the last complete batch, where more messages may follow. Bytes after the end marker are
+// ignored.
 func TestStreamGrows(t *testing.T) {
 	data, want := sample(t, false)
 	data = bytes.TrimSuffix(data, []byte(EndMarker))
@@ -110,7 +111,7 @@ func TestDictionaries(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "word", Type: words}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	var want []arrow.Record
-	for _, values := range [][]string{{"a", "b", "a"}, {"c", "a"}} { // the second batch has another dictionary
+	for _, values := range [][]string{{"a", "b", "a"}, {"c", "a"}} { // the second batch adds a word to the dictionary
 		column := b.Field(0).(*array.BinaryDictionaryBuilder)
 		for _, v := range values {
 			must.Succeed(t, column.AppendString(v))

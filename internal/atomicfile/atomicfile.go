@@ -245,7 +245,7 @@ func (f *File) Link() error {
 	return f.syncName()
 }
 
-// copyFile copies from to a new file and syncs it.
+// copyFile copies a file to a new file and syncs the new file.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -276,7 +276,7 @@ func (f *File) syncName() error {
 // rename succeeded but is not durable yet.
 func (f *File) Commit() error { return f.commit(rename) }
 
-// CommitNew is like Commit but never replaces a file: if the name exists, it returns fs.ErrExist.
+// CommitNew is like Commit but never replaces a file: if the name exists, the error wraps fs.ErrExist.
 func (f *File) CommitNew() error { return f.commit(renameNew) }
 
 // renameNew renames a file unless the new name exists. With hard links only one of several programs
@@ -335,8 +335,8 @@ func Rename(from, to string) error {
 	return (&File{path: to}).syncName()
 }
 
-// Write replaces path with the output of write. If write or the disk fails, the old file stays
-// unchanged and no other file remains.
+// Write replaces path with the output of write. After an error other than [ErrUnsynced], the old file is
+// unchanged and no temporary file remains.
 func Write(path string, write func(io.Writer) error) error {
 	f, err := Create(path)
 	if err != nil {
