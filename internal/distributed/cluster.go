@@ -66,10 +66,10 @@ type ClusterStep struct {
 // doubling (Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in
 // MPICH, 2005). A library that sends messages concurrently has less latency.
 //
-// The model ignores: ranks that share a machine; waiting for slower ranks, links or steps; networks
-// with less total bandwidth than the sum of their links; copies made by MPI, and its thread sharing
-// a core with the computation; reading data, evaluations and checkpoints; the hash of the weights
-// every 100 steps; batches of mixed lengths.
+// The model ignores: ranks that share a machine; ranks, links and steps that are slower than
+// measured; networks with less total bandwidth than the sum of their links; copies made by MPI; the
+// core that the MPI thread shares with the computation; reading data, evaluations and checkpoints;
+// the comparison of the ranks' weights; batches of mixed lengths.
 func PredictSteps(b ClusterBatch, f ClusterFigures, n Network, ranks []int) []ClusterStep {
 	alone, _ := step(b, f, n, 1)
 	var out []ClusterStep

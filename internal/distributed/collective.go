@@ -40,8 +40,8 @@ const (
 
 // Agree exchanges the states of all ranks. It returns each rank's word if no rank has an error,
 // otherwise the same [*Error] on all ranks. A rank with a cancelled context stops the other
-// ranks with an Error of [context.Canceled]. A failure has priority over a cancellation, and a lower
-// rank over a higher rank.
+// ranks with an Error that wraps [context.Canceled]. A failure has priority over a cancellation, and
+// a lower rank over a higher rank. An error of the communication itself is returned unchanged.
 func Agree(c Communicator, err error, word uint64) ([]uint64, error) {
 	const header = 4
 	mine := [header]uint32{healthy, 0, uint32(word), uint32(word >> 32)}
@@ -108,8 +108,8 @@ func Broadcast(c Communicator, mine []byte, err error) ([]byte, error) {
 	return all[0], nil
 }
 
-// Compare returns the same error on all ranks if a rank's values differ from those of rank 0. The
-// error names the key of the first different value.
+// Compare returns the same error on all ranks if a rank's values differ from those of rank 0. It
+// compares only the keys of rank 0. The error names the first rank and key with a different value.
 func Compare(c Communicator, mine map[string]string, err error) error {
 	text, _ := json.Marshal(mine) // a map of strings always marshals
 	all, err := Gather(c, text, err)

@@ -1,11 +1,11 @@
 // MPI connects processes started by a launcher: mpirun of Open MPI or MPICH, Slurm's srun,
-// Kubernetes' MPIJob. The library is loaded at run time, so that one binary works with each library
-// and without MPI.
+// Kubernetes' MPIJob. The MPI library is loaded at run time, so that the same binary works with every
+// supported library and without MPI.
 //
 // MPI is used only to move words and never to add them, because the order of MPI's sums depends on
 // the library and the number of ranks. One thread makes all calls. Every second a non-blocking
-// barrier runs on a separate communicator: if a rank has not joined it for [MPIOptions.Timeout],
-// every later call fails.
+// barrier runs on a separate communicator: if a rank does not join it within [MPIOptions.Timeout],
+// the current call and every later call fail.
 
 package distributed
 
@@ -56,8 +56,8 @@ func LaunchedRank() int {
 	return 0
 }
 
-// mpiLibraries returns the names of libraries to try: only the library that MPIVariable names, or all,
-// the launcher's own first.
+// mpiLibraries returns the names of libraries to try: the library that MPIVariable names, or without
+// the variable all known libraries, beginning with those of the launcher's MPI.
 func mpiLibraries() []string {
 	open, mpich := []string{"libmpi.so.40"}, []string{"libmpi.so.12", "libmpich.so.12"}
 	switch {

@@ -46,7 +46,7 @@ static const char *mpi_load(const char *name) {
 	} else { // the numbers of MPICH's binary interface
 		mpi.world = 0x44000000; mpi.word = 0x4c000405; mpi.errors_return = 0x54000001;
 	}
-	return mpi.world && mpi.word && mpi.errors_return ? NULL : "it has no MPI_COMM_WORLD";
+	return mpi.world && mpi.word && mpi.errors_return ? NULL : "MPI_COMM_WORLD, MPI_INT or MPI_ERRORS_RETURN is missing";
 }
 
 // Open MPI's signal handler would replace Go's, which turns a crash into a panic.
@@ -63,7 +63,7 @@ static struct {
 	handle communicator, request;
 	int pending, stopped;
 	int rounds; // rounds begun by this rank
-	double begun, ended, timeout;
+	double begun, ended, timeout; // seconds
 } pulse;
 
 static double now(void) {
@@ -99,9 +99,9 @@ static int mpi_pulse(void) {
 	return 0;
 }
 
-// finish waits for a request. It yields the CPU after some time, because ranks may share a CPU. After
-// the pulse has stopped, all ranks are about to leave, so a request that takes longer than the timeout
-// means that a rank is silent.
+// finish waits for a request. It yields the CPU every 32 polls, and sleeps instead after 5 ms, because
+// ranks may share a CPU. After the pulse has stopped, all ranks are about to leave, so a request that
+// takes longer than the timeout means that a rank is silent.
 static int finish(handle *request) {
 	double begun = now();
 	for (int n = 1;; n++) {
@@ -398,7 +398,8 @@ func (w *World) numbers(mine uint32) ([]uint32, error) {
 	return all, w.AllGather([]uint32{mine}, all, slices.Repeat([]int{1}, w.size))
 }
 
-// offsets returns the offsets of consecutive parts with the given counts of words.
+// offsets returns the counts as C integers, and the offset of each part in words. The counts must
+// add up to the number of words.
 func offsets(counts []int, words int) (n, at []C.int, err error) {
 	n, at = make([]C.int, len(counts)), make([]C.int, len(counts))
 	sum := 0
@@ -407,7 +408,8 @@ func offsets(counts []int, words int) (n, at []C.int, err error) {
 		sum += c
 	}
 	if sum != words || sum > math.MaxInt32 {
-		return nil, nil, fmt.Errorf("parts of %d words of %d, at most %d", sum, words, math.MaxInt32)
+		return nil, nil, fmt.Errorf("MPI: the counts add up to %d words: expected the %d words of the buffer, "+
+			"and at most %d", sum, words, math.MaxInt32)
 	}
 	return n, at, nil
 }

@@ -7,7 +7,8 @@ import "math/bits"
 const MicroBatchTokens = 4096
 
 // MicroBatches splits examples of the given lengths, in tokens, into consecutive runs. A run ends
-// with the example at which it reaches size tokens. The result is the end index of each run.
+// with the example that brings its number of tokens to at least the given size. The result has the
+// exclusive end index of each run.
 func MicroBatches(lengths []int, size int) (ends []int) {
 	tokens := 0
 	for i, n := range lengths {
@@ -19,7 +20,7 @@ func MicroBatches(lengths []int, size int) (ends []int) {
 }
 
 // MaxSums returns the maximum number of sums per rank, for batches of up to the given number of
-// micro-batches with up to the given number of tokens. Let M be the largest micro-batch and m =
+// micro-batches, each with up to the given number of tokens. Let M be the largest micro-batch and m =
 // [MicroBatchTokens] the minimum size of all micro-batches but the last. Then a rank gets
 // k ≤ 9·M/m + 2 adjacent nodes of the level at which [Deal] cuts: at most 8·M/m for an equal share of
 // the tokens, M/m because cuts are inexact by up to half a node, and 2 for rounding and the last

@@ -23,7 +23,7 @@ type document struct {
 	fingerprint fingerprint
 	row         uint32 // index of the first row that contains the document
 	vector      []float32
-	related     []int // second documents of the pairs of class 1 whose first document is this document
+	related     []int // other documents of the pairs of class 1 that begin with this document
 }
 
 // fingerprint is the SHA-256 of a document's tokens.

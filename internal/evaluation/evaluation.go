@@ -15,18 +15,18 @@ import (
 type Evaluation struct {
 	Name    string // name of the file
 	Scorer  *sft.Scorer
-	Score   func(context.Context, []seq.Example) ([]sft.Output, error)
+	Score   func(context.Context, []seq.Example) ([]sft.Output, error) // computes the outputs of a batch
 	Measure Measure
 	// CutTags counts the labels of tokens beyond the model's window, which the model does not read.
 	CutTags int64
 	// Seen, if not nil, is called with each measured row, its length before truncation, and its logits.
 	Seen func(x *seq.Example, length int, logits []float32)
-	// Refused is called with each row that cannot be measured: the model cannot read it, or its
-	// output is not finite. If Refused is nil, such a row is an error.
+	// Refused is called with each row that cannot be measured: its targets are missing or invalid,
+	// the model cannot read it, or the output is not finite. If Refused is nil, such a row is an error.
 	Refused func(x *seq.Example, length int, err error)
 }
 
-// Run measures all rows of in. It calls done with the number of rows of each batch.
+// Run measures all rows of a reader. It calls done with the number of rows of each batch.
 func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) error {
 	for rows, err := range in.All() {
 		if err != nil {
@@ -44,7 +44,8 @@ func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) 
 	return nil
 }
 
-// measureBatch measures the batch of rows that begins at index at, and returns its number of rows.
+// measureBatch measures the next batch of rows and returns its number of rows. at is the index of its
+// first row.
 func (e *Evaluation) measureBatch(ctx context.Context, rows *seq.Rows, at int) (int, error) {
 	var examples []seq.Example
 	var lengths, cut []int

@@ -28,8 +28,8 @@ func goldenScorer(t *testing.T, name string, window *config.InputWindow) *sft.Sc
 	return must.Get(sft.NewScorer(m, d))(t)
 }
 
-// TestRefused checks that unreadable rows and rows with an infinite output are refused in order,
-// with their lengths. Without Refused, an unreadable row is an error.
+// TestRefused checks that rows that are too long, have no label or have an infinite output are
+// refused in order, with their lengths. Without Refused, a row that is too long is an error.
 func TestRefused(t *testing.T) {
 	scorer := goldenScorer(t, "pre", &config.InputWindow{Length: 5, Policy: "error"})
 	var data bytes.Buffer

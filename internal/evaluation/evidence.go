@@ -18,14 +18,14 @@ import (
 // evidenceDivisor is the ratio of the number of tokens in a sequence to the number in its evidence.
 const evidenceDivisor = 10
 
-// Evidence measures whether the weights of tokens in explanations name the tokens on which
+// Evidence measures whether the weights of tokens in explanations identify the tokens on which
 // predictions depend. The evidence of a sequence is the tenth of its tokens, rounded up, with the
 // largest weights in [sft.Explanation.Pooling]. In a pair, each sequence has its own evidence.
 //
 // Source: DeYoung et al., "ERASER: A Benchmark to Evaluate Rationalized NLP Models", ACL 2020. Its
 // sufficiency and comprehensiveness compare probabilities; Evidence compares predicted classes.
 type Evidence struct {
-	Rows int `json:"rows"` // rows of at least two tokens
+	Rows int `json:"rows"` // rows whose sequences have at least two tokens
 	// Kept and RandomKept count rows with an unchanged prediction from only the evidence, and from
 	// only a random tenth of the tokens.
 	Kept       int `json:"kept_by_evidence"`

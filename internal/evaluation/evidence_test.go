@@ -25,7 +25,8 @@ func TestMcNemar(t *testing.T) {
 	}
 }
 
-// TestSelections checks the numbers of selected tokens, and that evidence has the largest weights.
+// TestSelections checks the tokens that largest and randomOf select, and the rows that only returns
+// for a selection.
 func TestSelections(t *testing.T) {
 	for n, want := range map[int]int{2: 1, 10: 1, 11: 2, 100: 10} {
 		weights := make([]float32, n)

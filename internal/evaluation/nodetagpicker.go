@@ -11,8 +11,8 @@ import (
 )
 
 // NodeTagRule describes the selection of a NodeTagPicker to the reader of a page.
-const NodeTagRule = "The rows are chosen by a rule: the first rows with labels; with tags of parts, the first " +
-	"rows of each category in turn."
+const NodeTagRule = "The rows are chosen by a rule: the first rows with labels; if the tags are parts, the " +
+	"first rows of each category in turn."
 
 // NodeTagPicker selects example rows of a model that tags tokens with features.
 type NodeTagPicker struct {

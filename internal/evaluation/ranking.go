@@ -12,13 +12,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// CanRank reports whether a model classifies pairs of sequences as related or unrelated.
+// CanRank reports whether a model compares pairs of sequences, has two classes and is not linear.
 func CanRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2 && !c.IsLinear() }
 
-// Rank ranks all other documents for each of at most limit queries. It sorts by the log odds of
-// class 1 of the pair (query, document), the order of serve's scores before rounding. A query is
-// the first document of a pair of class 1; without queries the result is nil. Rank calls start with
-// the number of queries, and calls done after each query.
+// Rank ranks all other documents for each query. It sorts them by the log odds of class 1 of the
+// pair (query, document), as the command serve does before rounding. The queries are the first
+// documents of pairs of class 1, and limit is their maximum number. Without queries the result is
+// nil. Rank calls start with the number of queries. It calls done after each query, concurrently.
 func (d *Documents) Rank(ctx context.Context, limit int,
 	start func(queries int) (done func())) (*metrics.Ranking, error) {
 	queries, total := d.queries(limit)

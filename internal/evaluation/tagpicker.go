@@ -10,7 +10,7 @@ import (
 )
 
 // TagRule describes the selection of a TagPicker to the reader of a page.
-const TagRule = "The rows are chosen by a rule: alternately the first row with only correct spans and the first " +
+const TagRule = "The rows are chosen by a rule: alternately the next row with only correct spans and the next " +
 	"row with a missed or wrong span; rows without spans are skipped."
 
 // TagPicker selects example rows of a tagging model.

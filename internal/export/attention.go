@@ -74,8 +74,8 @@ func (e *emitter) products(k onnx.Tensor) func(q onnx.Tensor) onnx.Tensor {
 // minSum avoids a division by zero in rows without a positive score.
 const minSum = 1e-9
 
-// weighted returns a function for P·V, where P are the probabilities of the scores a: [heads,
-// queries, channels].
+// weighted returns a function that maps scores a, [heads, queries, keys], to P·V, [heads, queries,
+// channels]. P are the probabilities of the scores.
 func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a onnx.Tensor) onnx.Tensor {
 	c := s.config
 	if c.Probability == "softmax" {

@@ -10,7 +10,7 @@ const averageChunk = 32
 //
 // The tokens are divided into chunks. Within a chunk, a matrix for each channel computes the weighted
 // sums. The averages at the ends of a chunk represent all tokens outside the chunk. A recurrence over
-// the chunks computes them. A recurrence over the tokens would take longer than attention to 16 tokens.
+// the chunks computes them, because a recurrence over all tokens would be slow.
 func (s *sequence) movingAverage(name string, x onnx.Tensor) onnx.Tensor {
 	hidden, averages := int64(s.config.HiddenSize), int64(s.config.MovingAverages)
 	size := s.Ints(averageChunk)

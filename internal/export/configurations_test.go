@@ -180,7 +180,7 @@ func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
 			m.Weights[p.Offset+i] += float32(0.2 * draw.NormFloat64())
 		}
 	}
-	if n := c.NGrams; n != nil { // two of three slots are used, three of four cells are kept
+	if n := c.NGrams; n != nil { // on average, use two thirds of the slots and keep three quarters of the cells
 		m.NGrams = &config.NGramTable{Used: ngram.NewBitmap(n.Slots)}
 		for slot := range uint32(n.Slots) {
 			if draw.IntN(3) > 0 {
@@ -220,8 +220,8 @@ var pieces = append(strings.Split("a,The,GOOD,film,Été,好日本,Σίσυφο�
 	strings.Repeat("loNG", 45),
 	strings.Repeat("長い", 100))
 
-// randomLines returns sequences of the given lengths, or pairs whose second sequence has half the
-// length. Features have few different values, so that some tokens are equal.
+// randomLines returns sequences of the given lengths, or pairs whose second sequence has about half
+// the length. Features have few different values, so that some tokens are equal.
 func randomLines(c *sft.Config, lengths []int) (lines []line) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	sequence := func(n int) (tokens []int32) {

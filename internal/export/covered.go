@@ -13,7 +13,7 @@ import (
 )
 
 // covered lists the keys of config.json that an export supports, or that do not affect predictions.
-// If a key has a list of values, the export supports only these.
+// If a key has a list of values, the export supports only these values.
 var covered = map[string][]string{
 	"model_type":    {"sft"},
 	"task":          nil, // see exportedTasks
@@ -37,8 +37,8 @@ var covered = map[string][]string{
 	"mask_rate": nil, "mask_span": nil, "regression_loss": nil, "auto_map": nil, "extra": nil,
 }
 
-// checkCovered returns an error that names all keys and values of a configuration that exports do
-// not support.
+// checkCovered returns an error for a chunked model. Otherwise its error names all keys and values of
+// the configuration that exports do not support.
 func checkCovered(c *sft.Config) error {
 	if c.Chunks != nil {
 		return errors.New("export does not support chunked models: export a model trained without --chunks")

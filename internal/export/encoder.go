@@ -17,11 +17,11 @@ type sequence struct {
 	blocks   onnx.Tensor     // int64 [blocks, queries]: positions of the queries of each block of attention
 	relation relation        // nil without relative encoding
 	words    onnx.Tensor     // random words, int64 [addresses, length]
-	row      map[address]int // row of words for each address
+	row      map[address]int // index of the row in words, by address
 }
 
-// encode returns the hidden states of an input after the last layer, [length, hidden]. With pre-norm they
-// include the final norm.
+// encode returns the sequence of an input and its hidden states after the last layer, [length, hidden].
+// With pre-norm, the final norm is applied to the hidden states.
 func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 	c := e.config
 	s := &sequence{emitter: e}

@@ -25,8 +25,8 @@ func TestFeatureBlocks(t *testing.T) {
 	}
 }
 
-// TestFeatureTies checks that equal points have exactly equal scores in every layer if nothing
-// distinguishes them.
+// TestFeatureTies compares the logits of many equal points with package sft. They agree only if equal
+// points have exactly equal scores, because ties decide which points are sampled.
 func TestFeatureTies(t *testing.T) {
 	needRuntime(t)
 	for _, hidden := range []int{1, 7, 18, 31, 50} {
@@ -72,11 +72,11 @@ func TestRefusedFeatures(t *testing.T) {
 	}
 	answers := answered(t, m, text.String())
 	if len(answers) != len(refused) {
-		t.Fatalf("%d answers to %d lines", len(answers), len(refused))
+		t.Fatalf("got %d outputs for %d lines", len(answers), len(refused))
 	}
 	for i, r := range refused {
 		if got := answers[i].Error; !strings.Contains(got, r.expected) || (got == "") != (r.expected == "") {
-			t.Errorf("%s: %q, want %q", r.text, got, r.expected)
+			t.Errorf("%s: got error %q, want %q", r.text, got, r.expected)
 		}
 	}
 }

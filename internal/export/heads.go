@@ -46,7 +46,7 @@ func listThresholds(c *sft.Config, list func(key string, v any)) {
 
 func listNumbers(c *sft.Config, list func(key string, v any)) { list("number_names", c.NumberNames()) }
 
-// logits emits the output of the task's logits, divided by the temperature.
+// logits emits the task's logits, divided by the temperature, as an output.
 func (e *emitter) logits(x onnx.Tensor, shape ...onnx.Dim) {
 	if d := e.config.LogitDivisor(); d != 1 {
 		x = e.Div(x, e.Float(d))
@@ -143,7 +143,7 @@ func (e *emitter) numbers(logits onnx.Tensor) onnx.Tensor {
 	return e.Cast(e.Min(e.Max(y, e.Doubles(-math.MaxFloat32)), e.Doubles(math.MaxFloat32)), onnx.Float32)
 }
 
-// tokenLogits returns the logits of all tokens except the mask, for each row of x.
+// tokenLogits returns the logits of all tokens of the vocabulary except the mask, for each row of x.
 func (e *emitter) tokenLogits(x onnx.Tensor) onnx.Tensor {
 	if !e.config.TieEmbeddings {
 		return e.linear("head.out", x)

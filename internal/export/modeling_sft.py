@@ -10,8 +10,8 @@ features, the model takes edge_features [batch, edges, edge_feature_names], too.
 
 The parameters have the names, shapes and values of model.safetensors. In evaluation mode (model.eval()) the outputs
 equal those of sftseq predict up to rounding. In training mode PyTorch's generator draws the noise and the dropout
-that config.json configures. The module depends on PyTorch only. If the package transformers is installed, AutoModel
-can load the folder with trust_remote_code=True.
+that config.json configures. The module depends only on PyTorch, and save_weights also on NumPy. If the package
+transformers is installed, AutoModel can load the folder with trust_remote_code=True.
 """
 
 import json
@@ -168,7 +168,7 @@ class NGrams(nn.Module):
         return mixed(h * signed(0x9FB21C651E98DF25), ((28, 1),))
 
     def hashed(self, units, least, most, more):
-        """Returns a list with a tensor [..., units] for each length n from least to most: the row of the n-gram that ends at
+        """Returns a list with a tensor [..., units] for each length n, `least` to `most`: the row of the n-gram that ends at
         each unit, or -1 if there is none. The length n enters the hash as n + more."""
         out, h = [], units
         for n in range(1, most + 1):

@@ -96,7 +96,7 @@ func wordHashesInput(tokens string) string {
 	return inputWordHashes + "_" + tokens
 }
 
-// hashConstant returns a constant modulo 2⁶⁴.
+// hashConstant returns the int64 constant that equals v modulo 2⁶⁴.
 func (g *ngramGraph) hashConstant(v uint64) onnx.Tensor { return g.Int(int64(v)) }
 
 // shiftRight returns the logical right shift x ≫ n, for n > 0. It clears the lower bits first to

@@ -36,8 +36,8 @@ const (
 // int64 tokens[length], or a[length_a] and b[length_b] for pairs. Points and nodes are float32
 // features[length, names]. With relative encoding of edges, int64 edges[edges, 2] and float32
 // edge_features[edges, names] are further inputs; with n-grams of words, int64 word_hashes[length].
-// Tokens, edges and lengths that the model does not accept become indices out of bounds: the
-// runtime reports an error.
+// Tokens, features, edges and lengths that the model does not accept become indices out of bounds:
+// the runtime reports an error.
 //
 // Outputs, float32:
 //
@@ -61,7 +61,7 @@ func ONNX(m *sft.Model) ([]byte, error) {
 	return e.Model(graphName, graphDescription, metadata(c))
 }
 
-// wordBytes is the size of a parameter.
+// wordBytes is the size of a parameter in bytes.
 const wordBytes = 4
 
 // emitter adds a model to a graph.
@@ -90,7 +90,8 @@ func (e *emitter) norm(name string, x onnx.Tensor) onnx.Tensor {
 	return e.LayerNormalization(x, e.weight(name+".weight"), e.weight(name+".bias"), e.config.LayerNormEps)
 }
 
-// gelu returns x·Φ(x), where Φ is the distribution function of the standard normal.
+// gelu returns x·Φ(x), where Φ is the cumulative distribution function of the standard normal
+// distribution.
 func (e *emitter) gelu(x onnx.Tensor) onnx.Tensor {
 	phi := e.Add(e.Erf(e.Mul(x, e.Float(math.Sqrt2/2))), e.Float(1))
 	return e.Mul(e.Mul(x, e.Float(0.5)), phi)

@@ -25,8 +25,8 @@ var operators = strings.Fields(`Abs Add BitwiseAnd BitwiseXor Cast Concat Conv D
 	ReduceMean ReduceSum Relu Reshape Scan ScatterElements Shape Sigmoid Sin Slice Softmax Softplus Split
 	Squeeze Sub TopK Transpose Unsqueeze Where`)
 
-// TestStructure checks that the graph of every configuration is well-formed, has the model's
-// weights unchanged, and has the same bytes each time.
+// TestStructure checks the graphs of the golden folders and the variants: they are well-formed, use
+// only the allowed operators, have the model's weights unchanged, and have the same bytes each time.
 func TestStructure(t *testing.T) {
 	models := map[string]*sft.Model{}
 	for name, change := range variants {
@@ -84,8 +84,7 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// TestMetadata checks that the metadata have all properties that a program needs, and no property
-// that the model lacks.
+// TestMetadata checks the metadata of a multi-label model of tokens and of a model of graphs.
 func TestMetadata(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) {
 		c.Task, c.LabelNames, c.Thresholds = config.MultiLabel, []string{"a", "b,\"", "ü"}, []float64{0.1, 0.5, 1}
@@ -130,8 +129,7 @@ func TestUncovered(t *testing.T) {
 	}
 }
 
-// TestTooManyNumbers checks that a table of n-grams too large for an ONNX file is refused before
-// memory is allocated.
+// TestTooManyNumbers checks that a table of n-grams too large for an ONNX file is an error.
 func TestTooManyNumbers(t *testing.T) {
 	m := fresh(t, variants["n-grams of tokens"])
 	m.Config.NGrams.Slots = 1 << 29

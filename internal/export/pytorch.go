@@ -31,7 +31,7 @@ const WordHashesFile = "word_hashes.py"
 //go:embed word_hashes.py
 var WordHashes string
 
-// modeling returns the module as one file that depends only on PyTorch.
+// modeling returns the module as one file, with the functions of [WordHashes].
 func modeling() []byte {
 	_, functions, _ := strings.Cut(WordHashes, "\n\n")
 	const mark = "# An export inserts the functions of word_hashes.py here.\n"
@@ -84,7 +84,7 @@ func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 const stagingPattern = "." + modelingFile + ".*.tmp"
 
 // replaceExport writes the files of an export into a temporary folder in dir, and moves them to dir
-// when all are complete. On an error of the disk, dir is unchanged.
+// when all are complete. If a file cannot be written, the files of dir are unchanged.
 func replaceExport(m *sft.Model, tokenizer []byte, dir string) error {
 	killed, err := filepath.Glob(filepath.Join(globEscaper.Replace(dir), stagingPattern))
 	for _, path := range killed {

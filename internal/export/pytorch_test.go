@@ -269,7 +269,7 @@ func TestPyTorchFolder(t *testing.T) {
 	must.Fail(t, "found notes.txt in it")(PyTorch(m, nil, dir))
 }
 
-// TestPyTorchFullDisk checks that an export that fails in any of its files leaves no file behind, or
+// TestPyTorchFullDisk checks that an export that fails in any of its files leaves no folder behind, or
 // leaves an earlier export unchanged. The error names the final file. A later export removes the
 // temporary folder of a killed program.
 func TestPyTorchFullDisk(t *testing.T) {

@@ -15,8 +15,8 @@ type relation interface {
 	among(sample sampled) func(positions onnx.Tensor) func(name string) (top, partner onnx.Tensor)
 }
 
-// relative returns a function for a·Rmul + Radd, where a are the scores of queries at the given
-// positions and duplets.
+// relative returns a function for a·Rmul + Radd, where a are the scores between the queries at the
+// given positions and the duplets. Without a relation the function returns a.
 func (s *sequence) relative(name string, sample sampled) func(a, positions onnx.Tensor) onnx.Tensor {
 	if s.relation == nil {
 		return func(a, _ onnx.Tensor) onnx.Tensor { return a }
@@ -38,7 +38,8 @@ type sinusoid struct {
 }
 
 // sinusoid returns the encoding of positions, S[i, 2c] = sin(i·ω_c) and S[i, 2c+1] = cos(i·ω_c),
-// with phases in float64. A cosine is a shifted sine, because ONNX Runtime has no float64 cosine.
+// with phases in float64. The graph computes a cosine as a shifted sine, because ONNX Runtime has no
+// float64 cosine.
 func (s *sequence) sinusoid() sinusoid {
 	c := s.config
 	frequency, shift := make([]float64, c.SinusoidDim), make([]float64, c.SinusoidDim)

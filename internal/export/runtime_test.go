@@ -110,8 +110,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestTies checks that equal tokens have exactly equal scores in every layer if nothing
-// distinguishes their positions, and that random keys break ties, for several hidden sizes.
+// TestTies compares the logits of many equal tokens with package sft, for several hidden sizes. They
+// agree only if equal tokens have exactly equal scores and the same random keys break the ties.
 func TestTies(t *testing.T) {
 	needRuntime(t)
 	for _, hidden := range []int{1, 7, 18, 31, 50} {

@@ -19,8 +19,8 @@ type sampled struct {
 	rows    onnx.Tensor // [keys, hidden]: the duplets
 }
 
-// sampled scores the tokens x [length, hidden] and samples up to most duplets, with the random
-// words of a layer.
+// sampled scores the tokens x [length, hidden] and samples duplets with the random words of a layer.
+// most is the maximum number of duplets.
 func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled {
 	score := s.scores(name, x)
 	if s.config.SamplerNoise == "always" {
@@ -31,9 +31,9 @@ func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled 
 	return out
 }
 
-// sample selects up to most tokens by their scores [length], like package tensor's Sample: S1 by
-// descending score, then tie key, then position; S2 from the other tokens by partner key, then
-// position. TopK, which takes the first of equal values, defines all orders.
+// sample selects tokens by their scores [length], like package tensor's Sample: S1, at most the
+// given number, by descending score, then tie key, then position; S2 from the other tokens by partner
+// key, then position. TopK, which takes the first of equal values, defines all orders.
 func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
 	keys := s.Min(s.length, s.Int(int64(most)))
 	pairs := s.Min(keys, s.Sub(s.length, keys)) // number of keys with a partner
@@ -79,7 +79,7 @@ func (s *sequence) scores(name string, x onnx.Tensor) onnx.Tensor {
 	return s.Add(s.Squeeze(x, 1), s.weight(name+".bias"))
 }
 
-// gumbel returns noise [length], −log(−log u), with u computed from a random word like
+// gumbel returns noise [length], −log(−log u), where u is computed from a random word as in
 // [philox.Uniform].
 func (s *sequence) gumbel(layer int) onnx.Tensor {
 	bits := s.Cast(s.Div(s.draw(layer, philox.StreamGumbel), s.Int(1<<9)), onnx.Float64)
