@@ -70,7 +70,7 @@ func (o *Options) Choose(all []File) []File {
 	return out
 }
 
-// compareNames compares the names of files.
+// compareNames orders files by path, then by member.
 func compareNames(a, b File) int {
 	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Member, b.Member))
 }

@@ -3,7 +3,7 @@
 //
 // [Kinds] lists the kinds with their file names and signatures. [Walk] finds the files below folders,
 // including those within gzip, zip, jar and whl archives, and assigns each to its software package
-// ([Packages]). [Options.Choose] samples them so that no package dominates a kind, and assigns whole packages
-// to splits: similar files of one package are never in two of train, val and test. [Write] reads the sample,
-// removes files of equal content and writes the bytes that [Sample] selects.
+// ([Packages]). [Options.Choose] samples the files so that no package dominates a kind. [Write] reads the
+// sample, removes files of equal content and writes the bytes that [Sample] or [Fragment] selects. It assigns
+// whole packages to splits: similar files of one package are never in two of train, val and test.
 package files

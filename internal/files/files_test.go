@@ -18,7 +18,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// TestKinds checks that names and extensions belong to one kind each, and that kinds are sorted.
+// TestKinds checks that names and extensions belong to one kind each, that kinds are sorted, and that
+// binary kinds have signatures.
 func TestKinds(t *testing.T) {
 	seen := map[string]bool{}
 	for i, k := range Kinds {
@@ -452,7 +453,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestSplits checks the fractions of packages in the splits, and that another seed gives other splits.
+// TestSplits checks the fractions of packages in the splits, and that another seed changes the splits.
 func TestSplits(t *testing.T) {
 	counts, moved := map[string]int{}, 0
 	const n = 10_000

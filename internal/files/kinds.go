@@ -69,7 +69,7 @@ vim .vim
 zig .zig
 `)
 
-// documents are the kinds of text for people or programs.
+// documents are the kinds of documents and of text data.
 var documents = append(textKinds(`
 csv .csv
 diff .diff .patch
@@ -106,7 +106,7 @@ yaml .yaml .yml
 	kind("xlsx .xlsx", zipWith("xl/")),
 )...)
 
-// images are the kinds of pictures and fonts.
+// images are the kinds of image and font files.
 var images = binaryKinds(
 	kind("bmp .bmp", at(0, "BM")),
 	kind("gif .gif", at(0, "GIF87a"), at(0, "GIF89a")),
@@ -206,7 +206,7 @@ var byName = func() map[string]int {
 	return out
 }()
 
-// kind returns a kind. names has its name and its extensions, separated by spaces.
+// kind returns a kind. names lists the name of the kind and its extensions, separated by spaces.
 func kind(names string, signatures ...signature) Kind {
 	words := strings.Fields(names)
 	return Kind{Name: words[0], Extensions: words[1:], signatures: signatures}

@@ -2,7 +2,7 @@ package files
 
 import "io"
 
-// Bytes that [Sample] keeps of a longer file.
+// Numbers of bytes that [Sample] keeps of a longer file.
 const (
 	HeadBytes   = 1024
 	MiddleBytes = 512
@@ -10,8 +10,8 @@ const (
 	SampleBytes = HeadBytes + MiddleBytes + TailBytes
 )
 
-// Sample returns the bytes of a file from which its kind is predicted: the whole file up to
-// SampleBytes, otherwise its first HeadBytes, the MiddleBytes around its centre and its last TailBytes.
+// Sample returns the bytes that a model reads of a file: the whole file up to SampleBytes, otherwise
+// the first HeadBytes, the MiddleBytes around the centre and the last TailBytes.
 func Sample(r io.ReaderAt, size int64) ([]byte, error) {
 	if size <= SampleBytes {
 		return readAt(r, nil, 0, int(size))
@@ -36,7 +36,8 @@ func SampleFile(path string) (sample []byte, size int64, err error) {
 	return sample, size, err
 }
 
-// Offset returns the offset in the file of byte i of the [Sample] of a file of size bytes.
+// Offset converts the index i of a byte in a [Sample] to the offset of this byte in the file. size is
+// the size of the file in bytes.
 func Offset(i int, size int64) int64 {
 	switch {
 	case size <= SampleBytes || i < HeadBytes:

@@ -16,15 +16,15 @@ import (
 
 // Further splits of a data set.
 const (
-	// Mislabelled has the files of test packages whose content contradicts their kind. Such files of other
-	// packages and of rare kinds are omitted.
+	// Mislabelled has files with content that contradicts their kind, from test packages. Such files of
+	// other packages and of rare kinds are omitted.
 	Mislabelled = "mislabelled"
 	// Unknown has files whose kind is in no other split, and random bytes. Their class is [Other].
 	Unknown = "unknown"
 )
 
-// Other is the class of files of rare kinds, and of random bytes. Half of the rare kinds occur only in the split
-// [Unknown].
+// Other is the class of files of rare kinds, and of random bytes. About half of the rare kinds occur only in
+// the split [Unknown].
 const Other = "other"
 
 // Summary counts the files of a data set.
@@ -33,7 +33,7 @@ type Summary struct {
 	Rare       []KindSummary // kinds with too few files
 	Random     int           // rows of random bytes
 	Duplicates int           // files whose sample or row equals that of a kept file
-	Unreadable int
+	Unreadable int           // files that could not be read
 	FirstError error // for the first unreadable file
 }
 
@@ -49,15 +49,15 @@ type KindSummary struct {
 // row is a chosen file, or random bytes.
 type row struct {
 	file   File
-	bytes  []byte
+	bytes  []byte // content of the row
 	sample []byte // the [Sample] of the file; equals bytes unless rows are fragments
 	agrees bool   // the content is possible for the kind
 	split  string // "" means none
 	label  int32
 }
 
-// Write writes a data set of the chosen files to the folder dir. The class of a row is the kind,
-// its id the file's name, and its tokens are bytes.
+// Write writes a data set of the chosen files to the folder dir. The class of a row is the file's kind
+// or [Other], the id is the file's name, and the tokens are bytes.
 func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Dataset, *Summary, error) {
 	rows, summary, err := o.read(ctx, chosen)
 	if err != nil {
@@ -198,7 +198,7 @@ func (o *Options) rare(s KindSummary) bool {
 	return s.Files < o.MinFiles || s.Packages < o.MinPackages || s.Missing != ""
 }
 
-// unseen reports whether a rare kind belongs to the split [Unknown] instead of the class other.
+// unseen reports whether a rare kind occurs only in the split [Unknown].
 func (o *Options) unseen(kind int) bool { return o.fraction("kind", Kinds[kind].Name) < 0.5 }
 
 // place sets the split and the label of a row. Files of rare kinds get the label other, or no split if the

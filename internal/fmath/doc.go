@@ -8,8 +8,9 @@
 // therefore have the same bits on every platform.
 //
 // The coefficients are minimax fits (Remez, 160 bits), rounded to float32. This package's tests
-// check the error stated for each function against package math over the whole range of float32.
+// check the error stated for each function against package math, at regular steps over the
+// function's range.
 //
-// Some functions may flush subnormal numbers (below 2⁻¹²⁶) to zero, because many devices always do;
-// their comments say so.
+// Some functions may flush subnormal numbers (below 2⁻¹²⁶) to zero, because many devices always do.
+// The comments of these functions say so.
 package fmath

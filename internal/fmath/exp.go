@@ -20,7 +20,7 @@ const (
 //	eˣ = 2ⁿ (1 + r + r²·P(r)).
 //
 // The relative error is below 1.1e-7. The result is +Inf above 88.72283, and 0 below −87.33654,
-// where eˣ would be subnormal. NaN gives NaN.
+// where eˣ would be subnormal. Exp(NaN) is NaN.
 func Exp(x float32) float32 {
 	if !(x <= expHigh) {
 		if x != x {

@@ -203,7 +203,7 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// TestNaNPayloads checks that the bits of a NaN do not affect the exponent.
+// TestNaNPayloads checks that the functions return NaN for NaNs with different sign and payload bits.
 func TestNaNPayloads(t *testing.T) {
 	for _, bits := range []uint32{0x7fc00001, 0xffc00001, 0x7f800001, 0xffffffff} {
 		x := math.Float32frombits(bits)

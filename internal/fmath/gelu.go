@@ -9,7 +9,7 @@ package fmath
 // for x ≥ 0 and q for x < 0, without cancellation in either tail.
 
 // GELU returns x·Φ(x), the exact (erf) GELU. The error is below 2e-7·max(1, |x|). GELU(−Inf) is
-// NaN, as in other implementations.
+// NaN, the product of −Inf and 0.
 func GELU(x float32) float32 {
 	cdf, _ := normal(x)
 	return x * cdf

@@ -28,8 +28,8 @@ type runner struct {
 
 // run fuzzes a target.
 //
-// Interesting inputs are not minimised, because inputs of kilobytes would take all of a target's
-// time. A process that exceeds its memory limit ends, and the target ends with it; the input is
+// Interesting inputs are not minimised, because the minimisation of inputs of kilobytes would take
+// all of a target's time. A process that exceeds its memory limit ends, and the target ends with it; the input is
 // stored under testdata/fuzz.
 func (r *runner) run(ctx context.Context, t target) (result, error) {
 	// Settings for the test but not for the compiler: the parent directory of testing.T.TempDir,
@@ -55,8 +55,8 @@ func (r *runner) run(ctx context.Context, t target) (result, error) {
 	return found, err
 }
 
-// deadlineFailure matches a spurious failure of Go before 1.27 that occurs if an input is running when
-// the time ends (go.dev/issue/75804). For a failing input, Go prints another line after the
+// deadlineFailure matches a spurious failure of go test that occurs if an input is running when the
+// time ends (go.dev/issue/75804). For a failing input, Go prints another line after the
 // target's name and writes the input to a file.
 var deadlineFailure = regexp.MustCompile(`(?m)^--- FAIL: \S+ \(\S+\)\n    context deadline exceeded\nFAIL$`)
 

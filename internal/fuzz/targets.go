@@ -20,8 +20,8 @@ type target struct{ pkg, name string }
 
 func (t target) String() string { return t.pkg + "." + t.name }
 
-// targets returns the fuzz targets in test files below a directory whose package and name match.
-// Like go test it identifies them by name.
+// targets returns the fuzz targets below a directory with a full name, PACKAGE.NAME, that matches.
+// Like go test, it identifies targets by the prefix Fuzz.
 func targets(dir string, match *regexp.Regexp) (out []target, err error) {
 	list := exec.Command("go", "list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,IgnoredGoFiles", "./...")
 	list.Dir = dir

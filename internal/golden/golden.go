@@ -25,7 +25,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Files that a golden folder has in addition to the files of a model.
+// Files of a golden folder in addition to the files of a model. A folder has the inputs and at least
+// one of the other files.
 const (
 	inputsFile    = "inputs.jsonl"      // labelled inputs, one per line
 	logitsFile    = "expected.jsonl"    // expected logits, one line per input
@@ -66,8 +67,8 @@ type Comparison struct {
 	Error     string           `json:"error,omitempty"` // reason why the comparison is incomplete
 }
 
-// Folders returns the paths of the models in root whose names contain the text only, or root itself
-// if it is a model.
+// Folders returns the paths of the golden folders in root, or root itself if it is a golden folder.
+// The names of the folders in root must contain the argument only, which may be "".
 func Folders(root, only string) ([]string, error) {
 	var out []string
 	hasModel := func(dir string) bool {
@@ -97,8 +98,8 @@ func Folders(root, only string) ([]string, error) {
 	return out, nil
 }
 
-// Compare compares a device with all expected values in a folder. In mixed precision it uses the
-// tokens sampled by the device that exact opens. The returned error, which is also in the comparison,
+// Compare compares a device with all expected values in a folder. In mixed precision, both sides use
+// the tokens sampled by an exact device, which the function exact opens. The returned error, which is also in the comparison,
 // is the reason why the comparison is incomplete.
 func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision,
 	exact func() (tensor.Device, error)) (*Comparison, error) {
@@ -159,7 +160,7 @@ type compareFunc func(g *Comparison, ctx context.Context, path string, m *sft.Mo
 	examples []seq.Example, d tensor.Device) error
 
 // compareFile compares a device with the file at path. In mixed precision, it replays the tokens
-// sampled by the device that open returns.
+// sampled by an exact device, which the function open returns.
 func (g *Comparison) compareFile(ctx context.Context, compare compareFunc, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device, open func() (tensor.Device, error)) (err error) {
 	if g.Precision == device.FP32 {
@@ -179,8 +180,8 @@ func (g *Comparison) compareFile(ctx context.Context, compare compareFunc, path 
 	return err
 }
 
-// note records an error of a kind and its fraction of the tolerance, and keeps the largest. NaN
-// counts as the largest error. largest reports whether the error was the largest so far.
+// note updates worst, the largest error of a kind, and g.Worst, the largest error as a fraction of the
+// tolerance. NaN counts as the largest error. note returns true if it has changed worst.
 func (g *Comparison) note(worst **float64, err, fraction float64) (largest bool) {
 	if math.IsNaN(err) || math.IsNaN(fraction) {
 		err, fraction = math.MaxFloat64, math.MaxFloat64 // JSON has no infinity

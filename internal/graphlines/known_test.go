@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// readKnown reads lines as known graphs.
+// readKnown writes lines to a file and returns the graphs that k reads from it.
 func readKnown(t *testing.T, k *Known, lines string) (out []seq.Example, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "g.jsonl")

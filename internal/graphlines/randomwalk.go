@@ -17,7 +17,7 @@ func WalkNames(steps int) (names []string) {
 	return names
 }
 
-// maxAdditions limits the work on a graph to a few minutes. Tests change it.
+// maxAdditions is the maximum number of additions for a graph, a few minutes of work. Tests change it.
 var maxAdditions int64 = 30_000_000_000
 
 // keyOf returns a list of targets as the key of a map.

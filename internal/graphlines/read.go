@@ -27,8 +27,8 @@ type Row struct {
 	Amounts []float32 // numbers to predict, in the order of Reader.Numbers
 }
 
-// Number converts the target names of a row to label numbers for a task. It returns false if a name
-// is unknown, or if a classification does not have exactly one name.
+// Number sets the targets of a row for a task: Numbers to Amounts, and Label or Labels to the labels of
+// Names. It returns false if a name is unknown, or if a classification does not have exactly one name.
 func (x *Row) Number(task string, labels map[string]int32) (known bool) {
 	x.Numbers = x.Amounts
 	if task == seq.Regression {

@@ -101,7 +101,7 @@ func (m *bpe) join(w *wordScratch, top join) {
 		return
 	}
 	right := &w.symbols[left.next]
-	// Like the library, merge a different pair at this position as well if it gives the same token.
+	// Like the library, merge a different pair at this position as well if it becomes the same token.
 	if found, ok := m.merges[pair{left.id, right.id}]; !ok || found.id != top.id {
 		return
 	}

@@ -108,7 +108,8 @@ func (t *Tokenizer) recordToken(token string, id int64) error {
 	return nil
 }
 
-// readStage reads a stage of the tokenizer with read. The stage's key "type" determines its kind.
+// readStage calls read for a stage of the tokenizer. The kind of the stage is the value of its key
+// "type". readStage limits the nesting of sequences.
 func readStage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T,
 	kind string, err error) {
 	if r.depth++; r.depth > maxDepth {

@@ -144,7 +144,8 @@ func (r *reader) metaspace(text json.RawMessage) (splitter, error) {
 	case *o.Scheme == "first" && !r.cut:
 		m.always, m.first, r.firstOnly = false, true, true
 	case *o.Scheme != "always":
-		return nil, fmt.Errorf("prepend_scheme: %.40q is not supported here", *o.Scheme)
+		return nil, fmt.Errorf("prepend_scheme: %.40q is not supported: expected always, never, or first in the "+
+			"first pre-tokenizer", *o.Scheme)
 	}
 	return m, nil
 }
