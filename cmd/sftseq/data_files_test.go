@@ -153,7 +153,7 @@ func checkFilesCommand(t *testing.T, model, software string) {
 	refuse(t, exitUsage, "expected the paths of files or folders", "", "files", "--model", model)
 	refuse(t, exitUsage, "--threshold 2: expected a probability from 0 to 1", "", "files", "--model", model,
 		"--threshold", "2", wrong)
-	refuse(t, exitError, "expected a model of the data of sftseq data files", "", "files", "--model",
+	refuse(t, exitError, "expected a model trained on data of sftseq data files", "", "files", "--model",
 		goldenPath("pre"), wrong)
 }
 

@@ -45,7 +45,8 @@ func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Exampl
 	return writeSequences(t, seq.Spec{Task: seq.Retrieval, VocabSize: 257}, written...), read
 }
 
-// windowed returns the golden model of pairs with an input window of 12 tokens for each sequence.
+// windowed returns the directory of a copy of the golden model of pairs, with an input window of 12
+// tokens for each sequence.
 func windowed(t *testing.T) string {
 	return withConfig(t, "retrieval", "input_window", config.InputWindow{Length: 12, Policy: "head"})
 }

@@ -62,7 +62,7 @@ func makeFolder(t *testing.T, folder string) {
 
 // TestExamples runs the tests of the examples that write tables, and the commands in their READMEs
 // on a few rows. Each example builds, its table is converted to a data set, a model trains with the
-// documented flags, and eval compares the model with a baseline.
+// documented flags and those in [tiny], and eval compares the model with a baseline.
 func TestExamples(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	testenv.Long(t, "builds programs")

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/task"
 )
 
-// TestExportQuantized checks that a model with 8-bit embeddings is smaller, that commands read it and predict
-// almost the same, that the export for PyTorch has floats, and the errors.
+// TestExportQuantized checks that a model with 8-bit embeddings is smaller, that eval reads it and has almost
+// the same loss, and that the export for PyTorch has floats. It also checks the errors of export quantized.
 func TestExportQuantized(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

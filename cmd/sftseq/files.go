@@ -70,8 +70,8 @@ func predictFiles(c *cli.Context) error {
 		return err
 	}
 	if !predictsBytes(m.Config) {
-		return fmt.Errorf("%s: expected a model of the data of sftseq data files, which reads bytes and predicts "+
-			"named classes", c.String("model"))
+		return fmt.Errorf("%s: expected a model trained on data of sftseq data files, which reads bytes and "+
+			"predicts named classes", c.String("model"))
 	}
 	scorer, release, err := openScorer(c, m)
 	if err != nil {

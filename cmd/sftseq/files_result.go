@@ -46,7 +46,8 @@ type fileEvidence struct {
 	bytes  []byte
 }
 
-// unknownKind is printed if the most probable kind is below the threshold or is [files.Other].
+// unknownKind is printed if the probability of the most probable kind is below the threshold, or if this
+// kind is [files.Other].
 const unknownKind = "unknown"
 
 // predict sets the kind and the evidence from the output of a model.
@@ -80,8 +81,8 @@ func evidenceOf(f *sampledFile, e *sft.LinearExplanation) []fileEvidence {
 	return largestEvidence(out)
 }
 
-// evidence returns the bytes first to end − 1 of the sample, with their weight. It leaves out bytes that belong
-// to another part of the file than the first one.
+// evidence returns the bytes first to end − 1 of the sample, with their weight. It leaves out bytes
+// from another part of the file than the first byte.
 func (f *sampledFile) evidence(first, end int, weight float32) fileEvidence {
 	for f.position(end-1)-f.position(first) > int64(end-1-first) {
 		end-- // the n-gram ends in another part of the file
@@ -102,8 +103,8 @@ func largestEvidence(all []fileEvidence) (out []fileEvidence) {
 	return out
 }
 
-// blockSize returns the size of the blocks of a sample that are removed to measure their weight. In a sample, each part
-// begins at a multiple of the size, so no block spans two parts.
+// blockSize returns the size of the blocks that are removed from a sample to measure their weight. Each
+// part of a sample begins at a multiple of this size, so no block spans two parts.
 func blockSize(sample int) int {
 	if sample < 256 {
 		return 16

@@ -13,10 +13,10 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// addFlagNames adds the flag's name to an action's error about a file in a flag's path:
-// "data/x/dataset.json: no such file" alone does not name the wrong flag. It removes the names of
-// system calls, such as "stat", because they do not help the user. To an error about the memory
-// limit, it adds advice on --memory.
+// addFlagNames returns an action that changes the errors of the given action. It adds the flag's name to
+// an error about a file in a flag's path: "data/x/dataset.json: no such file" alone does not name the
+// wrong flag. It removes the names of system calls, such as "stat", because they do not help the user. To
+// an error about the memory limit, it adds advice on --memory.
 func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)

@@ -249,8 +249,8 @@ type operationCount struct {
 // optionalParts are the parts that not every model has.
 var optionalParts = []string{"convolutions", "moving averages"}
 
-// layerOperations returns the multiply-adds of layerCount layers per token of a sequence of length
-// tokens.
+// layerOperations returns the multiply-adds per token of layerCount layers. length is the number of tokens
+// in the sequence.
 func layerOperations(c *sft.Config, length, layerCount int) []operationCount {
 	n, k := float64(length), float64(min(c.NumSampledTokens, length))
 	d, h, layers := float64(c.HiddenSize), float64(c.NumHeads), float64(layerCount)

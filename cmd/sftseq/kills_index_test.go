@@ -117,8 +117,9 @@ func TestKillsOfServing(t *testing.T) {
 	t.Logf("%d items were acknowledged", total)
 }
 
-// expectItems checks that the index has each acknowledged item and only sent items, and for at most five
-// items that a search for the text finds a cosine of 1. The last sent item has the id next − 1.
+// expectItems checks that the index has each acknowledged item and only sent items. It also searches for
+// the texts of at most five acknowledged items, and expects an item with a cosine of 1. The last sent item
+// has the id next − 1.
 func expectItems(t *testing.T, s *server, acknowledged map[int]bool, next int) {
 	t.Helper()
 	var found struct {

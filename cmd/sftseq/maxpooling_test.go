@@ -14,7 +14,7 @@ import (
 )
 
 // TestMaxPooling checks a model of clouds whose head takes the maximum over a sample of the points.
-// The test trains, evaluates and explains the model, and draws it in a report. A model with another
+// The test trains, evaluates and explains the model, and writes a report about it. A model with another
 // pooling, or without pooling, can be initialised from this model (--init-from).
 func TestMaxPooling(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")

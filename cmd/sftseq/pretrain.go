@@ -88,8 +88,7 @@ func pretrain(c *cli.Context) error {
 	return trainTask(c, lra.Pretrain(m))
 }
 
-// validationUnigramBits returns the cross-entropy of the token frequencies on the target tokens of
-// the validation split, in bits per token.
+// validationUnigramBits returns the result of [unigramBits] for the validation split.
 func validationUnigramBits(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64, error) {
 	bits, err := unigramBits(c.Context, config, set, "val")
 	if err != nil {

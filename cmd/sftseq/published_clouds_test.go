@@ -99,7 +99,7 @@ func shapeNetPartFolder(t *testing.T) string {
 var tiny = []string{"--steps", "12", "--eval-every", "6", "--batch", "8", "--k", "8", "--hidden", "16", "--layers", "1",
 	"--heads", "2", "--device", "cpu"}
 
-// trainPublished runs train on a published task with the flags tiny and returns its standard output
+// trainPublished runs train on a published task with the flags in [tiny] and returns its standard output
 // followed by its standard error.
 func trainPublished(t *testing.T, task, data, out string, more ...string) string {
 	t.Helper()

@@ -24,9 +24,9 @@ func (n *network) bytesSent(t *testing.T, host int) float64 {
 	return bytes
 }
 
-// TestBytesOfRanks checks that each of W ranks sends 4P(F+1)(W−1)/W bytes per step for P parameters
-// and F sums of each, as docs/adr/0027-ranks-move-bytes.md states. The network interfaces count the
-// bytes.
+// TestBytesOfRanks checks that each of W ranks sends 4P(F+1)(W−1)/W bytes per step, for P parameters
+// and F partial sums of the gradient on each rank (docs/adr/0027-ranks-move-bytes.md). The network
+// interfaces count the bytes.
 func TestBytesOfRanks(t *testing.T) {
 	testenv.Long(t, "starts many processes")
 	testenv.NeedPrograms(t, "mpirun.openmpi")

@@ -31,7 +31,7 @@ func httpFlags() []cli.Flag {
 			Usage: "let pages of `ORIGIN` use the server from a browser; repeatable"}))
 }
 
-// minToken and maxToken bound the length of a token, because short tokens are easily guessed.
+// minToken and maxToken limit the number of characters of a token: short tokens are easily guessed.
 // maxTokens is the maximum size of the token file in bytes.
 const (
 	minToken  = 16

@@ -63,7 +63,8 @@ func TestServeCost(t *testing.T) {
 		predict.Seconds()/bare.Seconds())
 }
 
-// TestServeLatency measures the latency of a single request by sequence length.
+// TestServeLatency measures the latency of a single request by sequence length. It runs only with
+// SFTSEQ_LOAD set.
 func TestServeLatency(t *testing.T) {
 	if os.Getenv("SFTSEQ_LOAD") == "" {
 		t.Skip("SFTSEQ_LOAD=1 measures latencies")

@@ -221,7 +221,8 @@ func (in *tableInput) leaveOut(c *cli.Context) {
 	}
 }
 
-// checkFormat determines and checks the format of the input.
+// checkFormat checks --format, --output and --delimiter. Without --format, it determines the format of
+// the input from the name.
 func (in *tableInput) checkFormat(c *cli.Context) error {
 	if f := in.Options.Format; f != "" && !slices.Contains(table.Formats, f) {
 		hint := ""
@@ -256,8 +257,8 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 	return nil
 }
 
-// findSources sets the source columns from the flags, or to the default column of a folder, of lines of
-// text or of CoNLL.
+// findSources sets the source columns from the flags, or to the default column of a folder, a file with
+// lines of text or a CoNLL file.
 func (in *tableInput) findSources(c *cli.Context) error {
 	var flags []string
 	for _, name := range []string{"text", "tokens", "series", "features", "pair"} {
@@ -444,7 +445,7 @@ func (in *tableInput) checkFeatures(c *cli.Context, config *sft.Config) error {
 	return nil
 }
 
-// listOf lists the existing columns.
+// listOf returns a list of the existing columns for an error, or "" if they are unknown.
 func listOf(columns []string) string {
 	if columns == nil {
 		return ""
