@@ -1,5 +1,5 @@
-// Package baseline measures simple baselines on a data set. Reports show them beside a model's
-// accuracy. The baselines are:
+// Package baseline measures baselines on a data set. Reports show the accuracies of baselines and models
+// side by side. The baselines are:
 //
 // - the largest class
 // - logistic regression on n-grams of words or tokens (package linear)
@@ -62,7 +62,7 @@ func measure(ctx context.Context, set *seq.Dataset, splits []string, limits limi
 	for i, split := range splits {
 		info, ok := m.Splits[split]
 		if !ok || info.Rows == 0 {
-			return nil, fmt.Errorf("a baseline needs rows in the split %s", split)
+			return nil, fmt.Errorf("a baseline needs rows in the split %q, found none", split)
 		}
 		class := largest(m.LabelNames, m.Splits["train"].Labels)
 		out[i] = Result{Split: split, Class: class, Majority: float64(info.Labels[class]) / float64(info.Rows)}

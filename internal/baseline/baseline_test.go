@@ -176,8 +176,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestNothingToMeasure checks that unlabelled data and missing splits are errors, and that a single
-// class yields no model.
+// TestNothingToMeasure checks that unlabelled data, missing splits and a cancelled context are errors,
+// and that a single class yields no model.
 func TestNothingToMeasure(t *testing.T) {
 	draw := func(label int32) func(*rand.Rand) seq.Example {
 		return func(r *rand.Rand) seq.Example { return seq.Example{A: noise(r, 3), Label: label} }

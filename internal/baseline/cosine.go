@@ -9,8 +9,8 @@ import (
 
 // cosine returns a model that classifies pairs by the cosine similarity of their bags. It predicts
 // class 1 for a cosine at or above a threshold that maximises training accuracy. Bags of words omit
-// neighbour pairs, and a word that occurs in every text has weight 0. On pairs of film reviews,
-// words reach an accuracy of 84%, and tokens of 78%. Bags of tokens such as bytes need neighbour
+// neighbour pairs, and a word that occurs in every text has weight 0. On pairs of film reviews, bags of
+// words have an accuracy of 84% and bags of tokens 78%. Bags of tokens such as bytes need neighbour
 // pairs, because single bytes carry little information and most of them occur in every row.
 func cosine(what counted, limits limits) *baseline {
 	minIDF := 1.0
@@ -76,8 +76,8 @@ func (p pairs) similar(idf []float32) []similarity {
 	return out
 }
 
-// bestThreshold returns the cosine threshold at or above which predicting class 1 is correct most
-// often. If several thresholds tie, it returns the largest.
+// bestThreshold returns the threshold with the highest accuracy, where a cosine at or above the
+// threshold predicts class 1. If several thresholds tie, it returns the largest.
 func bestThreshold(s []similarity) float64 {
 	slices.SortFunc(s, func(a, b similarity) int { return cmp.Compare(b.cosine, a.cosine) })
 	// correct is relative to the threshold 2, which exceeds every cosine and predicts class 1 for no

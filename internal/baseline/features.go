@@ -20,15 +20,16 @@ type feature struct {
 	weight float32
 }
 
-// bucket returns the hash bucket of a pair of neighbours, or of the token second if first is -1.
+// bucket returns the hash bucket of the neighbours first and second, or of a single token: first is then
+// -1 and second the token.
 func bucket(first, second int32) uint32 {
 	h := uint64(uint32(first))<<32 | uint64(uint32(second))
-	h = (h ^ h>>31) * 0x9E3779B97F4A7C15 // the multiplier of splitmix64
+	h = (h ^ h>>31) * 0x9E3779B97F4A7C15 // both factors are constants of splitmix64
 	return uint32((h ^ h>>29) * 0xBF58476D1CE4E5B9 >> (64 - bucketBits))
 }
 
 // counts returns the number of occurrences of each bucket in a sequence, in ascending order of the
-// buckets.
+// buckets. If neighbours is set, it also counts pairs of neighbours.
 func counts(tokens []int32, neighbours bool) []feature {
 	found := make([]uint32, 0, 2*len(tokens))
 	for i, t := range tokens {

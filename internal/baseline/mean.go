@@ -10,7 +10,7 @@ import (
 const NearestMean = "nearest class mean"
 
 // nearestMean returns a model that predicts the class whose mean training row has the smallest
-// Euclidean distance. All rows have the given length.
+// Euclidean distance from the row. All rows have the given length.
 func nearestMean(length, classes int, limits limits) *baseline {
 	rows := make([]int, classes)
 	means := make([][]float64, classes) // sums until the last training row, then means

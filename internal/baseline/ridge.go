@@ -36,8 +36,8 @@ func RidgeName(m *seq.Manifest) string {
 //	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
 //
 // over the n training rows (Hoerl and Kennard, Technometrics 12, 1970). A tenth of these rows
-// selects λ from [penalties]. Ridge reads the tokens of a sequence that window selects. The result
-// is nil if the data set has no numbers, more than maxNumbers, or fewer than two training rows.
+// selects λ from [penalties]. The parameter window limits the tokens of each sequence. The result is nil
+// if the data set has no numbers, more than maxNumbers, or fewer than two training rows.
 func Ridge(ctx context.Context, set *seq.Dataset, split string, window seq.Window) ([]metrics.NumberErrors, error) {
 	n := len(set.Manifest.NumberNames)
 	if n == 0 || n > maxNumbers {
@@ -133,13 +133,13 @@ func (l *ridgeModel) predict(x []feature) float64 {
 	return y
 }
 
-// fitLinear selects the penalty, then fits number c on all rows.
+// fitLinear selects the penalty, then fits column c of numbers on all rows.
 func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]float32, c int) (*ridgeModel, error) {
 	y := make([]float64, len(rows))
 	for i := range y {
 		y[i] = float64(numbers[i][c])
 	}
-	held := max(1, len(rows)/10) // the held-out rows are the first rows, as the order of a split is arbitrary
+	held := max(1, len(rows)/10) // the first rows are held out
 	best, minSum := penalties[0], math.Inf(1)
 	for _, penalty := range penalties {
 		l, err := solve(ctx, rows[held:], columns, y[held:], penalty)
@@ -160,7 +160,7 @@ func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]f
 
 // solve solves (XᵀX + λnI) w = Xᵀ(y − mean) by conjugate gradients, where X has the rows minus their
 // mean m (Hestenes and Stiefel, Journal of Research of the NBS 49, 1952). The cost of a step is
-// proportional to the number of nonzero counts.
+// proportional to the number of nonzero inputs.
 func solve(ctx context.Context, rows [][]feature, columns int, y []float64, penalty float64) (*ridgeModel, error) {
 	n := float64(len(rows))
 	l := &ridgeModel{weights: make([]float64, columns)}
@@ -218,9 +218,9 @@ func dense(a, b []float64) (sum float64) {
 	return sum
 }
 
-// standardise renumbers the buckets of the training rows from 0 and divides counts by their
-// standard deviation among the training rows. It drops buckets that the training rows lack or that
-// never vary. It returns the number of remaining columns.
+// standardise renumbers the buckets of both splits from 0 and divides the inputs by their standard
+// deviation in the training rows. It drops buckets that do not vary in the training rows. It returns the
+// number of remaining columns.
 func standardise(train, test [][]feature) (columns int) {
 	sum, squares := make([]float64, buckets), make([]float64, buckets)
 	n := float64(len(train))

@@ -29,8 +29,8 @@ func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	})
 }
 
-// TestRidge checks that ridge regression predicts sums of counts and constants, and predicts noise
-// no better than its mean.
+// TestRidge checks that ridge regression predicts counts of neighbours and constants, and predicts noise
+// hardly better than the mean of the noise.
 func TestRidge(t *testing.T) {
 	set := numbersSet(t, 300)
 	numbers := must.Get(Ridge(context.Background(), set, "test", seq.Window{}))(t)

@@ -15,9 +15,9 @@ const (
 	partTokens = 1 << 20
 )
 
-// read passes the labelled rows of a split to visit, in batches and in file order, and returns
-// their number. Above the given number of tokens, it reads a sample of rows that is the same in
-// each call. It reads the tokens of a row that window selects.
+// read calls visit with the rows of a split that have a label or numbers, in batches and in file order,
+// and returns the number of these rows. From a split of more than the given number of tokens, it reads a
+// sample of rows, the same in each call. The parameter window limits the tokens of each row.
 func (w *work) read(split string, window seq.Window, tokens int64, visit func([]seq.Example)) (int, error) {
 	f, err := w.set.OpenWindow(split, window)
 	if err != nil {

@@ -16,10 +16,10 @@ type TokensOf func(e seq.Example) []int32
 //
 //	−1/N Σ log₂ p(v), p(v) = (n_v + 1)/(n + V)
 //
-// The sum runs over the N tokens that targets returns for a split. n_v counts the token v among the n
-// tokens that all returns for the training split. V is the vocabulary size. UnigramBits reads the
-// tokens of a sequence that window selects, and ignores labels. A model of masked tokens should need
-// fewer bits.
+// The sum runs over N tokens: the results of the function targets for the given split. n_v counts the
+// token v among n tokens: the results of the function all for the training split. V is the vocabulary
+// size. The parameter window limits the tokens of each sequence. Labels are ignored. A model of masked
+// tokens should need fewer bits.
 func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window seq.Window, vocabulary int,
 	all, targets TokensOf) (bits float64, err error) {
 	counts := make([]int64, vocabulary)
@@ -46,8 +46,8 @@ func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window seq
 	return bits / float64(n), err
 }
 
-// eachExample passes all sequences of a split to visit in file order. The two sequences of a pair
-// are passed separately.
+// eachExample calls visit with each sequence of a split in file order, and separately with the two
+// sequences of a pair.
 func eachExample(ctx context.Context, set *seq.Dataset, split string, window seq.Window,
 	visit func(e seq.Example)) error {
 	f, err := set.OpenSequences(split, window)

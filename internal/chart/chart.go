@@ -20,7 +20,7 @@ type Axis struct {
 	Label       string // quantity and unit
 	Logarithmic bool
 	Zero        bool    // begin at 0
-	Low, High   float64 // limits, unless they are equal
+	Low, High   float64 // limits; if they are equal, the limits follow from the values
 	Ticks       []Tick  // labelled values that replace the automatic ticks
 }
 
@@ -43,13 +43,13 @@ type Datum struct {
 	Title string // tooltip of the point's mark
 }
 
-// Box is a bar from 0 to Value.
+// Box is a bar from 0 to Value on the y axis, and between From and To on the x axis.
 type Box struct {
 	From, To, Value float64
 	Ink             Ink
 	Label           string // above the bar, if there is room
-	Title           string
-	Pale            bool
+	Title           string // tooltip
+	Pale            bool   // draw a translucent bar
 }
 
 // frame is the plotting area of a chart.
@@ -80,7 +80,7 @@ func (c *Chart) description() string {
 	return cmp.Or(c.Name, c.Y.Label) + " over " + c.X.Label
 }
 
-// draw adds the chart's shapes to a scene. The point at is the chart's top left corner.
+// draw adds the chart's shapes to a scene, with the chart's top left corner at the given point.
 func (c *Chart) draw(s *Scene, at Point) {
 	c.dropUndrawable()
 	f := c.layout(at)
@@ -214,7 +214,8 @@ func overlap(labels []tick) bool {
 	return false
 }
 
-// scale returns a scale that includes the values.
+// scale returns the scale of the axis. Without limits, the scale includes the values, and 0 if zero is
+// set and the scale is linear.
 func (a *Axis) scale(values []float64, zero bool) Scale {
 	if a.Low != a.High {
 		return Scale{Low: a.Low, High: a.High, Logarithmic: a.Logarithmic}

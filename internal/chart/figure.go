@@ -1,6 +1,6 @@
 package chart
 
-// Figure is a standalone picture: charts side by side below a title and a legend.
+// Figure is a standalone image: charts side by side below a title and a legend.
 type Figure struct {
 	Title  string
 	Charts []Chart
@@ -38,7 +38,7 @@ func (f Figure) Scene() *Scene {
 	return s
 }
 
-// legend lists the lines of all charts, each once, and returns the position of the charts.
+// legend lists the lines of all charts, each name once, and returns the position of the charts.
 func (f Figure) legend(s *Scene, at Point) Point {
 	left, right := at.X, s.Width-margin
 	named := map[string]bool{}

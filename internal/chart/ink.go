@@ -3,7 +3,7 @@ package chart
 import "image/color"
 
 // Ink is a colour. A page's style sheet can override the colour of a Class, for instance on a dark
-// background. A standalone picture uses Color.
+// background. A standalone image uses Color.
 type Ink struct {
 	Class string
 	Color color.RGBA

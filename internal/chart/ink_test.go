@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// visionMatrices has matrices on linear RGB that simulate vision without red, green or blue cones
-// (Machado, Oliveira and Fernandes, 2009, severity 1).
+// visionMatrices has matrices on linear RGB that simulate normal vision, and vision without red, green
+// or blue cones (Machado, Oliveira and Fernandes, 2009, severity 1).
 var visionMatrices = map[string][3][3]float64{
 	"normal sight": {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},

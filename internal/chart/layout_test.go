@@ -101,7 +101,7 @@ func (b box) apart(c box, gap float64) bool {
 	return b.right+gap <= c.left || c.right+gap <= b.left || b.bottom <= c.top || c.bottom <= b.top
 }
 
-// TestLabels checks that texts lie within the picture and do not overlap other texts or lines.
+// TestLabels checks that texts lie within the figure and do not overlap other texts or lines.
 func TestLabels(t *testing.T) {
 	for name, s := range testScenes() {
 		all := texts(s)
@@ -111,7 +111,7 @@ func TestLabels(t *testing.T) {
 		for i, a := range all {
 			b := a.box()
 			if b.left < 0 || b.top < 0 || b.right > s.Width || b.bottom > s.Height {
-				t.Errorf("%s: %q at %+v is outside the picture of %v × %v", name, a.text, b, s.Width, s.Height)
+				t.Errorf("%s: %q at %+v is outside the figure of %v × %v", name, a.text, b, s.Width, s.Height)
 			}
 			for _, other := range all[:i] {
 				if !b.apart(other.box(), 0) {
@@ -128,7 +128,7 @@ func TestLabels(t *testing.T) {
 			m, ok := shape.(mark)
 			if ok && !(m.at.X >= markRadius && m.at.X <= s.Width-markRadius+1 && m.at.Y >= markRadius &&
 				m.at.Y <= s.Height-markRadius) {
-				t.Errorf("%s: got a mark at %v, outside the picture", name, m.at)
+				t.Errorf("%s: got a mark at %v, outside the figure", name, m.at)
 			}
 		}
 	}
@@ -225,8 +225,8 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestFormats checks that a picture has the same size in PNG as in SVG, and that PDF output has the
-// header of a PDF.
+// TestFormats checks that PNG output has the size of the scene, and that PDF output has the header of a
+// PDF.
 func TestFormats(t *testing.T) {
 	for name, s := range testScenes() {
 		var out bytes.Buffer
