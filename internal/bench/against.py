@@ -2,7 +2,7 @@
 """Measures sftseq alternately with sft_torch_cpu.py, the PyTorch program of the same model.
 
 Prints medians, and the ratios within each pair, as Markdown; see docs/performance.md.
-PyTorch needs a fast BLAS library, or the ratios mean nothing (Debian: apt-get install
+PyTorch needs a fast BLAS library, otherwise the ratios are meaningless (Debian: apt-get install
 python3-torch libopenblas0-pthread).
 """
 
@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-# Alternative ways in which the PyTorch program computes the model. The machine decides which of
-# them is the fastest.
+# Alternative implementations of the model in the PyTorch program. Which of them is the fastest depends
+# on the machine.
 VARIANTS = [("sin", "cdist"), ("sin", "loop"), ("table", "cdist"), ("table", "loop")]
 TABLE_VARIANT = ("sin", "loop")
 TOKENS = 8 * 2048  # tokens in the PyTorch program's batch
@@ -94,8 +94,8 @@ def main():
     parser.add_argument("what", choices=["model", "runtime"])
     parser.add_argument("peer", help="path of sft_torch_cpu.py")
     parser.add_argument("--sftseq", default="./sftseq", help="the program (default ./sftseq)")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads of both (default 1)")
-    parser.add_argument("--pairs", type=int, default=5, help="number of pairs (default 5)")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads of each program (default 1)")
+    parser.add_argument("--pairs", type=int, default=5, help="number of pairs of measurements (default 5)")
     options = parser.parse_args()
     {"model": model, "runtime": runtime}[options.what](options)
 

@@ -36,7 +36,8 @@ out[f"listops {name} threads={value('--threads')} fwd+bwd s"] = 2 if name == "re
 json.dump(out, open(value("--json"), "w"))
 `
 
-// TestAgainst checks that the ratios are relative to the fastest variant of each figure.
+// TestAgainst checks that the ratios of the model are relative to the fastest variant of each figure, and
+// the ratios of the runtime table to PyTorch's transformer.
 func TestAgainst(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
 	dir := t.TempDir()

@@ -63,8 +63,8 @@ func TestMeasurement(t *testing.T) {
 	}
 }
 
-// TestMeasurementOfGraphs checks that the step on a single token has no edges to other tokens and
-// only the label of this token.
+// TestMeasurementOfGraphs checks that graphs with a label per node can be measured. In the step on a
+// single token, edges to other tokens and their labels would be an error.
 func TestMeasurementOfGraphs(t *testing.T) {
 	testenv.Long(t, "measures training steps")
 	task, spec := lra.Generated(lra.GraphsName)

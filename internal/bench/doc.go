@@ -1,6 +1,6 @@
 // Package bench measures kernels against the machine's peak rates, whole models, and the layer of
 // the paper's runtime table. The script against.py alternates measurements with PyTorch. The
-// commands bench, check and devices print the results as JSON and as rows of tables.
+// commands bench and devices print the results as JSON and as rows of tables.
 //
 // Times are medians after a warm-up. Alternatives are measured alternately and compared within a
 // pair, so that temporary load affects both.

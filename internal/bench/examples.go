@@ -12,8 +12,8 @@ import (
 // DefaultEdges is the default average number of edges per node.
 const DefaultEdges = 10
 
-// Streams of random numbers. They replace the layer in the counter of the generator. The element e
-// and the used words are:
+// Streams of random numbers. The number of a stream takes the place of the layer in the generator's
+// counter. Each comment has the element e of the counter and the words that are used.
 const (
 	drawToken       uint32 = iota // e = position; first word
 	drawLabel                     // e = position, 0 for the example's label; first word
@@ -46,7 +46,7 @@ func (d draws) Label(position, labels int) int32 {
 
 func (d draws) Number(position int) float64 { return float64(d.between(drawNumber, position)) }
 
-// Examples returns the batch. It always returns the same examples.
+// Examples returns the examples of the batch, the same in each call.
 func (w *Workload) Examples() []seq.Example {
 	c := w.Config
 	out := make([]seq.Example, w.Settings.Batch)
@@ -125,8 +125,8 @@ func sphere(words [4]uint32) [3]float32 {
 	return [3]float32{float32(r * cos), float32(r * sin), float32(z)}
 }
 
-// edges returns n edges among nodes, each with the given number of features. Sources and targets
-// are uniformly distributed.
+// edges returns n edges of a graph with the given number of nodes, each with the given number of
+// features. Sources and targets are uniformly distributed.
 func (d draws) edges(features, nodes, n int) []seq.Edge {
 	values, out := make([]float32, n*features), make([]seq.Edge, n)
 	for i := range out {

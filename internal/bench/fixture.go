@@ -134,7 +134,8 @@ func (r *fixture) state(s tensor.Region, draw func() float64, shape ...int) *ten
 // launchBefore adds a kernel that computes operands before the measurement.
 func (r *fixture) launchBefore(k tensor.Kernel) { r.setup = append(r.setup, k) }
 
-// prepare prepares the kernel. Each call of run launches it once; free releases the device memory.
+// prepare prepares the kernel k and runs the setup. Each call of run launches the kernel once; free
+// releases the device memory.
 func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (run Run,
 	free func(), err error) {
 	r.Segment("setup")

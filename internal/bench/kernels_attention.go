@@ -75,7 +75,7 @@ func (r *fixture) attention(relative bool) tensor.Attention {
 	return k
 }
 
-// table declares an output with the size of a table.
+// table declares an output with the size of a table of the relative encoding.
 func (r *fixture) table() *tensor.Tensor { return r.outFixed(2*heads, 2*length) }
 
 // sinusoidTables declares the operands of the kernel that computes the tables.

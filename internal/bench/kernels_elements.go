@@ -105,7 +105,7 @@ func tokenKernels() []Kernel {
 	}
 }
 
-// updateKernels returns the kernels of AdamW with the number of weights of the paper's ListOps model.
+// updateKernels returns the kernels of AdamW with about the number of weights of the paper's ListOps model.
 func updateKernels() []Kernel {
 	const weights = 1_200_000
 	size := fmt.Sprintf("%d", weights)

@@ -62,7 +62,7 @@ func (w *Workload) Prepare(pass string) (Run, error) {
 			return err
 		}, nil
 	}
-	return nil, fmt.Errorf("%q, expected %s or %s", pass, Forward, Train)
+	return nil, fmt.Errorf("pass %q: expected %s or %s", pass, Forward, Train)
 }
 
 // checkMemory returns an error if a measurement would exceed the memory limit. It runs before the
@@ -107,8 +107,8 @@ type Measurement struct {
 	Kernels []tensor.KernelTime
 }
 
-// Measure prepares the workload, warms up with one run and measures reps runs. If profile is set, a
-// further run is profiled, which requires a [tensor.Profiler].
+// Measure prepares the workload, warms up with one run and measures further runs; reps is their number.
+// If profile is set, one more run is profiled, which requires a [tensor.Profiler].
 func (w *Workload) Measure(ctx context.Context, pass string, reps int, profile bool) (Measurement, error) {
 	if _, ok := tensor.Capability[tensor.Profiler](w.Device); profile && !ok {
 		return Measurement{}, noProfiler(w.Device)
@@ -135,14 +135,14 @@ func (w *Workload) Measure(ctx context.Context, pass string, reps int, profile b
 	return m, err
 }
 
-// watchMemory starts to watch memory; peak returns the peak of the measurement.
+// watchMemory starts to watch memory; peak returns the maximum memory since then in bytes.
 func (w *Workload) watchMemory(pass string) (peak func() (int64, error)) {
 	planned := func() (int64, error) { return w.plannedBytes(pass, w.Device.Slots()) }
 	if own, ok := tensor.Capability[tensor.OwnMemory](w.Device); ok {
 		before := own.Budget()
 		return func() (int64, error) {
-			// The device has released no memory since the start. It allocates large blocks, so used
-			// excludes the allocations in blocks that already existed.
+			// The device has released no memory since the start. It allocates large blocks, so the budget
+			// does not show allocations in existing blocks.
 			used := before - own.Budget()
 			n, err := planned()
 			return max(n, used), err

@@ -32,7 +32,8 @@ func TestTagging(t *testing.T) {
 	}
 }
 
-// TestFillMask checks that training examples do not contain the mask token.
+// TestFillMask checks that a training step of a model of masked tokens can be measured. A mask token in
+// an example would be an error.
 func TestFillMask(t *testing.T) {
 	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	cfg.Task, cfg.PadTokenID = config.FillMask, nil

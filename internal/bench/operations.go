@@ -21,9 +21,9 @@ func (w *work) add(v work) {
 	w.comparisons += v.comparisons
 }
 
-// kernelWork returns the work of a launch of a matrix product, or of attention over sequences of
-// equal length, with all rows in use. It ignores attention's relative encoding and probability
-// function.
+// kernelWork returns the work of a launch of matrix products, or of attention over sequences of equal
+// length, with all rows in use. It ignores attention's relative encoding and probability function. The
+// result is zero for all other kernels.
 func kernelWork(k tensor.Kernel) work {
 	product := func(rows, weight *tensor.Tensor) float64 { return 2 * float64(rows.Shape[0]) * float64(weight.Words()) }
 	switch k := k.(type) {
@@ -120,8 +120,8 @@ func (o *Operations) add(name string, n work) {
 func (o *Operations) Total() float64 { return o.total.operations() }
 
 // Of returns the number of operations of a kernel, named as in a [tensor.Profiler], and its rate in
-// the given time as a fraction of the device's peak rate. Both are 0 if the kernel's work is not mostly
-// arithmetic. The fraction is also 0 if c is nil or seconds is 0.
+// the given time as a fraction of the device's peak rate. Both are 0 if the kernel's operations are not
+// counted. The fraction is also 0 if c is nil or seconds is 0.
 func (o *Operations) Of(name string, seconds float64, c *Ceilings) (operations, fraction float64) {
 	if strings.HasPrefix(name, "matmul") { // several shaders have this prefix
 		name = "matmul"

@@ -24,7 +24,7 @@ func TestOperations(t *testing.T) {
 	const (
 		d, wide, layers, classes = tableHidden, 4 * tableHidden, tableLayers, 2
 		tokens, sampled          = 3 * 100, 3 * 64
-		query, key               = 2 * 2 * tokens * d * d, 2 * 2 * sampled * d * d // and output; and value
+		query, key               = 2 * 2 * tokens * d * d, 2 * 2 * sampled * d * d // query and output; key and value
 		leak                     = 2 * sampled * d * 16                            // for 16 heads
 		mlp                      = 2 * 2 * tokens * d * wide
 		head                     = 2 * 3 * d * classes

@@ -33,7 +33,8 @@ type KernelShare struct {
 	Launches int     `json:"launches"`
 	Seconds  float64 `json:"seconds"`
 	Share    float64 `json:"share"` // fraction of the kernels' total time
-	// GFLOPS and Ceiling, the fraction of the peak rate, are 0 unless the kernel is mostly arithmetic.
+	// GFLOPS and Ceiling, the fraction of the peak rate, are 0 if the kernel's operations are not counted.
+	// Ceiling is also 0 if the peak rate is unknown.
 	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
 	Ceiling float64 `json:"ceiling_fraction,omitempty"`
 }

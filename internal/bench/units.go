@@ -26,7 +26,7 @@ func FormatDigits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// FormatPercent formats a fraction such as "12%". An unknown fraction, 0, becomes a dash.
+// FormatPercent formats a fraction as a percentage, such as "12%". An unknown fraction, 0, becomes a dash.
 func FormatPercent(fraction float64) string {
 	if fraction == 0 {
 		return "–"

@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestConfigs checks that the kit's presets of the Long Range Arena equal the published
-// configurations.
+// TestConfigs checks that sizes, dropout rates and the norm position of the kit's presets of the Long
+// Range Arena equal the published configurations.
 func TestConfigs(t *testing.T) {
 	for name, want := range map[string]struct {
 		vocabulary, labels, layers        int
@@ -183,8 +183,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// checkNoProcess checks that the fake programs left the given number of processes, and that all have
-// ended.
+// checkNoProcess checks that the fake programs left the given number of processes, that all have ended,
+// and that no two commands ran concurrently.
 func checkNoProcess(t *testing.T, dir string, want int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "hanging*"))
@@ -359,7 +359,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestPyTorch checks that run.sh reports whether it can measure PyTorch, and otherwise the reason.
+// TestPyTorch checks that run.sh reports whether it can measure PyTorch, and if it cannot, the reason.
 func TestPyTorch(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// results holds the lines of the GPU kit by part. Each line has the name of its part and the output
-// of the part's command.
+// results holds the lines of the GPU kit by part. Each line is a JSON object that run.sh or a command of
+// the part has printed, with the name of the part.
 type results struct {
 	systems   []kitSystem
 	devices   []bench.DeviceResult
@@ -65,7 +65,8 @@ type kitCeilings struct {
 	Precision device.Precision `json:"precision"`
 }
 
-// kitLoss is the result of a training run: the mean loss over the last steps.
+// kitLoss is the result of a training run. Loss is the mean loss at the end, and Last the number of steps
+// in this mean.
 type kitLoss struct {
 	Precision device.Precision `json:"precision"`
 	Batch     int              `json:"batch"`
@@ -80,9 +81,9 @@ type kitPart struct {
 	Name    string `json:"name"`
 	Result  string `json:"result"` // ok, incomplete, out of time or skipped
 	Seconds int    `json:"seconds"`
-	Planned int    `json:"planned"`
-	Limit   int    `json:"limit"`
-	Note    string `json:"note"` // skipped measurements, and the reason
+	Planned int    `json:"planned"` // seconds
+	Limit   int    `json:"limit"`   // seconds
+	Note    string `json:"note"`    // skipped measurements, and the reason
 }
 
 // kitFailure is a failed command.

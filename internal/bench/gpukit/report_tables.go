@@ -124,7 +124,7 @@ func (r *results) goldenTable() *mdTable {
 	}
 	if flips > 0 {
 		t.notes = append(t.notes, fmt.Sprintf(
-			"Mixed precision sampled other tokens than the CPU %d times, and used the CPU's tokens.", flips))
+			"Mixed precision sampled tokens that differ from the CPU's %d times, and used the CPU's tokens.", flips))
 	}
 	return t
 }
@@ -176,7 +176,7 @@ func (r *results) listOpsTable() *mdTable {
 	}
 	for _, m := range r.listops[:min(1, len(r.listops))] {
 		t.notes = append(t.notes,
-			fmt.Sprintf("Batches of %d sequences of %d tokens. The last columns: 2× in a row of PyTorch means that sftseq computes twice as many tokens a second.", m.Batch, m.Length))
+			fmt.Sprintf("Batches of %d sequences of %d tokens. The last columns: 2× in a row of PyTorch means that sftseq has twice the tokens/s.", m.Batch, m.Length))
 	}
 	return t
 }

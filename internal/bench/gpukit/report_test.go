@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// kitLines has results of each part, and a truncated line.
+// kitLines has results of most parts, a line of an unknown part and a truncated line.
 const kitLines = `{"part":"kit","date":"2030-01-02T03:04Z","version":"sftseq 1","system":"Linux","quick":true}
 {"part":"driver","says":"card, 123"}
 {"part":"devices","device":"vulkan:0","name":"card","kind":"discrete","mixed":true}
@@ -49,7 +49,7 @@ func reportOf(t *testing.T, lines string) string {
 	return text
 }
 
-// TestReport checks that the report has the content of all lines and the number of truncated lines.
+// TestReport checks that the report has the content of the lines and the number of unreadable lines.
 func TestReport(t *testing.T) {
 	spaces := regexp.MustCompile(" +")
 	out := spaces.ReplaceAllString(reportOf(t, kitLines), " ")
@@ -80,7 +80,7 @@ func TestReport(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%s", out)
 	}
-	// The lines of a single part also give a report.
+	// A single line also produces a report.
 	for line := range strings.Lines(kitLines) {
 		if strings.Contains(line, "abacus") || strings.Contains(line, "unavailable") ||
 			!strings.HasSuffix(line, "}\n") {

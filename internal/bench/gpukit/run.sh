@@ -19,7 +19,7 @@ failure of PyTorch is a result.
 
   --quick       run at a reduced size, the default if the driver computes on the CPU
   --plan        print the parts and the time planned for each
-  --part NAME   run one part, and keep the results of the others
+  --part NAME   run one part, and keep the results of the other parts
 
 Environment:
   OUT      directory of the results (results)
@@ -374,7 +374,7 @@ part_peers() {
 
 # --- all parts ------------------------------------------------------------------
 
-# warm compiles PyTorch's models into a cache while untimed parts run.
+# warm compiles PyTorch's models into a cache while parts run that do not need an idle machine.
 warm() {
 	local type
 	for type in bf16 fp32; do
