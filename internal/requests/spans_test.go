@@ -34,8 +34,8 @@ func byteTags() *sft.Config {
 	}
 }
 
-// TestSpansOfBytes checks that a byte that is not UTF-8 is a character of its own. Many of these bytes
-// must not take long.
+// TestSpansOfBytes checks that each byte that is not valid UTF-8 counts as one character. The second text
+// has 2¹⁸ of these bytes, to show a quadratic running time.
 func TestSpansOfBytes(t *testing.T) {
 	c := byteTags()
 	p := NewParser(c, "", "f", 1)
@@ -104,7 +104,7 @@ func TestOffsetsOfHead(t *testing.T) {
 }
 
 // TestRecordPositionsMemory checks that RecordPositions needs little memory for a long text if the
-// model reads only few of its tokens.
+// model reads only few of the text's tokens. The dna tokenizer is excepted.
 func TestRecordPositionsMemory(t *testing.T) {
 	const size = 8 << 20
 	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-",

@@ -1,5 +1,5 @@
-// Package rope stores an editable text. The time of an edit or an access grows with the logarithm of
-// the text's length. Positions are in bytes, UTF-16 code units or characters.
+// Package rope stores an editable text. The time to edit a few characters or to read a byte grows with
+// the logarithm of the text's length. Positions are in bytes, UTF-16 code units or characters.
 //
 // The text is in WTF-8, which is UTF-8 extended by lone surrogates of three bytes. Callers that
 // count UTF-16 units may split characters and join them again; other callers only see UTF-8.
@@ -57,7 +57,7 @@ func (r *Rope) Units() int { return r.root.measured().units }
 // Characters returns the length of the text in Unicode characters.
 func (r *Rope) Characters() int { return r.root.measured().characters() }
 
-// characterAt returns the byte offset of a character.
+// characterAt returns the byte offset of the character with the given index.
 func (r *Rope) characterAt(character int) (offset int) {
 	n := r.root
 	if n == nil {
@@ -216,8 +216,8 @@ func (n *node) edit(start, end int, text []byte) bool {
 	return true
 }
 
-// removeLeaf removes a leaf from a tree: the leaf with the byte before an offset, or the first leaf. It
-// returns the leaf and the trees before and after it.
+// removeLeaf removes the leaf that contains the byte before the given offset, or the first leaf if the
+// offset is 0. It returns the leaf, and the trees before and after the leaf.
 func (n *node) removeLeaf(at int) (before, leaf, after *node) {
 	if n.left == nil {
 		return nil, n, nil

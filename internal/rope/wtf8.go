@@ -31,8 +31,8 @@ func AppendSurrogate(text []byte, surrogate rune) []byte {
 	return append(text, 0xED, 0x80|byte(surrogate>>6)&0x3F, 0x80|byte(surrogate)&0x3F)
 }
 
-// AppendText appends more to text. If text ends with a high surrogate and more begins with a low
-// surrogate, it joins them.
+// AppendText appends a second text to a first. If the first ends with a high surrogate and the second
+// begins with a low surrogate, the pair becomes one character.
 func AppendText(text, more []byte) []byte {
 	high, low := LastSurrogate(text), Surrogate(more)
 	if !IsHigh(high) || !IsLow(low) {

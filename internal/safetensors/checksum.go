@@ -13,7 +13,7 @@ import (
 // zeros instead of its own digits. Other programs ignore the key and usually drop it.
 const checksumKey = "sftseq.checksum"
 
-// noDigits is the checksum text over which the checksum is computed.
+// noDigits is the placeholder in the header while the checksum is computed.
 var noDigits = atomicfile.ChecksumKind + ":" + strings.Repeat("0", 32)
 
 // statedChecksum compares the checksum that a file states with the checksum of the bytes read.
@@ -22,8 +22,8 @@ type statedChecksum struct {
 	hash       hash.Hash
 }
 
-// newStatedChecksum returns the comparison for the checksum in a file's metadata, or nil for a file
-// without a checksum. The slice start is the part of the file before the data.
+// newStatedChecksum returns the checksum that a file's metadata states, or nil for a file without a
+// checksum. The slice start is the part of the file before the data.
 func newStatedChecksum(start []byte, metadata map[string]string) (*statedChecksum, error) {
 	text, ok := metadata[checksumKey]
 	if !ok {
@@ -68,8 +68,8 @@ func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
 	return bytes.Replace(header, value(noDigits), value(atomicfile.ChecksumText(atomicfile.ChecksumKind, hash)), 1), nil
 }
 
-// Stated reports whether a file states its checksum. Files of [Write] do. A program that loads such a
-// file and saves it again usually drops the checksum.
+// Stated reports whether a file states its checksum. Files written by [Write] do. Another program that
+// loads such a file and saves it again usually drops the checksum.
 func Stated(path string) (bool, error) {
 	file, err := atomicfile.OpenRegular(path)
 	if err != nil {

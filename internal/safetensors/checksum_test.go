@@ -31,8 +31,8 @@ func someTensors(n int) []Tensor {
 	return out
 }
 
-// TestEveryDamagedByte changes each byte of a file in several ways and checks that reading gives
-// the original content or an error.
+// TestEveryDamagedByte changes each byte of a file in several ways and checks that reading returns
+// the original tensors and metadata, or an error.
 func TestEveryDamagedByte(t *testing.T) {
 	tensors, metadata := someTensors(64), map[string]string{"sftseq.run": `{"step":12}`, "text": noDigits}
 	whole := writtenFile(t, tensors, metadata)
@@ -65,8 +65,8 @@ func TestEveryDamagedByte(t *testing.T) {
 	}
 }
 
-// TestChecksumRefused checks the errors for a wrong checksum, with both checksums and the possible
-// causes, and for a malformed one.
+// TestChecksumRefused checks that the error for a wrong checksum states both checksums and the
+// possible causes, and that malformed checksums are refused.
 func TestChecksumRefused(t *testing.T) {
 	whole := writtenFile(t, someTensors(8), nil)
 	damaged := bytes.Clone(whole)

@@ -9,8 +9,8 @@ import (
 )
 
 // FuzzRead checks that no input makes reading panic, and that every readable file can be written
-// and read again. Its seeds are the hostile files, and inputs in testdata/fuzz that a longer run
-// found.
+// and read again. The seeds are a valid file, the hostile files, and inputs in testdata/fuzz that
+// a longer run found.
 func FuzzRead(f *testing.F) {
 	f.Add(file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8))
 	for _, c := range hostile {

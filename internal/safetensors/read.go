@@ -65,7 +65,8 @@ func readShapes(path string, kinds ...string) ([]Tensor, error) {
 	return tensors, nil
 }
 
-// ReadMixedFrom reads the first size bytes of r like ReadMixed. Errors refer to the source as name.
+// ReadMixedFrom is like ReadMixed for a file that r reads. size is the file's size in bytes, and name
+// replaces the path in errors.
 func ReadMixedFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]string, error) {
 	return readNamed(r, size, name, F32, I32)
 }

@@ -119,8 +119,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestHeaderLimit checks the limit of the header with a sparse file that is as large as the header
-// claims.
+// TestHeaderLimit checks the limit of the header's length with a sparse file that is large enough for
+// the stated length.
 func TestHeaderLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large")
 	must.Succeed(t, os.WriteFile(path, fileWithLength(maxHeader+1, "{"), 0o600))
@@ -188,7 +188,8 @@ func TestCheckFinite(t *testing.T) {
 	}
 }
 
-// expectTensors checks that tensors are equal. It compares bits, so that NaNs are equal.
+// expectTensors checks that names, shapes and float32 data are equal. It compares bits, so that equal
+// NaNs count as equal.
 func expectTensors(t *testing.T, got, want []Tensor) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -209,8 +210,7 @@ func expectTensors(t *testing.T, got, want []Tensor) {
 	}
 }
 
-// TestTooManyKeys checks that a header with more keys than any model needs is refused before the
-// keys take much memory.
+// TestTooManyKeys checks that an object with more than maxKeys keys is refused.
 func TestTooManyKeys(t *testing.T) {
 	var header strings.Builder
 	header.WriteString(`{"__metadata__":{"":""`)

@@ -9,9 +9,9 @@
 //	the rest  the data, little-endian, row-major; offsets count from its start
 //	          and cover it without gap or overlap
 //
-// Files are untrusted. Reading a malformed file gives an error that names the file, the tensor, and
-// the expected and the found value. A size in the file is checked against the file's size before
-// memory is allocated for it.
+// Files are untrusted. The error for a malformed file names the file, the tensor if one is at fault,
+// and the expected and the found value. A size in the file is checked against the file's size before
+// memory of this size is allocated.
 package safetensors
 
 import (
@@ -70,7 +70,7 @@ func elements(shape []int) (int64, error) {
 	return product, nil
 }
 
-// CheckFinite returns an error with the first tensor and index that holds a NaN or an infinity.
+// CheckFinite returns an error that names the tensor and the index of the first NaN or infinity.
 func CheckFinite(tensors []Tensor) error {
 	for _, t := range tensors {
 		for i, x := range t.Data {

@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSparseFile checks that a file of holes is refused before memory is allocated for it.
+// TestSparseFile checks that a file of 64 GiB of holes is refused before memory is allocated for its
+// data, and that a written file of zeros is accepted.
 func TestSparseFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.safetensors")
 	const size = 64 << 30

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestGoldenModel checks that a file of the reference implementation is read correctly, and again
-// after Write has written its content.
+// TestGoldenModel checks that a file of the reference implementation can be read, and that writing
+// and reading its tensors again does not change them.
 func TestGoldenModel(t *testing.T) {
 	tensors, _ := must.Get2(Read("testdata/model.safetensors"))(t)
 	must.Check(t, CheckFinite(tensors))
@@ -67,8 +67,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestLargerThanTheBuffers checks that all kinds of numbers are preserved in tensors larger than a
-// buffer.
+// TestLargerThanTheBuffers checks that tensors larger than a buffer keep all bits of their numbers,
+// including NaNs and infinities.
 func TestLargerThanTheBuffers(t *testing.T) {
 	data := make([]float32, 200_001)
 	for i := range data {
