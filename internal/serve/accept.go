@@ -50,7 +50,8 @@ func (s *session) accept(m *message) *call {
 	return s.handleRequest(e, m)
 }
 
-// unparsedError returns the error for a message without a body.
+// unparsedError returns the error for a message without a body: the message is too long, or there is no
+// memory for it.
 func (s *session) unparsedError(m *message) *Error {
 	if noRoom, ok := errors.AsType[*jsonlines.NoRoom](m.Err); ok {
 		return s.server.noMemoryForMessage(noRoom.Bytes)
@@ -59,8 +60,8 @@ func (s *session) unparsedError(m *message) *Error {
 		s.server.options.MaxLine)
 }
 
-// refuseUnparsed refuses a message of which at most the envelope e could be parsed. If the message
-// may have been a change of a document, refuseUnparsed also marks the documents as broken.
+// refuseUnparsed refuses a message that could not be parsed beyond the envelope e. If the message may
+// have changed a document, refuseUnparsed also marks all documents as broken.
 func (s *session) refuseUnparsed(e envelope, reason *Error) {
 	if e.id == nil && (e.method == "" || strings.HasPrefix(e.method, changePrefix) ||
 		strings.HasPrefix(e.method, editorPrefix)) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// logAccess writes a line of the access log if --access-log is set: the seconds since the request was
-// received, the tokens computed for it, its client, and attrs.
+// logAccess writes a line of the access log if --access-log is set: attrs, the seconds since the
+// request was received, the number of tokens computed for the request, its client and its id.
 func (s *Server) logAccess(received time.Time, tokens int, client, id string, attrs ...slog.Attr) {
 	if !s.options.AccessLog {
 		return
@@ -33,8 +33,8 @@ func (s *session) logResponse(method string, id json.RawMessage, code, tokens in
 		slog.Int("code", code))
 }
 
-// log writes the request to the access log. Behind a proxy, client is the proxy's address and
-// forwarded_for the address that the proxy has added.
+// log writes the request to the access log. Behind a proxy, client is the proxy's address, and
+// forwarded_for ends with the client's address, which the proxy has added.
 func (x *exchange) log() {
 	attrs := []slog.Attr{slog.String("method", short(x.r.Method)), slog.String("path", short(x.r.URL.Path)),
 		slog.Int("status", x.status)}

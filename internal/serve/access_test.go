@@ -153,8 +153,9 @@ func TestNoAccessLog(t *testing.T) {
 	}
 }
 
-// TestRequestIdentity checks that a response repeats the client's request id and continues its
-// trace. The server replaces an id that could corrupt a log and ignores a malformed trace.
+// TestRequestIdentity checks that a response repeats the client's request id and continues the client's
+// trace. The server replaces an id that is missing, too long or could corrupt a log, and ignores a
+// malformed trace.
 func TestRequestIdentity(t *testing.T) {
 	o, log := optionsWithAccessLog(t)
 	w := startHTTP(t, o, HTTPOptions{})

@@ -56,7 +56,7 @@ type windowPrediction struct {
 	requests.Reply
 }
 
-// MarshalJSON omits the sizes, because start and end determine them.
+// MarshalJSON omits the reply's token counts, because start and end determine them.
 func (w windowPrediction) MarshalJSON() ([]byte, error) {
 	position := struct {
 		Start int `json:"start"`

@@ -12,9 +12,9 @@ import (
 )
 
 // TestWindowsOfNumbersAndLabels checks windows of regression and multi-label models. A window's
-// prediction equals the prediction for its tokens alone. The response to a sliding request lists
-// every window, and its own prediction has the mean of their logits. A document uses the window of its
-// sequence/didOpen.
+// prediction equals the prediction for the window's tokens alone. The response to a request with
+// sliding windows lists the prediction of each window; the prediction of the whole sequence has the
+// mean of the windows' logits. A document uses the window of its sequence/didOpen.
 func TestWindowsOfNumbersAndLabels(t *testing.T) {
 	tokens := []int{12, 3, 10, 15, 7}
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
@@ -65,7 +65,8 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 	}
 }
 
-// TestUsedOfWindows checks the field "used" of a model that truncates: the tokens of all windows.
+// TestUsedOfWindows checks the field "used" in responses of a model that truncates. With windows it
+// is the number of tokens in all of them.
 func TestUsedOfWindows(t *testing.T) {
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
 		c := dial(t, startServer(t, truncatingOptions(t, folder))).initialize(nil)

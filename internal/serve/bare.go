@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Limits on pending bare lines. Above them the session stops reading, because a client that pipes a
-// file cannot retry.
+// Limits on the pending bare lines of a session. Above them the session stops reading, because a
+// client that pipes a file cannot retry.
 const (
 	maxBareLines  = 4096
 	maxBareTokens = 1 << 20
@@ -93,9 +93,9 @@ func (s *session) acceptBare(m *message) bool {
 	return true
 }
 
-// borrow reserves n bytes that a line needs temporarily, besides the held bytes that the line has
-// already reserved. It waits while other requests may release memory, and returns an error after
-// bareWait.
+// borrow reserves n more bytes, which a line needs while it is parsed. held is the number of bytes that
+// the line has already reserved. If both together can never fit, borrow returns an error immediately;
+// otherwise it waits at most bareWait for memory.
 func (s *session) borrow(n, held int64) *Error {
 	if limit := s.server.memory.maxRequest(); held+n > limit {
 		return fail(codeParams, nil, "the line exceeds %d bytes, 15/16 of --max-memory: it needs at least %d",
@@ -170,7 +170,7 @@ func (s *session) writeBare() {
 		var compute time.Duration
 		var err error
 		if l.job != nil {
-			// A cancelled job's batch may still run and write the job's time.
+			// The batch of a cancelled job may still run and set the job's time, so the time is not read.
 			if result, err = l.job.Wait(); err == nil {
 				compute = l.job.ComputeTime()
 			}

@@ -88,7 +88,8 @@ func queueState(s *Server) (jobs, tokens, running int) {
 	return b.Waiting, b.Tokens, b.Running
 }
 
-// eventually polls f until it returns true. After waitLimit it fails the test with the message failure.
+// eventually polls f until it returns true. If f does not do so within waitLimit, the test fails with the
+// given message.
 func eventually(t testing.TB, failure string, f func() bool) {
 	t.Helper()
 	for late := time.Now().Add(waitLimit); !f(); {
@@ -99,8 +100,8 @@ func eventually(t testing.TB, failure string, f func() bool) {
 	}
 }
 
-// TestCancel checks that a cancelled request gets its error immediately and frees its slot. A batch
-// whose requests are all cancelled stops.
+// TestCancel checks that a cancelled request gets its error immediately, that other requests complete,
+// and that the statistics count the cancelled sequences.
 func TestCancel(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	release := blockBatches(s)

@@ -20,7 +20,7 @@ type call struct {
 	model    *served
 	edits    uint64 // number of the session's document edits when the request arrived
 	received time.Time
-	bytes    int64
+	bytes    int64 // memory reserved on the server
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc

@@ -20,7 +20,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// chunkOptions returns options for a model of bytes in chunks of this average length.
+// chunkOptions returns options for a byte model with the given hidden size, whose chunks have the given
+// average length in bytes.
 func chunkOptions(t testing.TB, hidden, average int) Options {
 	o := testOptions(t, "chunks")
 	o.Debounce = 0
@@ -58,8 +59,8 @@ func (c *client) edit(version, start, end int, text string) published {
 var chunkEdits = flag.Int("edits", 60, "number of `edits` by TestEditChunks in documents of up to 64 KB; "+
 	"documents of 2 MB get a hundredth of this number")
 
-// TestEditChunks edits documents and checks that the server computes only changed chunks, and that
-// the result of each version equals the prediction for the whole text.
+// TestEditChunks edits documents and checks that the server computes at most 20 chunks per edit on
+// average, and that the result of each version equals the prediction for the whole text.
 func TestEditChunks(t *testing.T) {
 	o := chunkOptions(t, 8, 64)
 	s := startServer(t, o)
@@ -144,7 +145,8 @@ func (e *documentEditor) edit(t *testing.T, length, edits int) {
 	e.client.notify("sequence/didClose", map[string]any{"uri": uri})
 }
 
-// TestSharedEnds compares the shared bytes of edited texts with a loop over bytes.
+// TestSharedEnds compares the results of sharedEnds for a text and an edited copy with those of a loop
+// over bytes.
 func TestSharedEnds(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for range 500 {
@@ -182,8 +184,8 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// benchmarkEdits measures insertions into a document of this length. insertion returns the place and
-// the text of the next insertion.
+// benchmarkEdits measures insertions into a document of the given length, in chunks of the given average
+// length. insertion returns the place and the text of the next insertion.
 func benchmarkEdits(b *testing.B, length, average int, insertion func(r *rand.Rand, length int) (int, string)) {
 	random := rand.New(rand.NewPCG(3, 3))
 	x := dial(b, startServer(b, chunkOptions(b, 64, average))).initialize(struct{}{})

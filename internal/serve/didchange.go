@@ -26,8 +26,8 @@ func (s *session) didChange(params json.RawMessage) error {
 	return s.changeDocument(fields, bad)
 }
 
-// changeDocument changes a document by the fields of sequence/didChange. bad is the error of a refused
-// field.
+// changeDocument changes a document as the fields of sequence/didChange say. bad is the error of a
+// refused field.
 func (s *session) changeDocument(fields map[string]json.RawMessage, bad error) error {
 	uri, err := documentURI(fields)
 	if fields == nil {
@@ -92,8 +92,8 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 	})
 }
 
-// replacesWholeText reports whether one of the changes is the whole text. A client that sends the whole
-// text expects it to repair a broken document, so a refusal is reported again.
+// replacesWholeText reports whether one of the changes replaces the whole text. A client that sends the
+// whole text expects this to repair a broken document, so a refusal is reported again.
 func (s *session) replacesWholeText(changes json.RawMessage) (found bool) {
 	s.runInTurns(len(changes), func() error {
 		return elements("changes", changes, func(_ int, text json.RawMessage) error {
@@ -105,8 +105,8 @@ func (s *session) replacesWholeText(changes json.RawMessage) (found bool) {
 	return found
 }
 
-// breakDocuments marks all open documents as broken. It is called for a message that could not be
-// parsed, which may have changed any document.
+// breakDocuments marks all open documents as broken. It is called for a message that may concern any
+// document, because the message or its uri could not be parsed.
 func (s *session) breakDocuments(reason error) {
 	s.documents.mu.Lock()
 	defer s.documents.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestLostChanges checks a document after a change that cannot be applied. The server sends the
-// error once, and then no result for the document until the client sends the whole text. Each error
-// message has bounded size.
+// TestLostChanges checks a document after a change that cannot be applied. The server pushes the error
+// once, and then pushes nothing for the document until the client sends the whole text.
+// Meanwhile a request for the document fails with a message of at most 200 bytes.
 func TestLostChanges(t *testing.T) {
 	change := func(params string) string {
 		return `{"jsonrpc":"2.0","method":"sequence/didChange","params":` + params + `}`
@@ -106,8 +106,9 @@ func TestLostChanges(t *testing.T) {
 	}
 }
 
-// TestOpenedBadly checks that a malformed sequence/didOpen closes the document of the same name,
-// and that a malformed sequence/didClose leaves it open.
+// TestOpenedBadly checks that a malformed sequence/didOpen closes the document with the same URI. A
+// sequence/didClose without a valid URI must close nothing; with a valid URI and an unexpected field it
+// closes the document.
 func TestOpenedBadly(t *testing.T) {
 	c := dial(t, startServer(t, testOptions(t, "pre"))).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})

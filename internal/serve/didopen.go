@@ -10,14 +10,14 @@ import (
 
 var openFields = newFieldSet("uri", "version", "text", "window")
 
-// didOpen implements sequence/didOpen. It replaces a document that is already open.
+// didOpen implements sequence/didOpen. It replaces an open document with the same URI.
 func (s *session) didOpen(params json.RawMessage) error {
 	fields, bad := s.object(params, openFields)
 	return s.openDocument(fields, bad, false)
 }
 
-// openDocument opens a document by the fields of sequence/didOpen. editor is true for an editor, which
-// gets diagnostics. bad is the error of a refused field.
+// openDocument opens the document that the fields of sequence/didOpen describe. editor is true for an
+// editor, which gets diagnostics. bad is the error of a refused field.
 func (s *session) openDocument(fields map[string]json.RawMessage, bad error, editor bool) error {
 	uri, err := documentURI(fields)
 	if fields == nil {
@@ -83,7 +83,7 @@ func (s *session) openDocument(fields map[string]json.RawMessage, bad error, edi
 	return nil
 }
 
-// documentURI returns the URI of a document.
+// documentURI returns the field uri, which must be a string that is not empty.
 func documentURI(fields map[string]json.RawMessage) (string, error) {
 	var uri string
 	if fields["uri"] == nil {
@@ -98,7 +98,7 @@ func documentURI(fields map[string]json.RawMessage) (string, error) {
 	return uri, nil
 }
 
-// documentVersion returns the version of a document.
+// documentVersion returns the field version, which must be a whole number.
 func documentVersion(fields map[string]json.RawMessage) (int64, error) {
 	if fields["version"] == nil {
 		return 0, badParam("version", "expected a whole number, found none")

@@ -116,8 +116,8 @@ func (d *document) cancelScheduled() {
 	d.timerNumber++
 }
 
-// modifiedError returns the error of a request whose document has changed since the request arrived.
-// field is the document's field.
+// modifiedError returns the error of a request whose document was changed or closed since the request
+// arrived. field is the field of the request that names the document.
 func (d *document) modifiedError(field string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -193,8 +193,8 @@ func (c *call) textOf(q *sequence) (string, error) {
 	return text, err
 }
 
-// checkVersion returns an error unless the document has the version that a request requires. path is used
-// in the error.
+// checkVersion returns an error unless the document has the version that a request requires. path names
+// the field with the required version in errors.
 func (q *sequence) checkVersion(path string, version json.RawMessage) error {
 	var wanted int64
 	if err := unmarshal(path, version, &wanted, "a whole number"); err != nil {

@@ -51,7 +51,7 @@ func (m *mirror) String() string {
 
 func (m *mirror) length() int { return max(len(m.utf8), len(m.utf16)) }
 
-// boundary returns the first offset from at on that lies between two characters.
+// boundary returns the given offset, or the end of the character around it.
 func (m *mirror) boundary(at int) int {
 	for at < m.length() && (m.wide && m.utf16[at]>>10 == 0xDC00>>10 || !m.wide && !utf8.RuneStart(m.utf8[at])) {
 		at++
@@ -209,8 +209,8 @@ func TestLongDocument(t *testing.T) {
 	}
 }
 
-// TestClosedBehindRequest checks that a request fails with −32801 if the client closes its document
-// right after the request.
+// TestClosedBehindRequest checks requests whose document the client closes right after the request. They
+// either succeed or fail with −32801.
 func TestClosedBehindRequest(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -259,7 +259,7 @@ func TestVersionWanted(t *testing.T) {
 	}
 }
 
-// openScheduled returns the open document uri.
+// openScheduled returns the open document with the given URI.
 func openScheduled(t testing.TB, s *Server, uri string) *document {
 	t.Helper()
 	s.mu.Lock()
@@ -359,7 +359,7 @@ func TestClassOfCutText(t *testing.T) {
 		c.call(policy, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000),
 			"window": map[string]any{"policy": policy, "length": 100}}, &p)
 		if p.Length != 5000 || p.Used != used {
-			t.Errorf("%s: got %+v, want length 5000", policy, p)
+			t.Errorf("%s: got %+v, want length 5000 and used %d", policy, p, used)
 		}
 	}
 }
@@ -389,7 +389,7 @@ func TestDocumentGivesBack(t *testing.T) {
 }
 
 // TestEndPushesClasses checks that the server pushes the class of every open document at the end of
-// the input. It does not after exit.
+// the input, but not after the notification exit.
 func TestEndPushesClasses(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -440,7 +440,7 @@ func TestTypedByHalves(t *testing.T) {
 		start, end int
 		text       string // JSON escapes
 		want       string // "" if a surrogate is alone
-		lone       int
+		lone       int    // offset of this surrogate
 	}{
 		{1, 1, `\ud83d`, "", 1},
 		{2, 2, `\ude42`, "a🙂b", 0},

@@ -141,8 +141,8 @@ func diagnosticOf(x config.Span, positions map[int]linePosition) diagnostic {
 		Code: x.Label, Source: diagnosticSource, Message: fmt.Sprintf("%s %.2f", x.Label, x.Score)}
 }
 
-// linePositions returns the line positions of ascending offsets, which count in unit. Lines end
-// with \n, \r or \r\n.
+// linePositions returns the line positions of ascending offsets in the given unit. Lines end with
+// \n, \r or \r\n.
 func linePositions(text, unit string, offsets []int) map[int]linePosition {
 	out := make(map[int]linePosition, len(offsets))
 	position, n := linePosition{}, 0

@@ -81,8 +81,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// formatDiagnostics returns the parts of text that the diagnostics underline. Their positions are in UTF-16
-// code units.
+// formatDiagnostics returns the parts of text that the diagnostics underline. The positions of the
+// diagnostics are in UTF-16 code units.
 func formatDiagnostics(t *testing.T, text string, shown []diagnostic) (out []string) {
 	t.Helper()
 	var lines [][]uint16
@@ -100,8 +100,8 @@ func formatDiagnostics(t *testing.T, text string, shown []diagnostic) (out []str
 	return out
 }
 
-// TestEditor checks the LSP methods for editors. Spans of open documents appear as diagnostics, in
-// UTF-16 unless negotiated otherwise, and closing a document clears them.
+// TestEditor checks the LSP methods for editors. Spans of open documents appear as diagnostics, with
+// positions in UTF-16 code units by default, and closing a document clears them.
 func TestEditor(t *testing.T) {
 	s := startServer(t, testOptions(t, "tagging"))
 	c := dial(t, s)

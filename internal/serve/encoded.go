@@ -23,8 +23,9 @@ func (d *document) takeEncoded() *encoded {
 	return e
 }
 
-// keepEncoded keeps the tokens of a publication for the next publication if there is enough memory. No
-// computation may use the tokens any longer. The caller holds d.mu.
+// keepEncoded keeps the text and tokens of a publication for the next publication, if the model has
+// chunks, each byte is a token, and memory is free. No computation may use the tokens any longer. The
+// caller holds d.mu.
 func (d *document) keepEncoded(c *call, q *sequence, text string) {
 	e := &encoded{text, q.tokens}
 	if c.model.chunked && c.model.parser.EncodesBytes() && !d.closed && d.broken == nil &&

@@ -86,8 +86,8 @@ func TestIDOfBad(t *testing.T) {
 	}
 }
 
-// TestIDOfLong checks that the error for a message that is too long has its id if the id is near
-// the start, in both framings.
+// TestIDOfLong checks that the error for a message that is too long has the message's id if the id is
+// near the start, in both framings.
 func TestIDOfLong(t *testing.T) {
 	long := strings.Repeat("1", 5000)
 	for _, c := range []struct{ message, id string }{

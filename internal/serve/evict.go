@@ -85,8 +85,8 @@ func (s *Server) evict() *session {
 	return first
 }
 
-// makeRoom ends the session that ranks first for eviction and closes its files. It returns false if
-// no session can be evicted.
+// makeRoom ends the session that ranks first for eviction and waits until its connection is closed. It
+// returns false if no session can be evicted.
 func (s *Server) makeRoom() bool {
 	s.mu.Lock()
 	x := s.evict()
@@ -111,7 +111,7 @@ func (s *session) dismiss(reason *Error) {
 	s.end(reason)
 }
 
-// endWhenIdle ends the session when it has been idle for the given time.
+// endWhenIdle ends the session when it has been idle, or silent since its start, for the given time.
 func (s *session) endWhenIdle(after time.Duration) {
 	ticker := time.NewTicker(max(after/8, time.Millisecond))
 	defer ticker.Stop()

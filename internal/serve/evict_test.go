@@ -169,8 +169,8 @@ func TestEvictsIdle(t *testing.T) {
 	edits.expectServed()
 }
 
-// TestIdleTimeout checks that --idle-timeout ends exactly the sessions without pending requests and
-// open documents.
+// TestIdleTimeout checks that --idle-timeout ends exactly the sessions that have neither pending
+// requests nor open documents.
 func TestIdleTimeout(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.IdleTimeout, o.Debounce = 200*time.Millisecond, 0

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// parseExplain parses the field explain, which path names in errors. It returns batching.Explain for
-// true, and batching.Classify for false or a missing field.
+// parseExplain parses the field explain. It returns batching.Explain for true, and batching.Classify for
+// false or a missing field. path is the name of the field in errors.
 func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, error) {
 	var requested bool
 	if value != nil {
@@ -29,9 +29,9 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	return batching.Classify, nil
 }
 
-// explanationTokens returns the number of tokens that an explanation of a sequence covers. The sequence has n
-// tokens, and read is the number that the model reads. If the model reads head and tail, the explanation
-// covers the whole sequence.
+// explanationTokens returns the number of tokens that the explanation of a sequence of n tokens covers:
+// the tokens that the model reads, whose number is read, or the whole sequence if the model reads its
+// head and tail.
 func (c *call) explanationTokens(read, n int) int {
 	if c.model.config.ReadWindow().Tail > 0 {
 		return n

@@ -9,8 +9,8 @@ import (
 // featuresOnly is the reason why a model of features refuses text.
 const featuresOnly = "the model's tokens have features, not ids"
 
-// graph parses the point cloud or graph in fields. path precedes the field names in errors. A field
-// with one of [sources], or a version, with the suffix is an error.
+// graph parses the point cloud or graph in the given fields. path precedes the field names in errors.
+// The fields of [sources] and the field version are errors; their names have the given suffix.
 func (c *call) graph(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
 	for _, source := range append(sources, "version") {
 		if name := source + suffix; fields[name] != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// endless is a reader of "[" without end.
+// endless is an infinite stream of "[".
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -159,8 +159,9 @@ func TestOtherFraming(t *testing.T) {
 	}
 }
 
-// FuzzStream sends arbitrary bytes in both framings, before and after initialize. Every request
-// must get one response, and the session must end without a panic or counted memory.
+// FuzzStream sends arbitrary bytes in both framings, before and after initialize. Every request before
+// an exit must get at most one response, and exactly one if the stream has no exit. The session must end
+// without a panic or counted memory.
 func FuzzStream(f *testing.F) {
 	for _, text := range []string{
 		"{\"tokens\":[1]}\n", "[]\n[[[[\n",
@@ -392,6 +393,6 @@ func TestMemoryLimit(t *testing.T) {
 	c.expectError(2, "sequence/classify", map[string]any{"uri": "a"}, -32803, "--max-memory")
 	c.notify("sequence/didClose", map[string]any{"uri": "a"})
 	c.call(3, "sequence/classify", map[string]any{"text": strings.Repeat("1", 300)}, nil)
-	// a request that can never fit gets an error that does not suggest to retry
+	// A request that can never fit gets an error without a time to retry.
 	c.expectError(4, "sequence/classify", map[string]any{"text": strings.Repeat("1", 20000)}, -32602, "--max-memory")
 }

@@ -21,9 +21,9 @@ type Options struct {
 	Sizes   prometheus.Observer // jobs per computed batch
 }
 
-// Batcher fills a model's passes with the jobs of all sessions. A batch starts as soon as a slot is
-// free. While other batches run, a partly filled batch first waits up to MaxWait for more jobs.
-// Results do not depend, bit for bit, on the other jobs in the batch.
+// Batcher fills a model's passes with the jobs of all sessions. A batch starts when a slot is free.
+// While other batches run, a partly filled batch without urgent jobs first waits up to MaxWait for more
+// jobs. The other jobs in a batch do not change a single bit of a job's result.
 type Batcher struct {
 	// Before is a test hook that runs before each computation; nil otherwise.
 	Before func(context.Context)
@@ -132,7 +132,8 @@ func releaseModels(jobs []*Job) {
 	}
 }
 
-// startBatches runs batches while slots are free. The caller holds b.mu.
+// startBatches starts batches while slots are free. If none is free, it may start an urgent batch in
+// addition to the slots. The caller holds b.mu.
 func (b *Batcher) startBatches() {
 	for b.queue.jobs > 0 {
 		slots := b.queue.nextDue(true).model.Scorer.Slots()
@@ -253,7 +254,7 @@ func (b *Batcher) startBatch(jobs []*Job, budget int, urgent bool) {
 }
 
 // run computes a batch and completes its jobs. After an error it computes each job alone, so that
-// one bad job does not fail the others. It stops if the device is lost.
+// one bad job does not fail the others. Once the device is lost, the remaining jobs fail.
 func (b *Batcher) run(ctx context.Context, r *batch) {
 	err := b.compute(r.withPriority(ctx), r.jobs)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 type Model struct {
 	Scorer  *sft.Scorer
 	Release func() // closes the device
-	// Lost returns an error for the model's jobs if err means a lost device, and nil otherwise. If
-	// Lost is nil, every error counts as a failure of the batch alone.
+	// Lost returns an error for the model's jobs if its argument means that the device is lost, and nil
+	// otherwise. If Lost is nil, every error counts as a failure of the batch alone.
 	Lost func(error) error
 
 	mu      sync.Mutex

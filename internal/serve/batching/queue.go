@@ -132,8 +132,9 @@ func (q *queue) nextUrgent() *Job {
 	return first
 }
 
-// takeBatch removes a job and further jobs for the same batch, up to about budget tokens. The jobs have
-// similar lengths, because a short job waits for the longest job of its batch.
+// takeBatch removes a waiting job and further jobs for the same batch from the queue, and returns them.
+// Together they exceed the token budget only if the given job alone does. The jobs have similar lengths,
+// because a short job waits for the longest job of its batch.
 func (q *queue) takeBatch(first *Job, budget int) []*Job {
 	k := first.bucket.kind
 	q.clock = max(q.clock, first.due)

@@ -102,8 +102,8 @@ func TestQueueSkipsLongJobs(t *testing.T) {
 	q.expect(t, "with long jobs", true, 120)
 }
 
-// TestNewcomer checks that the first job of a new account is in the next batch of its length class,
-// independent of the queues of other accounts. A short job precedes all long jobs.
+// TestNewcomer checks that at most one job of each other account precedes the first job of a new
+// account, however long the other queues are. A short job precedes all long jobs.
 func TestNewcomer(t *testing.T) {
 	for _, length := range []int{2000, 100} {
 		q := queued{model: &Model{}, budget: 4000}
@@ -130,7 +130,8 @@ func TestNewcomer(t *testing.T) {
 			}
 		}
 		if !slices.ContainsFunc(batch, func(j *Job) bool { return j.number == newest }) {
-			t.Errorf("a new account's job of %d tokens is not in the next batch, want %v", length, want)
+			t.Errorf("a new account's job of %d tokens is not among the next jobs, want a batch of lengths %v",
+				length, want)
 		}
 	}
 }

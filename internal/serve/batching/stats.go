@@ -2,7 +2,7 @@ package batching
 
 import "time"
 
-// Stats is a snapshot of the batcher's queue, and its counters since the start.
+// Stats is a snapshot of a batcher's queue, with the batcher's counters since its start.
 type Stats struct {
 	Waiting   int   // jobs in the queue
 	Tokens    int   // tokens in the queue

@@ -29,8 +29,8 @@ func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account, tokens int) []*
 }
 
 // TestUrgentBatch checks that a short job of an account below its share runs immediately although
-// other batches occupy all slots, with the same bits. A short job of an account above its share
-// waits.
+// other batches occupy all slots, and that its first logit is the same as without them. A short
+// job of an account above its share waits.
 func TestUrgentBatch(t *testing.T) {
 	for name, tokens := range map[string]int{"beside long batches": urgentTokens + 1,
 		"beside small batches": urgentTokens / 4} {

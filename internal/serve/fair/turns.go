@@ -47,7 +47,7 @@ func KindOf(bytes int) Kind {
 
 // pool is the turns of one kind.
 type pool struct {
-	limit   int // maximum of concurrent turns
+	limit   int // maximum number of concurrent turns
 	running int
 	waiting []*Share // shares with a waiting turn of this kind
 }
@@ -72,9 +72,9 @@ func New(cores int, reserve func(cores int)) *Turns {
 // Share returns the share of a new session.
 func (t *Turns) Share() *Share { return &Share{turns: t} }
 
-// Do runs f in a turn of the session. If ctx ends while the turn waits, Do returns its cause without
-// running f. bytes is the approximate size of f's input. f must not wait: neither for a lock, nor
-// for a client, nor for another turn.
+// Do runs f in a turn of the session. If ctx ends while the turn waits, Do returns the cause of ctx
+// without running f. bytes is the approximate size of f's input. f must not wait: neither for a lock,
+// nor for a client, nor for another turn.
 func (s *Share) Do(ctx context.Context, bytes int, f func()) error {
 	turn, err := s.Begin(ctx, KindOf(bytes))
 	if err != nil {
@@ -94,7 +94,7 @@ type Turn struct {
 	began time.Duration // CPU time of the thread at the beginning
 }
 
-// Begin waits for a turn of the session. If ctx ends meanwhile, Begin returns its cause. The
+// Begin waits for a turn of the session. If ctx ends meanwhile, Begin returns the cause of ctx. The
 // goroutine must not wait for anything until it calls End.
 func (s *Share) Begin(ctx context.Context, kind Kind) (Turn, error) {
 	t := s.turns
@@ -167,7 +167,7 @@ func (t *Turns) passOn(kind Kind) {
 	close(begun)
 }
 
-// dequeue removes the waiting turn with an index from the session's queue. The caller holds
+// dequeue removes the waiting turn with the given index from the session's queue. The caller holds
 // s.turns.mu.
 func (s *Share) dequeue(kind Kind, index int) {
 	s.waiting[kind] = slices.Delete(s.waiting[kind], index, index+1)
@@ -178,7 +178,7 @@ func (s *Share) dequeue(kind Kind, index int) {
 
 // Count has the numbers of turns of one kind.
 type Count struct {
-	Limit   int // maximum of concurrent turns
+	Limit   int // maximum number of concurrent turns
 	Running int // running turns of the pool, without light turns
 	Waiting int // sessions with waiting turns
 }
