@@ -188,7 +188,7 @@ func TestHTTPSlowClients(t *testing.T) {
 }
 
 // TestHTTPUnread checks that the server closes a connection whose client does not read a response,
-// and frees its memory.
+// and frees the response's memory.
 func TestHTTPUnread(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Timeout: 300 * time.Millisecond, MinRate: 64 << 20})
 	conn := w.dial()

@@ -76,7 +76,7 @@ func parseEmbeddings(body json.RawMessage) (r embeddingsRequest, err error) {
 	return r, r.parseInput("input", fields["input"])
 }
 
-// parseInput splits the input into sequences. name is the field of the input.
+// parseInput splits the input into sequences. name is the name of the input's field.
 func (r *embeddingsRequest) parseInput(name string, input json.RawMessage) error {
 	const expected = "expected a string, a list of strings, a list of token ids or a list of such lists"
 	r.name = name
@@ -152,7 +152,8 @@ func (r *embeddingsRequest) bytes() int {
 	return n
 }
 
-// paramName returns this request's name for a field of params, such as input[3] for sequences[3].text.
+// paramName returns the field of this request for a field of params, such as input[3] for
+// sequences[3].text.
 func (r *embeddingsRequest) paramName(field string) string {
 	if r.single {
 		return r.name

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// healthPath reports whether the server is healthy; healthAlias is its name in Text Embeddings Inference.
+// healthPath is the path for health probes; healthAlias is the path in Text Embeddings Inference's API.
 const (
 	healthPath  = "/healthz"
 	healthAlias = "/health"

@@ -33,8 +33,8 @@ type exchange struct {
 	tokens int // tokens computed by the model
 }
 
-// call runs a call of method and responds with the value that result returns. The call's params are
-// the request's body, or nil without a body.
+// call runs result as a call of the named method and responds with its value or error. The call's params
+// are the request's body, or nil without a body.
 func (x *exchange) call(method string, result func(*call) (any, error)) {
 	s := x.conn.session
 	m, refused := x.read()
@@ -83,7 +83,7 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 	c.model.Done()
 }
 
-// checkedResult returns the result of a call after checking that its body, if any, is a JSON object.
+// checkedResult checks that the call's params, if any, are a JSON object, and returns the call's result.
 func (x *exchange) checkedResult(c *call, result func(*call) (any, error)) (any, error) {
 	if c.params == nil {
 		return result(c)
@@ -211,10 +211,10 @@ func (x *exchange) timeLimit(bytes int) time.Duration {
 	return x.gateway.options.Timeout + time.Duration(bytes)*time.Second/time.Duration(x.gateway.options.MinRate)
 }
 
-// pacedBody reads a request's body. Its deadline moves with the n bytes received.
+// pacedBody reads a request's body. Its deadline moves with the number of bytes received.
 type pacedBody struct {
 	exchange *exchange
-	n        int
+	n        int // bytes received
 }
 
 func (p *pacedBody) Read(b []byte) (int, error) {

@@ -110,8 +110,8 @@ func TestHTTPIdleIsNotSilent(t *testing.T) {
 	}
 }
 
-// TestHTTPStopsAfterResponse checks that endRequest ends the session if the server stops while the
-// response is written. If the response has the header Connection: close, net/http ends it instead.
+// TestHTTPStopsAfterResponse checks that endRequest ends the session if the server stops during a
+// request, unless the response has the header Connection: close: net/http then closes the connection.
 func TestHTTPStopsAfterResponse(t *testing.T) {
 	for _, shown := range []bool{false, true} {
 		s := startServer(t, testOptions(t, "pre"))

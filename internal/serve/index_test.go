@@ -170,8 +170,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestRescore checks that rescoring gives the scores of retrieval/score with the query as a and the
-// item as b.
+// TestRescore checks that rescoring returns the scores that retrieval/score returns with the query as
+// the first sequence and the item as the second.
 func TestRescore(t *testing.T) {
 	s := startServer(t, optionsWithIndex(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})

@@ -16,7 +16,7 @@ type modelInfo struct {
 	Task          string         `json:"task"`
 	Labels        []any          `json:"labels"`
 	Numbers       []string       `json:"numbers,omitempty"`      // targets of a regression model
-	Features      []string       `json:"features,omitempty"`     // token features of a model without ids
+	Features      []string       `json:"features,omitempty"`     // names of the token features
 	EdgeFeatures  *[]string      `json:"edgeFeatures,omitempty"` // names of the edge features, for a model of graphs
 	Tokenizer     *tokenizerInfo `json:"tokenizer"`
 	VocabSize     int            `json:"vocabSize"`

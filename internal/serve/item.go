@@ -48,7 +48,7 @@ func (i *item) tokens() int {
 }
 
 // jobSlots returns the number of pending jobs that the item counts as. An item with an error counts
-// as 1, because finding the error may have taken as much work.
+// as 1, because finding the error may have taken as much work as a job.
 func (i *item) jobSlots() int { return max(1, len(i.examples)) }
 
 // planFunc plans an item for the fields of an object. path precedes the field names in errors.
@@ -96,7 +96,8 @@ func (c *call) run(listName string, known map[string]bool, plan planFunc) (any, 
 	return result, err
 }
 
-// plan returns the item that plan makes, and records in the item the memory reserved for it.
+// plan calls the given planFunc, records in the item how much memory the function has reserved, and
+// returns the item.
 func (c *call) plan(plan planFunc, path string, fields map[string]json.RawMessage) *item {
 	before := c.bytes
 	i := plan(c, path, fields)

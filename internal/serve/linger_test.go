@@ -108,8 +108,8 @@ func TestDrainWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestBadHeaderLosesNothing checks that a client that reads late gets the responses from before a
-// malformed header, and the error for that header.
+// TestBadHeaderLosesNothing checks that a client that reads late gets the responses to the requests
+// before a malformed header, and the error for this header.
 func TestBadHeaderLosesNothing(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Framing = transport.LSP

@@ -52,7 +52,8 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress,
 	return c.runEach(name, texts, report, plan)
 }
 
-// runEach returns the results of texts in order. Errors use name as the name of their list.
+// runEach plans and computes an item for each text and returns the results in order. name is the name of
+// the list in errors.
 func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 	plan func(path string, text json.RawMessage) *item) (out results, err error) {
 	report.begin(len(texts), 0)

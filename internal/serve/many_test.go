@@ -93,7 +93,8 @@ func TestProgressOfMany(t *testing.T) {
 	}
 }
 
-// TestLongLists checks that every kind of list is refused above maxElements elements.
+// TestLongLists checks that lists of sequences, items, ids and changes are refused above maxElements
+// elements.
 func TestLongLists(t *testing.T) {
 	o := optionsWithIndex(t, "pre")
 	o.Debounce = time.Hour
@@ -105,7 +106,7 @@ func TestLongLists(t *testing.T) {
 	for n, x := range []struct{ method, field string }{{"sequence/classify", "sequences"}, {"retrieval/add", "items"},
 		{"retrieval/remove", "ids"}} {
 		c.expectError(n, x.method, map[string]any{x.field: list(maxElements+1, "1")}, -32602,
-			x.field+": expected at most 16384, found more")
+			x.field+": expected at most 16384 elements, found more")
 	}
 	var out removeResult
 	c.call("all", "retrieval/remove", map[string]any{"ids": list(maxElements, "1")}, &out)
@@ -119,7 +120,7 @@ func TestLongLists(t *testing.T) {
 		map[string]any{"uri": "u", "window": map[string]any{"policy": "head", "length": 1}}, nil)
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 3, "changes": list(maxElements+1, change)})
 	c.expectError("broken", "sequence/classify", map[string]any{"uri": "u"}, -32803,
-		"changes: expected at most 16384, found more")
+		"changes: expected at most 16384 elements, found more")
 }
 
 // TestMemoryOfLists checks that the elements of a list count as memory, and that splitting a list above

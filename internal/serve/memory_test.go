@@ -27,7 +27,7 @@ type listAnswer struct {
 
 // TestMemoryOfDocuments checks that repeated small requests for a large document count its text and
 // tokens. The server refuses them with retryAfter before memory runs out. A request that can never
-// fit gets an error that does not suggest to retry.
+// fit fails with −32602.
 func TestMemoryOfDocuments(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.Debounce = 2<<20, time.Hour
@@ -181,8 +181,8 @@ func TestClosedDocument(t *testing.T) {
 	}
 }
 
-// TestNewcomerAtServer checks that a short request runs next although another client has many
-// queued jobs.
+// TestNewcomerAtServer checks that a short request runs before most of the queued jobs of another
+// client.
 func TestNewcomerAtServer(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxBatchTokens = 1000

@@ -9,7 +9,7 @@ type method struct {
 	unsupported func(*call) string
 }
 
-// embedMethod is supported by the models of all tasks.
+// embedMethod is supported by models of all tasks, except ensembles and linear models.
 const embedMethod = "sequence/embed"
 
 // methods has all concurrent requests by name.
@@ -32,7 +32,7 @@ func init() {
 }
 
 // oneOrMany returns the function of a method whose params are one object, or a list of objects in the
-// field name.
+// named field; "" means that there is no such field.
 func oneOrMany(name string, known map[string]bool, plan planFunc) func(*call) (any, error) {
 	return func(c *call) (any, error) { return c.run(name, known, plan) }
 }

@@ -18,7 +18,7 @@ type metrics struct {
 	mu      sync.Mutex
 	answers map[string]int64 // number of responses by method
 	errors  map[int]int64    // number of errors by code
-	// recent is a ring buffer of the last results, for exact quantiles.
+	// recent is a ring buffer of the last results that the model computed, for exact quantiles.
 	recent []sample
 	next   int
 }

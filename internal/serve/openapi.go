@@ -40,7 +40,7 @@ var fieldSchemas = map[string]func() schema{
 var notOverHTTP = append([]string{"uri", "version"}, listFields...)
 
 // requestSchema returns the schema of a request: an object of the known fields that the model
-// reads, or a list of these objects in the field many.
+// reads, or a list of these objects. many is the name of the list's field, or "" for no list.
 func (c *call) requestSchema(known map[string]bool, many string) schema {
 	config := c.model.config
 	properties := schema{}
@@ -67,8 +67,8 @@ func (c *call) requestSchema(known map[string]bool, many string) schema {
 		"additionalProperties": false})
 }
 
-// responseSchema returns the schema of a response: a single result with schema one, or a list of
-// such results.
+// responseSchema returns the schema of a response, given the schema of a single result. If many is
+// true, the response may also be a list of results.
 func responseSchema(one schema, many bool) schema {
 	if !many {
 		return one

@@ -31,8 +31,8 @@ func editedDocument(t testing.TB, text string, unit rope.Unit) *document {
 	return d
 }
 
-// edits returns the params of a sequence/didChange with n changes. Each replaces the character at
-// the next of the given places, cyclically.
+// edits returns the params of a sequence/didChange with n changes. Change i replaces the character at
+// places[i%len(places)].
 func edits(version, n int, with string, places ...int) map[string]json.RawMessage {
 	var changes strings.Builder
 	for i := range n {

@@ -42,7 +42,7 @@ type workDone struct {
 }
 
 // begin starts the reports for a request with the given number of elements. total is the number of
-// tokens, or 0 if planning the elements will find it.
+// tokens, or 0 if addTotal will count them.
 func (p *progress) begin(elements, total int) {
 	p.totalElements, p.totalTokens, p.last = elements, total, time.Now()
 	if p.workToken != nil {

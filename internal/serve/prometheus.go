@@ -56,8 +56,8 @@ func (s *Server) reportHealth(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Leave makes /healthz report 503, so that load balancers send no more clients. Responses close
-// their HTTP connections. The server continues to serve requests.
+// Leave makes /healthz and /health report 503, so that load balancers send no more clients. Responses
+// close their HTTP connections. The server continues to serve requests.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
 // maxWatchers is the maximum number of connections to the metrics server. It serves a few

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestPublishedNumbersAndLabels checks that the server pushes the same numbers and labels as in
-// responses, with and without windows. If a change cannot be applied, it pushes an error.
+// TestPublishedNumbersAndLabels checks that the server pushes the same numbers and labels as it returns
+// for a request, with and without windows. For an empty text, or a change that cannot be applied, it
+// pushes an error.
 func TestPublishedNumbersAndLabels(t *testing.T) {
 	for folder, methods := range map[string][2]string{"regression": {"sequence/predict", "sequence/publishNumbers"},
 		"multilabel": {"sequence/labels", "sequence/publishLabels"}} {

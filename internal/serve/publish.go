@@ -21,8 +21,8 @@ func (d *document) schedule(after time.Duration) {
 	})
 }
 
-// publishes reports whether the server pushes predictions for documents: not for a model of pairs
-// or without labels.
+// publishes reports whether the server pushes predictions for documents: for all models except models of
+// pairs and masked-token models.
 func (s *session) publishes() bool {
 	return s.server.current().task.Notification() != ""
 }
