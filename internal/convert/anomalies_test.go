@@ -126,7 +126,7 @@ func TestOtherTokens(t *testing.T) {
 			Text: "text", SplitColumn: "split", Tokenizer: []byte(tokenizer)})
 		must.Succeed(t, err)
 		if skipped.OtherTokens.Rows != want || want > 0 && (skipped.OtherTokens.Places[0] != from+":4" ||
-			!strings.Contains(skipped.String(), "1 of 6 rows have the tokens of a row in another split")) {
+			!strings.Contains(skipped.String(), "1 of 6 rows have the same tokens as a row in another split")) {
 			t.Errorf("%s: got %s", tokenizer, skipped)
 		}
 	}
