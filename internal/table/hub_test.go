@@ -114,7 +114,7 @@ func TestHubSplitsBesideCard(t *testing.T) {
 	}
 }
 
-// sameNames compares names with a space-separated list, in any order.
+// sameNames reports whether the names are the words of want, in any order.
 func sameNames(names []string, want string) bool {
 	words := strings.Fields(want)
 	if len(names) != len(words) {

@@ -47,7 +47,7 @@ func readCard(dir string) (card string, ok bool) {
 }
 
 // readHubConfigs returns the configurations that a folder's card lists under configs. It returns nil
-// if the card cannot be read.
+// if the card cannot be read or a configuration is malformed.
 //
 // Source: https://huggingface.co/docs/hub/datasets-manual-configuration
 func readHubConfigs(dir string) (configs []hubConfig) {
@@ -109,8 +109,8 @@ func dataFiles(node *yaml.Node, split string) (files []hubFiles) {
 var globReplacer = strings.NewReplacer(`\*\*/`, `(.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`,
 	`\[!`, `[^`, `\[`, `[`, `\]`, `]`)
 
-// contains reports whether a file of the folder belongs to the configuration, and the file's split,
-// or "" if the card does not name it.
+// contains reports whether a file, named relative to the card, belongs to the configuration. It also
+// returns the file's split, or "" if the card names none.
 func (c *hubConfig) contains(file string) (split string, ok bool) {
 	for _, f := range c.files {
 		pattern := "^" + globReplacer.Replace(regexp.QuoteMeta(path.Clean(f.pattern))) + "$"
@@ -142,8 +142,9 @@ func cardSplits(dir string, shards []string) (splits map[string]string) {
 // maxCardDepth is the maximum number of folders between a table and its card: data/en/0.parquet.
 const maxCardDepth = 2
 
-// nearestCard returns dir if it has a README.md, and otherwise the nearest of maxCardDepth folders
-// above with YAML in its card, or dir if there is none. prefix is the path from root to dir.
+// nearestCard returns the folder of the card for dir: dir itself if it has a README.md, otherwise the
+// nearest folder up to maxCardDepth levels above whose card has YAML. Without such a folder, root is
+// dir. prefix is the path from root to dir.
 func nearestCard(dir string) (root, prefix string) {
 	if _, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
 		return dir, ""
@@ -207,7 +208,7 @@ func checkConfigs(dir string, shards []string) error {
 	}
 	return fmt.Errorf("expected tables of one configuration, found tables of %s (%s:%d): "+
 		"give the files of one configuration, "+
-		"or a folder that contains no others, such as %s for %s", names, filepath.Join(root, hubCard), found[0].line,
+		"or a folder that contains no other tables, such as %s for %s", names, filepath.Join(root, hubCard), found[0].line,
 		filepath.Join(dir, filepath.FromSlash(found[0].folder(examples[0], prefix, shards))), found[0].name)
 }
 

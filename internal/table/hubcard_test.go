@@ -56,8 +56,8 @@ func TestHubConfigs(t *testing.T) {
 	}
 }
 
-// TestHubConfigAdvice checks that the error for several configurations names the folder of one, if it has
-// a folder of its own.
+// TestHubConfigAdvice checks that the error for several configurations suggests the folder of a
+// configuration, or a table if the folder has other tables.
 func TestHubConfigAdvice(t *testing.T) {
 	for name, files := range map[string][]string{"en": {"en/train-0.csv", "en/test-0.csv", "fr/train.csv"},
 		"en/train-0.csv": {"en/train-0.csv", "en/other.csv", "fr/train.csv"}} {
@@ -113,8 +113,8 @@ func TestHubConfigsBesideData(t *testing.T) {
 	}
 }
 
-// TestCardSplits checks that the card's names of splits have priority over the splits in the names of
-// the tables, and are used only if every table has one and train is among several.
+// TestCardSplits checks that tables get the splits that the card names, but only if the card names a
+// split for every table and train is one of several splits.
 func TestCardSplits(t *testing.T) {
 	for _, test := range []struct{ configs, want string }{
 		{"- config_name: a\n  data_files:\n  - split: train\n    path: [one.csv, t*o.csv]\n" +
@@ -175,7 +175,7 @@ func TestSplitsOfJSON(t *testing.T) {
 	}
 }
 
-// TestSplitsOfBrokenJSON checks that an invalid first row gives the usual error of the row.
+// TestSplitsOfBrokenJSON checks that an invalid first row is reported as an error of that row.
 func TestSplitsOfBrokenJSON(t *testing.T) {
 	dir := writeFolder(t, map[string]string{"README.md": "---\n---\n", "en-00000-of-00001.jsonl": `{"text":` + "\n",
 		"train-00000-of-00001.jsonl": `{"text":"b"}` + "\n"})

@@ -20,11 +20,11 @@ type hubFeature struct {
 	List     hubType `yaml:"list"`     // the same in newer cards
 }
 
-// hubType has the class names of a type. In YAML, it is the name of a type without classes, or
-// {class_label: {names: {'0': …, '1': …}}}. names may be a list.
+// hubType has the class names of a type. In YAML, a type without classes is a name such as int64; a
+// type with classes is {class_label: {names: {'0': …, '1': …}}}, where names may also be a list.
 type hubType struct{ classes []string }
 
-// UnmarshalYAML decodes the names of classes. Other types have none.
+// UnmarshalYAML decodes the class names of a type. A type without classes has none.
 func (t *hubType) UnmarshalYAML(node *yaml.Node) error {
 	var typed struct {
 		ClassLabel struct {
@@ -158,13 +158,13 @@ func withCardClasses(r Reader, file string, isJSON bool, o Options) Reader {
 	return &namedClasses{r, c, o.Columns, isJSON}
 }
 
-// isMissing reports whether the table is JSON and no row had the column so far.
+// isMissing reports whether the table is JSON and no row so far has the column.
 func (r *namedClasses) isMissing(column string) bool {
 	rows, ok := r.Reader.(interface{ isMissing(column string) bool })
 	return ok && rows.isMissing(column)
 }
 
-// Next returns the next row. It leaves class names unchanged.
+// Next reads the next row and replaces class numbers by names. Class names are unchanged.
 func (r *namedClasses) Next(row *Row) error {
 	if err := r.Reader.Next(row); err != nil || len(row.Values) != len(r.columns) {
 		return err
@@ -186,8 +186,8 @@ func (r *namedClasses) Next(row *Row) error {
 	return nil
 }
 
-// isName reports whether a value is the name of a class. In CSV, which has no types, a number is a
-// class number, as in Hugging Face's library.
+// isName reports whether a value is the name of a class. In CSV and TSV, which have no types, a number
+// is a class number, as in Hugging Face's library.
 func (r *namedClasses) isName(names []string, v Value) bool {
 	_, err := strconv.Atoi(v.Text)
 	return slices.Contains(names, v.Text) && !v.JSON && (r.isJSON || err != nil)

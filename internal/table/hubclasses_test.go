@@ -33,8 +33,8 @@ func arrowLabels(t *testing.T, labels ...int64) string {
 	return out.String()
 }
 
-// TestClassesOfCard checks that a card's class names replace the class numbers of tables in its folder
-// and up to two folders below, in every format, unless the table has class names of its own.
+// TestClassesOfCard checks that a card's class names replace the class numbers of tables one or two
+// folders below, in every format, unless the table's metadata has class names.
 func TestClassesOfCard(t *testing.T) {
 	const wrong = `! column label: expected a class from 0 to 1, an index of the names in CARD, found "2"`
 	const types = `{"info":{"features":{"label":{"names":["a","b","c"],"_type":"ClassLabel"}}}}`

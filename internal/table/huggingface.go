@@ -13,15 +13,16 @@ import (
 )
 
 // Files of a directory written by Hugging Face's datasets library (Dataset.save_to_disk,
-// DatasetDict.save_to_disk).
+// DatasetDict.save_to_disk), and the column that is added for the split.
 const (
 	hfSplits   = "dataset_dict.json" // {"splits": ["train", …]}, each in a directory of that name
 	hfFeatures = "dataset_info.json" // types of the columns
 	hfState    = "state.json"        // names of the Arrow streams, in order
-	hfSplit    = "split"             // name of the column with the split's name
+	hfSplit    = "split"             // column with the split's name
 )
 
-// hfReader reads a directory of Hugging Face's datasets library, one Arrow stream after the other.
+// hfReader reads a directory written by Hugging Face's datasets library, one Arrow stream after the
+// other.
 type hfReader struct {
 	chain
 	ctx     context.Context // cancels reading
@@ -40,7 +41,8 @@ type hfPart struct {
 	classes hfClasses
 }
 
-// isHF reports whether Hugging Face's datasets library has written a directory.
+// isHF reports whether a directory has a file that Hugging Face's datasets library writes:
+// dataset_dict.json or dataset_info.json.
 func isHF(dir string) bool {
 	return slices.ContainsFunc([]string{hfSplits, hfFeatures}, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -138,7 +140,7 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// next opens the next stream.
+// next opens the next stream. It returns nil after the last stream.
 func (r *hfReader) next() (Reader, error) {
 	if len(r.parts) == 0 {
 		return nil, nil

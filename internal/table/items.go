@@ -43,8 +43,8 @@ func isItemList(t arrow.DataType) bool {
 // itemBytes is the memory of an item besides its text, which several items may share.
 const itemBytes = 16
 
-// itemsAt returns the texts of row i of a column of lists. More than limit bytes are an error.
-// Elements may be null if nullable is set.
+// itemsAt returns the texts of the list in row i of a column. More than limit bytes are an error, and so
+// is a null element unless nullable is true. A value that is not a list is returned as by valueAt.
 func itemsAt(a arrow.Array, i, limit int, nullable bool) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok || a.IsNull(i) {

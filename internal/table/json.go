@@ -30,7 +30,7 @@ type listReader struct {
 const maxJSONDepth = 10000
 
 // newJSON returns a reader of a file that is a JSON list or concatenated objects. An object may span
-// several lines.
+// several lines, unless the first line is a whole object: the file is then read as JSON lines.
 func newJSON(in *source.Source, o Options) (Reader, error) {
 	if head, _ := in.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
 		if _, err := in.Discard(len(head)); err != nil {
@@ -61,8 +61,8 @@ func newJSON(in *source.Source, o Options) (Reader, error) {
 	return r, nil
 }
 
-// firstObjectOnLine reports whether the first object ends with its line. It returns true for a
-// line that is longer than the buffer.
+// firstObjectOnLine reports whether the first object ends with its line. It returns true if the buffer
+// contains no line end.
 func firstObjectOnLine(in *source.Source) bool {
 	if _, err := in.Peek(1); err != nil {
 		return false
@@ -89,7 +89,7 @@ func (r *listReader) Next(row *Row) error {
 	return err
 }
 
-// isOpen reports whether the list has not ended, so that the end of the file is an error.
+// isOpen reports whether the file is a list that has not ended, so that the end of the file is an error.
 func (r *listReader) isOpen() bool { return r.isList && !r.closed }
 
 // next reads the next value into row, without the file name in errors.

@@ -18,7 +18,7 @@ import (
 )
 
 // TestJSONLists checks that lists of objects and concatenated objects are read one value at a time.
-// A bad value is an error of its row; an error between values ends reading.
+// An invalid value with a known end is an error of its row; other errors end reading.
 func TestJSONLists(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct {
@@ -187,7 +187,8 @@ func stdlibPath(value any, path string) any {
 	return nil
 }
 
-// FuzzJSONPath checks that a path leads to the same value as in the value decoded by encoding/json.
+// FuzzJSONPath checks that lookUp returns the same value as a search in the object decoded by
+// encoding/json.
 func FuzzJSONPath(f *testing.F) {
 	f.Add(`{"a":{"b":[1,{"c":2}]}}`, "a.b.1.c")
 	f.Add(`{"a.b":1,"a":{"b":2}}`, "a.b")

@@ -40,7 +40,7 @@ func linesFrom(in *source.Source, at int64) (rest io.Reader, start int64, err er
 	if whole == nil {
 		return nil, 0, errors.New("expected a seekable file, found a pipe or a compressed file")
 	}
-	at = min(at-1, whole.Size()) // a line may end just before
+	at = min(at-1, whole.Size()) // the previous line may end just before at
 	buffer := bufio.NewReaderSize(io.NewSectionReader(whole, at, whole.Size()-at), 1<<16)
 	for {
 		line, err := buffer.ReadSlice('\n')

@@ -15,7 +15,7 @@ type lineReader struct {
 	window  *window
 	limit   int // maximum bytes of a line
 	columns []string
-	wanted  []int
+	wanted  []int // indices of the wanted columns
 	line    int64
 }
 

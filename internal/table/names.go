@@ -8,8 +8,8 @@ import (
 )
 
 // Names gives names to rows without an id: file and line, as in error messages, but without the
-// folders above the requested paths. The names of the same files are therefore equal wherever the
-// files lie.
+// folders above the requested paths. Names therefore do not depend on where the files lie, unless two
+// requested paths end in the same element.
 type Names struct {
 	files   map[string]string // requested path → name
 	folders map[string]string // requested folder with a trailing separator → prefix of the names
@@ -55,8 +55,8 @@ func (n *Names) ID(row *Row, column int) (id Value, isName bool) {
 	return Value{Text: n.RowName(row)}, row.Name != ""
 }
 
-// RowName returns the name of the record, or FILE:LINE, or FILE@BYTE in a part of JSON lines, or FILE
-// for a row that is a whole file.
+// RowName returns row.Name, if set. Otherwise, it returns FILE:LINE, FILE@BYTE in a part of JSON lines,
+// or FILE for a row that is a whole file.
 func (n *Names) RowName(row *Row) string {
 	if row.Name != "" {
 		return row.Name

@@ -34,8 +34,8 @@ func otherFiles(t testing.TB) []string {
 	return paths
 }
 
-// expectedRows returns the rows that a file of otherFiles should have. encoding/json reads them
-// from the JSON lines from which the file was made.
+// expectedRows returns the rows that a file of otherFiles should have. It decodes the file's original
+// JSON lines with encoding/json.
 func expectedRows(t testing.TB, name string) (rows []map[string]any) {
 	t.Helper()
 	from := "kinds.jsonl"
@@ -96,7 +96,7 @@ var unreadableColumns = map[string]string{
 	"object": `column "object": expected text, numbers or lists of whole numbers, found struct<a: int32>: convert the column to text`,
 }
 
-// TestOtherFiles checks that files of other programs are read correctly. Unreadable columns are
+// TestOtherFiles checks that files written by other programs are read correctly. Unreadable columns are
 // errors that name their type, except dates that are only copied.
 func TestOtherFiles(t *testing.T) {
 	for _, path := range otherFiles(t) {
@@ -155,8 +155,8 @@ func readRows(path string, o Options) (rows []*Row, err error) {
 	}
 }
 
-// TestFooterOnly checks that a file with its schema only in the footer is an error unless the file
-// is seekable.
+// TestFooterOnly checks that a compressed file with its schema only in the footer is an error, because
+// the file is not seekable.
 func TestFooterOnly(t *testing.T) {
 	for _, name := range []string{"polars-newest.arrow", "javascript-utf8.arrow"} {
 		text := must.Get(os.ReadFile(filepath.Join("testdata", "others", name)))(t)

@@ -103,18 +103,18 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	return rows, nil
 }
 
-// groups reads one row group after the other. A record that spans two row groups would have no
-// single dictionary, which Arrow's reader requires.
+// groups reads one row group after the other. No record spans two row groups, because Arrow's reader
+// requires a single dictionary per record.
 type groups struct {
 	plain    plainFile
 	memory   *allocator
 	metadata *metadata.FileMetaData
 	unknown  map[string]string // logical types unknown to Arrow's reader, by column
 	kept     arrow.Metadata    // file metadata to keep
-	classes  hfClasses         // class names in the metadata of Hugging Face's datasets library
+	classes  hfClasses         // class names in the file's metadata or in a card
 	reader   *pqarrow.FileReader
-	leaves   []int
-	next     int
+	leaves   []int                // leaf columns to read; nil means all
+	next     int                  // next row group
 	rows     pqarrow.RecordReader // nil between row groups
 	batch    int64                // rows per record
 	returned int64                // rows of the row group returned so far

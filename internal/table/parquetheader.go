@@ -28,7 +28,8 @@ type pageHeader struct {
 // maxPageHeader is the maximum size of a header in bytes, enough for statistics of long texts.
 const maxPageHeader = 16 << 20
 
-// readPageHeader reads a page header of at most remaining bytes, and returns its size in bytes.
+// readPageHeader reads a page header, and returns its size in bytes. A header that is longer than the
+// parameter remaining or maxPageHeader is an error.
 func readPageHeader(r *bufio.Reader, remaining int64) (h pageHeader, size int64, err error) {
 	limit := min(remaining, maxPageHeader)
 	t := &thrift{r, limit}

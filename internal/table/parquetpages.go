@@ -36,7 +36,7 @@ type chunk struct {
 	kind        parquet.Type
 	width       int // bytes per value, if fixed
 	definitions int // maximum definition level
-	repetitions int
+	repetitions int // maximum repetition level
 
 	r          *bufio.Reader
 	remaining  int64 // remaining bytes of the file
@@ -45,7 +45,7 @@ type chunk struct {
 	inflater   inflater
 	ready      [2][]byte // header and page that are ready to be read
 	at         int64     // bytes read so far
-	page       int
+	page       int       // index of the current page
 }
 
 // Read reads the checked, decompressed pages.

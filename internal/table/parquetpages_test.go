@@ -145,7 +145,7 @@ func compressedPage(size int32, data string) string {
 	return pageOf(pageData, size, int32(len(data)), 5, []int32{4, 0, 3, 3}, data)
 }
 
-// TestPageChecksum checks that a wrong byte in a page with a checksum is detected.
+// TestPageChecksum checks that a page with a wrong checksum is an error.
 func TestPageChecksum(t *testing.T) {
 	four := strings.Repeat("\x01\x00\x00\x00", 4)
 	for sum, want := range map[uint32]string{0xad60f150: "", 1: "expected the checksum"} {
@@ -200,7 +200,7 @@ func thriftOf(fields ...any) []byte {
 // bytes.
 func listFile(n int64) string { return listFileAnd(n) }
 
-// listFileAnd returns listFile(n) with additional row groups that claim rows but have no pages.
+// listFileAnd returns listFile(n) with additional row groups that have no pages.
 func listFileAnd(n int64, groups ...emptyGroup) string {
 	run := func(count int64, value string) string { return uvarints(uint64(count)<<1) + value }
 	levels := func(runs string) string {
@@ -226,11 +226,11 @@ func listFileAnd(n int64, groups ...emptyGroup) string {
 		uint32(len(footer)))) + parquetMagic
 }
 
-// emptyGroup is a row group without pages.
+// emptyGroup is a row group without pages. Its metadata claims the given numbers of rows and values.
 type emptyGroup struct{ rows, values int64 }
 
-// TestEmptyGroups checks that a row group without rows needs no pages, and that a group that claims
-// values without pages is an error.
+// TestEmptyGroups checks that a row group without rows needs no pages. A group that claims values
+// without pages, or an impossible number of rows, is an error.
 func TestEmptyGroups(t *testing.T) {
 	empty := emptyGroup{0, 0}
 	for _, c := range []struct {
@@ -259,8 +259,8 @@ func TestEmptyGroups(t *testing.T) {
 	}
 }
 
-// TestListBomb checks that a file of a few bytes that encodes a very long list is rejected before
-// memory is allocated for the list.
+// TestListBomb checks that a very long list encoded in a few bytes is an error, and that memory for all
+// numbers of the list is not allocated.
 func TestListBomb(t *testing.T) {
 	if got, err := readText(writeFile(t, "x.parquet", listFile(5)), Options{Columns: []string{"ids"}}); err != nil ||
 		len(got) != 1 || got[0] != "1: [7 7 7 7 7]" {
@@ -321,8 +321,8 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// TestPageSizes checks that a dictionary page is read wherever it ends in the buffer of Arrow's
-// reader.
+// TestPageSizes checks that pages of several sizes, with and without a dictionary, are read wherever
+// they end in the buffer of Arrow's reader.
 func TestPageSizes(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
 	for _, c := range []struct{ rows, length int }{{300, 100}, {300, 150}, {600, 50}, {900, 30},
@@ -401,8 +401,8 @@ func TestBadFooters(t *testing.T) {
 	}
 }
 
-// TestDamagedOtherFiles checks that a wrong byte anywhere in a file is an error that names the
-// file, or leaves the number of rows unchanged. Reading must not panic or allocate memory for
+// TestDamagedOtherFiles checks that a wrong byte, at positions spread over a file, is an error that
+// names the file, or leaves the number of rows unchanged. Reading must not panic or allocate memory for
 // claimed sizes.
 func TestDamagedOtherFiles(t *testing.T) {
 	positions := 150

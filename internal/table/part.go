@@ -98,7 +98,8 @@ func ExtentOf(ctx context.Context, path, format string) (e Extent, err error) {
 	case format != "arrow":
 		return Extent{}, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, found %s", path, format)
 	case whole == nil:
-		return Extent{}, fmt.Errorf("%s: expected an uncompressed Arrow file, because a compressed file has no parts", path)
+		return Extent{}, fmt.Errorf("%s: expected an uncompressed Arrow file, found a compressed file, "+
+			"which cannot be divided", path)
 	}
 	stream, err := arrowipc.NewFileOrStream(in, whole)
 	if err == nil {

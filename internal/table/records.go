@@ -20,20 +20,20 @@ import (
 // records reads the rows of Arrow record batches, which Arrow and Parquet files provide.
 type records struct {
 	name     string
-	columns  []string       // all columns of the table
-	metadata arrow.Metadata // metadata of the schema
-	wanted   []string
-	lists    []string
-	features []string // columns of token features
-	series   []string // columns of lists of numbers
-	edges    []string
+	columns  []string               // all columns of the table
+	metadata arrow.Metadata         // metadata of the schema
+	wanted   []string               // columns to read
+	lists    []string               // columns of lists of texts
+	features []string               // columns of token features
+	series   []string               // columns of lists of numbers
+	edges    []string               // columns of lists of edges
 	nullable []string               // columns of lists whose elements may be null
 	copied   map[string]arrow.Field // columns of lists, structs and maps to return as JSON
 	// formatters maps a column to the function that formats its values, if the type alone does not determine the
 	// format.
 	formatters     map[string]func(string) string
 	stored         map[string]arrow.Field       // columns whose values can be copied as [Stored]
-	classes        hfClasses                    // class names in the file's metadata
+	classes        hfClasses                    // class names in the file's metadata or in a card
 	requestedLists []string                     // columns requested as lists of texts
 	typed          []string                     // wanted columns with Value.Stored
 	limit          int                          // maximum bytes of a row
@@ -348,8 +348,8 @@ func tokenIDs(a arrow.Array, from, to int64) ([]int32, error) {
 	return out, nil
 }
 
-// integerAt returns value i of a column of integers. It returns false if the value is null or the
-// column has a different type.
+// integerAt returns value i of a column of integers, at most math.MaxInt64. It returns false if the
+// value is null or the column has a different type.
 func integerAt(a arrow.Array, i int) (int64, bool) {
 	if a.IsNull(i) {
 		return 0, false

@@ -109,7 +109,7 @@ func timestampText(v int64, unit arrow.TimeUnit, zone *time.Location) string {
 	return time.Unix(seconds, rest*int64(unit.Multiplier())).In(zone).Format("2006-01-02 15:04:05.999999999Z0700")
 }
 
-// timeText returns a time of day as text. The end of the day is 24:00:00.
+// timeText formats the time of day v units after midnight. The end of the day is 24:00:00.
 func timeText(v int64, unit arrow.TimeUnit) string {
 	perSecond := int64(time.Second / unit.Multiplier())
 	seconds, rest := v/perSecond, v%perSecond
@@ -139,7 +139,8 @@ func floatText(v float64, bits int) string {
 // file may claim any scale.
 const maxScale = 76
 
-// decimalText returns v·10^-scale with all digits, or with an exponent beyond maxScale.
+// decimalText returns v·10^-scale with all digits, or with an exponent if the absolute value of scale
+// exceeds maxScale.
 func decimalText(v *big.Int, scale int) string {
 	digits, sign := new(big.Int).Abs(v).String(), ""
 	if v.Sign() < 0 {

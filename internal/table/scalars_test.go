@@ -21,8 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestScalars checks the text of Arrow's numbers, decimals, UUIDs and timestamps. Other programs
-// format them the same way.
+// TestScalars checks the text of Arrow's numbers, decimals, UUIDs and timestamps.
 func TestScalars(t *testing.T) {
 	uuid := arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
 	s := arrow.NewSchema([]arrow.Field{

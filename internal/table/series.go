@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// A series is a list of numbers, one per time step. A row has a series in a column of lists, in
+// A series has a number for each time step and channel. A row has a series in a column of lists, in
 // several columns of lists (one per channel), or in one column per step.
 
 // SeriesName returns the name of a series in [Options].Columns and in rows: its columns, separated
@@ -279,9 +279,9 @@ func numbersOf(v Value, limit int) (numbers []float32, list bool, err error) {
 	return numbers, list || len(numbers) != 1, nil
 }
 
-// SeriesNames returns the names of a series' channels: its columns if they have lists, or StepsName
-// if each column is a step. The first row with a series decides. For input that can be read only
-// once, several columns are steps.
+// SeriesNames returns the names of a series' channels. A single column without * is the only channel.
+// Several columns are channels if the first row with a series has lists in them; otherwise, the only
+// channel is [StepsName]. For input that can be read only once, several columns are steps.
 func SeriesNames(ctx context.Context, path string, o Options) ([]string, error) {
 	if len(o.Series) == 1 && !strings.Contains(o.Series[0], "*") {
 		return o.Series, nil

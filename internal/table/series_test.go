@@ -96,7 +96,7 @@ func TestSeriesLimit(t *testing.T) {
 	}
 }
 
-// TestSeriesKept checks that a series column that is also wanted is returned as a JSON list.
+// TestSeriesKept checks that a series column that is also wanted by itself is returned as a JSON list.
 func TestSeriesKept(t *testing.T) {
 	r := must.Get(Open(t.Context(), writeFile(t, "a.jsonl", `{"v":[1,2.5]}`),
 		Options{Series: []string{"v", "w"}, Columns: []string{"w", "v,w", "v"}}))(t)
@@ -119,7 +119,7 @@ func TestSeriesHint(t *testing.T) {
 		Options{Columns: []string{"v"}, Features: []string{"v"}}))
 }
 
-// TestSeriesArrow checks that lists of every number type in Arrow and Parquet are read as series.
+// TestSeriesArrow checks that lists of floats and of integers in Arrow and Parquet are read as series.
 func TestSeriesArrow(t *testing.T) {
 	for _, kind := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float32),
 		arrow.ListOf(arrow.PrimitiveTypes.Float64), arrow.ListOf(arrow.PrimitiveTypes.Int16),

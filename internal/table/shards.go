@@ -133,10 +133,11 @@ func (r *shardsReader) Next(row *Row) error {
 
 // findShards returns the files of a folder in the order of their names if they are tables, or nil.
 // They are tables if a format is given, or if all names have the extension of the same format. Text
-// files do not qualify, nor do tables in subfolders unless they are Parquet, Arrow or named splits,
-// because a folder of such files may have a row per file. Files of another format beside Parquet or
-// Arrow tables are an error, because reading Parquet or Arrow files as rows is never intended. Hidden
-// files are skipped, and documentation unless the format is text.
+// files do not qualify, because a folder of documents has a row per file. For the same reason, tables in
+// subfolders qualify only if they are Parquet or Arrow, or if they belong to splits. Files of another
+// format beside Parquet or Arrow tables are an error, because reading Parquet or Arrow files as rows is
+// never intended. Hidden files, names that begin with _ and files such as Thumbs.db are skipped, and so is
+// documentation unless the format is text.
 func findShards(dir, format string) (shards []string, _ error) {
 	shards = []string{}
 	first, nested := map[string]string{}, false // an example file of each format

@@ -116,8 +116,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestProgressOfBytes checks that the reported progress of Parquet, JSON and text files adds up to the
-// file size, and that it is reported while reading.
+// TestProgressOfBytes checks that the progress reported for Parquet, JSON and text files adds up to the
+// file size, and that a large file reports progress several times.
 func TestProgressOfBytes(t *testing.T) {
 	const others = "testdata/others/"
 	list := "[" + strings.Repeat("{\"text\":\"x\"},\n", 50000) + "{}]"

@@ -66,8 +66,8 @@ type StoredTypes struct {
 }
 
 // NewStoredTypes returns the types of the given columns in the files, or folders of files, of a
-// table. Only Parquet and Arrow have types. If format is "", the file names determine it. If
-// parquet is set, types that Parquet lacks are left out.
+// table. If format is "", the file names determine it. If parquet is true, types that Parquet
+// lacks are left out. Fields is empty if a file is not Parquet or Arrow, or can be read only once.
 func NewStoredTypes(ctx context.Context, paths []string, format string, columns []string, parquet bool) (*StoredTypes,
 	error) {
 	s := &StoredTypes{Fields: map[string]arrow.Field{}}

@@ -19,7 +19,7 @@ import (
 )
 
 // storedColumns are columns of stored types, with values in the syntax of Arrow's builders, and their
-// CSV text; nil means the values.
+// CSV text; nil means that the text equals the values.
 var storedColumns = []struct {
 	field        arrow.Field
 	values, text []string
@@ -81,8 +81,7 @@ func init() {
 	}
 }
 
-// storedTable returns an Arrow stream of the columns, each with nulls after its values up to three
-// rows.
+// storedTable returns an Arrow stream of the columns, each padded with nulls to three rows.
 func storedTable(t *testing.T) (text string, names []string) {
 	t.Helper()
 	var fields []arrow.Field

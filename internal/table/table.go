@@ -97,7 +97,7 @@ type Value struct {
 	// Features are set instead of Text, for a series and for lists in columns of [Options].Features.
 	Features [][]float32
 	Edges    [][2]int32 // instead of Text, for lists in columns of [Options].Edges
-	Gaps     []bool     // null elements of Items, in columns of [Options].Gaps
+	Gaps     []bool     // whether each of Items is null, in columns of [Options].Gaps
 	Null     bool       // whether the value is missing
 	IsWords  bool       // whether Text is a list of words separated by spaces, each of which may have a tag
 	// JSON reports whether Text, or Items, is valid JSON: a number, a boolean, or a list or object in

@@ -203,7 +203,7 @@ type thriftWriter struct {
 	id  byte
 }
 
-// field begins a field. Its number exceeds the previous field's by at most 15.
+// field begins a field. The number id must exceed the number of the previous field by 1 to 15.
 func (w *thriftWriter) field(id, kind byte) {
 	w.out = append(w.out, (id-w.id)<<4|kind)
 	w.id = id

@@ -44,8 +44,8 @@ func newParquetWriter(w io.Writer, schema *arrow.Schema) (recordFile, error) {
 	return &parquetWriter{parquetout.NewParquetWriter(w, root, parquetout.WithWriterProps(properties))}, nil
 }
 
-// logicalType returns the Parquet types of a column of 64-bit dates, times, timestamps or UUIDs, or
-// nil for other columns. Parquet has no seconds, so they become milliseconds.
+// logicalType returns the Parquet types of a column of times, timestamps, UUIDs or 64-bit dates, or nil
+// for other columns. Parquet has no unit of seconds, so seconds become milliseconds.
 func logicalType(f arrow.Field) (logical parquetschema.LogicalType, physical parquet.Type, length int) {
 	units := []parquetschema.TimeUnitType{arrow.Second: parquetschema.TimeUnitMillis,
 		arrow.Millisecond: parquetschema.TimeUnitMillis, arrow.Microsecond: parquetschema.TimeUnitMicros,
@@ -85,8 +85,8 @@ func (p *parquetWriter) Write(record arrow.Record) error {
 	return group.Close()
 }
 
-// levels returns the scalars of a column and their levels. Definition level 1 is a scalar or an
-// empty list, 3 an item of a list; repetition level 1 is an item after the first.
+// levels returns the scalars of a column and their levels. Definition level 0 is a null, 1 a scalar or
+// an empty list, 3 an item of a list. Repetition level 1 is an item after the first.
 func levels(column arrow.Array) (values arrow.Array, definitions, repetitions []int16) {
 	list, ok := column.(*array.List)
 	if !ok {

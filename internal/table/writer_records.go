@@ -35,7 +35,7 @@ type recordFile interface {
 type recordFormat struct {
 	fixed bool // vectors are fixed-size lists
 	rows  int  // maximum rows of a batch
-	size  int  // approximate bytes from which a batch is written
+	size  int  // approximate bytes of a batch at which it is written
 	flush bool // batches can be read before the file ends
 	open  func(io.Writer, *arrow.Schema) (recordFile, error)
 }

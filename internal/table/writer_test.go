@@ -125,8 +125,9 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// TestManyRows checks that the rows of several batches are complete and in order, that a file
-// without rows has columns, and that writer memory does not grow.
+// TestManyRows checks that the rows of several Parquet row groups are complete and in order. In every
+// format, a writer's memory does not grow with the rows, and a table without rows is not an empty file,
+// except in JSON lines.
 func TestManyRows(t *testing.T) {
 	testenv.Long(t, "writes 240 MB in each format")
 	var many [][]any
@@ -207,7 +208,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// TestOutputFormat checks the format of each file name extension.
+// TestOutputFormat checks the formats of file names, and that unknown extensions are errors.
 func TestOutputFormat(t *testing.T) {
 	for path, want := range map[string]string{"": "jsonl", "-": "jsonl", "a.CSV": "csv", "b/c.tab": "tsv",
 		"x.pq": "parquet", "x.feather": "arrow", "x.ndjson": "jsonl", "x": "", "x.csv.gz": ""} {
@@ -280,7 +281,7 @@ func TestWriteLists(t *testing.T) {
 }
 
 // TestSafeFormat checks that in safe tables, texts and names that a spreadsheet would evaluate get
-// a leading apostrophe, but numbers, texts of numbers and other texts do not. Other formats add no apostrophe.
+// a leading apostrophe, but numbers, texts of numbers and other texts do not. Plain CSV adds no apostrophe.
 func TestSafeFormat(t *testing.T) {
 	columns := []OutputColumn{{Name: "=a"}, {Name: "b"}, {Name: "c", Kind: IntColumn},
 		{Name: "+d", Kind: VectorColumn, Width: 2}, {Name: "e", Kind: FloatColumn}}
