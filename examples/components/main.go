@@ -40,7 +40,7 @@ func main() {
 	flag.StringVar(&o.from, "from", "",
 		"`FOLDER` with a folder of .wrl files for each class, such as usr/share/kicad/3dmodels of the package")
 	flag.BoolVar(&o.parts, "parts", false,
-		"write 256 points of each mesh, tagged with the names of their materials, instead of 512 points with more features")
+		"write 256 points of each mesh, tagged with their materials' names, not 512 points with more features")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the points and the splits")
 	flag.IntVar(&o.minFiles, "min-files", 40, "leave out classes of fewer than `N` files; ignored with -parts")
 	flag.Parse()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Compares `sftseq files` with libmagic (the command `file`) on the test files of a data set of `sftseq data files`.
-# Files within archives are left out. Each of libmagic's types (MIME type, and the machine of an ELF file) counts as
-# the kind that is the most frequent among the validation files of this type.
+# Files within archives are left out. Each of libmagic's types (MIME type, and the machine of an ELF file) is mapped
+# to the most frequent kind among the validation files of this type.
 #
 #   examples/files/libmagic.sh data/files [MODEL]
 set -euo pipefail

@@ -86,7 +86,7 @@ func main() {
 func (r *rule) check() error {
 	switch {
 	case r.sequences < 1 || r.motifs < 1 || r.maxCopies < 0 || r.mismatches < 0:
-		return fmt.Errorf("expected --sequences and --motifs of at least 1, and --most and --mismatches of at least 0; "+
+		return fmt.Errorf("expected --sequences and --motifs of at least 1, --most and --mismatches of at least 0, "+
 			"found %d, %d, %d and %d", r.sequences, r.motifs, r.maxCopies, r.mismatches)
 	case r.motifLength <= r.mismatches:
 		return fmt.Errorf("--length: expected more than --mismatches (%d), found %d", r.mismatches, r.motifLength)

@@ -13,8 +13,8 @@ import (
 )
 
 // Lines writes a reply to out for each line of in, in order. After all replies it returns an error
-// if lines were invalid. Lines longer than maxLine bytes are invalid. If all lines are invalid, the
-// error has the hint for the first line.
+// if lines failed. Lines longer than maxLine bytes fail. If all lines failed, the error has the hint for
+// the first line, unless this line is too long.
 //
 // Lines reads ahead while the model computes: a batch has the lines that arrived during the
 // previous batch. A user at a terminal thus gets each reply immediately, and a file is read in

@@ -119,7 +119,7 @@ func (o *Rows) row(r *tableRow, reply any) []any {
 		return append(append(row, o.reply.values(reply)...), nil)
 	}
 	place := r.place
-	if o.part && !o.strict { // the part keeps the error, which therefore omits the path of the file
+	if o.part && !o.strict { // the part stores the error with the name of the row, without the path of the file
 		place = r.name
 	}
 	why := requests.Failure{Code: refusal.Error.Code, Message: fmt.Sprintf("%s: %s", place, refusal.Error.Message)}

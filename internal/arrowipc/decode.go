@@ -86,8 +86,8 @@ func nodes(t arrow.DataType) int {
 	return n
 }
 
-// Contain converts a panic inside Arrow to an error. It must be deferred. It handles records from
-// other programs, and malformed data that the checks do not detect.
+// Contain converts a panic inside Arrow to an error. It must be deferred. Arrow may panic on records of
+// other programs, and on malformed data that the checks do not detect.
 func Contain(err *error) {
 	p := recover()
 	if _, ok := p.(runtime.Error); ok {

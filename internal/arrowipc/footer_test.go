@@ -99,8 +99,8 @@ func TestFooterBlocks(t *testing.T) {
 	}
 }
 
-// TestFooterSize checks that a footer is refused if it is longer than the bytes before its end, or
-// than the limit.
+// TestFooterSize checks that a footer is refused if it is longer than the bytes before its length, or
+// than the limit, or if the end of the file is truncated.
 func TestFooterSize(t *testing.T) {
 	end := func(size uint32) []byte { return append(binary.LittleEndian.AppendUint32(nil, size), magic...) }
 	for _, c := range []struct {

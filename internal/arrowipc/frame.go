@@ -61,8 +61,8 @@ type framer struct {
 // fileStart is the magic at the beginning of an IPC file, padded to 8 bytes.
 const fileStart = magic + "\x00\x00"
 
-// newFramer returns a framer for the messages of a stream, or of a file, where they begin after the
-// magic.
+// newFramer returns a framer for the messages of a stream or a file. The messages of a file begin after
+// the magic.
 func newFramer(buffer *bufio.Reader, dictionaries bool) framer {
 	f := framer{r: buffer, dictionaries: dictionaries}
 	if head, _ := buffer.Peek(len(fileStart)); string(head) == fileStart {

@@ -165,8 +165,8 @@ type dictionary struct {
 	id int64
 }
 
-// addDictionary adds a dictionary. A delta extends the dictionary with the same id; any other
-// dictionary replaces it. Some programs write a dictionary before each batch.
+// addDictionary adds a dictionary. A delta extends the dictionary with the same id; a dictionary that is
+// not a delta replaces it. Some programs write a dictionary before each batch.
 func (s *Stream) addDictionary(m *message) error {
 	id, err := m.header.int(0, 8)
 	if err != nil {

@@ -36,7 +36,7 @@ type KernelResult struct {
 	Seconds float64 `json:"seconds"`
 	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
 	GBPS    float64 `json:"gb_per_s,omitempty"`
-	// Ceiling is the result as a fraction of the machine's peak; 0 if unknown.
+	// Ceiling is the rate as a fraction of the device's peak rate; 0 if unknown.
 	Ceiling float64 `json:"ceiling_fraction,omitempty"`
 }
 

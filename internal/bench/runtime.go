@@ -52,8 +52,8 @@ func Layers(shape LayerShape, length int) []Layer {
 	return out
 }
 
-// PaperSeconds returns the time in the paper's table; 0 if the table lacks it. The paper measured
-// SFT with a relative encoding and the transformer without.
+// PaperSeconds returns the time of the layer in the paper's table in seconds; 0 if the table lacks it.
+// The paper measured SFT with a relative encoding and the transformer without.
 func (l Layer) PaperSeconds() float64 {
 	if l.Length != TableLength || l.Kind == "sft" && l.Relative == "none" {
 		return 0
@@ -89,7 +89,7 @@ func (l Layer) Prepare(device tensor.Device) (Run, error) {
 	return w.Prepare(Forward)
 }
 
-// LayerSeconds returns the time of one layer, given a run of the stack of layers.
+// LayerSeconds returns the time of one layer in seconds. f runs the stack of layers.
 func LayerSeconds(ctx context.Context, f Run) (float64, error) {
 	if err := f(ctx); err != nil {
 		return 0, err

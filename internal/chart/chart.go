@@ -12,7 +12,7 @@ type Chart struct {
 	X, Y          Axis
 	Series        []Series
 	Boxes         []Box
-	Width, Height float64
+	Width, Height float64 // pixels
 }
 
 // Axis is an axis of a chart.

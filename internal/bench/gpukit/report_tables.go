@@ -124,7 +124,7 @@ func (r *results) goldenTable() *mdTable {
 	}
 	if flips > 0 {
 		t.notes = append(t.notes, fmt.Sprintf(
-			"Mixed precision sampled tokens that differ from the CPU's %d times, and used the CPU's tokens.", flips))
+			"In mixed precision the sampled tokens differed from the CPU's %d times, and were replaced by the CPU's.", flips))
 	}
 	return t
 }
