@@ -34,7 +34,7 @@ type Summary struct {
 	Random     int           // rows of random bytes
 	Duplicates int           // files whose sample or row equals that of a kept file
 	Unreadable int           // files that could not be read
-	FirstError error // for the first unreadable file
+	FirstError error         // for the first unreadable file
 }
 
 // KindSummary counts the files of a kind.

@@ -12,8 +12,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// precompiled is SentencePiece's table of replacements. It is a trie, stored as a double array of
-// units, whose leaves are offsets into zero-terminated texts.
+// precompiled is SentencePiece's table of replacements: a trie in a double array of units. Its leaves
+// are offsets into zero-terminated texts.
 type precompiled struct {
 	units []uint32
 	texts string

@@ -206,8 +206,8 @@ func isPunctuation(r rune) bool {
 
 // byteLevel splits text like GPT-2 and then represents each byte by a visible character.
 type byteLevel struct {
-	space bool // insert a space before text without a leading space
-	cut   splitter
+	space bool     // insert a space before text without a leading space
+	cut   splitter // nil means no splitting
 }
 
 func (b byteLevel) split(pieces []string, first bool) ([]string, error) {

@@ -3,7 +3,7 @@
 //
 // Encoding has four stages. Added tokens are separated; the text between them is normalized and
 // split into words; a model (BPE, WordPiece, Unigram or WordLevel) encodes each word. Parse returns
-// an error for content that this package does not support, or that would give other ids. The ids
+// an error for content that this package does not support. The ids of this package and the library
 // were compared on all characters of Unicode. They differ only for recent characters, because the
 // Unicode tables have different versions: this package does not lowercase letters that Unicode 16
 // added, and the library does not decompose a few characters added since Unicode 10, such as U+32FF.

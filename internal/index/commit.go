@@ -16,8 +16,8 @@ type op struct {
 // rows returns the maximum number of rows of the change.
 func (o *op) rows() int { return max(1, len(o.remove)) }
 
-// maxBatch is the maximum number of rows of a record batch. A group of changes is full when it has
-// this number of rows.
+// maxBatch is the maximum number of rows of a record batch. A group of changes ends when it has at
+// least this number of rows.
 const maxBatch = 1024
 
 // enqueue passes a change to the committer, which sends the result to o.done.
@@ -42,8 +42,8 @@ func (x *Index) signal() {
 	}
 }
 
-// commit writes groups of changes: all changes that arrived while the previous group was written.
-// One fsync serves a whole group, or each maxBatch rows of it.
+// commit writes the queued changes in groups. Changes that arrive while a group is written wait for a
+// later group. One fsync serves a whole group, or each maxBatch rows of a large group.
 func (x *Index) commit() {
 	defer close(x.done)
 	for range x.wake {
@@ -171,5 +171,5 @@ func (x *Index) rowsOf(group []*op) (rows []row) {
 	return rows
 }
 
-// compactFrom is the minimum number of rows of a file that is rewritten.
+// compactFrom is the number of rows that a file must exceed before it is rewritten.
 const compactFrom = 4096

@@ -1,8 +1,8 @@
-// Package index keeps embeddings of sequences for exact search by cosine similarity, in a file that
-// survives power cuts.
+// Package index keeps embeddings of sequences for exact search by cosine similarity and BM25, in a
+// file that survives power cuts.
 //
-// The file is an append-only Arrow IPC stream with a record batch per group of changes. A group is
-// synced before any of its changes is acknowledged, and then followed by a mark. If a power
+// The file is an append-only Arrow IPC stream with one or more record batches per group of changes. A
+// group is synced before any of its changes is acknowledged, and then followed by a mark. If a power
 // cut tears the last group, the next start moves the group to a separate file. Damage in
 // acknowledged groups is an error. From time to time the file is replaced by a new file without
 // superseded rows.
@@ -27,7 +27,7 @@ type Options struct {
 	Size      int    // numbers per vector
 	Units     string // units of the lexical score: ngram.Words for text stored as bytes, or ngram.Tokens, the default
 	// Embed recomputes the vectors if the index belongs to another model with the same tokenizer;
-	// nil makes this an error. Progress is called with the number of finished vectors.
+	// nil makes this an error. Progress is called with the numbers of finished and of all vectors.
 	Embed    func(tokens [][]int32) ([][]float32, error)
 	Progress func(done, total int)
 	// Failed, unless nil, is called once when a disk error has stopped all changes.
@@ -51,7 +51,7 @@ type Index struct {
 	dropped int64
 	kept    string // file with the dropped bytes
 
-	mu    sync.RWMutex // guards the fields in memory
+	mu    sync.RWMutex // guards items and size
 	items table
 	size  int64 // bytes of the file without its mark
 
@@ -160,8 +160,9 @@ type Query struct {
 }
 
 // Search returns the k items with the largest scores for a query, in descending order; equal scores
-// are ordered by id. It searches a snapshot taken at its start and does not block changes. It calls
-// in with each piece of the search, at most [blockItems] items. An error of in ends the search.
+// are ordered by id. It searches a snapshot taken at its start and does not block changes. It passes
+// each piece of the work to the function in, which runs it, for example when a CPU is free. A piece
+// scores at most [blockItems] items. An error of this function ends the search.
 func (x *Index) Search(query Query, k int, in func(piece func()) error) ([]Hit, error) {
 	q := &scorer{vector: query.Vector, norm: math.Sqrt(dot(query.Vector, query.Vector)), weight: query.Lexical}
 	var words terms

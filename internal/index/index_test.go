@@ -257,8 +257,8 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestOtherModel checks that an index of another model is refused, or reembedded if its tokenizer is
-// the same, and that files that are not an index are refused.
+// TestOtherModel checks that an index of another model is refused, unless it has the same tokenizer
+// and Embed recomputes its vectors. Files that are not an index are refused, too.
 func TestOtherModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	x := open(t, path)

@@ -55,7 +55,7 @@ func (s *splitter) split(tokens []int32) terms {
 // statistics are the word counts over all items.
 type statistics struct {
 	items  map[uint32]int // number of items by word
-	length int            // total length of all items
+	length int            // total number of words of all items
 }
 
 // count adds (n = 1) or subtracts (n = -1) the words of an item.

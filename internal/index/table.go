@@ -146,7 +146,7 @@ func (w worst) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
 func (w *worst) Push(any) { panic("a heap of hits grows by add") }
 func (w *worst) Pop() any { panic("a heap of hits does not shrink") }
 
-// search returns the k best items of blocks. in runs each piece of the work.
+// search returns the k best items of the blocks. The function in runs each piece of the work.
 func search(blocks []*block, q *scorer, k int, in func(func()) error) ([]Hit, error) {
 	items := 0
 	for _, b := range blocks {

@@ -17,7 +17,8 @@ func (e *NotJSON) Error() string { return e.err.Error() }
 
 func (e *NotJSON) Unwrap() error { return e.err }
 
-// malformed returns the error of a line that is not JSON from byte at, counted from 1.
+// malformed returns the error of a line that is not JSON. at is the index of the first wrong byte,
+// counted from 1.
 func malformed(at int, cause error) error {
 	return &NotJSON{fmt.Errorf("malformed JSON at byte %d: %w", at, cause)}
 }
@@ -73,7 +74,7 @@ func Tokens(value json.RawMessage) ([]int32, error) {
 	return tokens, nil
 }
 
-// Kind describes a JSON value, or the beginning of one, in an error.
+// Kind returns a description of a JSON value, which may be incomplete, for an error.
 func Kind(value []byte) string {
 	if len(value) == 0 {
 		return "nothing"

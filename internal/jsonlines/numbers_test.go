@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestFeatures checks that null and numbers beyond float32 are errors with their position.
+// TestFeatures checks the numbers that Features returns. Null, values of other types and numbers beyond
+// float32 must be errors with their position.
 func TestFeatures(t *testing.T) {
 	got, err := Features(json.RawMessage(`[ [1, -2.5e1] ,[], [1e-60,3] ]`))
 	if want := [][]float32{{1, -25}, {}, {0, 3}}; err != nil || !reflect.DeepEqual(got, want) {

@@ -12,8 +12,8 @@ import (
 
 // TooLong is the error of a line above the limit. Reading can continue after it.
 type TooLong struct {
-	Bytes int64 // length of the line including its end
-	Limit int
+	Bytes int64  // length of the line including its end
+	Limit int    // maximum length of a line without its end
 	Head  []byte // beginning of the line, at most HeadBytes
 }
 
@@ -69,7 +69,7 @@ func NewReader(r io.Reader, limit int) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, 1<<16), limit: limit}
 }
 
-// NewReaderAt returns a reader of lines that begin at the offset start.
+// NewReaderAt is like [NewReader], for an r that begins at the offset start of a file.
 func NewReaderAt(r io.Reader, limit int, start int64) *Reader {
 	at := NewReader(r, limit)
 	at.end = start
@@ -138,7 +138,7 @@ func (r *Reader) read() ([]byte, error) {
 	}
 }
 
-// drop discards the line, and its buffer unless the next line may reuse it.
+// drop discards the line. If buffer is false, the next line reuses the buffer of this line.
 func (r *Reader) drop(buffer bool) {
 	r.full, r.kept, r.buf = nil, 0, r.buf[:0]
 	if buffer {
@@ -185,8 +185,8 @@ func (r *Reader) reserve(n int) bool {
 	return true
 }
 
-// finish returns a line of length bytes without its line break, or an error with head if the line
-// was not kept.
+// finish returns the line without its line break. If the line is too long or was not kept, it returns
+// an error with the line's length and head.
 func (r *Reader) finish(length int64, head []byte) ([]byte, error) {
 	if head == nil {
 		r.join()

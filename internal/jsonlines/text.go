@@ -36,16 +36,16 @@ func Lone(text []byte, at, before int) error {
 		rope.Surrogate(text[at:]), before+at)
 }
 
-// AppendText appends the value of a string in valid JSON, in WTF-8. It is not longer than the
-// string.
+// AppendText appends the value of a string in valid JSON, in WTF-8. The value is not longer than the
+// JSON text.
 func AppendText(out []byte, value json.RawMessage) []byte {
 	out, _ = unquote(out, value[1:len(value)-1], len(out)+len(value)+utf8.UTFMax)
 	return out
 }
 
-// Chunks yields the value of a string in valid JSON, in WTF-8, as pieces of at most size bytes that
-// do not split characters. An empty string is one empty piece. A piece is valid until the next
-// piece.
+// Chunks yields the value of a string in valid JSON, in WTF-8, in chunks that do not split characters.
+// The argument size is the maximum number of bytes of a chunk, at least utf8.UTFMax. An empty string
+// has one empty chunk. A chunk is valid until the next chunk.
 func Chunks(value json.RawMessage, size int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		quoted := value[1 : len(value)-1]

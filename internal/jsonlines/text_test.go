@@ -103,7 +103,7 @@ func FuzzJSON(f *testing.F) {
 				joined = rope.AppendText(joined, c)
 			}
 			if !bytes.Equal(joined, whole) {
-				t.Fatalf("pieces: got %q, want %q", joined, whole)
+				t.Fatalf("chunks: got %q, want %q", joined, whole)
 			}
 			if got := strings.ToValidUTF8(string(whole), ""); got != strings.ReplaceAll(want, "\ufffd", "") &&
 				!strings.Contains(got, "\ufffd") {

@@ -37,7 +37,8 @@ func (f *fitting) rateFactors(columns int) []float64 {
 	return []float64{1, 0.4, 0.2}
 }
 
-// scales lists the factors of the logits to try, √2 apart. The middle factor is 1.
+// scales lists the factors of the logits to try, each √2 times the previous factor. The middle factor
+// is 1.
 var scales = func() (out [13]float64) {
 	for i := range out {
 		out[i] = math.Exp2(float64(i-len(out)/2) / 2)
@@ -49,7 +50,7 @@ var scales = func() (out [13]float64) {
 type validation struct {
 	rows, correct int     // number of rows, and number of correct predictions
 	loss          float64 // mean loss with scaled logits
-	scale         float64
+	scale         float64 // factor of the logits that minimises the loss
 }
 
 // validate measures the weights on the validation rows.

@@ -50,7 +50,7 @@ func (c *Config) columns() int {
 }
 
 // Memory returns the memory of n-grams in bytes for a model with this number of features: 8 per
-// feature and column, 2 bits per slot, and 2 MiB for the set of frequent n-grams.
+// feature and column, 2 bits per slot, and 2 MiB for the set of frequent n-grams if MinCount is above 1.
 func (c *Config) Memory(features int) int64 {
 	bytes := 8*int64(features)*int64(c.columns()) + int64(c.NGrams.Slots)/4
 	if c.NGrams.MinCount > 1 {

@@ -13,10 +13,10 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Rows provides the rows of a split, such as a [seq.File]. Implementations are safe for concurrent
+// Rows provides the rows of a split, such as a [seq.File]. Implementations must be safe for concurrent
 // use.
 type Rows interface {
-	Lengths() []int32
+	Lengths() []int32 // number of tokens of each row
 	Example(i int) (seq.Example, error)
 }
 
@@ -42,7 +42,7 @@ var defaultBounds = bounds{1 << 18, 1 << 12, 1 << 26, 1 << 27, minShared}
 // block is a range of consecutive rows.
 type block struct{ from, to int }
 
-// data holds the labelled rows of a split as features. It skips rows without a label.
+// data holds the labelled rows of a split as features. It skips rows without targets.
 type data struct {
 	rows       Rows
 	config     *Config
@@ -231,7 +231,7 @@ type Options struct {
 	Threads int     // 0 means GOMAXPROCS, at most 16; the model does not depend on the number
 	// Updates limits the weight updates of an epoch: one per row, feature and column. Each epoch
 	// then visits a different sample of the rows, but the log-ratios are computed from all rows. 0
-	// means no limit, for pairs 2²⁵.
+	// means 2²⁵ for pairs, otherwise no limit.
 	Updates int64
 	// Progress is called with the number of rows read since the last call, while n-grams are
 	// indexed, in each epoch, and while a comparison of pairs is trained.

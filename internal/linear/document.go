@@ -1,10 +1,10 @@
 package linear
 
-// Document is an editable row of one sequence. Its logits equal the logits of the whole row bit for
-// bit. It is not safe for concurrent use.
+// Document is an editable row of one sequence. After each edit, its logits have the same bits as the
+// logits of [Predictor.Logits] for the whole row. It is not safe for concurrent use.
 type Document struct {
 	counts []uint32 // number of n-grams per feature
-	sums   []sum
+	sums   []sum    // by column
 }
 
 // NewDocument returns a document without tokens. The model must not compare pairs.
@@ -12,15 +12,15 @@ func (m *Model) NewDocument() *Document {
 	return &Document{make([]uint32, m.Features()), make([]sum, len(m.bias))}
 }
 
-// sumBytes is the memory of a column's sums.
+// sumBytes is the memory of a column's sums in bytes.
 const sumBytes = 16
 
-// DocumentBytes returns the memory of a document.
+// DocumentBytes returns the memory of a document in bytes.
 func (m *Model) DocumentBytes() int64 { return 4*int64(m.Features()) + sumBytes*int64(len(m.bias)) }
 
-// Edit changes the tokens of a document from old to tokens and returns the logits like
-// [Predictor.Logits]. prefix and suffix are the numbers of equal tokens at the beginning and at the
-// end of both sequences.
+// Edit replaces the tokens of a document and returns the logits as [Predictor.Logits] does. old has all
+// tokens before the change, and the argument tokens has all tokens after it. prefix and suffix are the
+// numbers of equal tokens at the beginning and at the end of both sequences.
 func (p *Predictor) Edit(d *Document, old, tokens []int32, prefix, suffix int) []float64 {
 	before, after := p.model.Config.NGrams.Margins(tokens[:prefix], tokens[len(tokens)-suffix:])
 	for _, h := range p.extractor.Hashes(tokens[prefix-before:len(tokens)-suffix+after], nil) {
