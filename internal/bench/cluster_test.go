@@ -64,7 +64,7 @@ func TestMeasurement(t *testing.T) {
 }
 
 // TestMeasurementOfGraphs checks that graphs with a label per node can be measured. In the step on a
-// single token, edges to other tokens and their labels would be an error.
+// single token, an edge to another token or a second label would be an error.
 func TestMeasurementOfGraphs(t *testing.T) {
 	testenv.Long(t, "measures training steps")
 	task, spec := lra.Generated(lra.GraphsName)
