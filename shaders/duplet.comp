@@ -10,8 +10,8 @@
 //   firstTokens, firstRows [B+1]: first token row and sampled row of each sequence
 //
 // x is a block of the tokens' rows if all rows would not fit into a binding. Later launches add to y.
-// An element has at most two terms, so the split into blocks does not change a bit. The LANES
-// invocations of a row process its channels in turn. Push: d, axis and capacity of the sampled rows,
+// An element has at most two terms, so the split into blocks does not change a bit. In a row,
+// invocation l processes the channels l, l + LANES, … Push: d, axis and capacity of the sampled rows,
 // first row and number of rows of the block.
 #include "include/common.glsl"
 #include "include/math.glsl"

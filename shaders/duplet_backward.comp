@@ -11,7 +11,7 @@
 //   firstTokens, firstRows [B+1]: first token row and sampled row of each sequence
 //
 // A token is in at most one duplet, so rows never add to the same word. dscore must be zero before the
-// first launch. The LANES invocations of a row process its channels in turn. dx and x are blocks of the
+// first launch. Invocation l of a row processes the channels l, l + LANES, … dx and x are blocks of the
 // tokens' rows if more would not fit into a binding. The launches then collect the differences x_top −
 // x_partner in memory [S, d], and the last launch computes the sums. Push: d, heads (0 without
 // dpHeads), axis and capacity of the sampled rows, first row and number of rows of the block, and

@@ -3,7 +3,7 @@
 //   dy [rows, width], token [rows], part [pieces, V, width]
 //
 // One workgroup processes 64 columns of one v in one piece. It searches the piece's tokens for v,
-// 256 tokens at a time, and adds the rows of the found tokens in order.
+// 256 tokens at a time, and adds the rows of the found tokens in a fixed order.
 //
 //   push: extent, vocabulary, pieces
 #version 450
@@ -22,7 +22,7 @@ OPERAND(3, readonly, uint, token);
 shared uint found[256];
 shared uint foundBy[256]; // number of tokens found by each subgroup
 
-// list writes the rows t of the invocations with a hit to found, and returns their number.
+// list stores the rows t of the invocations with a hit in the array found, and returns their number.
 uint list(uint t, bool hit) {
     uvec4 votes = subgroupBallot(hit);
     if (subgroupElect()) foundBy[gl_SubgroupID] = subgroupBallotBitCount(votes);

@@ -1,7 +1,7 @@
 // y[t] = scale[t]·(x[t] + Σ_g table[row[t, g]]) for g = from … to−1, in this order. Terms are
 // skipped if row is −1 or not in the bound block of the table. If `scaled` is 0, the factor scale
 // is omitted. y may be x.
-//   y, x [rows, width], table [tableRows, width]: the rows from tableFirst on, row [rows, groups], scale [rows]
+//   y, x [rows, width], row [rows, groups], scale [rows], table [tableRows, width] from row tableFirst on
 //
 // One workgroup processes 1024 elements.
 //

@@ -1,6 +1,6 @@
 // dtable[u] = Σ_i dx[token[i]] for i = offset[u] … offset[u+1]−1, in this order. A launch adds the
 // tokens of one block, from tokenFirst on. If tokenFirst is not 0, the sum is added to dtable.
-//   dtable [rows, width], dx [tokens, width] from token tokenFirst on, offset [rows + 1], token [offset[rows]]
+//   dtable [rows, width], offset [rows + 1], token [offset[rows]], dx [tokens, width] from token tokenFirst on
 //
 // One workgroup processes 1024 elements.
 //

@@ -1,6 +1,6 @@
 // For each row, with d = logits − target: loss = Σ h(d), where h(d) = d²/2 for |d| ≤ delta and
-// delta·(|d| − delta/2) otherwise, and scale times its gradient: dlogits = scale·clamp(d, −delta,
-// delta).
+// delta·(|d| − delta/2) otherwise. dlogits is the gradient of the loss, multiplied by scale:
+// scale·clamp(d, −delta, delta).
 //   loss [rows], dlogits, logits, target [rows, width], scale [width]
 //
 // One workgroup processes 256/lanes rows.

@@ -11,7 +11,7 @@
 // registers. With BUFFERS = 2 it writes one tile while it reads the other, which saves one barrier
 // per step.
 //
-// Each element is one chain of fused multiply-adds in ascending k, from zero, for every tile. Its
+// Each element is one chain of fused multiply-adds in ascending k, from zero, for every tile size. Its
 // bits depend neither on its position nor on the number of rows. Beyond the end of k both tiles
 // hold zeros, which do not change the sum.
 //

@@ -2,7 +2,7 @@
 // + c∘u − e.
 //   dx, x [2E, width], dy [E, 4·width]
 //
-// One workgroup processes 1024 elements of each of both rows.
+// One workgroup processes 1024 pairs of elements of u and v.
 //
 //   push: extent of the rows of dy, with the width of x
 #version 450

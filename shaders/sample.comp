@@ -89,7 +89,7 @@ uint scoreLimit; // limit of the scores
 bool tied; // true if tie keys order equal scores
 
 // findRows finds the rows of this workgroup. It returns false if there are none. The workgroups
-// from offset/chunk + b on process the chunks of sequence b; they do not overlap the workgroups of
+// from firstTokens[b]/chunk + b on process the chunks of sequence b; they do not overlap the workgroups of
 // the next sequence.
 bool findRows() {
     me = gl_LocalInvocationIndex;

@@ -63,7 +63,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestCompilers checks that the SPIR-V is valid, and that the compiler accepts the sources.
+// TestCompilers checks the shaders without cooperative matrices: the SPIR-V is valid, and the
+// compiler accepts the sources.
 func TestCompilers(t *testing.T) {
 	testenv.Long(t, "starts two programs for each shader")
 	testenv.NeedPrograms(t, "glslangValidator", "spirv-val")
@@ -71,7 +72,7 @@ func TestCompilers(t *testing.T) {
 }
 
 // TestNewerCompilers checks the shaders with cooperative matrices like TestCompilers. They need
-// newer tools than most systems have.
+// newer tools.
 func TestNewerCompilers(t *testing.T) {
 	testenv.Long(t, "starts two programs for each shader")
 	compiler, validator := "../.tools/bin/glslang", "../.tools/bin/spirv-val"

@@ -13,9 +13,10 @@
 //	g(t) = ½ Σ_c (W[2c+1] − W[2c])·cos(ω_c·t)
 //
 // f is even, so both tables need only t ≥ 0. For a sequence of length L, f has L entries and g has
-// 2L−1. All tables are the product of two matrices. The coefficients are linear in W and the bias
-// (Fold, and its adjoint Unfold). The cosines depend on neither (Cosines). Devices compute the
-// product. The package also has a slow definition of lin and its gradient in float64 (Reference).
+// 2L−1. The tables are the product of a matrix of coefficients, which are linear in W and the bias
+// (Fold, and its adjoint Unfold), and a matrix of cosines, which depend on neither (Cosines). Devices
+// compute the product. The package also has a slow implementation of lin and its gradient in float64
+// (Reference).
 //
 // Phases are in fixed point, so a cosine has the same bits at any t and on any platform: see
 // Frequencies and Cos.

@@ -7,9 +7,9 @@ import (
 
 // fixedPointTurns returns round(base^(−2c/dim)/2π·2⁶⁴) mod 2⁶⁴ for c < dim/2.
 //
-// It computes in big.Float with 192 bits, of which more than 100 are after the point, and uses
-// only the four basic operations. The frequencies therefore do not depend on the pow of a library,
-// and no value is close to a rounding boundary.
+// It computes in big.Float with at least 192 bits, more than 100 of them after the point, and uses
+// only the four basic operations. The frequencies therefore do not depend on the pow of a library.
+// They are rounded correctly, except for values within about 2⁻¹⁰⁰ of a rounding boundary.
 func fixedPointTurns(base float64, dim int) []uint64 {
 	prec := uint(192)
 	if e := math.Ilogb(base); e < 0 {
@@ -43,7 +43,7 @@ func negligible(x, y *big.Float, prec uint) bool {
 	return x.Sign() == 0 || x.MantExp(nil) < y.MantExp(nil)-int(prec)-1
 }
 
-// exponential returns eˣ as (e^(x/2ᵏ))^(2ᵏ) with |x/2ᵏ| < 2⁻⁸ and the power series of e. Each of
+// exponential returns eˣ as (e^(x/2ᵏ))^(2ᵏ), with |x/2ᵏ| < 2⁻⁸ and the power series of eˣ. Each of
 // the k squarings doubles the relative error, so the computation has k + 16 more bits.
 func exponential(x *big.Float, prec uint) *big.Float {
 	k := max(0, x.MantExp(nil)+8)

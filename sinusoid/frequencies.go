@@ -10,9 +10,9 @@ import (
 // of exhausting the memory.
 const MaxDim = 1 << 16
 
-// Frequencies are ω_c = base^(−2c/dim), 0 ≤ c < dim/2, in turns per position and fixed point: w_c =
+// Frequencies are ω_c = base^(−2c/dim), 0 ≤ c < dim/2, in turns per position, in fixed point: w_c =
 // round(ω_c/2π·2⁶⁴) mod 2⁶⁴. The turn at position t is t·w_c mod 2⁶⁴; the overflow removes whole
-// turns. Its only error is from the rounding of w_c, below 2⁻⁴³ of a turn for t < 2²². Phases in
+// turns. The turn has only the error of the rounding of w_c, below 2⁻⁴³ for t < 2²². Phases in
 // float32, in contrast, have errors of up to 0.12 at t = 2²¹. Frequencies are immutable and safe
 // for concurrent use.
 type Frequencies struct {

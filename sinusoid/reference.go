@@ -3,8 +3,8 @@ package sinusoid
 import "math"
 
 // Reference evaluates lin(i,j) by its definition in float64, with sines and cosines of every
-// position and a sum of products per pair, but without tables. Tests compare the tables and every
-// device with it.
+// position and a sum of products per pair, but without tables. Tests compare the tables and the
+// devices with it.
 type Reference struct {
 	Base float64
 	Dim  int

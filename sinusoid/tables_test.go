@@ -56,8 +56,8 @@ func adjoint(q *Frequencies, dy []float32, n int) []float32 {
 	return dCoef
 }
 
-// TestTablesMatchDefinition checks that f(|i−j|) + g(i+j) = lin(i,j) for positions up to 2²⁰, and
-// thus t up to 2²¹.
+// TestTablesMatchDefinition checks that f(|i−j|) + g(i+j) = lin(i,j) for positions below 2²⁰, and
+// thus t below 2²¹.
 func TestTablesMatchDefinition(t *testing.T) {
 	bias := []float32{0.25}
 	for _, dim := range []int{2, 6, 8, 10, 62} {
@@ -106,8 +106,8 @@ func TestUnfoldInnerProduct(t *testing.T) {
 	}
 }
 
-// TestUnfoldIsTheGradient checks that Unfold turns the gradients of the tables into the gradient of
-// the weights by the definition, for random gradients of many pairs (i, j).
+// TestUnfoldIsTheGradient checks that Unfold turns the gradients of the tables into the gradients of
+// the weights and the bias that Reference.Adjoint returns, for random gradients of many pairs (i, j).
 func TestUnfoldIsTheGradient(t *testing.T) {
 	const dim, length, pairs = 10, 700, 500
 	const n = 2*length - 1
@@ -135,7 +135,7 @@ func TestUnfoldIsTheGradient(t *testing.T) {
 }
 
 // TestReferenceAdjoint checks that Adjoint is the gradient of Linear. As lin is linear in the
-// weights, the gradient of a weight is lin with this weight only.
+// weights, its derivative with respect to a weight is lin with this weight 1 and the others 0.
 func TestReferenceAdjoint(t *testing.T) {
 	const dim, d = 6, 0.7
 	r := Reference{Base: 100, Dim: dim}

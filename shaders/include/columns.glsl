@@ -1,8 +1,8 @@
 // Kernels that sum over rows, column by column. A workgroup of 256 invocations processes a piece of
-// the rows for COLUMNS columns. The LANES invocations of a column process the rows in turn. The
-// pieces, and so the order of additions, depend only on the number of rows summed. There are at
-// most PIECES pieces; they are shorter than the chunks of products, because there is little work
-// per word. The function pieces in vk/columns.go bounds their number.
+// the rows for COLUMNS columns. Invocation l of a column processes the rows l, l + LANES, … of the
+// piece. The pieces, and so the order of additions, depend only on the number of rows summed. There
+// are at most PIECES pieces; they are shorter than the chunks of rowchunks.glsl, because there is little
+// work per word. The function pieces in vk/columns.go bounds their number.
 #ifndef COLUMNS_GLSL
 #define COLUMNS_GLSL
 #include "extent.glsl"

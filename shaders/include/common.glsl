@@ -1,6 +1,6 @@
 // The common declarations of all kernels. A kernel runs on a one-dimensional grid of workgroups:
 // see group(). Binding 0 has the counts of the batch. The kernel's operands have the bindings from
-// 1 on, in the order of its Go launch.
+// 1 on, in the order in which the Go code passes them.
 #ifndef COMMON_GLSL
 #define COMMON_GLSL
 

@@ -1,4 +1,4 @@
-// The edges from a workgroup's 64 queries to the tokens of keys in shared memory. A shader must
+// Shared memory with the edges from a workgroup's 64 queries to the tokens of keys. A shader must
 // first include relative_bias.glsl, with the declarations that it needs.
 #ifndef EDGE_HITS_GLSL
 #define EDGE_HITS_GLSL
@@ -8,8 +8,8 @@
 shared uint hitFirst[128];
 shared uvec2 hitBits[128];
 
-// findHits finds the edges from the queries at the positions from … from + 63 into position
-// `token`, and stores them in slot `at`.
+// findHits finds the edges from the 64 queries at position `from` and after it into position `token`,
+// and stores them in slot `at`.
 void findHits(uint at, uint token, uint from) {
     uint end, first = edgesFrom(from, token, end);
     uvec2 bits = uvec2(0);

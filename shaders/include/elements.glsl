@@ -11,7 +11,7 @@ const uint ELEMENTS = 1024;
 uint firstElement() { return group() * ELEMENTS + gl_LocalInvocationIndex; }
 uint endElement(uint n) { return min(n, (group() + 1) * ELEMENTS); }
 
-// EACH is the loop over an invocation's elements i of n.
+// EACH is the loop over an invocation's elements i < n.
 #define EACH(i, n) for (uint i = firstElement(), last = endElement(n); i < last; i += 256)
 
 // EACH_ELEMENT is the loop of a kernel whose push constants are an extent.

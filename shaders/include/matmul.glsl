@@ -7,7 +7,7 @@
 //   forward          Y  = X·Wᵀ   neither operand transposed
 //   input gradient   DX = DY·W   B transposed
 //   weight gradient  DW = DYᵀ·X  both transposed; k is the number of rows, and each chunk of rows
-//                                gives a part of C, [parts, m, n]
+//                                is summed to a part of C, [parts, m, n]
 #ifndef MATMUL_GLSL
 #define MATMUL_GLSL
 #extension GL_EXT_control_flow_attributes : require

@@ -10,13 +10,13 @@
 //
 // The result does not depend on the size of a subgroup. If a workgroup has fewer subgroups than
 // parts of the tile, a subgroup computes several parts; if it has more, some subgroups only stage.
-// Each element adds its products CK at a time in ascending k, from zero, for every tile.
+// Each element adds its products CK at a time in ascending k, from zero, for every tile size.
 //
-// Matrices inside C are written directly. Matrices that cross an end of C are written through
-// shared memory, a quad at a time.
+// If n is a multiple of 4, matrices of tiles inside C are written directly. All other matrices are
+// written through shared memory, a quad at a time.
 //
 //   constants: see matmul.glsl (0 … 7), then 8 WM, 9 WN, 10 CM, 11 CN, 12 CK, 13 BUFFERS, 14: see matmul_coopmat.comp
-//   invocations: any number that divides the quads of both tiles, BM·BK/4 and BN·BK/4
+//   invocations: any common divisor of the numbers of quads of both tiles, BM·BK/4 and BN·BK/4
 #ifndef MATMUL_COOPMAT_GLSL
 #define MATMUL_COOPMAT_GLSL
 #extension GL_KHR_shader_subgroup_basic : require

@@ -1,7 +1,7 @@
 // Moving averages in chunks of rows. The first step computes the end states of each chunk from zero
 // states. The second step computes the states with which each chunk begins. The third step
-// processes each chunk again, from these states. A chunk is a piece of pooling.glsl, so its
-// borders, and so the order of additions, depend only on the length of its sequence.
+// processes each chunk again, from these states. Chunks are the pieces of pooling.glsl, so
+// their borders and the order of additions depend only on the length of the sequence.
 //
 // States omit the factor 1 − a of their input: h = a·h + x. The adjoint processes pairs of states
 // (r, w) against the direction of h; w is the derivative of r with respect to a. An invocation
@@ -63,8 +63,8 @@ bool exists(uint set, uint l) { return (push.firstSet + set % push.sets) * SET +
 #define PARAMETERS(into, x, set, channel) \
     for (uint l = 0; l < SET; l++) into[l] = exists(set, l) ? x[parameterIndex(set, l, channel)] : 0;
 
-// decays returns a = sigmoid(x) and rest = 1 − a. The error of the larger of both is at most its
-// rounding error, because the error of an a near 1 accumulates over many rows.
+// decays returns a = sigmoid(x) and rest = 1 − a. The error of the larger of the two must be at most
+// its rounding error, because the error of an a near 1 accumulates over many rows.
 void decays(vec4 x, out vec4 a, out vec4 rest) {
     for (uint l = 0; l < SET; l++) {
         float z = expBelow(-abs(x[l])), small = z / (1.0 + z), large = 1.0 - small;

@@ -99,7 +99,7 @@ float Log1pNormal(float x) {
 }
 
 // usual reports whether the product is well within the range of float32, so that log(1 + e^f·e^g)
-// needs no exponential. Only diverged weights are outside this range.
+// needs no exponential. The product leaves this range only if weights diverge.
 bool usual(Entry n) { return n.x > 1e-18 && n.x < 1e18; }
 
 float soft(Entry n) {

@@ -1,7 +1,7 @@
 // Sums over the rows of a batch (gradients of parameters) are split into chunks of rows, which are
 // summed concurrently and then added in order. The chunks depend only on the number of rows in use,
-// so neither the capacity nor the distribution of work changes a bit. The function chunks in
-// vk/matmul.go bounds their number.
+// so the result depends neither on the capacity nor on the distribution of work. The function chunks
+// in vk/matmul.go bounds their number.
 #ifndef ROWCHUNKS_GLSL
 #define ROWCHUNKS_GLSL
 

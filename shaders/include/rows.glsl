@@ -1,5 +1,5 @@
-// Kernels that sum over each row. A workgroup of 256 invocations processes ROWS rows. The LANES
-// adjacent invocations of a row process its elements in turn. The order of additions in a row
+// Kernels that sum over each row. A workgroup of 256 invocations processes ROWS rows. Of the LANES
+// adjacent invocations of a row, number l processes the elements l, l + LANES, … The order of additions in a row
 // depends only on the width, not on the row's position.
 #ifndef ROWS_GLSL
 #define ROWS_GLSL

@@ -4,8 +4,8 @@
 #ifndef TILES_GLSL
 #define TILES_GLSL
 
-// Tile is the location of a tile: rows from … to−1 of sequence b, whose first row is `first`.
-// Behind the end of the sequence, the tile is empty.
+// Tile is the location of a tile: the rows [from, to) of sequence b, whose first row is `first`.
+// Beyond the end of the sequence, the tile is empty.
 struct Tile { uint b, first, from, to; };
 
 #define TILE_OF(offsets, t, size, result) { \

@@ -1,4 +1,4 @@
-// Gen implements make shaders. It compiles the shaders whose source or SPIR-V does not match the
+// Gen implements "make shaders". It compiles the shaders whose source or SPIR-V does not match the
 // recorded checksums, validates the SPIR-V and records the checksums of source and SPIR-V.
 package main
 
@@ -34,7 +34,7 @@ func main() {
 	flag.StringVar(&m.plain.compiler, "glslang", "glslangValidator", "compiler")
 	flag.StringVar(&m.plain.validator, "spirv-val", "spirv-val", "validator")
 	flag.StringVar(&m.coopmat.compiler, "glslang-coopmat", "", "compiler that knows GL_KHR_cooperative_matrix")
-	flag.StringVar(&m.coopmat.validator, "spirv-val-coopmat", "", "validator for these shaders")
+	flag.StringVar(&m.coopmat.validator, "spirv-val-coopmat", "", "validator for shaders with GL_KHR_cooperative_matrix")
 	flag.Parse()
 	if err := m.run(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
