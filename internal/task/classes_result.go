@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// newClassesResult returns a result with the names of the classes in r.
+// newClassesResult returns a result, and sets the class names in r.
 func newClassesResult(evaluated Evaluated, r *metrics.Report, names []string) *ClassesResult {
 	e := &ClassesResult{Evaluated: evaluated, Report: r, names: names}
 	for i := range r.Classes {
@@ -70,8 +70,8 @@ func (e *ClassesResult) Write(w io.Writer) error {
 	return e.advise(w, Accuracies(e.Baseline), e.Accuracy, AsPercent)
 }
 
-// shownClasses is the number of printed classes with the lowest F1, and of printed classes with the
-// most rows, if there are more than maxClasses.
+// shownClasses is the length of each printed list, of the classes with the lowest F1 and of the classes
+// with the most rows, if there are more than maxClasses classes.
 const shownClasses = 10
 
 // classes prints precision, recall and F1 of each class, and the confusion matrix. Of more than

@@ -26,7 +26,7 @@ type Evaluator interface {
 	See(x *seq.Example, logits []float32, cutTags int64)
 	// Report returns the metrics of all rows or parts.
 	Report(ctx context.Context, of Evaluated) (Report, error)
-	// Finish adds results to the report that need the scorer or the data set.
+	// Finish adds to the report the results that need the scorer or the data set.
 	Finish(ctx context.Context, in *Input, r Report) error
 
 	// Columns returns the columns of a part, besides row and length. Values returns a row's values

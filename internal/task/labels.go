@@ -95,7 +95,7 @@ type labelsFormat int
 
 const (
 	labelsObject labelsFormat = iota // a JSON list
-	labelsText                       // names with a separator, as text
+	labelsText                       // names joined by labelSeparator, as text
 	labelsList                       // names in a JSON list, as text
 )
 
@@ -141,7 +141,7 @@ func (f labelsFormat) join(names []any) any {
 	return strings.Join(texts, labelSeparator)
 }
 
-// mistakes ranks rows by the number of wrong labels, then by their mean loss.
+// mistakes ranks rows by the number of wrong labels, then by the mean loss over all labels.
 func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
 	c, form := t.config, labelsFormatIn(t.config, format)
 	columns := []table.OutputColumn{form.column("labels"), form.column("predicted"),

@@ -5,13 +5,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Mistakes writes the rows of a data set that a model predicts wrongly. Each row has its id, if the
-// rows have ids, and its number, followed by:
+// Mistakes writes a table of the rows of a data set that a model predicts wrongly. The first columns are
+// the row's id, if the rows have ids, and the row's number. The other columns depend on the task:
 //   - classification: the class, the predicted class and all probabilities;
-//   - spans: one row per missed or wrong span, in tokens and as text;
-//   - points and nodes: one row per wrong token, with its tag and the predicted tag;
-//   - multi-label: only the [MaxWorst] rows with the most wrong labels, then the largest loss;
-//   - numbers: only the [MaxWorst] rows with the largest error in standard deviations of the training split.
+//   - spans: a missed or wrong span, in tokens and as text;
+//   - points and nodes: a wrong token, its tag and the predicted tag;
+//   - multi-label: the labels, the predicted labels, the number of wrong labels, the loss and all
+//     probabilities, for the [MaxWorst] rows with the most wrong labels, then the largest loss;
+//   - numbers: the largest error in standard deviations of the training split, the number with this error,
+//     and all actual and predicted numbers, for the [MaxWorst] rows with the largest errors.
 type Mistakes interface {
 	// See records the mistakes of a row. It is called with each row, truncated to the model's input.
 	See(x *seq.Example, length int, logits []float32)

@@ -81,7 +81,7 @@ func (t numbers) Answer(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t numbers) ResponseNumbers(int) int { return logitNumbers(t.config) }
 
-// Columns returns a column per number.
+// Columns returns a column per number; for jsonl, a single column has all numbers.
 func (t numbers) Columns(format string) requests.Columns {
 	if format == "jsonl" {
 		return requests.JSONColumns(func(answer any) []any { return []any{answer.(predictedNumbers).Numbers} },

@@ -30,7 +30,8 @@ type NumberResult struct {
 	// Mean has the scores of predicting the mean of the training split.
 	Mean NumberBaseline `json:"baseline_mean"`
 	// Linear has the scores of a linear model of token and bigram counts, or of feature statistics,
-	// trained on the training split. It is nil unless the rows are a split of a data set.
+	// trained on the training split. It is nil unless the rows are a split of a data set with a
+	// training split.
 	Linear *NumberBaseline `json:"baseline_linear,omitempty"`
 }
 

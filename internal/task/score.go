@@ -15,9 +15,9 @@ type Score struct {
 	Value      float64 // larger is better; NaN if undefined on these rows
 }
 
-// DescribeBetterBaseline returns a sentence if the best baseline is at least as good as the model with
-// score own. It returns "" if the model is better than all baselines, or if both scores are 1, the
-// maximum.
+// DescribeBetterBaseline returns a sentence if the best baseline scores at least as high as the model,
+// whose score is own. It returns "" if the model is better than all baselines, or if both scores are 1,
+// the maximum.
 func DescribeBetterBaseline(scores []Score, own float64, show func(v float64) string) string {
 	var best Score
 	for _, s := range scores {
@@ -35,7 +35,8 @@ func DescribeBetterBaseline(scores []Score, own float64, show func(v float64) st
 }
 
 // advise writes the last line of an evaluation if a baseline is at least as good as the model: the
-// baseline's name and commands to try.
+// sentence of [DescribeBetterBaseline] and commands to try. A linear model is not compared with n-gram
+// baselines, which are linear as well.
 func (e Evaluated) advise(w io.Writer, scores []Score, own float64, show func(v float64) string) error {
 	if e.Linear {
 		scores = slices.DeleteFunc(slices.Clone(scores), func(s Score) bool {

@@ -184,8 +184,8 @@ func taskMismatch(c *sft.Config, s *seq.Spec) error {
 	return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
 }
 
-// checkLabels returns an error if the rows' task is not one of tasks, or if their label names
-// differ from the model's.
+// checkLabels returns an error if the rows have numbers, or labels of a task that is not among the given
+// tasks, or if their label names differ from the model's. Rows without label names fit.
 func checkLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
 	if s.NumberNames != nil || s.LabelNames != nil && !slices.Contains(tasks, s.Task) {
 		return taskMismatch(c, s)

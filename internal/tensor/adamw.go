@@ -1,6 +1,6 @@
 package tensor
 
-// SumSquares computes Y[0] = Σ X² in fixed pieces: the squared norm of the gradient.
+// SumSquares computes Y[0] = Σ X², the squared norm of the gradient, by adding the sums of fixed blocks.
 type SumSquares struct {
 	Y *Tensor `op:"write" shape:"1"`
 	X *Tensor

@@ -10,8 +10,8 @@ import (
 const alignment = 64
 
 // place sets the offset of each tensor so that tensors with overlapping lifetimes share no memory.
-// Kept tensors live until launch end. It returns the required number of words. It places large
-// tensors first, each in the lowest gap between the placed tensors with overlapping lifetimes.
+// Kept tensors live until the launch with index end. place returns the required number of words. It places
+// large tensors first, each in the lowest gap between the placed tensors with overlapping lifetimes.
 func place(ts []*Tensor, end int) int {
 	var used []*Tensor
 	for _, t := range ts {
@@ -47,9 +47,10 @@ func place(ts []*Tensor, end int) int {
 	return total
 }
 
-// extendLifetime extends the lifetime of a narrow tensor (one word per row) to the launches from … to if it
-// is used in one of them. Otherwise the tensor could be placed across the rows of dead wide
-// tensors, which would prevent launches from running together row by row.
+// extendLifetime extends the lifetime of a narrow tensor (one word per row) to all launches of a range if
+// one of them uses the tensor. The range begins with launch from and ends with launch to. Without the
+// extension, the tensor could be placed across the rows of dead wide tensors, which would prevent launches
+// from running together row by row.
 func (t *Tensor) extendLifetime(from, to int) {
 	if t.Rows == Fixed || t.Width() > 1 || t.first < 0 || t.first > to || t.last < from {
 		return

@@ -128,6 +128,6 @@ func (k AttentionBackward) check() {
 		}
 	}
 	if (k.Gradient != nil) != (k.Forward.RelativeBias != nil) {
-		panic("tensor: attention_backward: a relative position bias without its gradient")
+		panic("tensor: attention_backward: expected a relative position bias and its gradient, or neither")
 	}
 }

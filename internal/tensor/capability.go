@@ -55,9 +55,9 @@ type ConcurrentRunner interface {
 	ConcurrentRuns() int
 }
 
-// RunConcurrently runs segments from … to−1 of a program in each of the memories. The runs are
-// concurrent on a [ConcurrentRunner], and sequential on other devices. The result of a run does not
-// depend on the other runs.
+// RunConcurrently runs the segments with indices from ≤ i < to of a program in each of the memories. The
+// runs are concurrent on a [ConcurrentRunner], and sequential on other devices. The result of a run does
+// not depend on the other runs.
 func RunConcurrently(ctx context.Context, x Executable, mems []Binding, from, to int) error {
 	if t, ok := x.(interface {
 		RunConcurrently(ctx context.Context, mems []Binding, from, to int) error
@@ -100,7 +100,8 @@ type Wrapper interface {
 	Unwrap() Device
 }
 
-// Capability returns the device d, or a device that it wraps, if it implements A.
+// Capability returns the first device that implements A: d, the device that d wraps, and so on. ok is
+// false if none of these devices implements A.
 func Capability[A any](d Device) (able A, ok bool) {
 	for {
 		if able, ok = d.(A); ok {

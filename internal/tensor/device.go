@@ -7,7 +7,7 @@ type Device interface {
 	// Name returns a description of the device for people.
 	Name() string
 	// Kernels returns a name for the implementation of the kernels. Devices whose implementations
-	// have the same name give bitwise equal results.
+	// have the same name return bitwise equal results.
 	Kernels() string
 	// Slots returns the number of programs that the device can run concurrently with full
 	// efficiency.
@@ -34,8 +34,8 @@ type Binding [Regions]Memory
 
 // Executable is a program prepared for one device.
 type Executable interface {
-	// Run runs the segments from, …, to−1 in order. It checks ctx at least between segments and
-	// returns its error.
+	// Run runs the segments with indices from ≤ i < to in order. It checks ctx at least between segments
+	// and returns the context's error.
 	Run(ctx context.Context, mem Binding, from, to int) error
 	// Inspect runs like Run and calls visit after each launch, while the results of the launch are
 	// still in the arena. An error from visit ends the run.

@@ -28,7 +28,7 @@ func adamW64(k tensor.AdamW, s tensor.AdamWStep, squares float64, w, m, v, g []f
 func init() { register("adamw", adamWCases) }
 
 func adamWCases(add func(...Case)) {
-	for _, n := range []int{1, 5, 300, 20000, 40001} { // including more parameters than a worker's piece
+	for _, n := range []int{1, 5, 300, 20000, 40001} { // includes more parameters than a worker's block
 		add(Case{fmt.Sprintf("sumsquares of %d", n), rows(1), func(r *fixture) tensor.Kernel {
 			x := r.fixed(n)
 			return tensor.SumSquares{Y: r.want(r.outFixed(1), []float64{product(x.x, x.x)}, 2e-7).Tensor, X: x.Tensor}

@@ -42,7 +42,8 @@ func attentionCases(add func(...Case)) {
 			addBoth(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, noRelation, true})
 		}
 	}
-	// More keys than a tile, sequences shorter than k, between k and 2k, and longer, odd widths.
+	// These cases include more keys than fit into a tile, sequences shorter than k, from k to 2k, and longer,
+	// and odd widths.
 	for i, s := range []attentionSetup{
 		{shape: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: sinusoids},
 		{shape: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 3, probability: tensor.Softmax, relation: sinusoids},
@@ -63,7 +64,7 @@ func attentionCases(add func(...Case)) {
 		s.score = tensor.Score(i % 4)
 		addBoth(s)
 	}
-	// Heads of several vectors, which devices may keep partly in registers and sum in passes.
+	// Devices may keep only a part of these wide heads in registers, and sum them in several passes.
 	for _, heads := range []struct {
 		dh     int
 		scores []tensor.Score

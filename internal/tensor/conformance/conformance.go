@@ -1,10 +1,10 @@
 // Package conformance is the test suite of devices. It compares each kernel, forward and backward,
 // with a small and slow float64 reference. The sizes include odd numbers.
 //
-// Each kernel has a file, named like its file in package tensor, with its reference and its cases.
-// The tests of this package compare the references' gradients with finite differences, so that a
-// mistake that a kernel and its reference share is noticed. Memory is filled with NaN before a
-// launch, so that a kernel which reads unused rows fails.
+// Each kernel has a file with its reference and its cases, of the same name as the kernel's file in
+// package tensor. The tests of this package compare the references' gradients with finite differences. They
+// detect a mistake in a gradient even if the kernel and its reference share it. Memory is filled with NaN
+// before a launch, so that a kernel which reads unused rows fails.
 package conformance
 
 import (
@@ -29,7 +29,7 @@ type shape struct {
 	k       int // capacity of sampled keys per sequence
 }
 
-// rows returns the shape of a case whose operands only have rows.
+// rows returns the shape of a batch of one sequence with n tokens, for kernels that ignore sequences.
 func rows(n int) shape { return shape{lengths: []int{n}, k: n} }
 
 // kernelCases holds the cases of a kernel and of its gradient.
@@ -132,7 +132,7 @@ type T[Sub any] interface {
 }
 
 // Run runs the cases that keep selects (nil selects all) on groups of devices, with a subtest per
-// kernel. The first device of a group is compared with the reference; the other devices must give
+// kernel. The first device of a group is compared with the reference; the other devices must return
 // the same bits as the first. All groups share the reference's results, because the reference is
 // slower than most devices.
 func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]tensor.Device) {

@@ -33,7 +33,7 @@ func TestReferences(t *testing.T) {
 		}
 	}
 	for _, k := range table {
-		// Kernels that are linear or have no gradient.
+		// The listed kernels are linear or have no gradient.
 		gradient := !slices.Contains([]string{"sample", "dropout", "add", "adamw", "feedforward", "pairweights"}, k.name)
 		if gradient && checked[k.name] == 0 {
 			t.Errorf("%s: no gradient was compared", k.name)

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// logSoftplus64 returns λ = log softplus. Where softplus(x) is eˣ, λ is x.
+// logSoftplus64 returns λ = log softplus. Where softplus(x) rounds to eˣ, λ is x.
 func logSoftplus64(x float64) float64 {
 	if x < -40 {
 		return x
@@ -47,7 +47,7 @@ func duplet64(r *fixture, s selection, x, score []float64, d int) (y, p []float6
 }
 
 // dupletBackward64 returns the gradients of x and score, given the gradient of y and, per head, of
-// p. It reads p as the forward saved it, because 1 − p has few digits left where p is near 1.
+// p. It reads the p that the forward pass saved, because 1 − p has few digits left where p is near 1.
 func dupletBackward64(r *fixture, s selection, dy, dp, p, x, score []float64, d, heads int) (dx, dscore []float64) {
 	dx, dscore = zeros(len(x)), zeros(len(score))
 	for j, used := range s.inUse {

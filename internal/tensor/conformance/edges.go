@@ -65,8 +65,8 @@ func (e *edges64) gradient(r *fixture, tolerance float64) (tensor.RelativeBiasGr
 		[]pair{{e.w, e.dw}, {e.p, dp}}
 }
 
-// edges declares the operands of the relative bias of graphs. A third of the tokens have no incoming
-// edges, some have an edge to themselves, and one token of each graph has edges from all its tokens.
+// edges declares the operands of the relative bias of graphs. About a third of the tokens have no
+// incoming edges, some have an edge to themselves, and one token of each graph has edges from all tokens.
 func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
 	e := &edges64{sel: sel, heads: heads, ds: zeros(len(sel.top) * heads * (2*edgeFeatures + 3))}
 	first, source := []int{0}, []int{}

@@ -29,7 +29,7 @@ type operand struct {
 	words         []uint32  // bits of got
 	want          []float64
 	tolerance     float64
-	scale         float64 // reference size for the rounding error; 0 means the size of want
+	scale         float64 // reference size for the rounding error; 0 means the root mean square of want
 }
 
 // derivative declares that some gradients are gradients of loss.
@@ -58,7 +58,7 @@ type fixture struct {
 	gradients   int // number of words in the region Gradients
 	checks      []func() error
 	derivatives []derivative
-	worst       float64
+	worst       float64 // largest error as a fraction of the tolerance
 }
 
 func newFixture(c Case) *fixture {
@@ -132,7 +132,7 @@ func (r *fixture) list(axis tensor.Axis, x []int) *operand {
 	return integers(r, r.program.Input("integers", axis, r.used(axis)+unusedRows, 1), x)
 }
 
-// columns declares an input with rows of width columns, of which only the first are used.
+// columns declares a table of the given width that the kernel reads. Only columns 0 to used−1 hold data.
 func (r *fixture) columns(rows, width, used int) *operand {
 	return r.operand(r.program.Input("table", tensor.Fixed, rows, width), rows, used)
 }
@@ -148,7 +148,8 @@ func (r *fixture) outFixed(shape ...int) *operand {
 	return r.output(t, shape[0], t.Width())
 }
 
-// outColumns declares an output with rows of width columns, of which only the first are used.
+// outColumns declares a table of the given width that the kernel writes. Only columns 0 to used−1 are
+// compared.
 func (r *fixture) outColumns(rows, width, used int) *operand {
 	return r.output(r.program.Temp("table", tensor.Fixed, rows, width), rows, used)
 }

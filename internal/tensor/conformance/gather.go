@@ -33,7 +33,7 @@ func init() { register("gather", gatherCases) }
 func gatherCases(add func(...Case)) {
 	for _, s := range []struct {
 		lengths []int
-		share   float64 // fraction of selected rows; below 1, no row of every second sequence is selected
+		share   float64 // fraction of rows to select; below 1, only in every second sequence
 		n       int
 	}{{[]int{1}, 1, 1}, {[]int{3, 5}, 1, 3}, {[]int{40, 7, 33}, 0.3, 5},
 		{[]int{100, 1, 90, 1}, 0.15, 48}, {[]int{257}, 1, 33}} {

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// average64 calls term for each state s and row i, in the direction of the state, with the previous
-// row, or −1 at the beginning of a sequence.
+// average64 calls term for each state s and row i, in the direction of the state. previous is the row
+// before i in this direction, or −1 for the first row of a sequence.
 func average64(r *fixture, states int, term func(s, i, previous int)) {
 	for s := range states {
 		for b := range r.shape.lengths {

@@ -23,7 +23,7 @@ func (r relation) String() string {
 type relation64 interface {
 	// terms returns Rmul and Radd for a query at position i and sampled row j.
 	terms(head, i, j int) (mul, add float64)
-	// adjoint adds the gradients of terms to the sums.
+	// adjoint adds the gradients of terms to sums, which gradient reads.
 	adjoint(head, i, j int, dmul, dadd float64)
 	// gradient declares the outputs, with the sums of adjoint as expected results. It also returns
 	// the variables with their reference gradients.
@@ -114,8 +114,8 @@ func (r *relativeBias64) addGradient(row, i, j int, v float64) {
 	r.dg[row*(2*r.n-1)+i+j] += v
 }
 
-// relativeBias declares the operands of a sinusoidal bias. F is not even, so that a kernel which
-// confuses its sides fails.
+// relativeBias declares the operands of a sinusoidal bias. F is not an even function of i−j, so that a
+// kernel which mirrors F fails.
 func (r *fixture) relativeBias(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
 	n := int(r.counts.Longest)
 	table := func() *operand { return r.columns(2*heads, 2*(n+unusedRows), 2*n-1) }
