@@ -251,8 +251,8 @@ func (p parser) metadata() (map[string]string, error) {
 	return m, err
 }
 
-// syntax adds an explanation to errors of the JSON decoder, which only says "EOF" at the end of
-// input.
+// syntax explains an error of the JSON decoder. At the end of the input the decoder's own error is only
+// "EOF" or "unexpected EOF".
 func syntax(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON ends too early")

@@ -153,7 +153,8 @@ func (e *entry) tensorType() string {
 	return ""
 }
 
-// readNumbers fills data from r at offset, through buffer, whose length is a multiple of 4.
+// readNumbers fills data with the numbers at an offset of r. The length of buffer, through which it
+// reads, is a multiple of 4.
 func readNumbers[T any](r io.ReaderAt, data []T, decode func(uint32) T, offset int64, buffer []byte,
 	stated *statedChecksum) error {
 	for len(data) > 0 {

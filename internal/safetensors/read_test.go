@@ -13,13 +13,13 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// file returns the bytes of a file with the header and n bytes of data.
+// file returns the bytes of a file with the header and n zero bytes of data.
 func file(header string, n int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), make([]byte, n)...)
 }
 
-// fileWithLength returns the bytes of a file with the length field n, followed by rest.
+// fileWithLength returns the bytes of a file that states a header of n bytes, followed by the given text.
 func fileWithLength(n uint64, rest string) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, n), rest...)
 }

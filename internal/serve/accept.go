@@ -86,7 +86,7 @@ func (s *session) handleNotification(e envelope) {
 		return
 	}
 	if s.state == uninitialized || s.state == shutDown && e.method != cancelMethod {
-		return // LSP: notifications before initialize are dropped
+		return // LSP: notifications before initialize are dropped; so are notifications after shutdown
 	}
 	f, ok := notifications[e.method]
 	if !ok {

@@ -50,7 +50,7 @@ type extent struct {
 	Windows []windowPrediction `json:"windows,omitempty"` // sliding windows
 }
 
-// windowPrediction is the prediction for one of several windows.
+// windowPrediction is the prediction for one sliding window.
 type windowPrediction struct {
 	start, end int
 	requests.Reply
@@ -155,8 +155,8 @@ func (c *call) documentWindow(q *sequence) *window {
 	return q.document.window
 }
 
-// sequenceItem returns the item for a sequence or its windows, which it also returns as parts. work is
-// Classify or Explain. The caller sets the item's result.
+// sequenceItem returns the item for a sequence or its windows, and the parts of the sequence that the
+// item computes. work is Classify or Explain. The caller sets the item's result.
 func (c *call) sequenceItem(work batching.Work, q *sequence, w *window) (*item, []windowPart, error) {
 	config := c.model.config
 	if w == nil {

@@ -27,7 +27,7 @@ type bareLines struct {
 	ctx     context.Context // context of the lines' jobs; ends with the session or earlier
 	cancel  context.CancelCauseFunc
 	queue   chan *bareLine
-	pending int // guarded by the session's mutex
+	pending int // number of pending lines; guarded by the session's mutex
 	tokens  int // tokens of the pending lines; guarded by the session's mutex
 }
 
@@ -129,7 +129,7 @@ func (s *session) refuseBare(m *message) {
 	s.queueBare(&bareLine{request: r, model: model, received: m.received})
 }
 
-// queueBare submits a line's job once the limits allow it.
+// queueBare waits until the limits allow another line, submits the line's job and queues the line.
 func (s *session) queueBare(l *bareLine) {
 	tokens := l.tokens()
 	for {

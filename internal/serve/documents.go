@@ -72,7 +72,8 @@ func (d *documents) isEnding() bool {
 	return d.ending
 }
 
-// reschedule classifies all documents once more, after a reload of the model.
+// reschedule schedules another classification of the open documents, except broken ones. It is called
+// after a reload of the model.
 func (d *documents) reschedule() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 )
 
 // An editor opens documents with LSP's own notifications, and the server shows the spans of a
-// tagging model as diagnostics. The server requests whole texts, because LSP gives the ranges of
-// changes in lines.
+// tagging model as diagnostics. The server requests whole texts, because LSP's ranges of changes are in
+// lines.
 
 // textDocumentSync selects the notifications that an editor sends.
 type textDocumentSync struct {
@@ -32,7 +32,7 @@ type diagnostics struct {
 	Diagnostics []diagnostic `json:"diagnostics"`
 }
 
-// diagnostic is a span that an editor underlines.
+// diagnostic is a span that an editor underlines, or an error.
 type diagnostic struct {
 	Range    lineRange `json:"range"`
 	Severity int       `json:"severity"`

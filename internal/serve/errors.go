@@ -38,7 +38,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("[%d] %s", e.Code, e.Message) }
 
-// Causes of the contexts in this package.
+// Cancellation causes of contexts in this package.
 var (
 	errCancelled = &Error{Code: codeCancelled, Message: "cancelled by the client"}
 	errStopped   = &Error{Code: codeStopped,
@@ -53,7 +53,7 @@ func sessionOver(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errSessionOver, fmt.Sprintf(format, args...))
 }
 
-// errorLocation is the location of an error, the data of most errors.
+// errorLocation is the data of most errors: the place of the error and the value found there.
 type errorLocation struct {
 	Field string `json:"field,omitempty"` // a path in params, such as sequences[3].tokens
 	Line  int    `json:"line,omitempty"`  // line in the stream, from 1

@@ -29,9 +29,8 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	return batching.Classify, nil
 }
 
-// explanationTokens returns the number of tokens that the explanation of a sequence of n tokens covers:
-// the tokens that the model reads, whose number is read, or the whole sequence if the model reads its
-// head and tail.
+// explanationTokens returns the number of tokens that an explanation covers: the length n of the whole
+// sequence if the model reads its head and tail, and otherwise the number of tokens that the model reads.
 func (c *call) explanationTokens(read, n int) int {
 	if c.model.config.ReadWindow().Tail > 0 {
 		return n

@@ -47,7 +47,8 @@ type heapLimit struct {
 	percent int // allowed garbage in percent of the live heap
 }
 
-// Bounds of the GC percent. minPercent is Go's default; maxPercent keeps a small server small.
+// Bounds of the GC percent. minPercent is Go's default; maxPercent limits the garbage if the live heap is
+// small.
 const (
 	minPercent = 100
 	maxPercent = 400

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// HTTPOptions configures HTTP.
+// HTTPOptions configures [Server.ServeHTTP].
 type HTTPOptions struct {
 	Tokens  *Tokens       // valid tokens for requests; nil disables authentication
 	Origins []string      // origins whose pages may use the server from a browser; "*" for all
@@ -197,8 +197,8 @@ func (l *webListener) Accept() (net.Conn, error) {
 
 // turnAway refuses a connection for which no slot is free. It waits for the first bytes of a
 // request and responds with 429, because a response before the request confuses clients. Above
-// maxRefusing concurrent refusals it resets the connection. It does not close silently: clients
-// such as Node's would reconnect endlessly.
+// maxRefusing concurrent refusals it resets the connection. It does not close silently, because some
+// clients would then reconnect endlessly.
 func (c *webConn) turnAway(flag string) {
 	s := c.session.server
 	defer c.Conn.Close()

@@ -162,8 +162,8 @@ func (r *embeddingsRequest) paramName(field string) string {
 	return r.name + index
 }
 
-// embeddings implements POST /v1/embeddings. An error in one sequence fails the request. unit
-// scales the vectors to length 1.
+// embeddings implements POST /v1/embeddings. An error in one sequence fails the request. If unit is
+// true, the vectors are scaled to length 1.
 func (c *call) embeddings(unit bool) (any, error) {
 	if why := needsSingleModel(c); why != "" {
 		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s", why)
@@ -206,7 +206,7 @@ func (c *call) parseList(parse func() error) error {
 }
 
 // vectors returns the embeddings of a request's sequences and the number of tokens that the model
-// has read. unit scales the vectors to length 1.
+// has read. If unit is true, the vectors are scaled to length 1.
 func (c *call) vectors(r *embeddingsRequest, unit bool) (vectors [][]float32, tokens int, err error) {
 	if d := r.dimensions; d != nil && *d != c.model.config.HiddenSize {
 		return nil, 0, badParam("dimensions", "expected the model's %d dimensions, found %d", c.model.config.HiddenSize, *d)

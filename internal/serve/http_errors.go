@@ -142,7 +142,7 @@ func (e *webError) setHeaders(h http.Header) {
 	}
 }
 
-// setRetryAfter sets the headers that say after how many milliseconds a client may retry.
+// setRetryAfter sets the headers with the time after which a client may retry.
 func setRetryAfter(h http.Header, milliseconds int) {
 	h.Set("Retry-After", strconv.Itoa((milliseconds+999)/1000)) // seconds, rounded up
 	h.Set("Retry-After-Ms", strconv.Itoa(milliseconds))

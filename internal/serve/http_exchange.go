@@ -171,7 +171,7 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 // identity is the Content-Encoding of a body that is not encoded.
 const identity = "identity"
 
-// markHeard marks the connection as used by an authorised client.
+// markHeard marks the connection as not silent if the request is authorised.
 func (x *exchange) markHeard() {
 	if x.authorised {
 		x.conn.session.activity.heard.Store(true)

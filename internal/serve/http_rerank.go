@@ -58,7 +58,7 @@ type rerankedDocuments struct {
 	ID      string             `json:"id"`
 	Model   string             `json:"model"`
 	Results []rerankedDocument `json:"results"`
-	Meta    struct{}           `json:"meta"` // required by Vercel's client, which reads nothing from it
+	Meta    struct{}           `json:"meta"` // empty; some clients require the field
 }
 
 type rerankedDocument struct {

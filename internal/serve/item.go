@@ -55,7 +55,8 @@ func (i *item) jobSlots() int { return max(1, len(i.examples)) }
 // Planning submits no jobs; start does.
 type planFunc func(c *call, path string, fields map[string]json.RawMessage) *item
 
-// run returns the result of a request for a single object, or for the list in the field listName.
+// run returns the result of a request for a single object, or for a list of objects. listName is the
+// name of the field with the list.
 func (c *call) run(listName string, known map[string]bool, plan planFunc) (any, error) {
 	fields, err := c.object("", c.params, known)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 func (s *Server) Failed() <-chan error { return s.failed }
 
 // deviceLost returns a retryable error for the jobs of a batch whose device was lost, or nil if err has
-// another cause. The first call for a model starts to reload it on a reopened device.
+// another cause. After the first loss for a model it reopens the device and reloads the model in the
+// background.
 func (s *Server) deviceLost(m *served, err error) error {
 	if s.options.Lost == nil || !s.options.Lost(err) {
 		return nil

@@ -55,8 +55,8 @@ func onFailingDevice(m *sft.Model) (*Model, *failingDevice, error) {
 }
 
 // TestLostDevice checks recovery from a lost device. Pending requests get a retryable error, and
-// the server reloads the model on a new device with the same results. Without a new device the
-// server fails.
+// the server reloads the model on a new device with the same results. If there is no new device,
+// Failed receives the error.
 func TestLostDevice(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*failingDevice

@@ -9,8 +9,8 @@ import (
 )
 
 // Limits of a request with a list. A list above maxElements is refused. Above the other limits the next
-// elements wait until earlier elements complete, so that a single request takes a bounded part of
-// the server.
+// elements wait until earlier elements complete, so that a single request takes a bounded part of the
+// server's memory and queue.
 const (
 	maxElements    = 1 << 14 // elements in a list
 	maxAheadJobs   = 1 << 12 // pending jobs

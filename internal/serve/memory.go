@@ -48,8 +48,8 @@ const sessionBytes = 1<<16 + jsonlines.Free
 // MaxClients is the maximum number of connections that can be configured.
 const MaxClients = 1 << 30
 
-// sessionLimit returns the name of the limit that another session would exceed, or "". The
-// fixed memory of all sessions may be at most half of --max-memory, in addition to it. A first session
+// sessionLimit returns the name of the limit that another session would exceed, or "". The fixed
+// memory of all sessions is not part of --max-memory, but may be at most half as large. A first session
 // is always allowed. The caller holds the server's lock.
 func (s *Server) sessionLimit() string {
 	n := len(s.sessions)

@@ -23,7 +23,8 @@ type publishedRead struct {
 	Error   *Error             `json:"error,omitempty"` // set instead of a prediction
 }
 
-// MarshalJSON writes URI, version, and the fields of the prediction and of read as one object.
+// MarshalJSON writes the URI, the version, and the fields of the prediction and of publishedRead as one
+// object.
 func (p publication) MarshalJSON() ([]byte, error) {
 	type document publication // has no MarshalJSON
 	parts := []any{document(p)}

@@ -12,8 +12,8 @@ import (
 )
 
 // TestMemoryOfReading checks that incomplete messages take at most half of the memory, so that the
-// server still serves other requests. Messages above the limit get a retryable error with their id
-// once they are complete.
+// server still serves other requests. A message above the limit gets a retryable error with its id
+// once it is complete.
 func TestMemoryOfReading(t *testing.T) {
 	for _, framing := range []string{transport.Lines, transport.LSP} {
 		t.Run(framing, func(t *testing.T) {
@@ -74,7 +74,8 @@ func TestMemoryOfReading(t *testing.T) {
 	}
 }
 
-// TestBareLinesWaitForMemory checks that reading bare lines waits until memory is free.
+// TestBareLinesWaitForMemory checks that reading bare lines waits until memory is free, and that the
+// server refuses a line that can never fit.
 func TestBareLinesWaitForMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20

@@ -20,7 +20,8 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	return c.scorePair(a, path, fields)
 }
 
-// scorePair returns the item of a pair: a parsed first sequence, and the second sequence in fields.
+// scorePair returns the item of a pair. The first sequence is already parsed; the second is parsed from
+// the given fields.
 func (c *call) scorePair(a *sequence, path string, fields map[string]json.RawMessage) *item {
 	b, err := c.sequence(path, fields, "_b")
 	if err != nil {

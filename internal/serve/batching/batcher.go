@@ -320,7 +320,7 @@ func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 	return nil
 }
 
-// complete completes a job. The last job of a group also stops watching the group's context.
+// complete completes a job. After the last job of a group, it stops watching the group's context.
 func (b *Batcher) complete(j *Job, out sft.Output, err error) {
 	if j.complete(out, err) && j.group.incomplete.Add(-1) == 0 {
 		j.group.stop()

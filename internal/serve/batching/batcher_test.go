@@ -66,7 +66,7 @@ func holdBatches(b *Batcher) (release chan struct{}) {
 
 func ones(n int) []int32 { return slices.Repeat([]int32{1}, n) }
 
-// eventually fails the test with the message if f does not become true within 5 seconds.
+// eventually fails the test with the given message if f does not return true within 5 seconds.
 func eventually(t *testing.T, message string, f func() bool) {
 	t.Helper()
 	for range 500 {

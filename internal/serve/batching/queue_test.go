@@ -31,7 +31,7 @@ func (q *queued) put(s *Account, lengths ...int) {
 	}
 }
 
-// batch takes the next batch and returns the lengths of its jobs. Without long, the batch does not
+// batch takes the next batch and returns the lengths of its jobs. If long is false, the batch does not
 // start with a job above the budget.
 func (q *queued) batch(long bool) (lengths []int) {
 	first := q.nextDue(long)

@@ -168,7 +168,7 @@ func TestMeter(t *testing.T) {
 	})
 }
 
-// TestCount checks the limits of turns, and that a turn's kind depends on its bytes.
+// TestCount checks the limits of turns, and that a turn's kind depends on the size of its input.
 func TestCount(t *testing.T) {
 	turns := New(8, func(int) {})
 	if s, l := turns.Count(Small), turns.Count(Large); s != (Count{Limit: 4}) || l != (Count{Limit: 2}) {
