@@ -33,7 +33,7 @@ type Rows struct {
 // [SpecOf] for the record's schema. An error counts rows from 0.
 func RowsOf(record arrow.Record, spec *Spec) (*Rows, error) { return rowsOf(record, spec, 0) }
 
-// rowsOf implements RowsOf for a record that begins at row first of its file.
+// rowsOf implements RowsOf for a record whose row 0 has the index first in its file.
 func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error) {
 	// Records of other programs may have buffers of wrong sizes, which make Arrow panic.
 	defer arrowipc.Contain(&err)
@@ -101,8 +101,8 @@ func (r *Rows) First() int64 { return r.first }
 // Pair reports whether a row has two sequences.
 func (r *Rows) Pair() bool { return len(r.tokens) == 2 }
 
-// Tokens returns the only or first sequence of row i. It writes the sequence to buf, which grows if
-// needed. The sequence is empty if the data have features.
+// Tokens returns the tokens within the window of the only or first sequence of row i. It writes them
+// to buf, which grows if needed. The result is empty if the data have features.
 func (r *Rows) Tokens(i int, buf []int32) []int32 {
 	if r.features != nil {
 		return buf[:0]
@@ -110,7 +110,7 @@ func (r *Rows) Tokens(i int, buf []int32) []int32 {
 	return r.tokens[0].appendWindow(buf[:0], i, r.window)
 }
 
-// TokensB returns the second sequence of pair i. It writes the sequence to buf, like Tokens.
+// TokensB is like Tokens for the second sequence of pair i.
 func (r *Rows) TokensB(i int, buf []int32) []int32 {
 	return r.tokens[1].appendWindow(buf[:0], i, r.window)
 }
@@ -367,7 +367,7 @@ func (c *tokenColumn) appendWindow(buf []int32, i int, w Window) []int32 {
 	return c.appendTo(buf, from+int32(tail), to)
 }
 
-// appendTo appends the tokens from ≤ i < to of the column to buf.
+// appendTo appends the column's tokens with the indices [from, to) to buf.
 func (c *tokenColumn) appendTo(buf []int32, from, to int32) []int32 {
 	switch {
 	case c.u8 != nil:
@@ -378,7 +378,7 @@ func (c *tokenColumn) appendTo(buf []int32, from, to int32) []int32 {
 	return appendIDs(buf, c.i32[from:to], c.id)
 }
 
-// appendIDs appends the ids of stored numbers to buf.
+// appendIDs appends token ids to buf. An id is a stored number plus first.
 func appendIDs[T uint8 | uint16 | int32](buf []int32, stored []T, first int32) []int32 {
 	start := len(buf)
 	buf = slices.Grow(buf, len(stored))[:start+len(stored)]

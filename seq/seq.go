@@ -6,7 +6,7 @@
 //
 // A file is an Arrow IPC file or stream with the schema of a [Spec]:
 //
-//	tokens   list<uint8 | uint16 | int32>   a classification's sequence, or
+//	tokens   list<uint8 | uint16 | int32>   the only sequence of a row, or
 //	tokens_a, tokens_b                      the two sequences of a pair, or
 //	features list<fixed_size_list<float32>> float numbers for each token, in place of its id
 //	edges    list<fixed_size_list<int32>[2]> the edges of a graph of tokens, source and target from 0

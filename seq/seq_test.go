@@ -161,8 +161,8 @@ func TestFileWindow(t *testing.T) {
 		f := must.Get(OpenWindow(path, Window{Length: 40}))(t)
 		defer f.Close()
 		if row, n := f.Longest(); n != 40 || len(rows[row].A) < 40 && len(rows[row].B) < 40 {
-			t.Errorf("longest row %d with %d tokens, want one with 40 of at least 40; the file has %d and %d", row, n,
-				len(rows[row].A), len(rows[row].B))
+			t.Errorf("the longest row %d has %d tokens, want 40 of at least 40; its sequences have %d and %d", row,
+				n, len(rows[row].A), len(rows[row].B))
 		}
 		for i, want := range rows {
 			want.A, want.B = want.A[:min(40, len(want.A))], want.B[:min(40, len(want.B))]

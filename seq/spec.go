@@ -128,7 +128,10 @@ func (s *Spec) Validate() error {
 	if s.VocabSize < 0 || s.VocabSize > maxVocab {
 		return fmt.Errorf("%s: expected 1 to %d, found %d", KeyVocabSize, maxVocab, s.VocabSize)
 	}
-	if s.PadID != nil && (*s.PadID < 0 || s.VocabSize > 0 && int(*s.PadID) >= s.VocabSize) {
+	if s.PadID != nil && *s.PadID < 0 {
+		return fmt.Errorf("%s: expected an id ≥ 0, found %d", KeyPadTokenID, *s.PadID)
+	}
+	if s.PadID != nil && s.VocabSize > 0 && int(*s.PadID) >= s.VocabSize {
 		return fmt.Errorf("%s: expected an id below the vocabulary's size %d, found %d",
 			KeyPadTokenID, s.VocabSize, *s.PadID)
 	}

@@ -2,7 +2,8 @@ package seq
 
 import "strings"
 
-// KnownSplit returns the split with a known name or synonym, such as val for validation.
+// KnownSplit returns train, val or test for a known name of that split in any case, such as val for
+// Validation.
 func KnownSplit(name string) (split string, ok bool) {
 	switch strings.ToLower(name) {
 	case "train", "training":

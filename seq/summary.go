@@ -19,8 +19,8 @@ type Quantiles struct {
 	Mean float64 `json:"mean"`
 }
 
-// Unlabelled is the key for rows without a label, or for tagging tokens without a label, in a label
-// histogram.
+// Unlabelled is the key of rows without a label in a histogram of labels. For the task tagging, it
+// is the key of tokens without a label.
 const Unlabelled = "unlabelled"
 
 // Summary counts rows by length and by label, and summarises numbers. Its memory grows with the

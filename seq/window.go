@@ -40,8 +40,8 @@ func (w Window) String() string {
 	return fmt.Sprintf("%d:tail=%d", w.Length, w.Tail)
 }
 
-// parts returns the bounds of the tokens that the window keeps of a sequence of n tokens: the
-// tokens before head and the tokens from tail on.
+// parts returns the bounds of the tokens that the window keeps of a sequence of n tokens: the tokens
+// with indices below head, and the tokens with indices of at least tail.
 func (w Window) parts(n int) (head, tail int) {
 	if w.Length == 0 || n <= w.Length {
 		return n, n
@@ -55,7 +55,7 @@ func (w Window) Count(n int) int {
 	return head + n - tail
 }
 
-// Position returns the index, in a sequence of n tokens, of token i of the window.
+// Position returns the index that token i of the window has in a sequence of n tokens.
 func (w Window) Position(i, n int) int {
 	head, tail := w.parts(n)
 	if i < head {

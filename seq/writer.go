@@ -71,8 +71,8 @@ func Create(path string, spec Spec) (*Writer, error) {
 	return create(path, spec, io.Discard)
 }
 
-// create implements Create, and also writes all bytes to tee, a checksum, which must not fail. It
-// does not remove temporary files of other writers, as a manifest may refer to them.
+// create implements Create. It also writes all bytes to tee, such as a checksum, whose writes must not
+// fail. It does not remove temporary files of other writers, as a manifest may refer to them.
 func create(path string, spec Spec, tee io.Writer) (*Writer, error) {
 	file, err := atomicfile.CreateKeeping(path)
 	if err != nil {
