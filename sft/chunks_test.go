@@ -48,7 +48,7 @@ func TestChunkLogits(t *testing.T) {
 }
 
 // TestChunkExplanations compares the weights of tokens with the float64 reference. It checks that
-// explanations are cached, and that an explanation changes no bit of the output.
+// explanations are cached, and that an explanation changes no bit of the logits.
 func TestChunkExplanations(t *testing.T) {
 	configs := configtest.ChunkConfigs()
 	names := slices.Sorted(maps.Keys(configs))
@@ -93,7 +93,7 @@ func TestChunkExplanations(t *testing.T) {
 }
 
 // checkChunks checks that the chunks of an explanation cover the sequence, that the weight of a chunk
-// is the sum of its pooling weights, and that its positions have the largest pooling weights.
+// is the sum of its pooling weights, and that the chunk's positions have its largest pooling weights.
 func checkChunks(t *testing.T, e sft.Explanation) {
 	t.Helper()
 	end := int32(0)
@@ -158,7 +158,7 @@ func testChunkLogitsAlone(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestChunkEmbeddings checks that the embedding of a sequence is the pooled row of its document.
+// TestChunkEmbeddings checks that Embeddings returns the same embeddings as scoring.
 func TestChunkEmbeddings(t *testing.T) {
 	for name, c := range configtest.ChunkConfigs() {
 		s := modeltest.NewTestScorer(t, modeltest.RandomModel(c, 3))
@@ -176,7 +176,7 @@ func TestChunkEmbeddings(t *testing.T) {
 	}
 }
 
-// TestChunkRefusals checks the errors for outputs that chunked models do not have.
+// TestChunkRefusals checks the error for the hidden states of a chunked model.
 func TestChunkRefusals(t *testing.T) {
 	c := configtest.ChunkConfigs()["content"]
 	s := modeltest.NewScorerOf(t, modeltest.RandomModel(c, 3), cpu.New(1))
@@ -184,7 +184,8 @@ func TestChunkRefusals(t *testing.T) {
 	must.Fail(t, "a chunked model has no hidden states")(s.HiddenStates(t.Context(), examples))
 }
 
-// edits is the number of edits of TestChunkEdits (make edits).
+// edits is the number of edits in TestChunkEdits. TestFusedEdits makes a tenth of them. "make edits"
+// increases the number.
 var edits = flag.Int("edits", 100, "how many `edits` TestChunkEdits makes on the CPU; "+
 	"Vulkan gets 3% of them, at least 10")
 
@@ -237,10 +238,11 @@ func testChunkEdits(t *testing.T, devices ...tensor.Device) {
 	}
 	computed, reused := scorers[all].ChunkCounts()
 	if perEdit := (float64(computed) - chunks) / float64(edits); !(perEdit < 20) || reused == 0 {
-		t.Errorf("%.1f chunks computed per edit of about %.0f, %d reused", perEdit, chunks, reused)
+		t.Errorf("%.1f chunks computed per edit, want less than 20; %d reused, want some", perEdit, reused)
 	}
 	if again, _ := scorers[some].ChunkCounts(); again <= computed {
-		t.Errorf("a cache of %d bytes computed %d chunks, one of %d bytes %d", some, again, all, computed)
+		t.Errorf("a cache of %d bytes computed %d chunks, want more than the %d with %d bytes", some, again, computed,
+			all)
 	}
 	if computed, _ := scratch.ChunkCounts(); computed != 0 {
 		t.Errorf("%d chunks counted without a cache", computed)

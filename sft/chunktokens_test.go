@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// chunkedTags returns the chunked models of tags, by name.
+// chunkedTags returns configurations of chunked tagging models, by name.
 func chunkedTags() map[string]*config.Config {
 	out := configtest.TokenChunkConfigs()
 	maps.DeleteFunc(out, func(_ string, c *config.Config) bool { return !c.PerToken() })
@@ -124,8 +124,8 @@ func TestChunkContext(t *testing.T) {
 	}
 }
 
-// TestChunkMasks compares the losses and the predictions of masked tokens with the float64 reference,
-// alone and in a batch, also with a cache of exports.
+// TestChunkMasks compares the losses and the predictions of masked tokens, and the embeddings, with the
+// float64 reference. The loss of an example must be the same alone and in a batch. Exports are cached.
 func TestChunkMasks(t *testing.T) {
 	configtest.OnEveryDevice(t, []string{"masked tokens"}, func(t *testing.T, name string, device tensor.Device) {
 		m := modeltest.RandomModel(configtest.TokenChunkConfigs()[name], 3)

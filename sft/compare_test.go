@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestCompareRefuses checks the errors for models without logits of pairs and for malformed
-// embeddings.
+// TestCompareRefuses checks the errors for a model of single sequences, for malformed embeddings and
+// for a cancelled call. A call without pairs must succeed.
 func TestCompareRefuses(t *testing.T) {
 	pairs := configtest.TinyConfig()
 	pairs.Task = config.Retrieval

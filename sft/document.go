@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// errNoStream begins the errors for models that cannot score a document in parts.
+// errNoStream is the beginning of the errors for models that cannot score a document in parts.
 var errNoStream = errors.New("expected a chunked model (sftseq train custom --chunks N) or a linear model, " +
 	"which read a document in parts")
 
@@ -42,9 +42,11 @@ func (s *Scorer) members() []*Scorer { return append([]*Scorer{s}, s.others...) 
 
 // ScoreDocument scores one sequence that arrives in parts. Its output has the same bits as the output of
 // [Scorer.Examples] for the whole sequence.
-// next returns the next tokens, which it may overwrite in the next call, and [io.EOF] with or after the last tokens.
-// The sequence may be longer than the configuration allows, because only the rows that its chunks export are kept.
-// These rows and the passes of a CPU device take at most memory bytes; 0 means no limit. An empty sequence is an error.
+//
+// The function next returns the next tokens, which it may overwrite in the next call, and [io.EOF] with or
+// after the last tokens. The sequence may be longer than the configuration allows, because a chunked model
+// keeps only the exported rows of chunks. The parameter memory is the maximum size in bytes of these rows
+// and of the passes of a CPU device; 0 means no limit. An empty sequence is an error.
 func (s *Scorer) ScoreDocument(ctx context.Context, memory int64, next func() ([]int32, error)) (Output, error) {
 	if err := s.CanScoreDocument(); err != nil {
 		return Output{}, err

@@ -21,7 +21,7 @@ import (
 )
 
 // parts returns a function that returns tokens in random parts. Each call overwrites the memory of the
-// previous part. The function returns the error last with or after the last part.
+// previous part. The error last is returned with or after the last part.
 func parts(random *rand.Rand, tokens []int32, last error) func() ([]int32, error) {
 	var buffer []int32
 	return func() ([]int32, error) {
@@ -70,7 +70,8 @@ func testDocuments(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// fusionOf returns a chunked and a linear model, and a fusion of the two.
+// fusionOf returns a chunked and a linear model, and a fusion of the two. The parameter limit is the
+// maximum length of a sequence of the chunked model.
 func fusionOf(t *testing.T, limit int) ([]*sft.Model, *sft.Fusion) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	linear := must.Get(sft.Load(dir))(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// ErrEnsemble is the error for calls that need a single model: explanations, embeddings, hidden
-// states and filled masks.
+// ErrEnsemble is the error for calls that need a single model, such as explanations, embeddings,
+// hidden states and filled masks.
 var ErrEnsemble = errors.New("an ensemble only predicts: expected a single model for explanations, embeddings, hidden states or masks")
 
 // NewEnsemble returns a scorer that averages the predictions of several models. With p_m the
@@ -48,8 +48,8 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 	return newMembers(models, &first, device)
 }
 
-// newMembers copies several models to a device. The configuration first replaces the configuration of the
-// first model.
+// newMembers copies several models to a device. The parameter first is the configuration that the first
+// model has in the scorer.
 func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) {
 	var s *Scorer
 	for i, m := range models {
@@ -171,7 +171,7 @@ func meanOfLabels(logits [][]float32) []float32 {
 	return out
 }
 
-// meanOfNumbers returns the mean of the numbers.
+// meanOfNumbers returns the mean of the logits, which are standardised numbers.
 func meanOfNumbers(logits [][]float32) []float32 {
 	out := make([]float32, len(logits[0]))
 	for i := range out {

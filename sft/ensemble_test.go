@@ -20,11 +20,12 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// ensembleFolders lists golden folders, one per task.
+// ensembleFolders lists golden folders of models that may form ensembles: one for each task with
+// predictions for rows or tokens, and for point clouds and graphs.
 var ensembleFolders = []string{"pre", "retrieval", "regression", "multilabel", "tagging", "clouds", "graphs"}
 
-// siblings returns a golden model and models whose weights differ slightly. The last model has
-// another sample size.
+// siblings returns the model and the examples of a golden folder, and two models whose weights differ
+// slightly from that model. The last model has another sample size.
 func siblings(t *testing.T, folder string) ([]*sft.Model, []seq.Example) {
 	t.Helper()
 	m, examples := modeltest.LoadGolden(t, folder)

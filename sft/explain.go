@@ -52,13 +52,12 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields(e))
 }
 
-// ChunkExplanation reports the weight of a chunk, and the tokens of the chunk with the largest
-// weights.
+// ChunkExplanation reports the weight of a chunk, and its tokens with the largest weights.
 type ChunkExplanation struct {
 	Start  int32   `json:"start"`  // first token
 	End    int32   `json:"end"`    // token after the last
 	Weight float32 `json:"weight"` // Σ a_r over the chunk's rows
-	// Positions holds the at most 16 tokens of the chunk with the largest weights, in ascending order.
+	// Positions holds up to 16 tokens of the chunk, those with the largest weights, in ascending order.
 	Positions []int32   `json:"positions"`
 	Weights   []float32 `json:"weights"` // pooling_i of each position
 }
@@ -68,8 +67,8 @@ type ChunkExplanation struct {
 // other logit. For more classes and for multi-label it is the largest logit.
 type LinearExplanation struct {
 	Output int `json:"output"` // index of the class, label or number
-	// NGrams holds the at most 32 n-grams with the largest contributions. In a fusion these are
-	// contributions to the fusion's logit.
+	// NGrams holds up to 32 n-grams, those with the largest contributions. In a fusion the
+	// contributions are to the fusion's logit.
 	NGrams []NGramExplanation `json:"ngrams"`
 	// Rest is the sum of the contributions of all other n-grams of the sequence. Outside a fusion,
 	// the contributions of all n-grams and the bias, which is the output for a row without n-grams,
@@ -87,8 +86,8 @@ type NGramExplanation struct {
 	Contribution float32    `json:"contribution"`
 }
 
-// LayerExplanation lists the at most 2k tokens that a layer sampled, tops and partners, by
-// ascending position. Other tokens are only queries.
+// LayerExplanation lists the tokens that a layer sampled, up to k tops and k partners, by ascending
+// position. Other tokens are only queries.
 type LayerExplanation struct {
 	Positions []int32   `json:"positions"`
 	Weights   []float32 `json:"weights"` // weight in the duplet: p_j of a top, 1−p_j of a partner
@@ -208,8 +207,8 @@ func (s *Scorer) explainLayers(ctx context.Context, examples []seq.Example, out 
 	return err
 }
 
-// ExplanationNumbers returns an upper bound of the numbers in the explanation of a sequence with
-// this number of tokens.
+// ExplanationNumbers returns an upper bound on the count of numbers in the explanation of a sequence
+// with this number of tokens.
 func (s *Scorer) ExplanationNumbers(tokens int) (n int) {
 	if l := s.layeredRunner(); l != nil {
 		c := l.Config()

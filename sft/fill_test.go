@@ -77,7 +77,8 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestFillRefusals checks the errors for a model of another task and for invalid tokens.
+// TestFillRefusals checks the errors for a model of another task and for invalid tokens. A call
+// without sequences must succeed.
 func TestFillRefusals(t *testing.T) {
 	labels := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.TinyConfig(), 1), cpu.New(1))
 	must.Fail(t, "task is classification, expected fill-mask")(labels.Fill(t.Context(), [][]int32{{1}}))
@@ -144,7 +145,7 @@ func testCopyFromFillMask(t *testing.T, fillMask *config.Config) {
 	other := configtest.TinyConfig()
 	other.Chunks = fillMask.Chunks
 	must.Fail(t, "a vocabulary of 8 tokens, expected 9",
-		"a vocabulary of another token")(sft.NewModel(other, 1).CopyFrom(pretrained))
+		"a vocabulary of another size")(sft.NewModel(other, 1).CopyFrom(pretrained))
 	for want, change := range map[string]func(*config.Config){
 		fmt.Sprintf("the initial model has hidden_size %d, expected %d", c.HiddenSize,
 			2*c.HiddenSize): func(c *config.Config) { c.HiddenSize *= 2 },

@@ -28,16 +28,16 @@ type Fusion struct {
 	Members     []string  `json:"members"` // folders of the models; the model with the longest input comes first
 	Weights     []float64 `json:"weights"`
 	Temperature float64   `json:"temperature"`
-	// Thresholds holds the minimum probability of each predicted label; nil means 0.5. It is nil
-	// for other tasks.
+	// Thresholds holds the minimum probability of each predicted label, for multi-label; nil means
+	// 0.5.
 	Thresholds []float64 `json:"thresholds,omitempty"`
 	// Losses are the members' losses on the validation split, and Loss is the loss of the sum: mean
 	// cross-entropy per row, mean binary cross-entropy per label, or mean squared error per
 	// standardised number.
 	Losses []float64 `json:"validation_losses"`
 	Loss   float64   `json:"validation_loss"`
-	// Accuracies are the members' accuracies on the validation split, and Accuracy is the accuracy
-	// of the sum; 0 without classes.
+	// Accuracies are the members' accuracies on the validation split, and Accuracy is the sum's
+	// accuracy; nil and 0 without classes.
 	Accuracies []float64 `json:"validation_accuracies,omitempty"`
 	Accuracy   float64   `json:"validation_accuracy,omitempty"`
 	// Rows is the number of validation rows that the weights were fitted on.
