@@ -45,7 +45,7 @@ func TestCloudConfig(t *testing.T) {
 	err := c.DescribeData(seq.Spec{Task: config.Classification, LabelNames: []string{"a", "b"},
 		FeatureNames: []string{"x", "y", "z"}})
 	if err != nil || c.Relative != config.DistanceRelation || c.VocabSize != 0 || !c.HasFeatures() {
-		t.Errorf("the data give %+v, error %v", c, err)
+		t.Errorf("DescribeData: configuration %+v, error %v", c, err)
 	}
 	text := must.Get(json.Marshal(c))(t)
 	if again, err := config.Parse(text); err != nil || !slices.Equal(again.FeatureNames, c.FeatureNames) {

@@ -169,8 +169,8 @@ func (e *Error) Error() string {
 var ErrNoLabels = errors.New("the data set has no label names, so there are no classes to predict")
 
 // DescribeData sets the values that the data determine: vocabulary, tokenizer, features, labels or
-// numbers, and the task if c states none. It clears [Config.Decision], which belongs to trained
-// weights, and validates c.
+// numbers, and the task if c states none. It clears [Config.Decision] and [Config.AutoMap],
+// because they belong to trained weights, and validates c.
 func (c *Config) DescribeData(s seq.Spec) error {
 	switch {
 	case s.FeatureNames != nil:
@@ -285,8 +285,8 @@ func (c *Config) validateRates() error {
 	return nil
 }
 
-// validateShapes returns an error for sizes that do not fit together, and for an unknown type of
-// model.
+// validateShapes returns an error for too many layers, sizes that do not fit together, invalid
+// constants and an unknown type of model.
 func (c *Config) validateShapes() error {
 	const maxLayers = 4096 // limits memory; the counters of random draws allow 2²³ layers
 	switch {

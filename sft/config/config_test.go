@@ -45,7 +45,7 @@ func TestConfigKeys(t *testing.T) {
 	for _, k := range config.ConfigKeys {
 		names = append(names, k.Name)
 		if k.Optional == slices.Contains(requiredKeys, k.Name) || k.Nullable != (k.Name == "pad_token_id") {
-			t.Errorf("key %+v is wrongly optional or nullable", k)
+			t.Errorf("key %+v has the wrong value of Optional or Nullable", k)
 		}
 	}
 	if got := config.TopKeys(text); !slices.Equal(got, names) {

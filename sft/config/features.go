@@ -22,7 +22,7 @@ var featureTokenizer = json.RawMessage(`{"type":"none"}`)
 func (c *Config) HasFeatures() bool { return c.FeatureNames != nil }
 
 // describeFeatures sets the features of tokens from the data. Points have no order: their relation
-// is their distance, unless the configuration selects no relation.
+// is their distance, unless they have edges or the configuration selects no relation.
 func (c *Config) describeFeatures(s seq.Spec) {
 	c.FeatureScales = nil
 	if c.FeatureNames = s.FeatureNames; !c.HasFeatures() {

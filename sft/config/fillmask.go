@@ -75,8 +75,8 @@ func (fillMask) headOperations(c *Config, _ int) float64 {
 
 func (fillMask) supportsFeatures() bool { return false }
 
-// Defaults of fill-mask models. With a small vocabulary, such as bytes, spans are masked, because
-// its two neighbours reveal a single masked byte.
+// Defaults of fill-mask models. With a small vocabulary, such as bytes, spans are masked, because a
+// single masked byte would be easy to predict from its two neighbours.
 const (
 	maskRate            = 0.15
 	smallVocabulary     = 1024 // maximum size of a vocabulary whose tokens are masked in spans

@@ -42,7 +42,7 @@ func TestGraphConfig(t *testing.T) {
 		err := c.DescribeData(seq.Spec{Task: config.Classification, LabelNames: []string{"a", "b"},
 			FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: names})
 		if err != nil || c.Relative != config.EdgeRelation || !c.Edged() {
-			t.Errorf("the data give %+v, error %v", c, err)
+			t.Errorf("DescribeData: configuration %+v, error %v", c, err)
 		}
 		text := must.Get(json.Marshal(c))(t)
 		if again, err := config.Parse(text); err != nil || !again.Edged() ||

@@ -46,8 +46,8 @@ func (c *Config) LossOf(head []float32, e seq.Example) (loss float64) {
 	return loss
 }
 
-// LossOfLogits is [Config.LossOf] for the logits of a prediction, such as an ensemble's, which has
-// no head.
+// LossOfLogits is [Config.LossOf] for logits instead of the outputs of a head, for example for an
+// ensemble, which has no head.
 func (c *Config) LossOfLogits(logits []float32, e seq.Example) float64 {
 	return c.LossOf(c.task().head(c, logits), e)
 }

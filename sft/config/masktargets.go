@@ -27,7 +27,7 @@ const targetRate = 8000
 // Prediction of Hidden Units", IEEE/ACM Transactions on Audio, Speech, and Language
 // Processing, 2021 (clusters of k-means, predicted at masked positions).
 type MaskTargets struct {
-	names int
+	names int              // number of spectra
 	book  spectra.Codebook // empty before Learn
 }
 

@@ -32,7 +32,7 @@ func TestMultiLabelConfig(t *testing.T) {
 	spec.Task = config.Classification
 	var refused *config.Error
 	if c.Task = config.MultiLabel; !errors.As(c.DescribeData(spec), &refused) || refused.Key != "task" {
-		t.Errorf("multi-label on rows with one class: error %v, want one of the key task", refused)
+		t.Errorf("multi-label on rows with one class: error %v, want an error for the key task", refused)
 	}
 	for want, change := range map[string]func(c *config.Config){
 		"thresholds: 0 thresholds, expected num_labels 3": func(c *config.Config) { c.Thresholds = []float64{} },

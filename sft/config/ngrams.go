@@ -138,7 +138,7 @@ func ParseNGrams(text string) (*NGrams, error) {
 	return n, nil
 }
 
-// String returns the text that [ParseNGrams] parses.
+// String returns the text that [ParseNGrams] parses. It omits Bits and Dropout.
 func (n *NGrams) String() string {
 	lengths := fmt.Sprintf("%d-%d", n.MinN, n.MaxN)
 	if n.MaxWords > 0 {

@@ -14,7 +14,7 @@ func withNGrams(c *config.Config) *config.Config {
 	return c
 }
 
-// TestNGramConfig checks that errors for invalid values name the key, before memory is allocated.
+// TestNGramConfig checks the errors for invalid values.
 func TestNGramConfig(t *testing.T) {
 	for want, change := range map[string]func(c *config.Config){
 		"ngrams.slots: expected a power of two from 1024 to 16777216, found 1099511627776": func(c *config.Config) {
@@ -53,7 +53,7 @@ func TestNGramConfig(t *testing.T) {
 }
 
 // TestParseNGrams checks the values that ParseNGrams returns, and that it parses the result of String
-// to the same values.
+// to the same values. It also checks the errors for malformed texts.
 func TestParseNGrams(t *testing.T) {
 	for text, want := range map[string]config.NGrams{
 		"tokens:1-2:2^18":     {"tokens", 1, 2, 1 << 18, 2, 0, 0, 0, 0.1},

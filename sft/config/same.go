@@ -32,8 +32,8 @@ func (c *Config) SameInputsAndOutputs(other *Config) error {
 
 const sameTraining = "expected models of the same training data"
 
-// differenceError returns the error for a property that is first in the first model and found in
-// another.
+// differenceError returns the error for a property whose values in two models differ. The parameter
+// first is the value of the first model, and found is the value of the other model.
 func differenceError(property string, first, found any) error {
 	return fmt.Errorf("%s: expected %v as in the first model, found %v", property, first, found)
 }

@@ -62,7 +62,7 @@ func (r *runningMoments) add(x float64) {
 
 func (r *runningMoments) deviation() float64 { return math.Sqrt(r.squares / max(1, r.n)) }
 
-// validateScales returns an error if the scales do not match the features.
+// validateScales returns an error if the scales do not match the features or are invalid.
 func (c *Config) validateScales() error {
 	bad := func(found any, expected string) error {
 		return &Error{"feature_scales", fmt.Sprint(found), expected}

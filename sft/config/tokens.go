@@ -2,8 +2,8 @@ package config
 
 import "fmt"
 
-// CheckIDs returns an error for the first of the tokens that the model does not accept. The tokens begin
-// at index at of a sequence, whose length is not limited.
+// CheckIDs returns an error for the first of the tokens that the model does not accept. The parameter at
+// is the index of tokens[0] in its sequence. CheckIDs does not limit the length of the sequence.
 func (c *Config) CheckIDs(tokens []int32, at int) error {
 	i := c.firstRefused(tokens)
 	switch {

@@ -176,7 +176,7 @@ func RandomConfigs() []*config.Config {
 	return out
 }
 
-// TrainingConfig returns a configuration with every rate of [config.Regularization].
+// TrainingConfig returns a configuration in which every rate of [config.Regularization] is above 0.
 func TrainingConfig() *config.Config {
 	c := TinyConfig()
 	c.NumLayers, c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward,

@@ -22,8 +22,8 @@ func Vulkan(t testing.TB) tensor.Device {
 }
 
 // OnEveryDevice runs f for each folder on each SIMD level of this machine and on Vulkan. With
-// -short it runs only the best SIMD level and the kernels in plain Go: they share the code of the
-// other levels.
+// -short it runs only the best SIMD level and the kernels in plain Go, whose code the other levels
+// share.
 func OnEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
 	levels := simd.Levels()
 	if testing.Short() && len(levels) > 2 {

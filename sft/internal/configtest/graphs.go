@@ -48,7 +48,7 @@ func RandomGraphs(c *config.Config, random *rand.Rand, lengths ...int) (out []se
 }
 
 // PairsOf returns the features of each pair of nodes, [source][target][feature]: the sum of the
-// features of the pair's edges, and as last feature the number of its edges.
+// features of the pair's edges, and as the last feature the number of these edges.
 func PairsOf(c *config.Config, e seq.Example) (a [][][]float64) {
 	n := len(c.EdgeFeatureNames) + 1
 	for range e.Features {

@@ -10,7 +10,7 @@ import (
 )
 
 // SeriesSet creates a data set of series with the given feature names. Its training split has the
-// rows; its validation split has the same number of rows, each with one step of values 1e6.
+// rows. Its validation split has the same number of rows, each with one step whose features are 1e6.
 func SeriesSet(t *testing.T, names []string, rows ...[][]float32) *seq.Dataset {
 	t.Helper()
 	b := must.Get(seq.CreateDataset(t.TempDir(),
