@@ -74,7 +74,7 @@ func (e *Engine) cut(examples []seq.Example, sequences int, d Drawing) [][]docCh
 	return out
 }
 
-// cut is like [Engine.cut]. With a cache of exports, chunks without labels have keys.
+// cut is like [Engine.cut]. With a cache of exports, the chunks in InferMode and ExplainMode have keys.
 func (r *Runner) cut(ctx context.Context, examples []seq.Example, sequences int, d Drawing) [][]docChunk {
 	if r.cache != nil && d.Mode <= ExplainMode {
 		return r.cutKeyed(ctx, examples, sequences)
@@ -181,9 +181,9 @@ var (
 	ErrNoTokenExplanations = errors.New("a chunked model that predicts tags has no explanations")
 )
 
-// forEachBatch packs examples of this number of sequences into passes of a mode. It calls f for each
-// pass with a slot, which has the packed batch, the index of the first example and the number of
-// examples. Several calls run concurrently. The first error stops the others.
+// forEachBatch packs examples of this number of sequences into passes of a mode. For each pass it calls
+// f with a slot that holds the packed batch, the index of the first example and the number of examples.
+// Several calls run concurrently. The first error stops the other calls.
 func (r *Runner) forEachBatch(ctx context.Context, examples []seq.Example, sequences int, d Drawing,
 	f func(ctx context.Context, l *Slot, at, n int) error) error {
 	c := r.engine.Config

@@ -13,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// DocumentStream computes one document of a chunked model whose tokens arrive in parts. It computes complete
-// chunks and keeps only their exported rows. Results have the same bits as those of the whole document. It is
-// not safe for concurrent use.
+// DocumentStream computes one document, whose tokens arrive in parts, with a chunked model. It computes complete
+// chunks and keeps only their exported rows. The result has the same bits as for the whole document. A
+// DocumentStream is not safe for concurrent use.
 type DocumentStream struct {
 	runner  *Runner
 	ctx     context.Context

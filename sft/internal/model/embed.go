@@ -45,8 +45,9 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 		dx, pass.Features, false)
 }
 
-// embedParameters returns the parameters of the embedding. Initial values are normal with standard
-// deviation 1; 1/√d for a tied embedding, for logits of size 1; 1/d with embeddings of n-grams.
+// embedParameters returns the parameters of the input layer: a linear layer of features, or the
+// embeddings of ids. Initial embeddings are normal. Their standard deviation is 1/√d if they are tied,
+// so that logits have size 1, otherwise 1/d with embeddings of n-grams, otherwise 1.
 func embedParameters(c *config.Config) []parameter {
 	if c.HasFeatures() {
 		return linearParameters(config.PartEmbed, "input", c.HiddenSize, inputWidth(c))

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Embeddings returns the pooled vector of each example of one sequence, in their order. It does not
-// run the head.
+// Embeddings returns the pooled vectors of single sequences, in the order of the examples that hold
+// them. It does not run the head.
 func (r *Runner) Embeddings(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	err := TryInParallel(r.threads(ctx, 1), len(examples), func(i int) error {
 		err := error(nil)

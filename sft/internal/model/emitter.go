@@ -179,8 +179,9 @@ func (m *emitter) rowDotBackward(name string, dx, dy, x *tensor.Tensor) {
 		DY: dy, X: x, Weight: m.weight(name + ".weight")})
 }
 
-// dropout writes x to y with dropout in training, and returns y. It is its own backward pass.
-// Without dropout it launches nothing and returns x.
+// dropout writes x to y, or to a new tensor if y is nil, with dropout in training, and returns the
+// tensor written. Without dropout it launches nothing and returns x. The backward pass of dropout calls
+// it for the gradient.
 func (m *emitter) dropout(y, x *tensor.Tensor, layer int, stream uint32, rate float64) *tensor.Tensor {
 	if m.mode != TrainMode || rate == 0 {
 		return x

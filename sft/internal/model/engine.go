@@ -86,7 +86,7 @@ func NewEngine(c *config.Config, weights []float32, d any) (*Engine, error) {
 	return e, nil
 }
 
-// OpenEngine returns the engine of a model with an optional table of n-grams.
+// OpenEngine is [NewEngine] for a model with or without n-grams.
 func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, d any) (*Engine, error) {
 	var table *NGrams
 	if c.NGrams != nil {
@@ -135,7 +135,7 @@ func (e *Engine) Close() {
 	}
 }
 
-// pass returns the program for a shape and records it on first use.
+// pass returns the program for a shape and a mode. It records the program unless it is cached.
 func (e *Engine) pass(shape passShape, mode PassMode) (*preparedPass, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

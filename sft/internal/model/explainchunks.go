@@ -82,7 +82,8 @@ func explainDocument(weights []float32, chunks []*chunkSource) (out ExplainedSeq
 	return out
 }
 
-// largest returns the indices of the at most n largest positive weights, the largest first.
+// largest returns the indices of the n largest positive weights, or of all if there are fewer, the
+// largest first.
 func largest(weights []float32, n int) (indices []int) {
 	for i, w := range weights {
 		if w <= 0 || len(indices) == n && w <= weights[indices[n-1]] {

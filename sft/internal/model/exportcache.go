@@ -31,7 +31,7 @@ func concatRows(chunks []exported) []float32 {
 
 // exportCache keeps the exported rows of chunks by the hash of their tokens, and evicts the least
 // recently used chunks. The hash is cryptographic, because different clients of a server share the
-// cache. It is safe for concurrent use.
+// cache. The cache is safe for concurrent use.
 type exportCache struct {
 	versions *recent.List[[]keyedChunk]
 
@@ -47,7 +47,7 @@ type exportCache struct {
 // chunkKey is the SHA-256 of a chunk's tokens.
 type chunkKey [sha256.Size]byte
 
-// keyOf returns the key of a chunk of tokens below vocab.
+// keyOf returns the key of a chunk. Its tokens are below vocab, the size of the vocabulary.
 func keyOf(tokens []int32, vocab int) (key chunkKey) {
 	h := sha256.New()
 	var block [4096]byte
@@ -87,7 +87,7 @@ func newExportCache(limit int64) *exportCache {
 		entries: map[chunkKey]*list.Element{}}
 }
 
-// get returns the exported rows of a chunk. If source is set, rows without a source are a miss.
+// get returns the exported rows of a chunk. If source is true, rows without a source are a miss.
 func (c *exportCache) get(key chunkKey, source bool) (x exported, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *exportCache) get(key chunkKey, source bool) (x exported, ok bool) {
 	return x, true
 }
 
-// countReused counts a chunk as reused that occurs again in the same call.
+// countReused counts a repeated chunk of a call as reused.
 func (c *exportCache) countReused() {
 	c.mu.Lock()
 	c.reused++
@@ -151,7 +151,7 @@ func (x *exported) bytes() int64 {
 const sourceBytes = 2*24 + 24
 
 // CacheExports keeps the exported rows of chunks, up to limit bytes, for the next calls.
-// Results have the same bits. No call may be running.
+// Results have the same bits as without a cache. No call may be running.
 func (r *Runner) CacheExports(limit int64) {
 	if r.engine.cutter != nil {
 		r.cache = newExportCache(limit)

@@ -47,7 +47,7 @@ func exportParameters(c *config.Config) (out []parameter) {
 	return append(out, rowDotParameters(config.PartSampler, "export.pool", c.HiddenSize)...)
 }
 
-// exports records the exported rows of the rows x.
+// exports records the exported rows of chunks whose tokens have the rows x.
 func (m *emitter) exports(x *tensor.Tensor) *exports {
 	e := &exports{emitter: m, x: x, offset: m.Input("export.offset", tensor.Fixed, m.shape.Sequences+1)}
 	if m.config.NormPosition == "pre" {

@@ -44,7 +44,8 @@ func TestFillMaskCapacity(t *testing.T) {
 	usual := b.shape(c)
 	room := objectiveOf(c).targetCapacity(c, usual.Tokens, usual.Sequences)
 	if n := len(b.targetRow); n < 400 || n > room || room > 1500 || usual.Tokens != bucket(4000) {
-		t.Errorf("%d tokens are masked, the pass has room for %d and for %d tokens", n, room, usual.Tokens)
+		t.Errorf("%d tokens are masked, the pass has room for %d of them and for %d tokens in all", n, room,
+			usual.Tokens)
 	}
 	b.counts.Targets = int32(room + 1)
 	if s := b.shape(c); s.Tokens <= usual.Tokens || objectiveOf(c).targetCapacity(c, s.Tokens, s.Sequences) <= room {

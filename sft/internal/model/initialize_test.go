@@ -103,7 +103,7 @@ func TestInitialAverages(t *testing.T) {
 			square += float64(v) * float64(v) / float64(c.HiddenSize)
 		}
 		if math.Abs(square-1) > 0.15 {
-			t.Errorf("%d averages: the gains of a channel have a mean square sum of %v, want 1", averages, square)
+			t.Errorf("%d averages: the mean over channels of the sum of squared gains is %v, want 1", averages, square)
 		}
 	}
 }

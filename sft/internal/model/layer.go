@@ -31,7 +31,7 @@ type layer struct {
 	mlpOut       *tensor.Tensor
 }
 
-// layerParameters returns the parameters of a layer, with this prefix of their names.
+// layerParameters returns the parameters of a layer. Their names begin with name.
 func layerParameters(c *config.Config, name string) []parameter {
 	d := c.HiddenSize
 	out := slices.Concat(convolutionParameters(c, name), averageParameters(c, name), attentionParameters(c, name),

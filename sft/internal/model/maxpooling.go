@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// maxPooling takes the maximum of each channel over the tokens of each sequence, or over a sample
-// of them:
+// maxPooling takes the maximum of each channel over all tokens of a sequence, or over a sample of its
+// tokens:
 //
 //	u_c = max_t x_tc        if pooling_samples is 0
 //	u_c = max_j x̂_jc        otherwise

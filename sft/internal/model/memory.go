@@ -13,8 +13,8 @@ import (
 // PlannedEdges is the number of edges per token for which memory is planned by default.
 const PlannedEdges = 8
 
-// PlannedLength returns the number of tokens for which an example's memory is planned: its own
-// number, or more if it has more than PlannedEdges edges per token.
+// PlannedLength returns the number of tokens for which the memory of an example's first sequence is
+// planned: its length, or more if it has more than PlannedEdges edges per token.
 func PlannedLength(e seq.Example) int {
 	return PlannedTokens(e.First(), len(e.Edges))
 }

@@ -8,13 +8,13 @@ import (
 )
 
 // MicroBatchTokens is the number of tokens that ends a micro-batch. Sums within a micro-batch have
-// a fixed order, and a fixed binary tree adds the micro-batches. Memory, threads and devices decide
-// how many micro-batches run concurrently, but do not change their sum.
+// a fixed order, and a fixed binary tree adds the micro-batches. The memory and the numbers of threads
+// and devices decide how many micro-batches run concurrently, but do not change their sum.
 const MicroBatchTokens = distributed.MicroBatchTokens
 
 // ForwardTokens returns the preferred number of tokens of a forward pass on device d; a wide device
-// prefers more. The number changes no bit of an output, because outputs do not depend on the rest
-// of the pass.
+// prefers more. The number changes no bit of an output, because an output does not depend on the other
+// sequences of its pass.
 func ForwardTokens(d tensor.Device) int {
 	if w, ok := tensor.Capability[tensor.PreferredBatch](d); ok {
 		return w.ForwardTokens()
@@ -32,7 +32,7 @@ type passItem struct {
 	size   int // tokens that count towards the size of a pass
 }
 
-// plannedItem returns the item with these numbers of tokens of its sequences.
+// plannedItem returns the item whose sequences have these lengths.
 func plannedItem(lengths ...int) (item passItem) {
 	for _, n := range lengths {
 		item.tokens += n
@@ -76,8 +76,8 @@ func plannedDocuments(c *config.Config, sequences int, chunks [][]docChunk) []pa
 	return out
 }
 
-// forwardPasses splits items into runs of consecutive items with at most size tokens each, and
-// returns the number of items of each run. A longer item gets its own run.
+// forwardPasses splits items into runs of consecutive items whose sizes have a sum of at most size, and
+// returns the number of items of each run. A longer item is a run of its own.
 func forwardPasses(items []passItem, size int) (counts []int) {
 	from, tokens := 0, 0
 	for i, x := range items {

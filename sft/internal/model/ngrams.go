@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -87,8 +88,8 @@ func CollectNGrams(ctx context.Context, c *config.Config, train *seq.File) (*con
 	return &config.NGramTable{Kept: v.Kept, Used: v.Used, Weights: t.Values, Squares: t.Squares}, nil
 }
 
-// Tensors of a model with n-grams in model.safetensors and, with prefixes, in a checkpoint. A row
-// of the table belongs to a feature, a used slot; features are numbered by ascending slot.
+// Tensors of a model with n-grams in model.safetensors and, with prefixes, in a checkpoint. Each row of
+// the table belongs to a feature, a used slot; features are numbered by ascending slot.
 const (
 	ngramKept    = "ngrams.kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent if min_count is 1
 	ngramUsed    = "ngrams.used_slots" // I32 [slots/32], a bit for each slot
@@ -166,7 +167,7 @@ func NGramStateTensors(c *config.Config, t *config.NGramTable) []safetensors.Ten
 }
 
 // ReadNGrams returns the table from a file's tensors, or nil if the configuration has no n-grams.
-// With optimizer it also reads the optimizer's state.
+// If optimizer is true, it also reads the state of the optimizer.
 func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) (*config.NGramTable, error) {
 	if c.NGrams == nil {
 		return nil, nil
@@ -179,7 +180,11 @@ func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) 
 			return nil, fmt.Errorf("tensor %q is missing", w.Name)
 		}
 		t := tensors[at]
-		if t.Type != w.Type || !slices.Equal(t.Shape, w.Shape) {
+		if t.Type != w.Type {
+			return nil, fmt.Errorf("tensor %q has type %s, expected %s", t.Name, cmp.Or(t.Type, safetensors.F32),
+				cmp.Or(w.Type, safetensors.F32))
+		}
+		if !slices.Equal(t.Shape, w.Shape) {
 			return nil, fmt.Errorf("tensor %q has shape %v, expected %v", t.Name, t.Shape, w.Shape)
 		}
 		if err := safetensors.CheckFinite([]safetensors.Tensor{t}); err != nil {
@@ -231,7 +236,7 @@ func WriteNGrams(w io.Writer, c *config.Config, n *config.NGramTable) error {
 	return nil
 }
 
-// Bytes returns the memory of the table with its optimizer; 0 for nil.
+// Bytes returns the memory in bytes of the table and the state of its optimizer; 0 for nil.
 func (n *NGrams) Bytes() int64 {
 	if n == nil {
 		return 0

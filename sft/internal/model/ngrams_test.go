@@ -14,7 +14,7 @@ import (
 )
 
 // TestNGramDropout checks that training drops the configured fraction of n-grams, and that the
-// choice depends on row and step, not on the rest of the batch.
+// choice depends on the step, but not on the other examples of the batch.
 func TestNGramDropout(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NGrams = configtest.TokenNGrams()
@@ -54,7 +54,7 @@ func TestNGramDropout(t *testing.T) {
 	}
 }
 
-// TestQuantizedState checks that a checkpoint has floats, also of a model whose file has 8-bit embeddings.
+// TestQuantizedState checks that a checkpoint has floats, even if the model's file has 8-bit embeddings.
 func TestQuantizedState(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.HiddenSize, c.SinusoidDim, c.NGrams = 8, 8, configtest.TokenNGrams()

@@ -39,8 +39,8 @@ type objectiveTraits interface {
 	lossFactors(c *config.Config, scale float64, weight []float64) LossFactors
 	// weightLosses multiplies losses by the weights of labels, if the loss kernel does not.
 	weightLosses(b *packed, losses []float32, weight []float64)
-	// adopt converts the head of new weights, copied from a model with the configuration source, to
-	// c.
+	// adopt converts the head of weights, which were copied from a model with the configuration
+	// source, for a model with the configuration c.
 	adopt(c *config.Config, p *config.Parameters, weights []float32, source *config.Config)
 }
 
@@ -108,7 +108,8 @@ func LossFactorsOf(c *config.Config, scale float64, weight []float64) LossFactor
 	return objectiveOf(c).lossFactors(c, scale, weight)
 }
 
-// Adopt converts the head of new weights, copied from a model with the configuration source, to c.
+// Adopt converts the head of weights, which were copied from a model with the configuration source, for
+// a model with the configuration c.
 func Adopt(c *config.Config, p *config.Parameters, weights []float32, source *config.Config) {
 	objectiveOf(c).adopt(c, p, weights, source)
 }

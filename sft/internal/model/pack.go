@@ -29,7 +29,7 @@ func (p *packed) addFeatures(c *config.Config, examples []seq.Example, threads i
 	}
 }
 
-// setFeatures sets the features of an example whose first token has the row from.
+// setFeatures sets the features of an example. The parameter from is the row of its first token.
 func (p *packed) setFeatures(c *config.Config, columns []int, features [][]float32, from int) {
 	width := inputWidth(c)
 	inputs, points := p.features[from*width:][:len(features)*width],

@@ -48,7 +48,8 @@ const (
 	chunkEdges, maxChunks  = 1 << 14, 1 << 6  // minimum edges of a chunk, maximum chunks of a graph
 )
 
-// pack packs the edges of graphs whose tokens begin at offset. Each edge has width features.
+// pack packs the edges of graphs. The tokens of graph i begin at offset[i], and width is the number of
+// features of an edge.
 func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads int) {
 	p.partition(graphs, offset)
 	InParallel(threads, len(p.chunks), func(_, i int) { p.count(&p.chunks[i]) })
@@ -115,8 +116,8 @@ func (p *packedEdges) count(c *edgeChunk) {
 	}
 }
 
-// assignOffsets sets the offset of each block, and of each chunk's edges within each block. Edges
-// of a block keep their order. It returns the total number of edges.
+// assignOffsets sets the offset of each block, and of each chunk's edges within each block. The edges of
+// a block keep their order. assignOffsets returns the total number of edges.
 func (p *packedEdges) assignOffsets() int {
 	at := 0
 	for chunks := p.chunks; len(chunks) > 0; {
@@ -183,8 +184,8 @@ func (p *packedEdges) sort(s *edgeSorter, b *edgeBlock, width int) {
 	b.joined = at - b.from
 }
 
-// joinEdges adds the features of parallel edges in their order. Each feature is finite, but the sum
-// may overflow.
+// joinEdges adds the features of parallel edges in their order. It limits sums to the range of
+// float32, because finite features may have a larger sum.
 func joinEdges(row []float32, edges []sortedEdge, given []float32) {
 	for c := range row {
 		sum := 0.0
@@ -247,8 +248,8 @@ func (r *edgeRelation) forward(l *layer) tensor.RelativeBias {
 		W: r.pack(l), P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
 }
 
-// edgeSorter sorts edges by source and target with a radix sort in linear time. It keeps its memory
-// for the next edges.
+// edgeSorter sorts edges by target and then by source with a radix sort in linear time. It keeps its
+// memory for the next edges.
 type edgeSorter struct {
 	sorted, other []sortedEdge
 	next          [1 << digitBits]int32
@@ -264,7 +265,8 @@ type sortedEdge struct {
 	index int32
 }
 
-// sort sorts edges by ends, in which only the low bits are set. The sort is stable.
+// sort sorts edges by ends. The parameter bits is the number of low bits of ends that may be set. The
+// sort is stable.
 func (s *edgeSorter) sort(ends []uint64, bits int) {
 	s.sorted, s.other = resize(s.sorted, len(ends)), resize(s.other, len(ends))
 	for i, e := range ends {
@@ -277,7 +279,8 @@ func (s *edgeSorter) sort(ends []uint64, bits int) {
 	}
 }
 
-// sortByDigit sorts by a digit of ends: digit bits, beginning with bit from. The sort is stable.
+// sortByDigit sorts by a digit of ends. The parameter from is its lowest bit, and digit is its number of
+// bits. The sort is stable.
 func (s *edgeSorter) sortByDigit(from, digit int) {
 	next, mask := s.next[:1<<digit], uint64(1)<<digit-1
 	clear(next)

@@ -64,8 +64,8 @@ type recordedPass struct {
 	// Points holds the positions of the tokens, and their normals if the data have them; nil
 	// without a relation of distances.
 	Features, Points *tensor.Tensor
-	// Weighted is [T, 1]: 0 for rows that the pooling weights, and noWeight for others; nil outside the document stage
-	// and without softmax pooling.
+	// Weighted is [T, 1]: 0 for rows with a weight in the pooling, noWeight for other rows; nil without a [pooling] in
+	// the document stage.
 	Weighted *tensor.Tensor
 	Edges    *edgeInputs // nil unless the relation is edges
 	NGrams   *ngramInputs

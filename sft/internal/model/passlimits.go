@@ -17,7 +17,7 @@ type PassLimits struct {
 	room    int64 // bytes for the pass of a single example
 }
 
-// Limits returns the limits of the passes of a mode that read tokens.
+// Limits returns the limits of the first stage's passes, which read tokens, in a computation of a mode.
 func (r *Runner) Limits(mode PassMode) *PassLimits {
 	first := stages(r.engine.Config)[0]
 	return r.limits(PassKind{first, first.mode(r.engine.Config, mode)})
@@ -33,8 +33,8 @@ func (e *Engine) SetLimits(mode PassMode, size, longest int) {
 }
 
 // limits returns the limits of passes, which the first call determines. Size starts at ForwardTokens
-// for inference and at MicroBatchTokens otherwise. It is halved, down to MinTokens, until the device
-// can compute such passes and has memory for one in every slot.
+// for inference and at MicroBatchTokens otherwise. For a device with its own memory, it is halved, down
+// to MinTokens, until the device can compute such passes and has memory for one in every slot.
 func (r *Runner) limits(kind PassKind) *PassLimits {
 	e := r.engine
 	e.planning.Lock()
@@ -94,5 +94,5 @@ func (e *Engine) passBytes(kind PassKind, tokens, examples int) (int64, error) {
 	return WordBytes * int64(words.total()), err
 }
 
-// PassTokens returns the maximum number of tokens that share a pass.
+// PassTokens returns the maximum number of tokens of an inference pass of several examples.
 func (r *Runner) PassTokens() int { return r.Limits(InferMode).Size }

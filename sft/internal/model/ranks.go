@@ -20,7 +20,7 @@ import (
 // ranks.
 func First(c distributed.Communicator) bool { return c == nil || c.Rank() == 0 }
 
-// Agree returns the same error on all ranks if a rank has one: see [distributed.Agree]. With c nil it returns
+// Agree returns the same error on all ranks if any rank has one: see [distributed.Agree]. With c nil it returns
 // err.
 func Agree(c distributed.Communicator, err error) error {
 	if c == nil {
@@ -73,7 +73,7 @@ func Shared(ctx context.Context, c distributed.Communicator, numbers []int, comp
 	return out, nil
 }
 
-// Identity returns the properties that ranks with this model must share.
+// Identity returns [Engine.Identity].
 func (r *Runner) Identity() (map[string]string, error) { return r.engine.Identity() }
 
 // Identity returns the properties that ranks with this model must share, by readable names.

@@ -66,7 +66,7 @@ func (r *Runner) Reserve(n int) {
 	}
 }
 
-// SlotCount returns the number of passes that run concurrently.
+// SlotCount returns the maximum number of concurrent passes, not counting urgent passes.
 func (r *Runner) SlotCount() int { return cap(r.slots) }
 
 // Results runs passes of a mode and calls f with the results of each, the index of its first
@@ -96,7 +96,8 @@ func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassM
 	})
 }
 
-// Measured returns the outputs of an evaluation's passes for each example.
+// Measured returns the logits of each example in an evaluation, or its loss if [EvaluationMode] returns
+// LossMode.
 func (r *Runner) Measured(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	out := make([][]float32, len(examples))
 	mode := EvaluationMode(r.engine.Config)
@@ -116,7 +117,7 @@ func (r *Runner) Measured(ctx context.Context, examples []seq.Example) ([][]floa
 	return out, nil
 }
 
-// measuredNumbers returns the number of outputs of an evaluation for an example.
+// measuredNumbers returns how many numbers [Runner.Measured] returns for an example.
 func measuredNumbers(c *config.Config, e seq.Example) int {
 	if EvaluationMode(c) == LossMode {
 		return 1
@@ -124,7 +125,8 @@ func measuredNumbers(c *config.Config, e seq.Example) int {
 	return c.LogitCount(e)
 }
 
-// SharedMeasured is Measured, shared by all ranks; c is nil for a single process.
+// SharedMeasured is Measured with the examples distributed over the ranks of c; nil means a single
+// process.
 func (r *Runner) SharedMeasured(ctx context.Context, c distributed.Communicator,
 	examples []seq.Example) ([][]float32, error) {
 	if c == nil {

@@ -109,7 +109,7 @@ func (m *emitter) zeroUnassigned() {
 }
 
 // planned returns the maximum number of rows and of items (examples or chunks) of a pass for examples
-// with this total number of tokens. A pass of chunks ends with the chunk that reaches size tokens.
+// with this total number of tokens. A pass of chunks ends when its number of tokens is at least size.
 func (s stage) planned(c *config.Config, tokens, examples, size int) (rows, items int) {
 	if s == wholeModel {
 		return tokens, examples

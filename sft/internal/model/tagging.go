@@ -67,7 +67,7 @@ func (tagging) Divisor(_ *config.Config, batch []seq.Example, _ Drawing) (n int)
 	return max(1, n)
 }
 
-// TaggedTokens returns the number of tokens of an example with a tag.
+// TaggedTokens returns the number of an example's tokens that have a tag.
 func TaggedTokens(e seq.Example) (n int) {
 	for _, label := range e.Labels {
 		if label != seq.NoLabel {

@@ -78,8 +78,9 @@ func appendCut(to []keyedChunk, cutter *chunk.Cutter, tokens []int32) []keyedChu
 	return to
 }
 
-// recut changes a version to tokens, which share a prefix and a suffix with its own. It keeps the
-// chunks within the prefix, except the document's last chunk, which may have ended without a cut. It
+// recut replaces the tokens of a version, and cuts them again. The parameters prefix and suffix are the
+// numbers of tokens that the old and the new tokens share at the beginning and at the end. recut keeps
+// the chunks within the prefix, except the document's last chunk, which may have ended without a cut. It
 // also keeps the chunks within the suffix from the first cut that both documents share.
 func recut(v *version, cutter *chunk.Cutter, tokens []int32, prefix, suffix int) {
 	old, oldTokens := v.Value, len(v.Tokens)
@@ -133,8 +134,9 @@ func (r *Runner) ComputedTokens(e *seq.Example, explained bool) (tokens int) {
 	return tokens
 }
 
-// heldTokens returns the number of tokens in the chunks of a version that are within its first prefix
-// or last suffix tokens and have exports in the cache, with source also their sources.
+// heldTokens returns the number of tokens in those chunks of a version that an edit keeps and whose
+// exports are in the cache. The edit keeps the first and the last tokens, whose numbers are prefix and
+// suffix. If source is true, the cache must also hold the sources of the exports.
 func (c *exportCache) heldTokens(v *version, prefix, suffix int, source bool) (tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
