@@ -40,7 +40,7 @@ func isItemList(t arrow.DataType) bool {
 	return !nested && readable(list.Elem())
 }
 
-// itemBytes is the memory of an item besides its text, which several items may share.
+// itemBytes is the memory in bytes of an item besides its text, which several items may share.
 const itemBytes = 16
 
 // itemsAt returns the texts of the list in row i of a column. More than limit bytes are an error, and so

@@ -167,8 +167,8 @@ const StandardInput = source.StandardInput
 // DefaultMaxField is the default of [Options].MaxField in bytes.
 const DefaultMaxField = 64 << 20
 
-// Open opens a table: a file, a folder of tables that are read as one, or a folder of other files
-// with a row per file. The path "-" means standard input.
+// Open opens a table: a file, a folder of tables that are read as one, a data set saved by Hugging Face's
+// library, or a folder of other files with a row per file. The path "-" means standard input.
 func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	if o.MaxField == 0 {
 		o.MaxField = DefaultMaxField

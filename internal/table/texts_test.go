@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestListsOfTexts checks that lists of texts in Arrow and Parquet are copied as JSON, and are an
-// error in a column that is not copied.
+// TestListsOfTexts checks that lists of texts in Arrow and Parquet are copied as JSON, and are an error
+// in a column that is named only in Options.Columns.
 func TestListsOfTexts(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "words",
 		Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)

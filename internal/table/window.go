@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// window is the part of a text that has been read but not consumed. Rows share its memory. Their
-// values therefore need no memory of their own, but each keeps its whole block in memory.
+// window is the part of a text that has been read but not consumed. The values of rows are substrings of
+// the window and are not copied. A value therefore keeps the whole block that contains it in memory.
 type window struct {
 	in    io.Reader
 	text  string
@@ -15,7 +15,7 @@ type window struct {
 	piece []byte
 }
 
-// A window grows by a block, read in pieces that fit into the CPU cache.
+// A window grows by at least a block. A single read is small enough for the CPU cache.
 const (
 	blockBytes = 256 << 10
 	pieceBytes = 64 << 10

@@ -27,7 +27,7 @@ func (r *TagsResult) writeParts(out *text) {
 	for _, b := range r.Baselines {
 		out.add("%-40s  %7.2f%%  %12.4f  %9.4f", b.Name, 100*b.Accuracy, *b.InstanceIoU, *b.ClassIoU)
 	}
-	out.add("among the parts of all categories the model's accuracy is %.2f%% of the points", 100*r.Accuracy)
+	out.add("accuracy of the model among the parts of all categories: %.2f%%", 100*r.Accuracy)
 	out.add("%-40s  %8s  %8s  %8s", "category", "parts", "shapes", "IoU")
 	for _, s := range r.Parts.Categories[:min(len(r.Parts.Categories), maxTypes)] {
 		out.add("%-40s  %8d  %8d  %8.4f", s.Category, s.Parts, s.Shapes, s.IoU)

@@ -11,7 +11,7 @@ import (
 
 // Score is the score of a baseline in the metric that compares it with the model.
 type Score struct {
-	Name, Text string
+	Name, Text string  // Text is the printed line, or ""
 	Value      float64 // larger is better; NaN if undefined on these rows
 }
 

@@ -77,7 +77,7 @@ func Select(filter string) (selected []Suite) {
 	return selected
 }
 
-// Kernels returns the names of all launches.
+// Kernels returns the names of the kernels that have cases.
 func Kernels() (names []string) {
 	for _, k := range table {
 		for _, c := range k.cases() {
