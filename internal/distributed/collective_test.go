@@ -101,7 +101,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestCompare checks that all ranks name the first rank with a different value, and the value.
+// TestCompare checks that all ranks name the first rank with a different value, and both values.
 func TestCompare(t *testing.T) {
 	for rank, err := range each(4, func(c *distributed.Local) error {
 		has := map[string]string{"kernels": "avx2", "step": "7"}

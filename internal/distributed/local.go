@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// localWorld is the state shared by its ranks: the message of each rank, and a barrier.
+// localWorld is the state that all ranks of a process share: the message of each rank, and a barrier.
 type localWorld struct {
 	size int
 
@@ -29,7 +29,7 @@ type Local struct {
 	rank int
 }
 
-// NewLocal returns connected communicators, one for each of size ranks.
+// NewLocal returns connected communicators, one for each rank. size is the number of ranks.
 func NewLocal(size int) []*Local {
 	w := &localWorld{size: size, sent: make([]localMessage, size)}
 	w.arrived = sync.NewCond(&w.mu)

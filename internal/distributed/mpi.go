@@ -56,8 +56,8 @@ func LaunchedRank() int {
 	return 0
 }
 
-// mpiLibraries returns the names of libraries to try: the library that MPIVariable names, or without
-// the variable all known libraries, beginning with those of the launcher's MPI.
+// mpiLibraries returns the names of the libraries to try. If MPIVariable is set, it returns only the
+// library that the variable names. Otherwise it returns all known libraries, the launcher's first.
 func mpiLibraries() []string {
 	open, mpich := []string{"libmpi.so.40"}, []string{"libmpi.so.12", "libmpich.so.12"}
 	switch {

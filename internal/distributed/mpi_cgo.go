@@ -301,7 +301,7 @@ func (w *World) check(call string, e C.int) error {
 // to read and write them.
 var unfinished runtime.Pinner
 
-// call makes a call on MPI's thread, with pointers to the given buffers.
+// call runs f on MPI's thread and returns its error. buffers are the pointers that f passes to MPI.
 func (w *World) call(name string, f func() C.int, buffers ...any) error {
 	result := make(chan error, 1)
 	w.calls <- func() {

@@ -14,7 +14,7 @@ import (
 const NodeTagRule = "The rows are chosen by a rule: the first rows with labels; if the tags are parts, the " +
 	"first rows of each category in turn."
 
-// NodeTagPicker selects example rows of a model that tags tokens with features.
+// NodeTagPicker selects example rows of a tagging model whose tokens have features.
 type NodeTagPicker struct {
 	config  *sft.Config
 	parts   *metrics.Parts // nil unless tags are parts

@@ -55,8 +55,9 @@ func (d *Documents) Rank(ctx context.Context, limit int,
 	return r, nil
 }
 
-// queries returns the queries with the smallest fingerprints, at most limit, and the total number of
-// queries. The selection therefore depends neither on the model nor on the row order.
+// queries returns the queries with the smallest fingerprints, and the total number of queries. limit is
+// the maximum number of returned queries. The selection depends neither on the model nor on the row
+// order.
 func (d *Documents) queries(limit int) (drawn []int, total int) {
 	for n, x := range d.all {
 		if len(x.related) > 0 {

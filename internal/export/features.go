@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// featured reads features and, if edges are the relation, edges. It returns the rows of tokens,
+// featured reads features and, if edges are the relation, edges. It returns the projected features,
 // [length, hidden].
 func (s *sequence) featured() onnx.Tensor {
 	c := s.config

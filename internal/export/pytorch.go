@@ -78,9 +78,9 @@ func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	return err
 }
 
-// stagingPattern is the name of the folder in which an export is written before its files are moved.
-// It has the form of a temporary file, so that a later export accepts and removes the folder of a
-// killed program.
+// stagingPattern is the pattern of names of temporary folders. An export is written in such a folder
+// before its files are moved. The names have the form of a temporary file, so that a later export
+// accepts and removes the folder of a killed program.
 const stagingPattern = "." + modelingFile + ".*.tmp"
 
 // replaceExport writes the files of an export into a temporary folder in dir, and moves them to dir

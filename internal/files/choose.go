@@ -23,7 +23,7 @@ type Options struct {
 // DefaultOptions are the defaults of the command sftseq data files.
 var DefaultOptions = Options{PerKind: 1000, PerPackage: 20, MinFiles: 200, MinPackages: 20}
 
-// fraction returns a pseudo-random number in [0, 1) that depends only on the seed, role and word.
+// fraction returns a pseudo-random number in [0, 1) that depends only on the seed, the role and the word.
 func (o *Options) fraction(role, word string) float64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", o.Seed, role, word))
 	return float64(binary.BigEndian.Uint64(sum[:])>>11) / (1 << 53)

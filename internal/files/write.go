@@ -30,7 +30,7 @@ const Other = "other"
 // Summary counts the files of a data set.
 type Summary struct {
 	Kinds      []KindSummary // classes of the data set, in the order of their labels
-	Rare       []KindSummary // kinds with too few files
+	Rare       []KindSummary // kinds with too few files or packages, or without files in a split
 	Random     int           // rows of random bytes
 	Duplicates int           // files whose sample or row equals that of a kept file
 	Unreadable int           // files that could not be read
@@ -193,7 +193,7 @@ func withoutDuplicates(rows []row) []row {
 
 var errTooShort = errors.New("the file is too short")
 
-// rare reports whether a kind has too few files.
+// rare reports whether a kind has too few files or packages, or no files in a split.
 func (o *Options) rare(s KindSummary) bool {
 	return s.Files < o.MinFiles || s.Packages < o.MinPackages || s.Missing != ""
 }

@@ -1,4 +1,4 @@
-// Package fusion converts the labels of each task's rows to the targets of metrics.Fusion.
+// Package fusion converts the targets of each task's rows to the form that metrics.Fusion reads.
 package fusion
 
 import (

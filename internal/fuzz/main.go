@@ -72,7 +72,7 @@ func (r *runner) all(ctx context.Context, list []target) error {
 		fmt.Printf("%-45s %12s %10.0f %8d %8.0f\n", name, humanize.Comma(int64(x.executions)),
 			float64(x.executions)/max(x.took.Seconds(), 1e-3), x.interesting, x.took.Seconds())
 	}
-	fmt.Printf("%-45s %12s %10s %8s %8s\n", "target", "executions", "a second", "new", "seconds")
+	fmt.Printf("%-45s %12s %10s %8s %8s\n", "target", "executions", "per second", "new", "seconds")
 	var sum result
 	failed := 0
 	for _, t := range list {

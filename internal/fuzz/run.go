@@ -29,8 +29,8 @@ type runner struct {
 // run fuzzes a target.
 //
 // Interesting inputs are not minimised, because the minimisation of inputs of kilobytes would take
-// all of a target's time. A process that exceeds its memory limit ends, and the target ends with it; the input is
-// stored under testdata/fuzz.
+// all of a target's time. A process that exceeds its memory limit ends, and the target ends with it;
+// the input is stored under testdata/fuzz.
 func (r *runner) run(ctx context.Context, t target) (result, error) {
 	// Settings for the test but not for the compiler: the parent directory of testing.T.TempDir,
 	// and the memory limit.

@@ -37,8 +37,8 @@ const (
 // tolerance holds the maximum errors of a device.
 type tolerance struct {
 	logit    float64 // absolute error of a logit
-	gradient float64 // relative error of the norm of the whole gradient
-	tensor   float64 // relative error of the norm of a tensor's gradient
+	gradient float64 // norm of the error of the whole gradient, relative to the norm of the gradient
+	tensor   float64 // norm of the error of a tensor's gradient, relative to the norm of this gradient
 	loss     float64 // relative error of a loss
 }
 
@@ -99,8 +99,8 @@ func Folders(root, only string) ([]string, error) {
 }
 
 // Compare compares a device with all expected values in a folder. In mixed precision, both sides use
-// the tokens sampled by an exact device, which the function exact opens. The returned error, which is also in the comparison,
-// is the reason why the comparison is incomplete.
+// the tokens sampled by an exact device, which the function exact opens. The returned error, which is
+// also in the comparison, is the reason why the comparison is incomplete.
 func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision,
 	exact func() (tensor.Device, error)) (*Comparison, error) {
 	g := &Comparison{Golden: filepath.Base(dir), Device: d.Name(), Precision: precision}

@@ -26,7 +26,7 @@ func Indicators(categories []Category) (names []string) {
 	return names
 }
 
-// Known reads graphs of JSON lines with a known specification.
+// Known reads graphs with a known specification from JSON lines.
 type Known struct {
 	// Spec is the specification of the rows. Its FeatureNames begin with the indicators of Nodes,
 	// if there are categories, and end with the steps of the random walk.
@@ -35,9 +35,9 @@ type Known struct {
 	RandomWalk   int        // number of return probabilities in the features of a node
 }
 
-// Read calls visit for each graph of a file. The targets are in the field label or tags, or
-// for a regression in the fields Spec.NumberNames. A label is a name, or an index into the label names. The error for
-// an invalid line has the file and the line. progress may be nil.
+// Read calls visit for each graph of a file. The targets are in the field label or tags, or for a
+// regression in the fields Spec.NumberNames. A label is a name, or an index into the label names. The
+// error for an invalid line names the file and the line. progress may be nil.
 func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64),
 	visit func(seq.Example) error) error {
 	labels := map[string]int32{}
@@ -127,8 +127,8 @@ func (k *Known) features(x *Row) (err error) {
 	return nil
 }
 
-// indicate replaces categories with a total of width indicators. Without categories it returns the
-// numbers unchanged.
+// indicate converts the values of categories to their indicators, whose total number is width. Without
+// categories it returns the numbers unchanged.
 func indicate(numbers []float32, categories []Category, width int) ([]float32, error) {
 	expected := len(categories)
 	if categories == nil {

@@ -20,7 +20,7 @@ import (
 type Row struct {
 	seq.Example
 	Names   []string  // class, positive labels, or a tag per node
-	Named   []bool    // whether each of Names is given: a tag may be null; nil means all
+	Named   []bool    // whether each of Names is not null, as a tag may be; nil means that none is null
 	List    bool      // whether the field of Names was a list
 	Field   string    // field of Names
 	Split   string    // text of the split field
@@ -60,11 +60,11 @@ func (x *Row) Number(task string, labels map[string]int32) (known bool) {
 
 // Reader reads the rows of several files in order.
 type Reader struct {
-	From        []string // paths of the files
-	Label, Tags string   // fields with the class or labels of a graph, and with a tag per node
-	Numbers     []string // fields with numbers to predict, instead of labels
-	SplitField  string   // field with the split of a graph; "" reads none
-	Progress    func(bytes int64)
+	From        []string          // paths of the files
+	Label, Tags string            // fields with the class or labels of a graph, and with a tag per node
+	Numbers     []string          // fields with numbers to predict, instead of labels
+	SplitField  string            // field with the split of a graph; "" reads none
+	Progress    func(bytes int64) // called with the number of bytes of each read; may be nil
 
 	fields map[string]bool
 }

@@ -69,7 +69,7 @@ func textOf(value json.RawMessage) (text string, err error) {
 }
 
 // vocabulary reads a vocabulary and records its tokens with recordToken. It decodes one token at a time,
-// because a slice of all parts would take many times the memory.
+// because a slice of all entries would take many times the memory.
 func (r *reader) vocabulary(text json.RawMessage) (vocabulary, error) {
 	if !isNull(text) && text[0] != '{' {
 		return nil, fmt.Errorf("vocab: expected an object, found %s", jsonlines.Kind(text))

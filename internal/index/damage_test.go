@@ -52,7 +52,7 @@ func opened(t testing.TB, data []byte) (*Index, error) {
 	return x, err
 }
 
-// TestDamagedAnywhere changes each byte of a closed file. The file must be refused or have all
+// TestDamagedAnywhere changes single bytes of a closed file. The file must be refused or have all
 // items: an acknowledged item is never dropped, not even in the last group.
 func TestDamagedAnywhere(t *testing.T) {
 	data, ends, items := indexOf(t, 4)

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// Options describe the contents of an index.
+// Options describe the contents of an index and its callbacks.
 type Options struct {
 	Model     string // identifies the model that computed the vectors
 	Tokenizer string // identifies the tokenizer that produced the tokens

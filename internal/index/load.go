@@ -89,8 +89,9 @@ func (x *Index) load() error {
 // open opens the file for reading and writing.
 func (x *Index) open() (file, error) { return os.OpenFile(x.path, os.O_RDWR, 0) }
 
-// checkTail returns an error if the bytes after the whole groups, which end at good, have damage that
-// a power cut cannot cause. A power cut can only tear a group that is not yet synchronised.
+// checkTail returns an error if the bytes after the whole groups have damage that a power cut cannot
+// cause. good is the offset of these bytes. A power cut can only tear a group that is not yet
+// synchronised.
 func checkTail(data []byte, good int64) error {
 	if marked(data, good) {
 		return nil // the next group was not acknowledged: its beginning would have overwritten the mark

@@ -59,7 +59,7 @@ func (c *Config) Memory(features int) int64 {
 	return bytes
 }
 
-// MaxColumns limits the number of weight vectors, and so their memory.
+// MaxColumns is the maximum number of weight vectors. It limits their memory.
 const MaxColumns = 256
 
 // maxTable limits slots times columns. Training takes up to 24 bytes per slot and column, and 48 for

@@ -33,7 +33,7 @@ type bounds struct {
 	tokens, rows int   // limits of a block, which one thread reads
 	group        int64 // maximum n-grams of a group of blocks, whose rows are shuffled together
 	cached       int64 // maximum features kept in memory between passes
-	shared       int   // minimum weights of a row whose columns are distributed to threads
+	shared       int   // minimum number of weights of a row for which threads share its columns
 }
 
 // defaultBounds allows groups of 256 MiB and a cache of 512 MiB.
@@ -78,7 +78,7 @@ func newData(rows Rows, config *Config, o *Options) *data {
 	return d
 }
 
-// labelled reports whether a row has a label or numbers for the task.
+// labelled reports whether a row has targets for the task.
 func (d *data) labelled(e *seq.Example) bool {
 	switch d.config.Task {
 	case seq.MultiLabel:
@@ -182,7 +182,7 @@ func (d *data) forEachGroup(ctx context.Context, order []int, visit func(rows []
 	return nil
 }
 
-// inOrder calls visit for all rows in the order of the file, a group at a time.
+// inOrder calls visit for all labelled rows in the order of the file, a group at a time.
 func (d *data) inOrder(ctx context.Context, visit func(rows []row) error) error {
 	order := make([]int, len(d.blocks))
 	for b := range order {
