@@ -15,9 +15,8 @@ type Choice struct {
 	Reason string
 }
 
-// Choose returns the tokenizer for texts: audio-vq if nearly all are WAV files, dna for bases,
-// words for texts of mostly repeated words, and byte otherwise. The reason states the number of
-// texts of another kind.
+// Choose returns the tokenizer for texts: audio-vq if more than half are WAV files, dna if nearly
+// all consist of bases, words for prose, whose words mostly recur, and byte otherwise.
 func Choose(texts []string) Choice {
 	sounds := count(texts, IsWAV)
 	switch {
@@ -38,12 +37,12 @@ func Choose(texts []string) Choice {
 	reason := "the texts are not prose"
 	switch series, dna := count(texts, isSeries), count(texts, isDNA); {
 	case sounds > 0:
-		reason = fmt.Sprintf("only %d of the first %d rows are WAV files, as audio-vq requires",
+		reason = fmt.Sprintf("audio-vq requires WAV files, but only %d of the first %d rows are WAV files",
 			sounds, len(texts))
 	case series*2 > len(texts):
-		reason = fmt.Sprintf("only %d of the first %d texts are lists of numbers, as --series requires", series, len(texts))
+		reason = fmt.Sprintf("--series requires lists of numbers, but only %d of the first %d texts are lists of numbers", series, len(texts))
 	case dna*2 > len(texts):
-		reason = fmt.Sprintf("only %d of the first %d texts are DNA, as dna requires", dna,
+		reason = fmt.Sprintf("dna requires DNA, but only %d of the first %d texts are DNA", dna,
 			len(texts))
 	case nearlyAll(texts, hasBases):
 		reason = fmt.Sprintf("the texts may be DNA, but more than 1%% of them have fewer than %d bases and may be words: for DNA use dna", minBases)
@@ -111,9 +110,9 @@ func hasBases(text string) bool {
 	return dna
 }
 
-// bases returns the number of bases in a text and, in alone, whether the text consists of bases. Every
-// character must be a valid code, and nine in ten must be A, C, G, T, U or N, which excludes
-// proteins.
+// bases returns the number of bases in a text, and whether the text consists of bases: every character
+// must be a base, a gap or white space, and at least nine in ten bases must be A, C, G, T, U or N, which
+// excludes proteins. If the text contains another character, the number is that of the bases before it.
 func bases(text string) (n int, alone bool) {
 	plain := 0
 	for i := range len(text) {

@@ -88,7 +88,7 @@ func TestChoose(t *testing.T) {
 		{"WAV files and as many others", "byte",
 			slices.Concat(many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " }),
 				many(func(int) string { return "x" }))},
-		{"RIFF files of pictures", "byte", many(func(int) string { return "RIFF\x24\x00\x00\x00WEBPVP8 " })},
+		{"RIFF files of images", "byte", many(func(int) string { return "RIFF\x24\x00\x00\x00WEBPVP8 " })},
 	}
 	for _, c := range cases {
 		choice := Choose(c.texts)
@@ -131,11 +131,11 @@ func TestChooseReason(t *testing.T) {
 		{"short DNA", "the texts may be DNA, but more than 1% of them have fewer than 12 bases",
 			slices.Repeat([]string{"ACGTACGTAC", "ACGTACGTACGTAA"}, 500)},
 		{"WAV files and as many others",
-			"only 1 of the first 2 rows are WAV files, as audio-vq requires",
+			"audio-vq requires WAV files, but only 1 of the first 2 rows are WAV files",
 			[]string{"RIFF\x24\x00\x00\x00WAVEfmt ", "x"}},
-		{"DNA and others", "only 9 of the first 10 texts are DNA, as dna requires",
+		{"DNA and others", "dna requires DNA, but only 9 of the first 10 texts are DNA",
 			append(slices.Repeat([]string{"ACGTACGTACGTAA"}, 9), "not it")},
-		{"series and others", "only 9 of the first 10 texts are lists of numbers, as --series requires", append(slices.Repeat([]string{"0.5 1.5"}, 9), "not it")},
+		{"series and others", "--series requires lists of numbers, but only 9 of the first 10 texts", append(slices.Repeat([]string{"0.5 1.5"}, 9), "not it")},
 	} {
 		if choice := Choose(c.texts); choice.Name != "byte" || !strings.HasPrefix(choice.Reason, c.want) {
 			t.Errorf("%s: chose %s, reason %q; want byte, reason %q", c.name, choice.Name, choice.Reason, c.want)

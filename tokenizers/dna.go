@@ -75,8 +75,8 @@ var baseValues = func() (v [256]byte) {
 	return v
 }()
 
-// Letters returns a sequence without white space. Files of intervals, such as BED and GFF, count
-// only its letters.
+// Letters returns a sequence without white space, which positions in interval files, such as BED and
+// GFF, do not count.
 func Letters(sequence string) string {
 	if strings.IndexFunc(sequence, unicode.IsSpace) < 0 {
 		return sequence
@@ -95,9 +95,9 @@ func (t DNA) Encode(text string) ([]int32, error) {
 type dnaStream struct {
 	t     DNA
 	at    int   // bytes before the next part
-	id    int32 // last bases
+	id    int32 // last K bases, as an id
 	known int   // bases since the last ambiguous base
-	seen  int   // bases
+	seen  int   // bases so far
 }
 
 func (s *dnaStream) Append(ids []int32, part []byte) ([]int32, error) {
@@ -139,8 +139,8 @@ func appendBases[T string | []byte](s *dnaStream, tokens []int32, text T) ([]int
 	return tokens, nil
 }
 
-// Decode returns the bases of the tokens. A token with an ambiguous base becomes N for each of its
-// bases. Decode writes bases of overlapping tokens once.
+// Decode returns all bases of the first token and the last base of each further token, because the
+// tokens overlap. For a token with an ambiguous base, it returns N instead of these bases.
 func (t DNA) Decode(tokens []int32) string {
 	out := make([]byte, 0, len(tokens)+t.K)
 	for i, id := range tokens {

@@ -43,8 +43,8 @@ func (t *HF) VocabSize() int { return t.tokenizer.VocabSize() }
 // PadID returns nil.
 func (*HF) PadID() *int32 { return nil }
 
-// scratch returns the bytes per byte of text for the normalised text, and for lists of its spans
-// and words.
+// scratch returns the memory per byte of text, in bytes, for the normalised text and for the lists of
+// its spans and words.
 func (*HF) scratch() int { return 64 }
 
 // Encode returns the file's ids for text. It fails if the text is not UTF-8.

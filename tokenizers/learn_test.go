@@ -134,7 +134,7 @@ func TestAudioVQ(t *testing.T) {
 		t.Errorf("error %v after the rounds %v, want Canceled in the third round", err, rounds)
 	}
 	if x, y := a.(*AudioVQ).Codebook(), b.(*AudioVQ).Codebook(); !slices.Equal(x, y) {
-		t.Error("the same sounds give different codebooks")
+		t.Error("the same sounds result in different codebooks")
 	}
 	for spec, want := range map[string]string{
 		`{"type":"audio-vq"}`: "rate: expected 1000 to 1048576 Hz, found 0",
@@ -211,7 +211,7 @@ func TestWordsLearnerMemory(t *testing.T) {
 }
 
 // TestTextNotUTF8 checks that tokenizers of characters refuse text in another encoding, and that
-// the error names its first invalid byte.
+// the error names the first invalid byte of the text.
 func TestTextNotUTF8(t *testing.T) {
 	const want = "not UTF-8: found byte 0xe9 at byte 5: convert the text to UTF-8"
 	words := must.Get(New(json.RawMessage(`{"type":"words","words":["pas"]}`)))(t)

@@ -33,8 +33,8 @@ var listOpsIDs = func() map[string]int32 {
 }()
 
 // eachListOpsWord calls visit for each word of a text without parentheses. It splits like the Long
-// Range Arena: a closing bracket becomes the word X, and words end at white space. In addition, it
-// accepts a bracket directly after a digit.
+// Range Arena: a closing bracket becomes the word X, and words end at white space. In addition, a
+// closing bracket is a word even without white space around it.
 func eachListOpsWord(text string, visit func(word string)) {
 	for part := range strings.FieldsSeq(text) {
 		for more := true; more; {
@@ -65,7 +65,7 @@ func (ListOps) VocabSize() int { return len(listOpsWords) }
 // PadID returns 0.
 func (ListOps) PadID() *int32 { return new(int32) }
 
-// Encode returns one id for each word of text: "[MAX 2 9 ]" gives 12 3 10 15.
+// Encode returns one id for each word of text: "[MAX 2 9 ]" becomes 12 3 10 15.
 func (ListOps) Encode(text string) ([]int32, error) {
 	text = withoutParentheses.Replace(text)
 	n := 0

@@ -115,7 +115,7 @@ func TestMuLawRate(t *testing.T) {
 	must.Fail(t, "rate: expected at least 1 Hz, found 0")(New([]byte(`{"type":"mulaw","rate":0}`)))
 }
 
-// FuzzWAV checks that any file gives an error or ids in the vocabulary.
+// FuzzWAV checks that Encode returns an error or ids in the vocabulary for any file.
 func FuzzWAV(f *testing.F) {
 	f.Add(wav(1, 1, 16, int16(1)))
 	f.Add(wav(3, 2, 32, float32(1), float32(2)))

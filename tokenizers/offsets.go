@@ -44,7 +44,7 @@ func HasOffsets(t Tokenizer) error {
 		if t.K == 1 {
 			return nil
 		}
-		return fmt.Errorf("tokenizer dna:%d: tokens of %d overlapping bases have no offset of a single base: expected dna:1", t.K, t.K)
+		return fmt.Errorf("tokenizer dna:%d: overlapping tokens of %d bases have no separate offsets: expected dna:1", t.K, t.K)
 	case nil:
 		return errors.New("token ids have no text")
 	}
@@ -63,7 +63,7 @@ type Characters struct {
 // NewCharacters returns a Characters for text.
 func NewCharacters(text string) *Characters { return &Characters{text: text} }
 
-// Before returns the number of characters that begin before byte at.
+// Before returns the number of characters that begin before the byte position at.
 func (c *Characters) Before(at int) int {
 	for c.position < at && c.position < len(c.text) {
 		_, size := utf8.DecodeRuneInString(c.text[c.position:])

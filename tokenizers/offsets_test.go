@@ -30,7 +30,7 @@ func TestOffsets(t *testing.T) {
 				len(tokens), err, c.want)
 		}
 	}
-	for want, x := range map[string]Tokenizer{"dna:4: tokens of 4 overlapping bases": DNA{4},
+	for want, x := range map[string]Tokenizer{"dna:4: overlapping tokens of 4 bases": DNA{4},
 		"tokenizer mulaw: token offsets are not supported": MuLaw{}, "no text": nil} {
 		must.Fail(t, want)(Offsets(x, "A"))
 	}

@@ -31,7 +31,7 @@ func encoded(t *testing.T, tokenizer Tokenizer, parts ...string) (ids []int32, t
 		if ids, err = s.Append(ids, buffer); err != nil {
 			return nil, err.Error()
 		}
-		clear(buffer) // the stream may not keep it
+		clear(buffer) // the stream must not refer to the buffer after Append
 	}
 	if ids, err = s.End(ids); err != nil {
 		return nil, err.Error()
@@ -39,8 +39,8 @@ func encoded(t *testing.T, tokenizer Tokenizer, parts ...string) (ids []int32, t
 	return ids, ""
 }
 
-// TestStreams checks that a text in two parts, at every position, and byte by byte, has the ids or the error of the
-// whole text.
+// TestStreams checks that a text has the same ids or the same error as a whole and in parts. The parts are
+// the text split at every position, single characters and single bytes.
 func TestStreams(t *testing.T) {
 	for tokenizer, texts := range streamTokenizers(t) {
 		for _, text := range texts {
@@ -95,7 +95,7 @@ func TestStreamsLong(t *testing.T) {
 			}
 		}
 		if got = must.Get(s.End(got))(t); !slices.Equal(got, want) {
-			t.Errorf("%s: %d ids, want %d, or other values", tokenizer.Type(), len(got), len(want))
+			t.Errorf("%s: the %d ids of the parts differ from the %d ids of the whole text", tokenizer.Type(), len(got), len(want))
 		}
 	}
 }

@@ -26,7 +26,7 @@ type Tokenizer interface {
 	VocabSize() int
 	// PadID returns an id that no sequence contains, or nil if every id is a token.
 	PadID() *int32
-	// Encode returns the ids of text. Text without tokens gives no ids and no error.
+	// Encode returns the ids of text. For text without tokens, it returns no ids and no error.
 	Encode(text string) ([]int32, error)
 	// Decode returns readable text for ids, including ids that Encode never returns.
 	Decode(tokens []int32) string
@@ -149,7 +149,7 @@ func checkUTF8(text string) error {
 	return notUTF8(text[at], at)
 }
 
-// notUTF8 returns the error for a byte that is not UTF-8, at this index of a text.
+// notUTF8 returns the error for a text that is not UTF-8 because of the byte b at the given index.
 func notUTF8(b byte, at int) error {
 	return fmt.Errorf("%w: found byte 0x%02x at byte %d: convert the text to UTF-8 (for example with iconv -f LATIN1 "+
 		"-t UTF-8), or train with --tokenizer byte", ErrNotUTF8, b, at)

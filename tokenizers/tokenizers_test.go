@@ -41,8 +41,8 @@ func TestListOps(t *testing.T) {
 	}
 }
 
-// FuzzListOps checks that Encode gives the tokens of the Long Range Arena's definition for any
-// text.
+// FuzzListOps compares Encode, for any text, with a direct implementation: the Long Range Arena's
+// definition, with white space around each closing bracket.
 func FuzzListOps(f *testing.F) {
 	for _, text := range []string{"[MAX 2 9 ]", "(((([MAX) 2) 9)]]X)", "[M(A)X\t2]3 ]]\u00a0(]", ")(", "] ]"} {
 		f.Add(text)
@@ -63,7 +63,8 @@ func FuzzListOps(f *testing.F) {
 	})
 }
 
-// TestScratch checks that Encode allocates at most Scratch bytes per byte of text, besides the ids.
+// TestScratch checks that Encode of the byte, dna, listops and pixel tokenizers allocates at most Scratch
+// bytes per byte of text, besides the ids.
 func TestScratch(t *testing.T) {
 	const n = 1 << 20
 	for _, tokenizer := range []Tokenizer{Byte{}, DNA{3}, ListOps{}, Pixel{}} {
@@ -160,8 +161,8 @@ func TestDNA(t *testing.T) {
 	}
 }
 
-// FuzzDNA checks that all ids are in the vocabulary, and that decoding and encoding again gives the
-// same number of tokens.
+// FuzzDNA checks that all ids are in the vocabulary, and that decoding and encoding again results in
+// the same number of tokens.
 func FuzzDNA(f *testing.F) {
 	f.Add("ACGTNacgu", 3)
 	f.Fuzz(func(t *testing.T, text string, k int) {

@@ -117,7 +117,7 @@ func decodeWAV(format, data string) (*sound, error) {
 	}
 	sample := sampleDecoder(kind, bits)
 	if sample == nil || channels < 1 || channels > 64 || rate < 1 {
-		return nil, fmt.Errorf("WAV: expected 8, 16, 24 or 32-bit PCM or 32-bit floats, found format %d with %d bits, %d channels, %d Hz", kind, bits, channels, rate)
+		return nil, fmt.Errorf("WAV: expected 8, 16, 24 or 32-bit PCM or 32-bit floats, with 1 to 64 channels and at least 1 Hz, found format %d with %d bits, %d channels, %d Hz", kind, bits, channels, rate)
 	}
 	if rate > maxRate {
 		return nil, fmt.Errorf("WAV: expected a sampling rate of 1 to %d Hz, found %d Hz", maxRate, rate)

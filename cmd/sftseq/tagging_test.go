@@ -180,7 +180,7 @@ func TestTagging(t *testing.T) {
 		"--spans needs text":                    convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
 		"token offsets are not supported": convert("--text", "text", "--spans",
 			"spans", "--tokenizer", "ids:9"),
-		"overlapping bases": convert("--text", "text", "--spans",
+		"overlapping tokens": convert("--text", "text", "--spans",
 			"spans", "--tokenizer", "dna:3"),
 	} {
 		contains(t, failing(t, "", args...), want)

@@ -249,7 +249,7 @@ func TestSkippedTags(t *testing.T) {
 		{"x.gff3", "s\t.\tgene\t1\t3\t.\ns\t.\texon\t2\t3\t.\n", "1", "x.gff3:2: exon overlaps gene on line 1"},
 		{"x.bed", "# nothing\n", "1", "expected intervals, found none in 1 lines"},
 		{"x.txt", "", "1", "expected a file name that ends in .bed, .gff, .gff2, .gff3 or .gtf"},
-		{"x.bed", "s\t1\t2\tgene\n", "3", "tokenizer dna:3: tokens of 3 overlapping bases"},
+		{"x.bed", "s\t1\t2\tgene\n", "3", "tokenizer dna:3: overlapping tokens of 3 bases"},
 	} {
 		o := tagOptions(t, writeFile(t, "a.fa", ">s\nACGT\n"), func(o *Options) {
 			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna","k":`+c.k+`}`),
