@@ -121,8 +121,8 @@ func TestWalkDense(t *testing.T) {
 	}
 }
 
-// TestWalkVanishes checks that a node is listed once even if its probability underflows. Each node
-// of the chain has two edges to the next node and many to a dead end.
+// TestWalkVanishes checks that a node is listed once even if its probability underflows. In the graph,
+// a chain, each node has two edges to the next node and many to a dead end.
 func TestWalkVanishes(t *testing.T) {
 	const chain, dead, steps = 125, 3000, 125
 	x := &seq.Example{Features: make([][]float32, chain+1)}
