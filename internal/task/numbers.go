@@ -152,7 +152,7 @@ func (t numbers) CheckLabels(s *seq.Spec) error {
 	case s.LabelNames != nil:
 		return taskMismatch(t.config, s)
 	case s.NumberNames != nil && !slices.Equal(s.NumberNames, t.config.NumberNames()):
-		return fmt.Errorf("its numbers are %q, the model's %q", s.NumberNames, t.config.NumberNames())
+		return fmt.Errorf("expected the model's numbers %q, found %q", t.config.NumberNames(), s.NumberNames)
 	}
 	return nil
 }
