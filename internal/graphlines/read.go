@@ -20,7 +20,7 @@ import (
 type Row struct {
 	seq.Example
 	Names   []string  // class, positive labels, or a tag per node
-	Named   []bool    // whether each of Names is not null, as a tag may be; nil means that none is null
+	Named   []bool    // by index in Names: false for a null tag; nil means that no name is null
 	List    bool      // whether the field of Names was a list
 	Field   string    // field of Names
 	Split   string    // text of the split field
