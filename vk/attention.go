@@ -18,7 +18,7 @@ const (
 	maxFeatures     = 64  // maximum features per edge, because one invocation sums the gradients of all features
 )
 
-// Values of the constant relation in attention.glsl; 0 means that attention has no relation.
+// Values of the constant RELATION in attention.glsl; 0 means that attention has no relation.
 const (
 	sinusoidRelation = 1
 	distanceRelation = 2
@@ -35,8 +35,8 @@ type attentionShape struct {
 	features              int       // features per pair, for distances or edges
 	tokens, rows, batches int       // capacities of the batch
 	maxKeys               int       // maximum number of keys that a query attends to
-	tile                  int
-	block, staged         int // channels per pass and number of staged operands, see saving; 0 if unused
+	tile                  int       // rows per tile in shared memory
+	block, staged         int       // channels per pass and number of staged operands, see saving; 0 if unused
 }
 
 func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {

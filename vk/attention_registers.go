@@ -53,7 +53,7 @@ func keysSaving(score tensor.Score) saving {
 
 // savingRegisters returns the shape with the settings of s if the device needs kernels that save
 // registers, and the shape unchanged otherwise. It stages fewer operands in shared memory if the
-// device has little.
+// device has little shared memory.
 func (a attentionShape) savingRegisters(l limits, s saving) attentionShape {
 	if !l.savesRegisters || a.channels > maxSavingChannels {
 		return a

@@ -99,8 +99,8 @@ func (p *packed) run(t *testing.T, d tensor.Device, outputs ...*tensor.Tensor) [
 	return results
 }
 
-// TestPhilox checks that all four words of a draw equal those of internal/philox. Dropout at rates
-// in steps of 1/16 reveals the top four bits of each word.
+// TestPhilox compares the top four bits of all four words of a draw with internal/philox. Dropout at
+// rates in steps of 1/16 reveals these bits.
 func TestPhilox(t *testing.T) {
 	const width, layer, stream = 7, 1<<23 - 1, 255
 	d := open(t, Options{}, subgroupWidths)
@@ -156,9 +156,9 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestLongSample checks that the GPU and the CPU sample the same keys from a batch with short
-// sequences and a sequence too long for one dispatch. It samples without noise, so that the result is
-// unique.
+// TestLongSample checks that the GPU and the CPU sample the same keys from a batch with too many tokens
+// for one dispatch, whose sequences have one chunk or several. It samples without noise, so that the
+// result is unique.
 func TestLongSample(t *testing.T) {
 	d := open(t, Options{}, subgroupWidths)
 	reference := cpu.New(2)

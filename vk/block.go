@@ -31,8 +31,8 @@ type heap struct {
 	blocks map[*block]bool // set of blocks
 }
 
-// allocate allocates a block of device memory or, with host, of memory that host and device can
-// access.
+// allocate allocates a block of device memory or, if host is set, of memory that both the host and the
+// device can access.
 func (h *heap) allocate(bytes int64, host bool) (*block, error) {
 	d := h.device
 	memoryErr := &MemoryError{Device: d.physical.info.Name, Bytes: bytes}
@@ -56,7 +56,8 @@ func (h *heap) allocate(bytes int64, host bool) (*block, error) {
 	return nil, err
 }
 
-// create creates the buffer of a block, allocates its memory and binds them.
+// create creates the buffer of a block, allocates the memory and binds it to the buffer. If host is
+// set, it also maps the memory.
 func (h *heap) create(b *block, host bool) error {
 	d := h.device
 	var need C.uint64_t

@@ -56,9 +56,9 @@ func (c *commands) record(steps []C.shim_step, queries C.handle) error {
 		C.uint32_t(len(steps)), queries))
 }
 
-// submit appends the command buffer to a queue. The commands begin when the device's timeline has
-// reached the value wait, and set the timeline to signal when they complete. A value of 0 means no
-// wait or no signal. After an error nothing is queued.
+// submit appends the command buffer to a queue. The commands begin when the value of the device's
+// timeline is at least the argument wait. When they complete, they set the timeline to the argument
+// signal. An argument of 0 means no wait or no signal. After an error nothing is queued.
 func (c *commands) submit(queue int, wait, signal uint64) error {
 	if err := c.device.checkOpen(); err != nil {
 		return err

@@ -10,8 +10,8 @@ func init() { register(kernel(convolution), kernel(convolutionBackward)) }
 // number of taps per invocation in convolution_backward_parameters.comp.
 const convolutionRows, convolutionTaps = 4, 8
 
-// windowRows is the alignment of a window's first row. This number of rows is a multiple of the
-// operand alignment for every width.
+// windowRows is the alignment of a window's first row. For every width, this number of rows occupies a
+// multiple of the operand alignment.
 const windowRows = grain / 4
 
 // taps is a range of a convolution's taps for a block of rows, with the window of rows that these

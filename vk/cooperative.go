@@ -20,7 +20,7 @@ const (
 const noCooperative = "SFTSEQ_VK_NO_COOPMAT"
 
 // mixed holds the cooperative matrices for mixed precision. Float16 has eleven bits of precision
-// and bfloat16 eight, but gradients exceed the range of float16. If the device supports both, the
+// and bfloat16 eight, but gradients may exceed the range of float16. If the device supports both, the
 // forward pass uses float16 and the backward pass bfloat16.
 type mixed struct{ forward, backward cooperative }
 

@@ -174,7 +174,7 @@ func (d *gpu) Name() string {
 }
 
 // Kernels returns the names of the device and its driver and, for mixed precision, the matrices. Runs
-// with the same value give bitwise identical results.
+// with the same value produce bitwise identical results.
 func (d *gpu) Kernels() string {
 	name := "vulkan " + d.physical.info.Name + ", " + d.physical.info.Driver
 	if d.mixed != nil {
@@ -197,8 +197,8 @@ func (d *gpu) Info() Info { return d.physical.info }
 // there are enough queues.
 func (d *gpu) Slots() int { return 2 }
 
-// ConcurrentRuns returns the number of concurrent micro-batches that keep the device busy. It returns 1
-// for devices that share memory with the CPU.
+// ConcurrentRuns returns the number of concurrent micro-batches that keep the device busy: 8 for
+// discrete and virtual devices, and 1 for all others, such as devices that share memory with the CPU.
 func (d *gpu) ConcurrentRuns() int {
 	if kind := d.Info().Kind; kind == "discrete" || kind == "virtual" {
 		return 8

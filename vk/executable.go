@@ -61,14 +61,14 @@ func (d *gpu) prepare(p *tensor.Program, noDefer bool) (*executable, error) {
 	return x, nil
 }
 
-// Run runs the segments from … to−1. It queues the next segment while the current segment computes,
+// Run runs the segments [from, to). It queues the next segment while the current segment computes,
 // and checks ctx between segments.
 func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.RunConcurrently(ctx, []tensor.Binding{mem}, from, to)
 }
 
-// RunConcurrently runs the segments from … to−1 in several memories. The command buffers have each
-// step for all memories before the next step, so that small dispatches fill the device together.
+// RunConcurrently runs the segments [from, to) in several memories. A command buffer contains each step
+// once for every memory, followed by the next step, so that small dispatches fill the device together.
 func (x *executable) RunConcurrently(ctx context.Context, mems []tensor.Binding, from, to int) error {
 	r, err := x.recording(mems)
 	if err != nil {
@@ -114,7 +114,7 @@ func (x *executable) RunConcurrently(ctx context.Context, mems []tensor.Binding,
 	return nil
 }
 
-// Inspect runs the segments from … to−1 launch by launch, and calls visit after each launch.
+// Inspect runs the segments [from, to) launch by launch, and calls visit after each launch.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) error {
 	x, err := x.device.prepare(x.program, true)
@@ -152,7 +152,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	return nil
 }
 
-// stepsOf returns the indices lo … hi−1 of the steps that belong to the launches from … to−1.
+// stepsOf returns the range [lo, hi) of the steps that belong to the launches [from, to).
 func (x *executable) stepsOf(from, to int) (lo, hi int) {
 	firstStep := func(launch int) int {
 		i, _ := slices.BinarySearchFunc(x.steps, launch, func(s step, launch int) int { return s.launch - launch })
@@ -195,8 +195,8 @@ func (r *recording) uses(m *memory) bool {
 	return slices.ContainsFunc(r.bound, func(b *boundProgram) bool { return b.uses(m) })
 }
 
-// recording returns a recording of the program for the memories that is not running. It creates a
-// recording if there is none.
+// recording returns an idle recording of the program for the given memories, and creates one if there
+// is none.
 func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 	d := x.device
 	if err := d.checkOpen(); err != nil {

@@ -33,8 +33,9 @@ func (e extent) elements(shader string, operands ...operand) dispatch {
 	return dispatch{shader: shader, push: e.push(), groups: blocks(e.n*e.width, elements), operands: operands}
 }
 
-// rows returns a dispatch of a shader that includes rows.glsl and sums over each row. A row
-// gets 8 to 256 invocations: the fewest that sum at most four elements each, for rows of up to 1,024 elements.
+// rows returns a dispatch of a shader that includes rows.glsl and sums over each row. The
+// number of invocations per row is the lowest power of two from 8 with at most four elements per
+// invocation, but at most 256.
 func (e extent) rows(shader string, operands ...operand) dispatch {
 	lanes := 8
 	for lanes < 256 && 4*lanes < e.width {

@@ -12,7 +12,7 @@ type Info struct {
 	Driver string `json:"driver,omitempty"`       // name and version of the driver
 	Kind   string `json:"kind"`                   // discrete, integrated, virtual, cpu or other
 	API    string `json:"api,omitempty"`          // version of Vulkan
-	Memory int64  `json:"memory_bytes,omitempty"` // size of the largest device-local heap
+	Memory int64  `json:"memory_bytes,omitempty"` // size of the largest device-local heap, in bytes
 
 	// Invocations per subgroup: the default, the minimum and the maximum. Minimum and maximum are
 	// equal if the size is fixed.
@@ -68,7 +68,7 @@ type Device interface {
 	// Name returns the device's name for messages.
 	Name() string
 	// Kernels returns the names of the device, its driver and its precision. Runs on devices with
-	// the same Kernels value give bitwise identical results.
+	// the same Kernels value produce bitwise identical results.
 	Kernels() string
 	// Slots returns the number of programs that the device can run efficiently at a time.
 	Slots() int
@@ -92,8 +92,8 @@ type Options struct {
 	Notice func(string)
 }
 
-// ErrUnavailable is wrapped by the errors of [Devices] and [Open] on a machine without Vulkan.
-// Their texts name the missing component and how to install it.
+// ErrUnavailable is wrapped by the errors of [Devices] and [Open] on a machine without Vulkan, or in a
+// program built without cgo. Their texts name the missing component and state how to add it.
 var ErrUnavailable = errors.New("no Vulkan device is available")
 
 // errNoDriver is the error if the Vulkan loader finds no driver.

@@ -43,7 +43,7 @@ func linearBackward(r *recorder, k tensor.LinearBackward) {
 	r.sumInParts(k.DBias, parts, func(db *tensor.Tensor) { r.columnSums(db, k.DY, parts) })
 }
 
-// columnSums writes the sums of x's columns over each chunk of its rows to y.
+// columnSums sums the columns of x over each chunk of the rows, and writes the sums to y.
 func (r *recorder) columnSums(y, x *tensor.Tensor, parts int) {
 	const columns = 32 // columns per workgroup
 	rows, width := x.Shape[0], x.Width()

@@ -4,13 +4,13 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// product is C[m,n] = A[m,k]·B[k,n] + bias[n], computed in one dispatch. Either m or k is the number
-// of rows of a batch, of which only the rows in use enter the product.
+// product is C[m,n] = A[m,k]·B[k,n] + bias[n], computed in one dispatch. Either m or k is the
+// number of rows of a batch; only the rows in use enter the product.
 type product struct {
 	c, a, b, bias *tensor.Tensor // bias may be nil
 	form          form
 	rows          *tensor.Tensor // tensor whose axis counts the rows
-	first         int            // index of the operand's first row, if the dispatch processes a block of rows
+	first         int            // index in the batch of the operands' first row, for a block of rows
 	span          int            // number of rows in which chunks of a weight gradient may begin; 0 means all
 	m, n, k       int            // dimensions; the number of rows is the capacity
 	firstPart     int            // index of the first part in C
@@ -33,7 +33,7 @@ var (
 type tile struct{ m, n, k, rows, columns, buffers uint32 }
 
 // tiles lists the available tiles. The large tiles are sorted from the fastest per element to the
-// smallest, which gives the most workgroups. All tiles add in the same order. Products with few
+// smallest, which results in the most workgroups. All tiles add in the same order. Products with few
 // columns or rows have separate tiles.
 type tiles struct {
 	large               []tile

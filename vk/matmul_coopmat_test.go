@@ -23,8 +23,8 @@ func (c cooperative) round(x float32) float64 {
 	return float64(math.Float32frombits(b &^ (1<<low - 1)))
 }
 
-// TestMixedTilesAgree checks products with operands in half precision: every tile gives the same
-// bits.
+// TestMixedTilesAgree checks products with operands in half precision: all tested tiles produce the same
+// bits, which are close to the product in float64 of the rounded operands.
 func TestMixedTilesAgree(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	t.Logf("%s, %+v", d.Name(), *d.mixed)
@@ -35,7 +35,7 @@ func TestMixedTilesAgree(t *testing.T) {
 			list = list[:1]
 		}
 		c := d.mixed.shape(b.p.form)
-		// Use GELU, because the epilogue has separate code for matrices inside C and at its ends.
+		// Use GELU, because the epilogue has separate code for tiles inside C and for tiles at an edge of C.
 		b.p.gelu = b.p.form == forward
 		want := b.want(c.round)
 		var first []uint32

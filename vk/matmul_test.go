@@ -29,7 +29,8 @@ var forms = []struct {
 	form form
 }{{"forward", forward}, {"input gradient", inputGradient}, {"weight gradient", weightGradient}}
 
-// newBench returns an m×n×k product with random operands. Rows beyond used hold NaN.
+// newBench returns an m×n×k product with random operands. The argument used is the number of rows in
+// use; the other rows hold NaN.
 func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	b := &bench{device: d, program: tensor.NewProgram(), used: used}
 	random := rand.New(rand.NewPCG(uint64(m*n*k), uint64(used)))
@@ -77,7 +78,7 @@ func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	return b
 }
 
-// run dispatches the product through add and returns the words of C.
+// run runs the dispatches that the function add records, and returns the words of C.
 func (b *bench) run(t *testing.T, add func(r *recorder)) []uint32 {
 	t.Helper()
 	r := &recorder{device: b.device, program: b.program}
@@ -111,7 +112,7 @@ func (b *bench) run(t *testing.T, add func(r *recorder)) []uint32 {
 	return words
 }
 
-// want returns C computed in float64, with operands rounded by round. Unused rows keep their
+// want returns C computed in float64, with operands rounded by the function round. Unused rows keep their
 // initial values.
 func (b *bench) want(round func(float32) float64) []float64 {
 	p := b.p
@@ -194,8 +195,8 @@ func productCases(d *gpu) map[string]*bench {
 	return cases
 }
 
-// TestTilesAgree checks that every tile gives the same bits, and that they are close to the product
-// in float64.
+// TestTilesAgree checks that all tiles produce the same bits, and that these are close to the product
+// in float64. It tests unaligned rows with one tile only.
 func TestTilesAgree(t *testing.T) {
 	d := open(t, Options{})
 	for name, b := range productCases(d) {

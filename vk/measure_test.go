@@ -21,8 +21,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestCalibrateIterations checks that calibrateIterations makes no dispatch too long on simulated
-// devices from slow to fast, and the last dispatch long enough.
+// TestCalibrateIterations checks, on simulated devices from fast to slow, that no dispatch takes too
+// long, and that the last dispatch takes long enough or has the maximum number of iterations.
 func TestCalibrateIterations(t *testing.T) {
 	for _, perIteration := range []float64{0, 1e-7, 1e-5, 1e-3, 2e-2} {
 		longest := 0.0

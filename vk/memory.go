@@ -76,16 +76,16 @@ func (b *block) allocate(bytes int64) (int64, bool) {
 	return 0, false
 }
 
-// free frees a range. If the whole block is free then, it returns the block to the driver without
-// holding the lock.
+// free frees a range. If no other range of the block is in use, it returns the block to the driver
+// without holding the lock.
 func (a *allocator) free(b *block, offset, bytes int64) {
 	if a.markFree(b, offset, (bytes+grain-1)/grain*grain) {
 		a.releaseBlock(b)
 	}
 }
 
-// markFree marks a range as free and joins it with adjacent free ranges. If the whole block is free
-// then, markFree removes the block from the allocator and returns true.
+// markFree marks a range as free and joins it with adjacent free ranges. If no other
+// range of the block is in use, markFree removes the block from the allocator and returns true.
 func (a *allocator) markFree(b *block, offset, bytes int64) (whole bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

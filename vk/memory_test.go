@@ -207,7 +207,8 @@ func TestFreed(t *testing.T) {
 	mem[tensor.Inputs].Free()
 }
 
-// TestClosed checks that every call on a closed device returns an error.
+// TestClosed checks that calls on a closed device return errClosed, and that Budget, StopProfile and
+// Close return zero values.
 func TestClosed(t *testing.T) {
 	d := open(t, Options{})
 	p := additions(1)

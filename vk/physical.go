@@ -18,20 +18,20 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// limits holds those Vulkan limits of a device on which the shaders depend.
+// limits holds the limits and properties of a device on which kernels and their launches depend.
 type limits struct {
-	maxRange       int64  // maximum bytes per operand
-	maxBlock       int64  // maximum bytes per allocation
-	maxGroups      [2]int // maximum workgroups per dispatch in x and y
-	maxInvocations int
-	sharedBytes    int
+	maxRange       int64   // maximum bytes per operand
+	maxBlock       int64   // maximum bytes per allocation
+	maxGroups      [2]int  // maximum workgroups per dispatch in x and y
+	maxInvocations int     // maximum invocations per workgroup
+	sharedBytes    int     // maximum bytes of shared memory per workgroup
 	alignment      int     // alignment of an operand's offset in bytes
 	buffers        int     // maximum operands per shader
 	timestamp      float64 // nanoseconds per tick
 	timestampBits  int     // valid bits per timestamp; 0 means that the device has no timestamps
-	subgroupMin    int
-	subgroupMax    int
-	savesRegisters bool // true if kernels save registers, see saving
+	subgroupMin    int     // minimum invocations per subgroup
+	subgroupMax    int     // maximum invocations per subgroup
+	savesRegisters bool    // true if kernels save registers, see saving
 }
 
 // physical is a physical device that the loader lists.
@@ -162,9 +162,9 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	return p
 }
 
-// maxBlock returns the maximum size of an allocation in bytes. A driver may allow larger allocations
-// than it reports (NVIDIA long reported 4 GiB), so maxBlock ignores the reported maximum. Lavapipe is
-// the exception: it counts the bytes of a buffer in 31 bits.
+// maxBlock returns the maximum size of a block in bytes: the maximum size of a buffer, if the driver
+// reports it. A driver may allow larger allocations than it reports, so maxBlock ignores the maximum
+// size of an allocation, except for CPUs: lavapipe counts the bytes of a buffer in 31 bits.
 func (p *physical) maxBlock(allocation, buffer uint64) int64 {
 	limit := uint64(math.MaxInt64)
 	if buffer > 0 {

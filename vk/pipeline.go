@@ -32,9 +32,9 @@ type pipelines struct {
 	device  *gpu
 	mu      sync.Mutex
 	cache   C.handle
-	file    string // path of the file on disk; "" without a cache directory
-	stored  []byte // content of the file at the start, without the checksum
-	changed bool
+	file    string       // path of the file on disk; "" without a cache directory
+	stored  []byte       // content of the file at the start, without the checksum
+	changed bool         // true if a pipeline was compiled since the start
 	notice  func(string) // receives the message about the first compilation; may be nil
 	layouts map[int]layout
 	built   map[string]*pipeline
@@ -59,8 +59,8 @@ func (p *pipelines) open(d *gpu) error {
 		C.size_t(len(p.stored)), &p.cache))
 }
 
-// seal returns the data with a checksum in front. All drivers check that a cache was written by the
-// same driver, but some do not check that it is undamaged.
+// seal returns the data with a checksum in front. Drivers must check that a cache was written by the
+// same driver, but need not check that it is undamaged.
 func seal(data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return append(sum[:], data...)
@@ -112,7 +112,8 @@ func (p *pipelines) close() {
 	}
 }
 
-// get returns the pipeline of a shader with the given number of buffers.
+// get returns the pipeline of a shader with the given constants, required subgroup size and number of
+// buffers. It compiles the pipeline on first use.
 func (p *pipelines) get(shader string, constants []uint32, subgroup uint32, buffers int) (*pipeline, error) {
 	key := fmt.Sprint(shader, constants, subgroup)
 	p.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestPipelineFile checks that compiled pipelines are stored in a file, and that a damaged or
-// missing file is replaced without an error.
+// TestPipelineFile checks that compiled pipelines are stored in a file, that a run with this file sends
+// no notice, and that a damaged or missing file is replaced without an error.
 func TestPipelineFile(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)

@@ -20,9 +20,9 @@ import (
 // tiles of products.
 var passSizes = [][2]int{{64, 1}, {1024, 1}, {4096, 4}, {32768, 16}}
 
-// radvPipelines returns a dispatch for every pipeline that the device would use, keyed by
-// pipelineKey. It covers all presets, and attention with heads of 8 to 64 channels, each relation, score
-// and probability.
+// radvPipelines returns a dispatch for each pipeline that the device would use for the presets, for
+// measurements, for the optimiser, and for attention with heads of 8 to 64 channels and each relation,
+// score and probability. The keys are those of pipelineKey.
 func radvPipelines(t *testing.T, d *gpu) map[string]dispatch {
 	out := map[string]dispatch{}
 	collect := func(c *sft.Config, training bool, tokens, sequences int, keep func(shader string) bool) {

@@ -23,7 +23,7 @@ import (
 
 var updateTables = flag.Bool("update", false, "rewrite the tables of AMD's compiler")
 
-// radvFamilies are a GPU without float16 (polaris10), and GPUs of GCN 5, RDNA 2 and RDNA 3.
+// radvFamilies are GPUs of GCN 4, GCN 5, RDNA 2 and RDNA 3.
 var radvFamilies = []string{"polaris10", "vega10", "navi21", "gfx1100"}
 
 // radvResult is the environment variable that names the result file of the process for a family.
@@ -237,7 +237,7 @@ func (r *compilation) compare(t *testing.T, text string) {
 	}
 }
 
-// TestRADVPage checks that docs/performance.md states the maxima of the committed tables.
+// TestRADVPage checks that docs/performance.md states the counts and maxima of the committed tables.
 func TestRADVPage(t *testing.T) {
 	skipInReruns(t)
 	page := string(must.Get(os.ReadFile("../docs/performance.md"))(t))

@@ -43,8 +43,8 @@ type operand struct {
 	reads, writes bool
 }
 
-// Operands that are nil are bound to these tensors, which the shader does not access. If the
-// program has no counts, nothingRead serves as counts of zero.
+// Operands that are nil are bound to these tensors, which shaders do not access, with one exception: if
+// the program has no counts, nothingRead serves as counts of zero.
 var (
 	nothingRead    = tensor.At(dummyRegion, 0, "nothing", grain/4)
 	nothingWritten = tensor.At(dummyRegion, grain/4, "nothing", grain/4)
@@ -180,7 +180,7 @@ func (r *recorder) zero(t *tensor.Tensor) {
 }
 
 // append adds a step. The step begins with a barrier if its operands conflict with an access since
-// the last barrier. The deferred steps are then added behind the barrier, before the step. If the
+// the last barrier. In this case, the deferred steps are added after the barrier and before the step. If the
 // step depends on a deferred step, all deferred steps are added before the barrier.
 func (r *recorder) append(s step) {
 	if slices.ContainsFunc(r.deferred, s.follows) {
@@ -197,7 +197,7 @@ func (r *recorder) append(s step) {
 	r.emit(s)
 }
 
-// emit adds a step of the current launch behind the others.
+// emit adds a step of the current launch after all other steps.
 func (r *recorder) emit(s step) {
 	s.launch = r.launch
 	r.accessed = append(r.accessed, s.operands...)
@@ -235,7 +235,7 @@ func (s step) conflicts(others []operand) bool {
 	return slices.ContainsFunc(s.operands, func(o operand) bool { return slices.ContainsFunc(others, o.conflicts) })
 }
 
-// conflicts reports whether o and p overlap and one of them is written.
+// conflicts reports whether o and p overlap and at least one of them is written.
 func (o operand) conflicts(p operand) bool {
 	return (o.writes || p.writes) && o.Region == p.Region && o.Offset < p.Offset+p.Words() &&
 		p.Offset < o.Offset+o.Words()

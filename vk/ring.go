@@ -2,15 +2,15 @@
 
 package vk
 
-// ringWords is the number of words of scratch memory that successive launches use in turn. As a rule,
+// ringWords is the number of words of scratch memory that successive launches use cyclically. As a rule,
 // a launch does not overwrite the memory of the previous launch, and so does not wait for it.
 const ringWords = 16 << 20
 
 // ring allocates scratch memory, launch by launch.
 type ring struct {
-	next, size int // next free word; number of words that the launches have needed so far
-	from       int // first word of the current launch
-	wrapped    bool
+	next, size int  // next free word; number of words that the launches have needed so far
+	from       int  // first word of the current launch
+	wrapped    bool // true if the current launch has continued at the start of the ring
 }
 
 // launch begins a launch, which may reuse the memory of earlier launches.

@@ -63,7 +63,7 @@ func (w window) shaderSpan() uint32 {
 	return uint32(w.span)
 }
 
-// rowsOf returns the rows first … first+n−1 of a tensor.
+// rowsOf returns n rows of a tensor, beginning at the index first.
 func rowsOf(t *tensor.Tensor, first, n int) *tensor.Tensor {
 	block := *t
 	block.Shape = append([]int{n}, t.Shape[1:]...)

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSplitGradients checks that gradients have the same bits when dispatches are split by rows, by
-// heads, by chunks of queries and by chunks of rows.
+// TestSplitGradients checks that gradients, except that of the embeddings, have the same bits when
+// dispatches are split by rows, by heads, by chunks of queries and by chunks of rows.
 func TestSplitGradients(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := tinyModel(t)
@@ -39,8 +39,7 @@ func TestSplitGradients(t *testing.T) {
 	got := gradient()
 	for _, p := range m.Parameters.List {
 		// The gradient of the embeddings depends on the split, because its pieces are as long as the
-		// input. The gradient is still the same on all devices, because all devices have the same block
-		// size.
+		// input. The split is the same on all devices, because it depends only on the block size.
 		if p.Name == "embed.weight" {
 			continue
 		}
@@ -51,9 +50,9 @@ func TestSplitGradients(t *testing.T) {
 	}
 }
 
-// TestSplitNGrams checks that logits and gradients have the same bits when dispatches are split by
-// blocks of the n-gram table and by blocks of the tokens. It also checks that no dispatch binds more
-// than one block of the table or of the tokens.
+// TestSplitNGrams checks that logits and gradients, except that of the embeddings, have the same bits
+// when dispatches are split by blocks of the n-gram table and by blocks of the tokens. It also
+// checks that no dispatch of the n-grams binds more than one block of the table or of the tokens.
 func TestSplitNGrams(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := tinyModel(t)

@@ -1,7 +1,7 @@
 // The shim makes the Vulkan calls for which the Go binding github.com/vulkan-go/vulkan is unsafe
 // under Go's garbage collector: the binding frees arrays of structs in finalizers while the driver
-// may still read them. The shim makes every call that takes arrays or a device, with structures on
-// C's stack or heap.
+// may still read them. The shim makes every call that takes a device or arrays of structs, with
+// structures on C's stack or heap.
 //
 // Declarations are a subset of vulkan_core.h, so that neither headers nor
 // libvulkan are needed to build.
@@ -68,9 +68,12 @@ char *shim_extensions(void *instance, void *physical);
 int shim_query_queue(void *instance, void *physical, uint32_t *bits, uint32_t *queues);
 
 typedef struct { uint32_t m, n, k, a, b, c, result, scope; } shim_cooperative;
+// shim_query_cooperative writes the shapes of cooperative matrices to out. It returns their number, at
+// most room.
 int shim_query_cooperative(void *instance, void *physical, shim_cooperative *out, int room);
 
-typedef struct { uint64_t budget, usage; } shim_heap;
+typedef struct { uint64_t budget, usage; } shim_heap; // bytes
+// shim_query_budget writes the budget and the usage of each heap, of at most room heaps, to out.
 void shim_query_budget(void *instance, void *physical, shim_heap *out, int room);
 
 // ---- devices
@@ -144,9 +147,9 @@ void shim_queries_destroy(shim_device *d, handle queries);
 
 result shim_fence_create(shim_device *d, handle *fence);
 void shim_fence_destroy(shim_device *d, handle fence);
-// shim_submit submits commands to a queue. They start when the device's timeline has reached the
-// value wait, and set the timeline to signal when they complete. A value of 0 means no wait or no
-// signal.
+// shim_submit submits commands to a queue. They start when the value of the device's timeline is at
+// least the argument wait. When they complete, they set the timeline to the argument signal. An
+// argument of 0 means no wait or no signal.
 result shim_submit(shim_device *d, uint32_t queue, void *commands, handle fence, uint64_t wait, uint64_t signal);
 result shim_wait(shim_device *d, handle fence, uint64_t nanoseconds); // waits for the fence, then resets it
 

@@ -54,7 +54,7 @@ result shim_record(shim_device *d, void *commands, const shim_step *steps, uint3
             if (s->push_words) d->CmdPushConstants(commands, s->layout, COMPUTE_STAGE, 0, 4 * s->push_words, s->push);
             d->CmdDispatch(commands, s->x, s->y, 1);
             break;
-        case SHIM_FILL: // fill a GiB at a time, as MoltenVK counts the bytes of a fill in 32 bits
+        case SHIM_FILL: // fill a GiB at a time, as drivers may count the bytes of a fill in 32 bits
             for (uint64_t at = 0, size; at < s->bytes; at += size) {
                 size = s->bytes - at < 1u << 30 ? s->bytes - at : 1u << 30;
                 d->CmdFillBuffer(commands, s->to, s->to_offset + at, size, s->word);

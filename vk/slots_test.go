@@ -82,8 +82,8 @@ func TestSlots(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRecordingsAreBounded checks that the device keeps at most maxRecordings recordings, and drops
-// the least recently used recordings first.
+// TestRecordingsAreBounded checks that the device keeps at most maxRecordings recordings with the most
+// recent at the end, and that the first program can run again.
 func TestRecordingsAreBounded(t *testing.T) {
 	d := openUnvalidated(t)
 	defer d.Close()

@@ -88,7 +88,8 @@ func (t *transfers) upload(m *memory, offset int, words []uint32) error {
 	return nil
 }
 
-// overlaps returns 1 if a pending copy since the last barrier writes to the given range, otherwise 0.
+// overlaps returns 1 if a pending copy or fill since the last barrier writes to the given range,
+// otherwise 0.
 func (t *transfers) overlaps(s *stage, m *memory, offset, n int) C.uint32_t {
 	lo := C.uint64_t(m.offset + 4*int64(offset))
 	hi := lo + C.uint64_t(4*n)

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTransfers writes and reads random ranges and compares with a copy in host memory. The ranges
-// have odd offsets and sizes, overlap, and may exceed a staging buffer.
+// TestTransfers writes and reads random ranges and compares them with a copy in host memory. The ranges
+// have arbitrary offsets and sizes, overlap, and may exceed a staging buffer.
 func TestTransfers(t *testing.T) {
 	d := open(t, Options{}, underRace)
 	const words = 3*stagingBytes/4 + 77
