@@ -4,7 +4,7 @@
 
 package simd
 
-// The kernels, each for AVX2 and for AVX-512:
+// The kernels. Most exist for AVX2 and for AVX-512:
 //
 //   - maxoutK and lilyK compute Score.Forward for K keys and n queries.
 //     n is a multiple of two vectors.

@@ -4,7 +4,7 @@
 
 package simd
 
-// The kernels, each for AVX2 and for AVX-512:
+// The kernels. Most exist for AVX2 and for AVX-512:
 //
 //   - exp computes y = eˣ.
 //   - softplus computes y = log(1 + eˣ).
@@ -27,16 +27,16 @@ package simd
 //   - addRows computes y[at[i]·stride + c] += x[i·stride + c], 0 ≤ c < width, in ascending order of i.
 //   - poolBackward computes dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for the rows xᵢ.
 //   - convolution computes yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.
-//   - convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.
+//   - convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; step is in bytes, and row i of dy is taps − 1 steps after the start of dy.
 //   - average computes h = decay∘h + xᵢ and zᵢ += gain∘h for states h of n channels.
-//     Rows i are a step of bytes apart.
+//     Consecutive rows are step bytes apart.
 //   - averageBackward computes w = decay∘w + r, r = decay∘r + dzᵢ and dxᵢ += gain∘r for states r and w.
 //     It adds Σ xᵢ∘r and Σ xᵢ∘w to sums.
 //     The states w, and their sums, follow all states r.
 //   - dropout computes yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.
 //   - draw computes wordsᵢ, the first word of Philox4x32-10 for the counter with its first word replaced by atᵢ, for whole vectors; it returns the number of words.
 //   - sumSquares returns Σ x² in float64.
-//   - adamW updates the weights and both moments in one step; c holds gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − decay.
+//   - adamW updates the weights and both moments in one step; c holds gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − learning rate·decay.
 
 func expAVX2(y, x []float32)
 func softplusAVX2(y, x []float32)

@@ -4,12 +4,12 @@
 
 package simd
 
-// The kernels, each for AVX2 and for AVX-512:
+// The kernels. Most exist for AVX2 and for AVX-512:
 //
-//   - gemmR computes n tiles, below each other, of R rows and up to two vectors of columns: c = a·b + init.
+//   - gemmR computes n tiles of R rows, one below the other, with up to two vectors of columns: c = a·b + init.
 //   - packRows copies k rows of two vectors, which are stride floats apart in src.
-//   - packColumns copies rows of cols floats, a stride apart in src, and writes the sum of each column.
-//   - gemmNarrowR computes n tiles, below each other, of R rows and up to a vector of columns: c = a·b + init.
+//   - packColumns copies rows of cols floats, which are stride floats apart in src, and writes the sum of each column.
+//   - gemmNarrowR computes n tiles of R rows, one below the other, with up to a vector of columns: c = a·b + init.
 
 func gemm6AVX2(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
 func gemm5AVX2(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)

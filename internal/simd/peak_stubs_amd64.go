@@ -4,7 +4,7 @@
 
 package simd
 
-// The kernels, each for AVX2 and for AVX-512:
+// The kernels. Most exist for AVX2 and for AVX-512:
 //
 //   - fma runs n iterations of 12 independent multiply-adds.
 //   - maxAdd runs n iterations of 12 independent maxima, each added to a sum.

@@ -43,7 +43,7 @@ func groups(label string, count Op, stride Register, group int, pointers []Regis
 
 func average(v isa) {
 	v.text("average", "func(z, state, x, decay, gain []float32, n, d, states, first, step, rows int)",
-		"average computes h = decay∘h + xᵢ and zᵢ += gain∘h for states h of n channels. Rows i are a step of bytes apart.")
+		"average computes h = decay∘h + xᵢ and zᵢ += gain∘h for states h of n channels. Consecutive rows are step bytes apart.")
 	n := Load(Param("n"), GP64())
 	stride := Load(Param("d"), GP64())
 	SHLQ(U8(2), stride)

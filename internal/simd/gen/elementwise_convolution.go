@@ -138,7 +138,7 @@ func convolution(v isa) {
 
 func convolutionBackward(v isa) {
 	v.text("convolutionBackward", "func(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)",
-		"convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.")
+		"convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; step is in bytes, and row i of dy is taps − 1 steps after the start of dy.")
 	dx, dy, x, weight := slice("dx"), slice("dy"), slice("x"), slice("weight")
 	gradient := slice("dweight") // offset of dweight from weight
 	SUBQ(weight, gradient)

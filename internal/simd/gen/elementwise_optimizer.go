@@ -67,7 +67,7 @@ func (v isa) sumDouble(x []VecVirtual) Register {
 
 func adamW(v isa) {
 	v.text("adamW", "func(w, m, v, g []float32, c *[10]float32)",
-		"adamW updates the weights and both moments in one step; c holds gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − decay.")
+		"adamW updates the weights and both moments in one step; c holds gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − learning rate·decay.")
 	w, m, vs, g := slice("w"), slice("m"), slice("v"), slice("g")
 	c := Load(Param("c"), GP64())
 	at := func(i int) VecVirtual { return v.broadcast(Mem{Base: c, Disp: 4 * i}) }

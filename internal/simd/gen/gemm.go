@@ -33,7 +33,7 @@ func gemmTile(v isa, rows, vectors int) {
 	}
 	v.text(fmt.Sprintf("%s%d", name, rows),
 		"func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)",
-		name+"R computes n tiles, below each other, of R rows and up to "+columns+" of columns: c = a·b + init.")
+		name+"R computes n tiles of R rows, one below the other, with up to "+columns+" of columns: c = a·b + init.")
 	Label("tile")
 	k, a, rs, cs := word("k"), word("a"), word("rs"), word("cs")
 	SHLQ(Imm(2), rs)
@@ -193,7 +193,7 @@ func columnMasks(v isa, cols Register) []Op {
 // the columns in place would thrash the first-level cache.
 func packColumns(v isa) {
 	v.text("packColumns", "func(rows, cols int, dst, src *float32, stride int, sum *float32)",
-		"packColumns copies rows of cols floats, a stride apart in src, and writes the sum of each column.")
+		"packColumns copies rows of cols floats, which are stride floats apart in src, and writes the sum of each column.")
 	cols, stride := word("cols"), floats("stride")
 	v.sweep("columns", cols, 4, func(s span) {
 		rows, dst, src := word("rows"), word("dst"), word("src")
