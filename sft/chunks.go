@@ -4,8 +4,9 @@ import "github.com/sftseq/sftseq/seq"
 
 // CacheDocuments caches results for recent sequences, up to limit bytes: the exported rows of chunks,
 // and the n-grams of linear models. A later call with an edited sequence then computes only the
-// changed chunks and the document encoder, or the changed n-grams. Its results have the same bits as
-// without a cache. CacheDocuments reports whether any model is chunked. No other call of s may be running.
+// changed chunks and the document encoder, or the changed n-grams. A chunked model that predicts tokens
+// still computes the local layers of all chunks. Results have the same bits as without a cache.
+// CacheDocuments reports whether any model is chunked. No other call of s may be running.
 func (s *Scorer) CacheDocuments(limit int64) (chunked bool) {
 	members := s.members()
 	each := limit / int64(len(members))

@@ -183,8 +183,8 @@ func (e *Explanation) widen(w seq.Window, n int) {
 	e.Pooling = pooling
 }
 
-// CanExplain returns an error if the scorer cannot explain: for an ensemble that averages
-// probabilities, and for a chunked model of tags.
+// CanExplain returns an error for an ensemble that averages probabilities, and for a chunked model of
+// tags, because they have no explanations.
 func (s *Scorer) CanExplain() error {
 	if s.others != nil && s.fusion == nil {
 		return ErrEnsemble

@@ -68,9 +68,9 @@ func TestTrainChunks(t *testing.T) {
 	refuseAll(t, exitUsage, first, []refusal{
 		{"--chunk-exports needs --chunks: the model reads rows without chunks", []string{"--chunk-exports", "3"}},
 		{"--local-layers needs --chunks: the model reads rows without chunks", []string{"--local-layers", "1"}},
-		{"--chunks \"x\": expected the average tokens of a chunk, a power of two from 16 to",
+		{"--chunks \"x\": expected the average number of tokens of a chunk, a power of two from 16 to",
 			[]string{"--chunks", "x"}},
-		{"--chunks \"60\": expected the average tokens of a chunk, a power of two", []string{"--chunks", "60"}},
+		{"--chunks \"60\": expected the average number of tokens of a chunk, a power of two", []string{"--chunks", "60"}},
 		{"--chunk-exports 61: expected 1 to 60", []string{"--chunks", "fixed:60", "--chunk-exports", "61"}},
 		{"--layers 1: expected at least 2 with chunks", []string{"--chunks", "64", "--layers", "1"}},
 		{"--local-layers 2: expected at least 1 and less than --layers 2: the document encoder has the other layers",

@@ -67,7 +67,7 @@ func ParseChunks(text string) (*Chunks, error) {
 		err = chunk.Config{Rule: chunk.Rule(rule), Average: average}.Validate()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("expected the average tokens of a chunk, a power of two from %d to %d, "+
+		return nil, fmt.Errorf("expected the average number of tokens of a chunk, a power of two from %d to %d, "+
 			"fixed:N with N in this range, or none", chunk.MinAverage, chunk.MaxAverage)
 	}
 	return &Chunks{Rule: rule, Average: average}, nil

@@ -11,7 +11,7 @@ type classification struct{ defaultTraits }
 
 func (classification) describe(c *Config, s seq.Spec) error {
 	if sequences := len(s.TokenColumns()); sequences != c.Sequences() {
-		return &Error{"task", c.Task, fmt.Sprintf("a task for rows of %d sequences", sequences)}
+		return &Error{"task", c.Task, []string{1: "a task for single sequences", 2: "a task for pairs"}[sequences]}
 	}
 	if s.ListsLabels() && c.Task != s.Task {
 		return &Error{"task", c.Task, s.Task + ", the task of the data set"}

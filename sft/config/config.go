@@ -33,7 +33,7 @@ const maxSize = 1 << 24
 // MaxBytes is the maximum size of a config.json.
 const MaxBytes = 16 << 20
 
-// Read reads and checks a config.json. Errors name the file and the key.
+// Read reads and checks a config.json. Errors name the file, and the key of an invalid value.
 func Read(path string) (*Config, error) {
 	text, err := atomicfile.ReadRegular(path, MaxBytes)
 	if err != nil {

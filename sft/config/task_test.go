@@ -24,7 +24,7 @@ func TestUnknownTask(t *testing.T) {
 }
 
 // TestSameKind checks that models of different tasks can be combined if their predictions are of the
-// same kind, and refused otherwise.
+// same kind, and are refused otherwise.
 func TestSameKind(t *testing.T) {
 	t.Cleanup(config.AddTask("second", config.Classification))
 	c := configtest.TinyConfig()

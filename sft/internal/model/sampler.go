@@ -4,7 +4,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// sampling is a learned sample of the tokens of each sequence, for a layer or for a pooling.
+// sampling is a learned sample of the tokens of each sequence, for a layer, a pooling or exports.
 type sampling struct {
 	rows       tensor.Axis   // axis of the sampled rows
 	maxDuplets int           // maximum number of duplets per sequence

@@ -11,7 +11,7 @@ type stage uint8
 const (
 	wholeModel    stage = iota
 	localStage          // embedding, local layers and exports of a chunked model
-	documentStage       // the other layers, readout and head of a chunked model
+	documentStage       // the other layers of a chunked model, then readout and head, or the contexts of chunks
 	tokenStage          // the local layers again, then a head that reads tokens: see contexts
 )
 
