@@ -50,7 +50,7 @@ func TestSources(t *testing.T) {
 		case err != nil:
 			t.Error(err)
 		case !known || sum.Source != s.Sum:
-			t.Errorf("%s.spv is older than %s.comp: run make shaders", s.Name, s.Name)
+			t.Errorf("%s.spv was not compiled from the current %s.comp: run make shaders", s.Name, s.Name)
 		case sum.SPIRV != source.Sum(binary):
 			t.Errorf("%s.spv differs from the output of make shaders: run it again", s.Name)
 		}

@@ -15,7 +15,9 @@ const (
 	attentionRows   = 64  // rows per workgroup, equal to the value in attention.glsl
 	attentionSlices = 4   // invocations per row
 	maxChannels     = 512 // maximum channels per head, so that at least four rows fit into shared memory
-	maxFeatures     = 64  // maximum features per edge, because one invocation sums the gradients of all features
+	// maxFeatures is the maximum number of features per edge, including the number of merged edges. It is
+	// bounded because one invocation sums the gradients of all features.
+	maxFeatures = 64
 )
 
 // Values of the constant RELATION in attention.glsl; 0 means that attention has no relation.

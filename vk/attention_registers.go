@@ -4,12 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// The attention kernels hold rows and sums of a head's channels in registers. AMD's compiler gives
-// an invocation 128 registers on RDNA 3, and up to 256 elsewhere at the cost of occupancy; it
-// spills further registers to memory. On these devices the kernels therefore reread rows, process
-// the channels of their sums in several passes, stage the rows that a workgroup computes in shared
-// memory, and use smaller tiles. The results have the same bits, which TestConformance checks. TestRADV counts the
-// registers.
+// The attention kernels hold rows and sums of a head's channels in registers. On AMD GPUs, they would
+// need more registers than an invocation has, and the compiler would spill registers to memory. On
+// these devices the kernels therefore reread rows, process the channels of their sums in several
+// passes, stage the rows that a workgroup computes in shared memory, and use smaller tiles. The results
+// have the same bits, which TestConformance checks. TestRADV counts the registers.
 
 // vendorAMD is the vendor id of devices whose kernels save registers.
 const vendorAMD = 0x1002

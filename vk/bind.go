@@ -33,14 +33,14 @@ func (x *executable) bind(mem tensor.Binding) (*boundProgram, error) {
 		}
 		v, ok := m.(*memory)
 		if !ok || v.device != x.device {
-			return nil, fmt.Errorf("vk: region %d belongs to another device", region)
+			return nil, fmt.Errorf("vk: the memory of region %d belongs to another device", region)
 		}
 		if v.block == nil {
 			return nil, fmt.Errorf("vk: the memory of region %d was freed", region)
 		}
 		b.memory[region] = v
 		if need := x.program.Words(tensor.Region(region)); v.words < need {
-			return nil, fmt.Errorf("vk: region %d has %d words, the program needs %d", region, v.words, need)
+			return nil, fmt.Errorf("vk: the memory of region %d: expected at least %d words, found %d", region, need, v.words)
 		}
 	}
 	b.memory[constantRegion], b.memory[dummyRegion] = x.constants, x.device.dummy

@@ -28,7 +28,7 @@ type block struct {
 type heap struct {
 	device *gpu
 	mu     sync.Mutex
-	blocks map[*block]bool // set of blocks
+	blocks map[*block]bool
 }
 
 // allocate allocates a block of device memory or, if host is set, of memory that both the host and the

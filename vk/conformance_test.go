@@ -16,7 +16,7 @@ import (
 type rerun string
 
 const (
-	underRace      rerun = "the race detector"          // for concurrent and failing calls and pointers passed to C
+	underRace      rerun = "the race detector"          // for concurrent calls, failing calls and pointers passed to C
 	subgroupWidths rerun = "another width of subgroups" // for code that depends on the width
 )
 

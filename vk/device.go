@@ -163,7 +163,7 @@ func (d *gpu) create() error {
 		C.uint32_t(p.api), &features, C.uint32_t(p.family), C.uint32_t(p.queues), &d.shim))
 }
 
-// Name returns the device's name.
+// Name returns the device's index and name, its driver and its precision.
 func (d *gpu) Name() string {
 	precision := "fp32"
 	if d.mixed != nil {
@@ -173,7 +173,7 @@ func (d *gpu) Name() string {
 		d.physical.info.Driver, precision)
 }
 
-// Kernels returns the names of the device and its driver and, for mixed precision, the matrices. Runs
+// Kernels returns the device's name, its driver and, for mixed precision, the matrices. Runs
 // with the same value produce bitwise identical results.
 func (d *gpu) Kernels() string {
 	name := "vulkan " + d.physical.info.Name + ", " + d.physical.info.Driver

@@ -142,8 +142,8 @@ func TestEndurance(t *testing.T) {
 		rounds, recordings, sums, runs int
 		limit                          int64 // maximum growth in bytes per round, with a margin for the race detector
 	}{
-		{"10,000 launches", 12, 1, 100, 10, 200 * kilobyte},
-		{"1,000 recordings", 100, 12, 2, 1, 50 * kilobyte},
+		{"launches", 12, 1, 100, 10, 200 * kilobyte},
+		{"recordings", 100, 12, 2, 1, 50 * kilobyte},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := openUnvalidated(t)
@@ -172,7 +172,7 @@ func TestEndurance(t *testing.T) {
 			}
 		})
 	}
-	t.Run("50 devices", func(t *testing.T) {
+	t.Run("devices", func(t *testing.T) {
 		must.Succeed(t, openUnvalidated(t).Close()) // skips the test without Vulkan
 		collectGarbage(t)
 		// The loader and the driver leak memory for each instance and device.

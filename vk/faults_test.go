@@ -24,8 +24,9 @@ func openFaulty(t *testing.T, fault func(call string, result int32) int32) (*gpu
 }
 
 // TestEveryFailure makes the driver calls fail one at a time, from opening the device to reading a
-// result. Submissions do not fail, and waits fail only with a lost device. The test checks that the error names the failed call and that every created object is
-// destroyed; the validation layer reports objects that remain.
+// result. Submissions do not fail, and waits fail only with a lost device. The test checks that the
+// error names the failed call and that every created object is destroyed; the validation layer reports
+// objects that remain.
 func TestEveryFailure(t *testing.T) {
 	usedBefore := usedBytes(open(t, Options{}, underRace))
 	work := func(d *gpu) error {

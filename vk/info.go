@@ -85,7 +85,7 @@ type Device interface {
 
 // Options select a device and its precision.
 type Options struct {
-	Index int
+	Index int  // index of the device in the list of [Devices]; 0 is the best
 	Mixed bool // matrix products with operands in half precision
 	// Notice, if set, receives messages for the user, such as that the first run on a device
 	// compiles kernels.

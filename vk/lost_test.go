@@ -58,7 +58,7 @@ func tinyModel(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	return sft.NewModel(c, 1), file("train"), file("val")
 }
 
-// TestLost checks that a training run ends with a LostError if the device is lost in the middle.
+// TestLost checks that a training run ends with a LostError if the device is lost during the run.
 // The last checkpoint is valid, and another device can resume from it.
 func TestLost(t *testing.T) {
 	d := open(t, Options{})
@@ -104,8 +104,8 @@ func TestLost(t *testing.T) {
 	must.Check(t, tr.Close())
 }
 
-// TestMemoryIsFreed checks that the device's memory is free after a completed run and after a run
-// that needs too much memory.
+// TestMemoryIsFreed checks that the device's memory is free after a completed run, and after NewTrainer
+// refuses a run that needs too much memory.
 func TestMemoryIsFreed(t *testing.T) {
 	d := open(t, Options{})
 	m, rows, val := tinyModel(t)

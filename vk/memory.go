@@ -15,7 +15,7 @@ import (
 
 const (
 	// blockBytes is the usual size of an allocation from the driver. Allocations are slow and their
-	// number is limited, so each block holds several memories.
+	// number is limited, so a block holds several memories.
 	blockBytes = 64 << 20
 	// grain is the unit of addresses within a block: the largest operand alignment that Vulkan
 	// allows a device to require.

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestWithoutCgo checks that the package builds without cgo, and that its errors state how to get
-// Vulkan.
+// TestWithoutCgo checks that the package builds without cgo, and that the errors state how to build it
+// with Vulkan.
 func TestWithoutCgo(t *testing.T) {
 	_, err := Devices()
 	d, failed := Open(Options{})
