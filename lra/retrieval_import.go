@@ -59,8 +59,8 @@ func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
 	return convertFile(spec, from, dir, options, pairs.rows)
 }
 
-// pairFiles returns the splits and files of pairs in a directory. The file names lack the suffix of a
-// compression.
+// pairFiles returns the splits and files of pairs in a directory. The file names omit the compression suffix,
+// such as .gz.
 func pairFiles(dir string) (files []splitFile, err error) {
 	name := officialPairs
 	suffix := ".tsv"
@@ -186,7 +186,7 @@ func (p *pairReader) parsePair(line string) (e seq.Example, err error) {
 		want = 3
 	}
 	if len(fields) != want {
-		return e, fmt.Errorf("expected %d fields between tabs, found %d", want, len(fields))
+		return e, fmt.Errorf("expected %d tab-separated fields, found %d", want, len(fields))
 	}
 	label, err := strconv.ParseFloat(fields[0], 64)
 	if err != nil || label != 0 && label != 1 {

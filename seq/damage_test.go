@@ -71,7 +71,8 @@ func TestDamagedSplit(t *testing.T) {
 		}
 	}
 	if valid < changes/20 {
-		t.Errorf("%d of %d changed bytes resulted in other valid files, want at least 5%% for this test", valid, changes)
+		t.Errorf("%d of %d changed bytes resulted in other valid files, want at least 5%% for this test", valid,
+			changes)
 	}
 }
 

@@ -89,7 +89,8 @@ func testChunkTagsAlone(t *testing.T, devices ...tensor.Device) {
 			for _, s := range []*sft.Scorer{modeltest.NewScorerOf(t, m, d), cached, cached} {
 				for i, out := range modeltest.Score(t, s, examples) {
 					if !reflect.DeepEqual(out, want[i]) {
-						t.Errorf("%s, %s, example %d: the outputs in a batch differ from those alone", name, d.Name(), i)
+						t.Errorf("%s, %s, example %d: the outputs in a batch differ from those alone", name,
+							d.Name(), i)
 					}
 				}
 			}

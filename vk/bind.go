@@ -40,7 +40,8 @@ func (x *executable) bind(mem tensor.Binding) (*boundProgram, error) {
 		}
 		b.memory[region] = v
 		if need := x.program.Words(tensor.Region(region)); v.words < need {
-			return nil, fmt.Errorf("vk: the memory of region %d: expected at least %d words, found %d", region, need, v.words)
+			return nil, fmt.Errorf("vk: the memory of region %d: expected at least %d words, found %d", region, need,
+				v.words)
 		}
 	}
 	b.memory[constantRegion], b.memory[dummyRegion] = x.constants, x.device.dummy

@@ -69,7 +69,7 @@ func TestBrokenModels(t *testing.T) {
 		{"truncated config", func(c, w []byte) ([]byte, []byte) { return c[:len(c)/2], w }, []string{"config.json"}},
 		{"huge config", func(c, w []byte) ([]byte, []byte) {
 			return bytes.Replace(c, []byte(`"hidden_size": 32`), []byte(`"hidden_size": 16000000`), 1), w
-		}, []string{"model.safetensors", "bytes, expected at least", "by config.json"}},
+		}, []string{"model.safetensors", "requires at least", "but config.json"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			model := editedModel(t, "pre", c.edit)

@@ -154,8 +154,8 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
 	err = scoreInput(c, m.Config, scorer, model, isTable)
 	if model.LongRequests > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
-			"warning: %d of the inputs are more than %d times as long as the longest training row (%d tokens), "+
-				"the longest has %d: predictions for such lengths are unreliable\n",
+			"warning: %d of the inputs are more than %d times as long as the longest training row (%d tokens); "+
+				"the longest input has %d tokens: predictions for such lengths are unreliable\n",
 			model.LongRequests, answer.MaxLengthRatio, model.Longest, model.LongestRequest)
 	}
 	if model.OutlierRequests > 0 {

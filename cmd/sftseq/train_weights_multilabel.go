@@ -7,8 +7,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// labelWeights returns the loss weights of positive labels for a multi-label task. balanced is the
-// ratio of rows without the label to rows with the label. A JSON file sets the weights unchanged.
+// labelWeights returns the loss weights of positive labels for a multi-label task. If from is balanced,
+// a weight is the ratio of rows without the label to rows with the label. Otherwise from is a JSON
+// file, whose weights are not rescaled.
 func labelWeights(from string, set *seq.Dataset) ([]float64, error) {
 	names, train := set.Manifest.LabelNames, set.Manifest.Splits["train"]
 	weights := make([]float64, len(names))

@@ -50,11 +50,12 @@ func random(seed uint64, name string, counter uint32) func() float64 {
 	}
 }
 
-// split assigns each series to one split, so that no test file is almost a copy of a training file.
-// It returns the selected files: at most maxFiles random files per series, or all files if maxFiles
-// is 0. Series of a class with an identical file count as one series. val and test each get series
-// with together at most a tenth of the class's files, rounded up. A class of three or more series gives
-// at least one series, whatever its size, to val and one to test.
+// split assigns each series to one split, so that no test file is almost a copy of a training file. It
+// returns the selected files: at most maxFiles random files per series, or all files if maxFiles is 0.
+// Series of a class with an identical file count as one series. In each class, the series of val
+// together contain at most a tenth of the files, rounded up, and so do the series of test. As an
+// exception, a class of three or more series always gives one series each to val and test, even a
+// larger one.
 func split(files []*file, seed uint64, maxFiles int) ([]*file, error) {
 	same, err := sameSeries(files)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 )
 
 // A tokenizer.json may contain any regular expression of Oniguruma. This package accepts only
-// expressions that have been compared with the library on all characters of Unicode: regexp engines
-// differ in their digits, word characters and case folding, and an arbitrary expression may not
-// terminate in reasonable time.
+// expressions whose matches have been compared with those of Hugging Face's library on all characters of
+// Unicode: regexp engines differ in their digits, word characters and case folding, and an arbitrary
+// expression may not terminate in reasonable time.
 
 // gpt2 is the expression with which ByteLevel splits text.
 const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`

@@ -20,7 +20,7 @@ func formatScores(r Run) (model, strongest string) {
 		}
 	case r.Tags != nil:
 		show := func(l TagLine, source string) string {
-			return fmt.Sprintf("span F1 %.4f, accuracy of tokens %.2f%% (%s)", l.SpanF1, 100*l.Accuracy, source)
+			return fmt.Sprintf("span F1 %.4f, token accuracy %.2f%% (%s)", l.SpanF1, 100*l.Accuracy, source)
 		}
 		model = show(r.Tags.Lines[0], r.Tags.Data)
 		if rest := r.Tags.Lines[1:]; len(rest) > 0 {
@@ -31,7 +31,7 @@ func formatScores(r Run) (model, strongest string) {
 		}
 	case r.NodeTags != nil:
 		show := func(l NodeTagLine, source string) string {
-			return fmt.Sprintf("accuracy of tokens %.2f%% (%s)", 100*l.Accuracy, source)
+			return fmt.Sprintf("token accuracy %.2f%% (%s)", 100*l.Accuracy, source)
 		}
 		model = show(r.NodeTags.Lines[0], r.NodeTags.Data)
 		if rest := r.NodeTags.Lines[1:]; len(rest) > 0 {

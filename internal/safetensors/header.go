@@ -56,7 +56,10 @@ func parseHeader(header []byte, dataSize int64, kinds ...string) ([]entry, map[s
 		return nil, nil, fmt.Errorf("header: %w", err)
 	}
 	if token, err := p.Token(); err != io.EOF {
-		return nil, nil, fmt.Errorf("header: expected only spaces after the object, found %v (%v)", token, err)
+		if err == nil {
+			err = fmt.Errorf("found %v", token)
+		}
+		return nil, nil, fmt.Errorf("header: expected only spaces after the object: %w", err)
 	}
 	if err := checkOffsets(entries, dataSize); err != nil {
 		return nil, nil, err

@@ -45,11 +45,11 @@ func (g *gateway) endpoints() *http.ServeMux {
 		if describingMethods[name] {
 			verb = http.MethodGet
 		}
-		answer := (*call).result
+		result := (*call).result
 		if name == embedMethod {
-			answer = (*call).embedOrInputs
+			result = (*call).embedOrInputs
 		}
-		handle(verb, "/"+path.Base(name), g.handler(func(x *exchange) { x.call(name, answer) }))
+		handle(verb, "/"+path.Base(name), g.handler(func(x *exchange) { x.call(name, result) }))
 	}
 	handle(http.MethodPost, embeddingsPath, g.handler(func(x *exchange) {
 		x.call(embedMethod, func(c *call) (any, error) { return c.embeddings(!g.options.Raw) })

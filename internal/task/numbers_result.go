@@ -52,7 +52,7 @@ func (r *NumbersResult) Write(w io.Writer) error {
 		mean = fmt.Sprintf("MAE %.4f, ", r.MAE)
 	}
 	out.add("%s: %s, loss %.4f, %sR² %s", r.Title(), countRows(r.Rows), r.Loss, mean, OrNone(r.R2))
-	out.add("%-20s  %-36s  %12s  %12s  %8s", "number", "of", "MAE", "RMSE", "R²")
+	out.add("%-20s  %-36s  %12s  %12s  %8s", "number", "model or baseline", "MAE", "RMSE", "R²")
 	for _, n := range r.Numbers {
 		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", n.Name, "the model", n.MAE, n.RMSE, OrNone(n.R2))
 		if l := n.Linear; l != nil {

@@ -1,6 +1,6 @@
 // Types of request parameters and results. docs/protocol.md of sftseq describes every field.
 
-/** An open document, such as the class Document. */
+/** An open document. The class Document implements this interface. */
 export interface OpenDocument {
   readonly uri: string;
   readonly version: number;

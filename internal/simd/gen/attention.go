@@ -304,7 +304,7 @@ func scaleTile(v isa) {
 		Label("row")
 		x := v.vec()
 		VMULPS(Mem{Base: p}, scale, x)
-		VMAXPS(x, floor, x) // NaN stays NaN, because the instruction returns the second operand
+		VMAXPS(x, floor, x) // NaN stays NaN: VMAXPS returns x, Intel's second source, if an operand is NaN
 		VMOVUPS(x, Mem{Base: p})
 		VADDPS(x, total, total)
 		ADDQ(stride, p)

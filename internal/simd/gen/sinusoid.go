@@ -212,7 +212,7 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 }
 
 // sinusoidTile emits s = max(s·scale·Rmul + Radd, floor), and adds the sum over the keys to Sum.
-// With far, it prefetches the next key's windows, for tables that exceed the near caches.
+// With far, it prefetches the next key's windows, for tables that exceed the first-level and second-level caches.
 func sinusoidTile(v isa, far bool) {
 	name, next := "sinusoidTile", func(jb, tile Register, of int) *windows { return nil }
 	doc := "sinusoidTile computes Scores.Sinusoid."
@@ -261,7 +261,7 @@ func sinusoidTile(v isa, far bool) {
 	x := v.vec()
 	VMULPS(lane(s), scale, x)
 	VFMADD132PS(lane(scratch), a, x) // x·Rmul + Radd
-	VMAXPS(x, floor, x)              // NaN stays NaN, because the instruction returns the second operand
+	VMAXPS(x, floor, x)              // NaN stays NaN: VMAXPS returns x, Intel's second source, if an operand is NaN
 	VMOVUPS(x, lane(s))
 	VADDPS(lane(sum), x, x)
 	VMOVUPS(x, lane(sum))

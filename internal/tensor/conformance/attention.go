@@ -80,7 +80,8 @@ func (a *attention64) keys(b int) []int {
 	return js
 }
 
-// row returns the scores A and the probabilities P of a token and head, and the row's denominator.
+// row returns the scores A and the probabilities P of a token and head, and the row's norm: the
+// denominator, or its logarithm for softmax.
 func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	keys := a.keys(b)
 	for _, j := range keys {
@@ -116,7 +117,7 @@ func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	return s, p, norm
 }
 
-// forward returns the output, the denominators and the number of dead attention rows. nearKink lists
+// forward returns the output, the norms and the number of dead attention rows. nearKink lists
 // the tokens whose results rounding may decide, because a score is close to ReLU's kink or a sum is
 // close to zero.
 func (a *attention64) forward() (o, norm []float64, deadRows int, nearKink []int) {

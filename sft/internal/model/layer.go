@@ -13,8 +13,8 @@ import (
 //	pre-norm   x ← x + Attn(LN1(x)),  x ← x + MLP(LN2(x))
 //	post-norm  x ← LN1(x + Attn(x)),  x ← LN2(x + MLP(x))
 //
-// after its branches of convolutions and moving averages, if it has any. Without attention it has
-// only the second branch.
+// after the branches of convolutions and moving averages, if any. A layer
+// without attention omits the Attn branch.
 //
 // The fields hold the tensors of the forward pass that the backward pass reads.
 type layer struct {
