@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestFileFragments checks that the fragments of a file have the predictions and the evidence of files with the same
-// bytes, in the order of their offsets, and that the last fragment is shorter.
+// TestFileFragments checks that a file is split into fragments in the order of their offsets, the last one shorter,
+// and that a fragment has the same prediction and evidence as a file with its bytes.
 func TestFileFragments(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := t.TempDir()

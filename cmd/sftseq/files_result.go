@@ -24,7 +24,7 @@ type fileResult struct {
 	Kind        string         `json:"kind,omitempty"`    // "" for a file that is too short, or unknown
 	Nearest     string         `json:"nearest,omitempty"` // most probable kind
 	Probability float64        `json:"probability,omitempty"`
-	Named       string         `json:"named,omitempty"` // the kind that the path implies, if it differs from Kind
+	Named       string         `json:"named,omitempty"` // kind of a whole file by its path, if Kind is another kind
 	unlabelled  bool           // the model has no class for Named
 	Evidence    []fileEvidence `json:"evidence,omitempty"`
 	Fragment    *fragmentRange `json:"fragment,omitempty"` // nil for a whole file
