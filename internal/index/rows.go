@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// Keys of the schema's metadata.
+// Keys of the schema's metadata, and the value of keyFormat.
 const (
 	keyFormat    = "sftseq.index"
 	keyModel     = "sftseq.model"
