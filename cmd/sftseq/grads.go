@@ -92,8 +92,8 @@ func grads(c *cli.Context) error {
 	return err
 }
 
-// checkInputName returns an error if the file name of --input has the extension of a format other
-// than JSON lines.
+// checkInputName returns an error if the file name of --input has the extension of a table format other
+// than JSON lines, JSON or text.
 func checkInputName(c *cli.Context) error {
 	path := c.String("input")
 	if info, err := os.Stat(path); path == "-" || err != nil || info.IsDir() {
