@@ -22,7 +22,7 @@ const maxSampled = 1 << 20
 type LogitSample struct {
 	logits  []float32
 	classes []int32
-	every   int // sampling interval: Add keeps the first of every rows; 0 means 1
+	every   int // sampling interval in rows: Add keeps one row per interval; 0 means 1
 	seen    int // number of added rows
 }
 
