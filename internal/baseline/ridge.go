@@ -30,8 +30,8 @@ func RidgeName(m *seq.Manifest) string {
 }
 
 // Ridge evaluates a linear regression of numbers on a split. Its inputs are bags of tokens and bigrams,
-// or the [moments] of tokens with features. With x the standardised counts of a sequence, m their means
-// and y a number, the weights minimise
+// or the [moments] of tokens with features. With x the inputs of a sequence divided by their
+// standard deviations, m the means of x, and y a number, the weights minimise
 //
 //	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
 //

@@ -20,7 +20,7 @@ type ClusterMeasurement struct {
 	*Workload // workload whose examples all have the same length
 }
 
-// Batch returns the micro-batches of a step of the workload.
+// Batch describes a step of the workload: its micro-batches, parameters and results.
 func (m ClusterMeasurement) Batch() distributed.ClusterBatch {
 	lengths := make([]int, m.Settings.Batch)
 	for i := range lengths {
@@ -37,7 +37,7 @@ func (m ClusterMeasurement) Batch() distributed.ClusterBatch {
 }
 
 // Figures measures steps on batches of three sizes. The first batch has a single example of one
-// token, so that its time is the time of the update. The second batch has one micro-batch. The third
+// token, so that its time is nearly that of the update alone. The second batch has one micro-batch. The third
 // batch has as many micro-batches as the device runs concurrently, but at most the whole batch. The
 // measurements alternate, so that other load on the machine affects all of them.
 func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterFigures, err error) {
