@@ -40,7 +40,7 @@ func manualApp() *cli.App {
 }
 
 // flattenCommands returns commands and subcommands with their full names, without the help
-// command that the library adds to each.
+// command that urfave/cli adds to each.
 func flattenCommands(commands []*cli.Command, parent string) (out []*cli.Command) {
 	for _, c := range commands {
 		text := c.UsageText

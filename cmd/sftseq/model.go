@@ -60,7 +60,7 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 	return readModel(c.Context, dir, "--model ")
 }
 
-// withoutLayers returns the error of a command that needs a model with layers if dir has a linear model.
+// withoutLayers returns the error for a linear model in dir, for commands that need a model with layers.
 func withoutLayers(dir string) error {
 	return fmt.Errorf("%s: expected a model with layers, found a linear model of n-grams: sftseq train custom "+
 		"--members sft trains a model with layers", dir)

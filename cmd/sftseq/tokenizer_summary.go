@@ -12,7 +12,7 @@ import (
 // maxTokenizerJSON is the length in bytes up to which a tokenizer's JSON is shown unchanged.
 const maxTokenizerJSON = 200
 
-// summary shortens a tokenizer's JSON for display: it replaces long values, such as a vocabulary, by
+// summary shortens a tokenizer's JSON for display: it replaces long values, such as a vocabulary, with
 // their sizes. --json prints the full JSON.
 func summary(spec json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
