@@ -39,7 +39,7 @@ const (
 // Tokens, features, edges and lengths that the model does not accept become indices out of bounds:
 // the runtime reports an error.
 //
-// Outputs, float32:
+// Outputs, float32 unless another type is stated:
 //
 //	logits     [labels]; of tagging [length, labels]; of fill-mask [masks, labels], a row for each mask
 //	embedding  [hidden]; of pairs embedding_a and embedding_b

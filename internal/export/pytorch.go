@@ -184,8 +184,8 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// FromPyTorch reads the model of a folder that [PyTorch] has written. Training with the library
-// may have changed the float32 weights, which are read bit for bit.
+// FromPyTorch reads the model of a folder that the function [PyTorch] has written. It reads the
+// float32 weights bit for bit, even if a Python program has trained and replaced them.
 func FromPyTorch(dir string) (*sft.Model, error) {
 	m, err := sft.Load(dir)
 	if err != nil {

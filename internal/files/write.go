@@ -201,8 +201,8 @@ func (o *Options) rare(s KindSummary) bool {
 // unseen reports whether a rare kind occurs only in the split [Unknown].
 func (o *Options) unseen(kind int) bool { return o.fraction("kind", Kinds[kind].Name) < 0.5 }
 
-// place sets the split and the label of a row. Files of rare kinds get the label other, or no split if the
-// data set does not have this label.
+// place sets the split and the label of a row. Files of rare kinds get the label other. They get no
+// split if the data set does not have this label or their content contradicts the kind.
 func (o *Options) place(r *row, labels map[int]int32, hasOther bool, other int32) {
 	label, common := labels[r.file.Kind]
 	switch {
