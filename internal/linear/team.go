@@ -40,7 +40,7 @@ func (t *team) stop() {
 func (t *team) firstColumn(worker int) int { return t.columns * worker / t.workers }
 
 // run calls f for all columns of a row with this number of features. If the row has fewer than
-// minWeights weights, the caller's thread computes all columns, otherwise each thread computes its own.
+// minWeights weights, the caller's thread computes all columns. Otherwise each thread computes its own.
 func (t *team) run(features, minWeights int, f func(from, to int)) {
 	if t.workers == 1 || features*t.columns < minWeights {
 		f(0, t.columns)
