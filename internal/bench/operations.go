@@ -54,7 +54,7 @@ func pairs(k tensor.Attention, products, scores float64) work {
 }
 
 // convolution returns the work of a convolution's sums over taps. A launch is nevertheless measured
-// by its bytes, because it has few taps.
+// by its bytes, because a convolution has few taps.
 func convolution(x, weight *tensor.Tensor) work {
 	return work{products: 2 * float64(x.Words()) * float64(weight.Shape[0])}
 }

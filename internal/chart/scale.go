@@ -78,7 +78,7 @@ func (a Scale) decades() (out []float64) {
 	return out
 }
 
-// roundStep returns the smallest of 1, 2 and 5 times a power of ten that is not below v.
+// roundStep returns the smallest number not below v that is 1, 2 or 5 times a power of ten.
 func roundStep(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, f := range []float64{1, 2, 5} {
