@@ -56,8 +56,8 @@ func (f *fitting) comparison(ctx context.Context, m *Model, train, val Rows) err
 	return err
 }
 
-// weights fits the weights of the parts whose index is at least the parameter from. It returns their prior if every
-// fitted weight is 0.
+// weights fits the weights of the parts whose index is at least the parameter from. It returns their prior if
+// every fitted weight is 0.
 func (f *fitting) weights(logits [][2][]float32, labels []int32, from int) []float64 {
 	fit := metrics.NewFusion(2-from, f.config.Outputs(), metrics.FusedClasses)
 	for i, z := range logits {
