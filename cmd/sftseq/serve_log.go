@@ -37,7 +37,7 @@ func serverLog(c *cli.Context) (*slog.Logger, error) {
 	}
 }
 
-// durationText replaces a duration, which JSON would show in nanoseconds, by its text, such as 3s.
+// durationText replaces a duration, which JSON would show in nanoseconds, with its text, such as 3s.
 func durationText(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())
