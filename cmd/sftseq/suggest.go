@@ -47,7 +47,7 @@ func commandNames(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// badValue and badVariable match urfave/cli's errors about values of flags and of environment
+// badValue and badVariable match errors of packages flag and urfave/cli about values of flags and of environment
 // variables.
 var (
 	badValue    = regexp.MustCompile(`^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for(?: flag)? -([^: ]+): `)
@@ -55,7 +55,7 @@ var (
 		`^could not parse (".*") as .* value from environment variable "(\w+)" for flag ([^: ]+): `)
 )
 
-// flagError rewords urfave/cli's errors about undefined flags, invalid values and missing values. It
+// flagError rewords errors of packages flag and urfave/cli about undefined flags, invalid and missing values. It
 // returns "" for other errors.
 func flagError(c *cli.Context, err error) string {
 	text := err.Error()
