@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	picture "image"
@@ -160,6 +161,18 @@ func TestRedraw(t *testing.T) {
 	if len(seen) != 4*12 {
 		t.Errorf("%d different images, want %d", len(seen), 4*12)
 	}
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for row := range uint32(12) {
+				want := drawPathfinder(5, 1<<63+uint64(row), rule(int(row)))
+				if e := redraw(0, row); !slices.Equal(e.A, want.A) {
+					t.Errorf("row %d: another image if rows are drawn concurrently", row)
+				}
+			}
+		})
+	}
+	group.Wait()
 	plain := must.Get(Redraw(&seq.Manifest{Provenance: map[string]any{"generator": "pathfinder",
 		"rule": map[string]any{"contour": 9.0, "distractors": 5.0}}}, 5))(t)
 	want := drawPathfinder(5, 1<<63+7, PathfinderRule{Contour: 9, Distractors: 5})

@@ -49,6 +49,9 @@ func TestArrangeArguments(t *testing.T) {
 		"train listops --out":                          "train listops --out",
 		"nothing x --flag":                             "nothing x --flag",
 		"data info x --help":                           "data info --help",
+		"plot x -h":                                    "plot -h",
+		"plot -o --help x":                             "plot -o --help x",
+		"plot x -- --help":                             "plot -- x --help",
 		"predict x --model --generate-bash-completion": "predict x --model --generate-bash-completion",
 	} {
 		got := arrangeArguments(newApp(), append([]string{"sftseq"}, strings.Fields(typed)...))

@@ -70,7 +70,7 @@ func TestBuiltinFiles(t *testing.T) {
 	want := map[string]string{"main.go": "go", "../../go.mod": "gomod", "../../Makefile": "make",
 		"../../README.md": "markdown", "../../docs/layer.svg": "svg", wrong: "go",
 		"../../internal/report/page.html": "html", "../../examples/files/packages.sh": "shell",
-		"../../internal/export/modeling_sft.py": "python"}
+		"../../clients/python/src/sftseq/client.py": "python"}
 	args := []string{"files", "--json"}
 	for path := range want {
 		args = append(args, path)

@@ -37,7 +37,7 @@ model, builtin:files; sftseq data files collects data to train your own. More: d
 			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "print unknown for a lower probability than `P`"},
 			&cli.BoolFlag{Name: "evidence", Usage: "print the bytes with the largest weights"},
 			&cli.IntFlag{Name: "fragments", DefaultText: "whole files",
-				Usage: "predict the kind of each `N` bytes of a file, with builtin:fragments unless --model is set"},
+				Usage: "predict the kind of each `N` bytes of a file (16 to 65536), by default with builtin:fragments"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"})...),
 		Action: predictFiles,
 	}
@@ -107,13 +107,16 @@ func predictsBytes(c *sft.Config) bool {
 }
 
 // maxFragment is the maximum number of bytes of a fragment.
-const maxFragment = 1 << 20
+const maxFragment = 1 << 16
 
 // evidenceFlag is the flag of the command files that explains predictions.
 const evidenceFlag = "--evidence"
 
-// fileBatch is the number of files or fragments that are predicted together.
-const fileBatch = 256
+// Limits of the files or fragments that are predicted together.
+const (
+	fileBatch      = 256
+	fileBatchBytes = 1 << 20 // bytes of their samples
+)
 
 // filePredictor prints the kinds of files, in batches and in order.
 type filePredictor struct {
@@ -122,6 +125,7 @@ type filePredictor struct {
 	labels       []string
 	linear       bool // a member is a linear model, which explains its predictions
 	batch        []sampledFile
+	bytes        int // bytes of the samples in batch
 	read, failed int
 }
 
@@ -201,7 +205,8 @@ func (p *filePredictor) append(f sampledFile) error {
 	if ctx := p.context.Context; ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if p.batch = append(p.batch, f); len(p.batch) == fileBatch {
+	p.bytes += len(f.bytes)
+	if p.batch = append(p.batch, f); len(p.batch) == fileBatch || p.bytes >= fileBatchBytes {
 		return p.flush()
 	}
 	return nil
@@ -248,7 +253,7 @@ func (p *filePredictor) flush() error {
 			return err
 		}
 	}
-	p.batch = p.batch[:0]
+	p.batch, p.bytes = p.batch[:0], 0
 	return nil
 }
 

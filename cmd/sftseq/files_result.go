@@ -104,12 +104,13 @@ func largestEvidence(all []fileEvidence) (out []fileEvidence) {
 }
 
 // blockSize returns the size of the blocks that are removed from a sample to measure their weight. Each
-// part of a sample begins at a multiple of this size, so no block spans two parts.
+// part of a sample begins at a multiple of this size, so no block spans two parts. A long fragment has 64
+// blocks.
 func blockSize(sample int) int {
 	if sample < 256 {
 		return 16
 	}
-	return 64
+	return max(64, (sample+63)/64)
 }
 
 // printedPath returns a path, quoted if it is not UTF-8 or contains control characters.

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
@@ -47,8 +48,12 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	}
 	err := refuseTable(dir)
 	if info, failed := os.Stat(dir); err == nil && failed == nil && !info.IsDir() {
-		err = fmt.Errorf("%s: expected the folder of a data set, found an Arrow file: pass the folder, or convert the "+
-			"file with sftseq data convert --from %s", dir, shellQuote(dir))
+		found := "a file"
+		if format, _ := table.FormatOf(dir); format == "arrow" {
+			found = "an Arrow file"
+		}
+		err = fmt.Errorf("%s: expected the folder of a data set, found %s: pass the folder of a data set "+
+			"(sftseq data convert --from %s makes one of a table)", dir, found, shellQuote(dir))
 	}
 	if err != nil {
 		if task.Import != nil {

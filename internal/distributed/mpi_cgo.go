@@ -58,13 +58,13 @@ static int mpi_finalize(void) { return mpi.Finalize(); }
 
 #define SILENT (-1) // result of a call in which a rank did not respond within the timeout
 
-// The pulse is a barrier that runs repeatedly, concurrently with all other calls.
+// The heartbeat detects dead ranks: a barrier that runs repeatedly, concurrently with all other calls.
 static struct {
 	handle communicator, request;
 	int pending, stopped;
 	int rounds; // rounds begun by this rank
 	double begun, ended, timeout; // seconds
-} pulse;
+} heartbeat;
 
 static double now(void) {
 	struct timespec t;
@@ -78,29 +78,29 @@ static int done(handle *request, int *flag) {
 }
 
 static int begin_round(double t) {
-	pulse.pending = 1;
-	pulse.begun = t;
-	pulse.rounds++;
-	pulse.request = 0;
-	return mpi.Ibarrier(pulse.communicator, &pulse.request);
+	heartbeat.pending = 1;
+	heartbeat.begun = t;
+	heartbeat.rounds++;
+	heartbeat.request = 0;
+	return mpi.Ibarrier(heartbeat.communicator, &heartbeat.request);
 }
 
-static int mpi_pulse(void) {
+static int mpi_heartbeat(void) {
 	double t = now();
-	if (!pulse.pending) return pulse.stopped || t - pulse.ended < 1 ? 0 : begin_round(t);
-	int flag = 0, e = done(&pulse.request, &flag);
+	if (!heartbeat.pending) return heartbeat.stopped || t - heartbeat.ended < 1 ? 0 : begin_round(t);
+	int flag = 0, e = done(&heartbeat.request, &flag);
 	if (e) return e;
 	if (flag) {
-		pulse.pending = 0;
-		pulse.ended = t;
-	} else if (t - pulse.begun > pulse.timeout) {
+		heartbeat.pending = 0;
+		heartbeat.ended = t;
+	} else if (t - heartbeat.begun > heartbeat.timeout) {
 		return SILENT;
 	}
 	return 0;
 }
 
 // finish waits for a request. It yields the CPU every 32 polls, and sleeps instead after 5 ms, because
-// ranks may share a CPU. After the pulse has stopped, all ranks are about to leave, so a request that
+// ranks may share a CPU. After the heartbeat has stopped, all ranks are about to leave, so a request that
 // takes longer than the timeout means that a rank is silent.
 static int finish(handle *request) {
 	double begun = now();
@@ -108,8 +108,8 @@ static int finish(handle *request) {
 		int flag = 0, e = done(request, &flag);
 		if (e || flag) return e;
 		if (n % 32) continue;
-		if ((e = mpi_pulse())) return e;
-		if (pulse.stopped && now() - begun > pulse.timeout) return SILENT;
+		if ((e = mpi_heartbeat())) return e;
+		if (heartbeat.stopped && now() - begun > heartbeat.timeout) return SILENT;
 		if (now() - begun < 5e-3) {
 			sched_yield();
 		} else {
@@ -123,10 +123,10 @@ static int mpi_init(double timeout, int *rank, int *size) {
 	int e, thread;
 	if ((e = mpi.Init_thread(NULL, NULL, 1, &thread))) return e; // MPI_THREAD_FUNNELED
 	if ((e = mpi.Comm_set_errhandler(mpi.world, mpi.errors_return))) return e;
-	if ((e = mpi.Comm_dup(mpi.world, &pulse.communicator))) return e;
-	if ((e = mpi.Comm_set_errhandler(pulse.communicator, mpi.errors_return))) return e;
-	pulse.timeout = timeout;
-	pulse.ended = now();
+	if ((e = mpi.Comm_dup(mpi.world, &heartbeat.communicator))) return e;
+	if ((e = mpi.Comm_set_errhandler(heartbeat.communicator, mpi.errors_return))) return e;
+	heartbeat.timeout = timeout;
+	heartbeat.ended = now();
 	if ((e = mpi.Comm_rank(mpi.world, rank))) return e;
 	return mpi.Comm_size(mpi.world, size);
 }
@@ -143,22 +143,22 @@ static int mpi_all_gather(const void *send, int count, void *receive, const int 
 	return e ? e : finish(&request);
 }
 
-// mpi_stop_pulse stops new rounds of this rank and returns the number of rounds that it has begun.
-static int mpi_stop_pulse(void) {
-	pulse.stopped = 1;
-	return pulse.rounds;
+// mpi_stop_heartbeat stops new rounds of this rank and returns the number of rounds that it has begun.
+static int mpi_stop_heartbeat(void) {
+	heartbeat.stopped = 1;
+	return heartbeat.rounds;
 }
 
-// mpi_end_pulse ends the pulse of all ranks in the same round, the latest round that any rank has
+// mpi_end_heartbeat ends the heartbeat of all ranks in the same round, the latest round that any rank has
 // begun.
-static int mpi_end_pulse(int rounds) {
+static int mpi_end_heartbeat(int rounds) {
 	for (;;) {
-		if (pulse.pending) {
-			int e = finish(&pulse.request);
+		if (heartbeat.pending) {
+			int e = finish(&heartbeat.request);
 			if (e) return e;
-			pulse.pending = 0;
+			heartbeat.pending = 0;
 		}
-		if (pulse.rounds >= rounds) return 0;
+		if (heartbeat.rounds >= rounds) return 0;
 		int e = begin_round(now());
 		if (e) return e;
 	}
@@ -248,7 +248,7 @@ func loadMPI() error {
 		MPIVariable, errors.Join(errs...))
 }
 
-// serve makes the queued calls and runs the pulse between them.
+// serve makes the queued calls and runs the heartbeat between them.
 func (w *World) serve() {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -261,7 +261,7 @@ func (w *World) serve() {
 			f()
 		case <-tick.C:
 			if w.state() == nil {
-				w.check("the pulse", C.mpi_pulse())
+				w.check("heartbeat", C.mpi_heartbeat())
 			}
 		}
 	}
@@ -362,7 +362,7 @@ func (w *World) Close() error {
 	if w.state() != nil {
 		return nil
 	}
-	if err := w.endPulse(); err != nil {
+	if err := w.endHeartbeat(); err != nil {
 		return err
 	}
 	finalized := make(chan error, 1)
@@ -375,21 +375,21 @@ func (w *World) Close() error {
 	}
 }
 
-// endPulse ends the pulse of all ranks in the same round, the latest round that any rank has begun.
-// The pulse continues until all ranks have arrived, so that a late rank does not count as silent.
-func (w *World) endPulse() error {
+// endHeartbeat ends the heartbeat of all ranks in the same round, the latest round that any rank has begun.
+// The heartbeat continues until all ranks have arrived, so that a late rank does not count as silent.
+func (w *World) endHeartbeat() error {
 	if _, err := w.numbers(0); err != nil {
 		return err
 	}
 	var rounds C.int
-	if err := w.call("", func() C.int { rounds = C.mpi_stop_pulse(); return 0 }); err != nil {
+	if err := w.call("", func() C.int { rounds = C.mpi_stop_heartbeat(); return 0 }); err != nil {
 		return err
 	}
 	all, err := w.numbers(uint32(rounds))
 	if err != nil {
 		return err
 	}
-	return w.call("MPI_Ibarrier", func() C.int { return C.mpi_end_pulse(C.int(slices.Max(all))) })
+	return w.call("MPI_Ibarrier", func() C.int { return C.mpi_end_heartbeat(C.int(slices.Max(all))) })
 }
 
 // numbers gathers one number from each rank.

@@ -117,7 +117,7 @@ func TestExchange(t *testing.T) {
 }
 
 // exchange makes calls with random numbers of words for each pair of ranks. All ranks draw the same
-// numbers. Pauses between calls let rounds of the pulse run.
+// numbers. Pauses between calls let rounds of the heartbeat run.
 func exchange(w *World) error {
 	random := rand.New(rand.NewPCG(1, uint64(w.Size())))
 	word := func(from, to, i int) uint32 { return uint32(from<<28 | to<<24 | i) }
@@ -194,7 +194,7 @@ func silent(w *World) error {
 	when := os.Getenv("WHEN")
 	if w.Rank() == 1 {
 		if when == "finalizing" {
-			if err := w.endPulse(); err != nil {
+			if err := w.endHeartbeat(); err != nil {
 				return err
 			}
 		}

@@ -264,10 +264,13 @@ func openDirectory(ctx context.Context, path string, o Options) (r Reader, err e
 // in it.
 func addPath(path string, err error) error {
 	var known *fs.PathError
+	clean := filepath.Clean(path)
 	switch {
 	case err == nil:
 		return nil
-	case strings.HasPrefix(err.Error(), path+":"), strings.HasPrefix(err.Error(), path+string(filepath.Separator)),
+	case strings.HasPrefix(err.Error(), path+":"), strings.HasPrefix(err.Error(), clean+":"),
+		strings.HasPrefix(err.Error(), clean+string(filepath.Separator)),
+		strings.HasPrefix(err.Error(), path+string(filepath.Separator)),
 		errors.As(err, &known) && strings.HasPrefix(known.Path, path):
 		return err
 	}

@@ -50,7 +50,10 @@ func (t *Trainer) redraw(s State) redrawn {
 			return fmt.Errorf("row %d drawn anew: expected %d tokens, found %d", rows[i], want, e.Length())
 		}
 		out.examples[i] = e
-		return t.model.Config.CheckLabelled(e)
+		if err := t.model.Config.CheckLabelled(e); err != nil {
+			return fmt.Errorf("row %d drawn anew: %w", rows[i], err)
+		}
+		return nil
 	})
 	return out
 }

@@ -45,8 +45,8 @@ func TestFresh(t *testing.T) {
 			}
 			tr := must.Get(NewTrainer(modeltest.RandomModel(c, 1), s, device, train, val, from, o))(t)
 			must.Succeed(t, tr.Run(t.Context()))
-			if tr.ahead != nil {
-				<-tr.ahead
+			if stop > 0 && (tr.ahead != nil) != tr.engine.IdleCPU() {
+				t.Errorf("rows are drawn ahead: %v, with an idle CPU: %v", tr.ahead != nil, tr.engine.IdleCPU())
 			}
 			must.Succeed(t, tr.Close())
 			from = must.Get(LoadCheckpoint(dir))(t)
@@ -54,7 +54,12 @@ func TestFresh(t *testing.T) {
 		return draws
 	}
 	whole, parts := t.TempDir(), t.TempDir()
+	card := configtest.Card{Device: cpu.New(1), Limit: 1 << 40}
 	draws := run(whole, cpu.New(2))
+	if ahead := run(t.TempDir(), card); len(ahead) != len(draws) {
+		t.Errorf("%d rows are drawn if they are drawn ahead, %d otherwise", len(ahead), len(draws))
+	}
+	run(t.TempDir(), cpu.New(1), 3)
 	epochs := map[uint32]int{}
 	for _, d := range draws {
 		epochs[d[0]]++
@@ -67,7 +72,7 @@ func TestFresh(t *testing.T) {
 	if once := len(slices.Compact(slices.Clone(draws))); once != len(draws) {
 		t.Errorf("%d draws of %d different rows", len(draws), once)
 	}
-	run(parts, configtest.Card{Device: cpu.New(1), Limit: 1 << 40}, 1, 3, 6)
+	run(parts, card, 1, 3, 6)
 	compareOutcomes(t, outcomeOf(t, parts), outcomeOf(t, whole))
 	s.Fresh = false
 	old := t.TempDir()
@@ -96,5 +101,25 @@ func TestFreshErrors(t *testing.T) {
 			return e
 		}
 		must.Fail(t, want)(trainNew(t, modeltest.RandomModel(c, 1), s, o, cpu.New(1), train, val))
+	}
+}
+
+// TestFreshRows checks that a row drawn anew has the index of its row and the tokens in the input window.
+func TestFreshRows(t *testing.T) {
+	c, s := configtest.TrainingConfig(), runSettings()
+	s.Fresh = true
+	c.SetReadWindow(seq.Window{Length: 3})
+	rows, val := writeSplits(t, c.Task, 14, func(*rand.Rand, string, int) int { return 3 })
+	o := options(t.TempDir(), nil)
+	o.Redraw = func(epoch, row uint32) seq.Example {
+		return seq.Example{Index: 77, A: []int32{1, 2, 3, 4, int32(row % 3)}, Label: 1}
+	}
+	tr := must.Get(NewTrainer(modeltest.RandomModel(c, 1), s, cpu.New(1), rows, val, nil, o))(t)
+	defer tr.Close()
+	want, _ := tr.order.batch(tr.state)
+	for i, e := range must.Get(tr.nextExamples())(t) {
+		if e.Index != want[i] || !slices.Equal(e.A, []int32{1, 2, 3}) {
+			t.Errorf("example %+v, want row %d and three tokens", e, want[i])
+		}
 	}
 }
