@@ -57,3 +57,11 @@ func (t *Trainer) redraw(s State) redrawn {
 	})
 	return out
 }
+
+// awaitRedrawn waits until no rows are being drawn.
+func (t *Trainer) awaitRedrawn() {
+	if t.ahead != nil {
+		<-t.ahead
+		t.ahead = nil
+	}
+}

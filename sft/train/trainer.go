@@ -276,9 +276,7 @@ func (t *Trainer) State() State { return t.state }
 
 // Close closes the run's files and frees the device's memory.
 func (t *Trainer) Close() error {
-	if t.ahead != nil {
-		<-t.ahead
-	}
+	t.awaitRedrawn()
 	t.engine.Close()
 	if !model.First(t.options.Communicator) {
 		return nil
