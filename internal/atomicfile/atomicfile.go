@@ -102,7 +102,7 @@ func isAt(file *os.File, path string) bool {
 	return err == nil && errNow == nil && os.SameFile(mine, now)
 }
 
-// fail returns err with the path of the final file in place of the temporary file.
+// fail returns err with the path of the final file in place of the temporary path.
 func (f *File) fail(err error) error { return &fileError{f.path, nameless(err)} }
 
 // fileError is an error of a file operation. Its text begins with the path of the final file.
@@ -276,7 +276,7 @@ func (f *File) syncName() error {
 // rename succeeded but is not durable yet.
 func (f *File) Commit() error { return f.commit(rename) }
 
-// CommitNew is like Commit but never replaces a file: if the name exists, the error wraps fs.ErrExist.
+// CommitNew is like Commit but refuses to replace a file: if the name exists, the error wraps fs.ErrExist.
 func (f *File) CommitNew() error { return f.commit(renameNew) }
 
 // renameNew renames a file unless the new name exists. With hard links only one of several programs

@@ -7,7 +7,7 @@ import (
 )
 
 // MakeFolder creates a folder and its missing parents. Its error wraps the error of [os.MkdirAll] and
-// names the file or the folder that prevents the creation.
+// names the folder and, if a file prevents the creation, that file.
 func MakeFolder(dir string) error {
 	err := os.MkdirAll(dir, 0o777)
 	if err == nil {

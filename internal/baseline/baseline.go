@@ -1,4 +1,4 @@
-// Package baseline measures baselines on a data set. Reports show the accuracies of baselines and models
+// Package baseline measures baselines on a data set. Reports show the results of baselines and models
 // side by side. The baselines are:
 //
 // - the largest class

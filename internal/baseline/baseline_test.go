@@ -42,7 +42,7 @@ func noise(r *rand.Rand, n int) []int32 {
 	return out
 }
 
-// onlyModel returns the only model of r. It ends the test unless r has one model with this name.
+// onlyModel returns the only model of r. It ends the test unless r has exactly one model, with this name.
 func onlyModel(t *testing.T, r Result, name string) Model {
 	t.Helper()
 	if len(r.Models) != 1 || r.Models[0].Name != name {

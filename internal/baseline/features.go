@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// buckets is the number of features. Tokens or words, and pairs of neighbours, are hashed to
-// buckets: Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
+// buckets = 2^bucketBits is the number of features. Tokens or words, and pairs of neighbours, are
+// hashed to buckets: Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
 const (
 	bucketBits = 18
 	buckets    = 1 << bucketBits

@@ -19,8 +19,8 @@ func newLogistic(classes int) *logistic {
 	return &logistic{classes, make([]float32, n), make([]float32, n)}
 }
 
-// Training settings. The number of passes is chosen so that about wantedSteps steps are made, if
-// the limit of updates allows.
+// Training settings. There are at least minPasses passes, and as many as make about wantedSteps
+// steps if the limit of updates allows.
 const (
 	rate        = 0.5
 	minPasses   = 4
@@ -50,7 +50,7 @@ func (l *logistic) train(w *work, rows [][]feature, labels []int32, updates int)
 	return n, nil
 }
 
-// step updates the weights by the gradient of −ln p(label | row).
+// step performs an AdaGrad step on −ln p(label | row). The buffer p has one element per class.
 func (l *logistic) step(row []feature, label int, p []float64) {
 	l.scores(row, p)
 	metrics.SoftmaxInto(p, p)

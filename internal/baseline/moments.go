@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Names of the [moments] baseline, for point clouds and for graphs.
+// Names of the [moments] baseline: Sums for graphs, Moments for other data with features.
 const (
 	Moments = "moments and radii"
 	Sums    = "sums and moments"

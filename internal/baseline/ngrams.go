@@ -23,7 +23,7 @@ const usualSlots = 1 << 22
 const smallVocabulary = 512
 
 // NGrams returns the n-gram options that suit the rows of a data set, and the learning rate of a
-// linear model on these n-grams.
+// linear model on these n-grams. A rate of 0 means the default.
 func NGrams(ctx context.Context, set *seq.Dataset) (o ngram.Options, rate float64, err error) {
 	c, err := countedOf(ctx, set, tokenizers.TypeOf(set.Manifest.Tokenizer))
 	return c.nGrams(set.Manifest), c.rate, err
@@ -55,8 +55,8 @@ func nGrams(c counted, set *seq.Dataset, limits limits) (*baseline, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The time of a prediction grows with the classes and the lengths of n-grams. Validation uses an
-	// eighth of the test tokens, because it only selects one of five epochs.
+	// The time of a prediction grows with the number of classes and of n-gram lengths. Validation uses
+	// at most an eighth of the test tokens, because it only selects one of five epochs.
 	limits.test = min(limits.test, 8*limits.nGrams*c.tokens/int64(o.Orders()*len(spec.LabelNames)))
 	tokens := map[string]int64{"train": limits.train, "val": min(limits.train, limits.test/8)}
 	var model *linear.Model

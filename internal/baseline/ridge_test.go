@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numbersSet returns a data set with three numbers per row: 1000 plus the occurrences of token 1
-// after token 2, random noise, and the constant 3.
+// numbersSet returns a data set with three numbers per row: 1000 plus the number of times that
+// token 1 follows token 2, random noise, and the constant 3.
 func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	t.Helper()
 	spec := seq.Spec{Task: seq.Regression, VocabSize: 5, Tokenizer: []byte(`{"type":"ids","vocab":5}`),

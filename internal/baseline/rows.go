@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Maximum numbers of rows and tokens that read keeps in memory.
+// Numbers of rows and tokens at which read passes its batch to visit.
 const (
 	partRows   = 1024
 	partTokens = 1 << 20

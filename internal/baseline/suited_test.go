@@ -95,8 +95,8 @@ func TestWordsOfPairs(t *testing.T) {
 	}
 }
 
-// TestNearestMean checks that the nearest class mean is measured only for rows of levels of equal
-// length.
+// TestNearestMean checks that the nearest class mean is measured only for rows of equal length whose
+// tokens may be levels.
 func TestNearestMean(t *testing.T) {
 	levels := func(r *rand.Rand, length int) seq.Example {
 		e := seq.Example{A: make([]int32, length), Label: int32(r.IntN(2))}

@@ -140,8 +140,9 @@ func (c *Ceilings) Memory(bytes int) Bandwidth {
 }
 
 // seconds returns the minimum time of a kernel: the time for its arithmetic, or the time for its
-// operands if it has no arithmetic. Written bytes count as copied and the remaining bytes as read.
-// Operands that are updated in place count as read, because an update can be faster than a copy.
+// operands if it has no arithmetic. Written bytes and as many read bytes count as copied, the
+// remaining bytes as read. Operands that are updated in place count as read only, because an update
+// can be faster than a copy.
 func (c *Ceilings) seconds(w work, t traffic) float64 {
 	if w != (work{}) {
 		return w.products/c.FMA + w.comparisons/c.MaxAdd

@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// tinyWorkload returns a batch of 20 examples of 1,000 tokens, or of pairs of 500 tokens each.
+// tinyWorkload returns a workload of 20 examples of 1,000 tokens, or of 20 pairs of 500 tokens each.
 func tinyWorkload(t *testing.T, task *lra.Task) *Workload {
 	t.Helper()
 	spec := must.Get(task.Spec())(t)

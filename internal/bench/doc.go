@@ -1,5 +1,5 @@
-// Package bench measures kernels against the machine's peak rates, whole models, and the layer of
-// the paper's runtime table. The script against.py alternates measurements with PyTorch. The
+// Package bench measures whole models, the layers of the paper's runtime table, and kernels, whose
+// rates it compares with the machine's peak rates. The script against.py alternates measurements with PyTorch. The
 // commands bench and devices print the results as JSON and as rows of tables.
 //
 // Times are medians after a warm-up. Alternatives are measured alternately and compared within a

@@ -18,7 +18,7 @@ type Kernel struct {
 	batch func() *fixture // returns a fixture for the kernel's sequences
 }
 
-// Kernels returns the kernels to measure, with the shapes of the paper's model of ListOps. Some kernels
+// Kernels returns the kernels to measure, mostly with shapes of the paper's model of ListOps. Some kernels
 // whose work grows only with the length have larger sizes.
 func Kernels() []Kernel {
 	var out []Kernel

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// elementKernels returns kernels with one pass over rows, as wide as the residual stream or the
-// hidden layer of the MLP.
+// elementKernels returns kernels with one pass over rows that are as wide as the residual stream or
+// the hidden layer of the MLP.
 func elementKernels() []Kernel {
 	const rows, inner, taps, averages = 4096, 4 * hidden, 7, 8
 	batch := func() *fixture { return newFixture(0, length, length) }

@@ -99,8 +99,8 @@ func (w *Workload) plannedBytes(pass string, slots int) (int64, error) {
 type Measurement struct {
 	Seconds float64 // median of the repetitions
 	// Peak is the maximum memory during the measurement in bytes. On a device with its own memory
-	// it is the used device memory. Otherwise it is the resident memory of the process, or the
-	// planned memory if the system does not report resident memory.
+	// it is the larger of the planned and the used device memory. Otherwise it is the resident
+	// memory of the process, or the planned memory if the system does not report resident memory.
 	Peak int64
 	// Kernels holds the times of the kernels in a further run, longest first, if requested. On a
 	// GPU the kernels of this run wait for each other.

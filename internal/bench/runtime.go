@@ -28,11 +28,11 @@ type LayerShape struct {
 	Intermediate int // width of the MLP
 }
 
-// LayerShapes are alternative shapes: "usual" is the shape in the paper's table of costs,
+// LayerShapes are alternative shapes: "usual" is the shape in the paper's table of costs, and
 // "notebook" is the shape in the authors' notebook (which measures in training mode).
 var LayerShapes = map[string]LayerShape{"usual": {16, 4 * tableHidden}, "notebook": {8, 8 * tableHidden}}
 
-// Layer is a row of the table.
+// Layer is a row of the runtime table.
 type Layer struct {
 	Kind     string // sft or vanilla
 	Relative string

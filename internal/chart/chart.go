@@ -19,7 +19,7 @@ type Chart struct {
 type Axis struct {
 	Label       string // quantity and unit
 	Logarithmic bool
-	Zero        bool    // begin at 0
+	Zero        bool    // include 0 if the scale is linear
 	Low, High   float64 // limits; if they are equal, the limits follow from the values
 	Ticks       []Tick  // labelled values that replace the automatic ticks
 }
@@ -182,7 +182,7 @@ func (a *Axis) ticks(s Scale, n int) []tick {
 	return out
 }
 
-// visibleTicks returns the tick marks of the x axis, whose labels do not overlap: Ticks if set, else
+// visibleTicks returns the tick marks of the x axis, without overlapping labels: Ticks if set, else
 // round values.
 func (a *Axis) visibleTicks(s Scale) []tick {
 	if len(a.Ticks) == 0 && !a.Logarithmic {

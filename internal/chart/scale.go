@@ -29,8 +29,8 @@ type tick struct {
 	Label, Note string
 }
 
-// ticks returns at least two ticks at round values: about n on a linear scale, or those of decades on
-// a logarithmic scale.
+// ticks returns at least two ticks at round values: about n on a linear scale, or the values of decades
+// on a logarithmic scale.
 func (a Scale) ticks(n int) []tick {
 	var values []float64
 	if a.Logarithmic {

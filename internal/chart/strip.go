@@ -2,7 +2,7 @@ package chart
 
 import "slices"
 
-// Strip shows properties of the positions of a sequence, one per row.
+// Strip shows properties of the positions of a sequence, one property per row.
 type Strip struct {
 	Name   string
 	Length int // length of the sequence

@@ -254,7 +254,7 @@ func (c *converter) begin(normals bool) (err error) {
 	return err
 }
 
-// finish completes the data set with the classes that occur in its rows.
+// finish completes the data set. Without Options.Spec, it keeps only the classes that occur in the rows.
 func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	if len(c.splits) == 0 {
 		return nil, fmt.Errorf("%s: %w", c.files.from, c.skipped.Nothing())

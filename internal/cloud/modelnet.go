@@ -12,10 +12,11 @@ import (
 // ModelNetClasses is the file with the class names, one per line, in the point-cloud release of ModelNet40.
 const ModelNetClasses = "modelnet40_shape_names.txt"
 
-// modelNetLists is the name of a split's list of clouds, one per line, such as chair_0001.
+// modelNetLists is the file name of a split's list of clouds; %s is the split. Each line names a cloud,
+// such as chair_0001.
 const modelNetLists = "modelnet40_%s.txt"
 
-// modelNet sets the splits of files in the layout of the point-cloud release of ModelNet40; in other
+// modelNet sets the classes and splits of files in the layout of the point-cloud release of ModelNet40; in other
 // layouts it changes nothing. Cloud chair_0001 is in the folder chair. The training and test splits
 // have one list each.
 //

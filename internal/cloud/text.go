@@ -66,7 +66,7 @@ func parseVec(words []string) (v Vec, err error) {
 }
 
 // readXYZ reads lines of x y z, or x y z nx ny nz, and ignores further columns. Columns 4 to 6 are
-// normals only if every line has a length of about 1 or of 0. Otherwise they may be colours: they are
+// normals only if their vector has a length of about 1, or of 0, in every line. Otherwise they may be colours: they are
 // ignored with a note, and columns 7 to 9 are the normals if their lengths are valid.
 func readXYZ(text []byte) (*Shape, error) {
 	s := &Shape{}

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// shownShare is the minimum fraction of a step's time for which the profile shows a kernel.
+// shownShare is the fraction of the kernels' total time from which the profile shows a kernel.
 const shownShare = 0.005
 
 // markdown returns the report as Markdown.

@@ -123,7 +123,7 @@ quote() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/\\/\\\\
 # emit appends the JSON lines of its input to the results, with the name of the part.
 emit() { awk -v part="$1" 'sub(/^[{]/, "{\"part\":\"" part "\",")' >>"$OUT/results.jsonl"; }
 
-# fact writes a JSON line: PART, then names and values.
+# fact writes a JSON line from its arguments: the part, then names and values.
 fact() {
 	local part=$1 line="" && shift
 	while [ $# -gt 1 ]; do line+=",\"$1\":$2" && shift 2; done
