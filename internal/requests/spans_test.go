@@ -104,7 +104,8 @@ func TestOffsetsOfHead(t *testing.T) {
 }
 
 // TestRecordPositionsMemory checks that RecordPositions needs little memory for a long text if the
-// model reads only few of the text's tokens. The dna tokenizer is excepted.
+// model reads only few of the text's tokens. The dna tokenizer is excepted. It also checks the error for
+// more tokens than the text has.
 func TestRecordPositionsMemory(t *testing.T) {
 	const size = 8 << 20
 	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-",

@@ -187,7 +187,7 @@ func concat(parts ...[]byte) []byte {
 }
 
 // edit replaces bytes within one leaf. It returns false, without a change, if the range is not
-// within one leaf or the leaf would have an invalid length.
+// within one leaf or the new length of the leaf is below minLeaf or above maxLeaf.
 func (n *node) edit(start, end int, text []byte) bool {
 	if n.left == nil {
 		length := n.bytes - (end - start) + len(text)

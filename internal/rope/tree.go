@@ -86,7 +86,7 @@ func (n *node) balance() *node {
 	return n
 }
 
-// rotateLeft makes the right subtree the root, and rotateRight makes the left subtree the root.
+// rotateLeft makes the right subtree the root.
 func (n *node) rotateLeft() *node {
 	top := n.right
 	n.right, top.left = top.left, n
@@ -95,6 +95,7 @@ func (n *node) rotateLeft() *node {
 	return top
 }
 
+// rotateRight makes the left subtree the root.
 func (n *node) rotateRight() *node {
 	top := n.left
 	n.left, top.right = top.right, n

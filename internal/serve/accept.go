@@ -76,8 +76,8 @@ const (
 	editorPrefix = "textDocument/did"
 )
 
-// bareStream reports whether the stream has had only bare lines so far. Errors then have the format
-// of bare lines.
+// bareStream reports whether the stream has had only bare lines so far. Errors then
+// have the format of bare lines.
 func (s *session) bareStream() bool { return s.bare.seen && !s.sawJSONRPC }
 
 func (s *session) handleNotification(e envelope) {
@@ -86,7 +86,7 @@ func (s *session) handleNotification(e envelope) {
 		return
 	}
 	if s.state == uninitialized || s.state == shutDown && e.method != cancelMethod {
-		return // LSP: notifications before initialize are dropped; so are notifications after shutdown
+		return // dropped before initialize (LSP), and after shutdown except $/cancelRequest
 	}
 	f, ok := notifications[e.method]
 	if !ok {

@@ -120,8 +120,8 @@ func (s *session) breakDocuments(reason error) {
 	}
 }
 
-// markBroken marks the document as broken, pushes the error instead of a prediction, and returns it.
-// The caller holds d.mu.
+// markBroken marks the document as broken, pushes the error instead of a prediction, and returns
+// the error. The caller holds d.mu.
 func (d *document) markBroken(reason error) error {
 	d.setVersion(d.version)
 	d.cancelScheduled()

@@ -15,7 +15,7 @@ type documents struct {
 	mu        sync.Mutex
 	open      map[string]*document
 	lastClose uint64 // number of the session's edits at the last close
-	ending    bool   // true if the session ends and documents are classified without debouncing
+	ending    bool   // true if the session ends and failed classifications are not retried
 }
 
 // document is a text that the client edits and the server keeps. Only the goroutine that reads the stream
@@ -54,8 +54,8 @@ func (d *documents) closedSince(edits uint64) bool {
 	return d.lastClose > edits
 }
 
-// publishNow starts all scheduled classifications without their debounce delay. Classifications that
-// are scheduled later start without a delay as well.
+// publishNow starts all scheduled classifications without their debounce delay. From then on, a
+// classification that fails because the server is busy is not retried.
 func (d *documents) publishNow() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -67,7 +67,7 @@ func (m *mirror) replace(start, end int, text string) {
 	}
 }
 
-// TestEdits sends random edits, in UTF-8 and UTF-16 offsets. The server's text must equal
+// TestEdits sends random edits with offsets in UTF-8 bytes or UTF-16 code units. The server's text must equal
 // the client's. Versions must be pushed in order, and the last pushed class must equal that of the
 // final text.
 func TestEdits(t *testing.T) {

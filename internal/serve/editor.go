@@ -110,7 +110,8 @@ func (s *session) editorDidClose(params json.RawMessage) error {
 	return err
 }
 
-// diagnostics returns the spans of a text as diagnostics.
+// diagnostics returns the spans of a text as diagnostics, or a warning if the spans have no positions in
+// the text.
 func (c *call) diagnostics(text string, out publication) []diagnostic {
 	shown := []diagnostic{}
 	spans, ok := out.answer.(requests.Spans)

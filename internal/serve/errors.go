@@ -21,7 +21,7 @@ const (
 	codeNoMethod       = -32601
 	codeParams         = requests.CodeParams
 	codeInternal       = requests.CodeInternal
-	codeBusy           = -32000 // try again later
+	codeBusy           = -32000 // the server's own code: try again later
 	codeNotInitialized = -32002
 	codeCancelled      = -32800 // cancelled by the client
 	codeModified       = -32801 // the document has changed since the request
@@ -48,7 +48,7 @@ var (
 // errSessionOver is the cancellation cause of a session that has ended.
 var errSessionOver = errors.New("the session is over")
 
-// sessionOver returns an error that wraps errSessionOver and gives a reason.
+// sessionOver returns an error that wraps errSessionOver and states a reason.
 func sessionOver(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errSessionOver, fmt.Sprintf(format, args...))
 }

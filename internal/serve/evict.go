@@ -18,7 +18,7 @@ var defaultAllowances = allowances{silent: time.Second, unread: 10 * time.Second
 
 // activity is a client's recent activity.
 type activity struct {
-	heard   atomic.Bool  // a complete message has arrived
+	heard   atomic.Bool  // a complete message, or the header of an authorised HTTP request, has arrived
 	reading atomic.Int64 // received messages that are not accepted yet
 	last    atomic.Pointer[time.Time]
 }

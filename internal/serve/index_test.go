@@ -151,8 +151,8 @@ func TestIndexOfAnotherModel(t *testing.T) {
 	}
 }
 
-// TestHash checks that Hash depends on the weights, but not on truncation or on the config fields
-// of an export.
+// TestHash checks that Hash depends on the weights, but not on truncation or on the config
+// fields of an export.
 func TestHash(t *testing.T) {
 	m := must.Get(sft.Load(goldenDir + "/pre"))(t)
 	before := Hash(m)

@@ -32,7 +32,7 @@ type modelInfo struct {
 // take hundreds of KB.
 type tokenizerInfo struct {
 	Type string `json:"type"`
-	Hash string `json:"hash"` // SHA-256 of the tokenizer's JSON in config.json, without white space
+	Hash string `json:"hash"` // SHA-256 of the tokenizer's JSON in config.json, compacted
 }
 
 // tokenizerOf returns the model's tokenizerInfo, or nil if the model has no tokenizer.
@@ -45,7 +45,7 @@ func tokenizerOf(c *sft.Config) *tokenizerInfo {
 	return &tokenizerInfo{Type: name, Hash: hex.EncodeToString(sum[:])}
 }
 
-// compact returns valid JSON without white space between tokens.
+// compact returns valid JSON without white space between JSON tokens.
 func compact(text json.RawMessage) []byte {
 	var out bytes.Buffer
 	if err := json.Compact(&out, text); err != nil { // unreachable: the text was parsed as part of the configuration

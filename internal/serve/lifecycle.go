@@ -50,7 +50,7 @@ var positionEncodings = []positionEncoding{{"utf-8", rope.Bytes, requests.UTF8},
 	{"utf-16", rope.UTF16, requests.UTF16}, {"utf-32", rope.Characters, requests.Characters}}
 
 // negotiate returns the first encoding of the client's list that the server supports, or fallback if
-// the list is empty.
+// the list is empty. It returns an error if the server supports none of the encodings.
 func negotiate(encodings []string, fallback positionEncoding) (positionEncoding, error) {
 	var names []string
 	for _, e := range positionEncodings {

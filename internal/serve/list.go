@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// elements calls f with each element of a list, in order, until f returns an error. Elements above
-// maxElements are an error. Elements are slices of the list, because decoded values of many short
+// elements calls f with each element of a list, in order, until f returns an error. A list of more than
+// maxElements elements is an error. Elements are slices of the list, because decoded values of many short
 // elements would take much more memory.
 func elements(field string, list json.RawMessage, f func(n int, element json.RawMessage) error) error {
 	if list[0] != '[' {

@@ -70,7 +70,8 @@ func (m *metrics) countResponse(method string, code int, latency, compute time.D
 	m.next = (m.next + 1) % maxRecent
 }
 
-// countRefusal counts a message that was refused before it became a call.
+// countRefusal counts the error of a refused connection, or of a message that was refused before it
+// became a call.
 func (m *metrics) countRefusal(code int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

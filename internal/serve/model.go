@@ -22,8 +22,8 @@ type Model struct {
 	Release func() // closes the device
 }
 
-// Hash returns a hash of everything that affects the embeddings of a model or an ensemble: the weights
-// and the configuration, without the input window, label names, auto_map and provenance.
+// Hash returns a hash of the weights and the configuration of a model, or of the models of an ensemble
+// in their order. It omits the input window, label names, auto_map and provenance.
 func Hash(models ...*sft.Model) string {
 	h := sha256.New()
 	for _, m := range models {

@@ -82,7 +82,7 @@ func (d *apiDescription) validate(at, verb, body, text string) error {
 }
 
 // TestOpenAPI checks that /openapi.json is a valid OpenAPI document with the paths that the server
-// supports for the model, and that the documents of all models have exactly the served paths.
+// supports for the model, and that the documents of all models together have exactly the served paths.
 func TestOpenAPI(t *testing.T) {
 	described := map[string]bool{}
 	for model, want := range map[string]string{"pre": "/classify /embed /v1/embeddings /rerank",

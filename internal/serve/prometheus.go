@@ -60,8 +60,8 @@ func (s *Server) reportHealth(w http.ResponseWriter, _ *http.Request) {
 // close their HTTP connections. The server continues to serve requests.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// maxWatchers is the maximum number of connections to the metrics server. It serves a few
-// collectors and health probes.
+// maxWatchers is the maximum number of connections to the metrics server. The metrics server serves a
+// few collectors and health probes.
 const maxWatchers = 16
 
 // ServeMetrics serves [Server.Metrics] on l until stop is called. Timeouts and maxWatchers prevent

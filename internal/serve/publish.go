@@ -22,7 +22,7 @@ func (d *document) schedule(after time.Duration) {
 }
 
 // publishes reports whether the server pushes predictions for documents: for all models except models of
-// pairs and masked-token models.
+// pairs and fill-mask models.
 func (s *session) publishes() bool {
 	return s.server.current().task.Notification() != ""
 }

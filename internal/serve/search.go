@@ -117,8 +117,8 @@ func (c *call) rescore(items []searchItem, q *sequence, query []int32, hits []in
 	return err
 }
 
-// parseCount parses a number of items from minimum to maxFound. For a missing field it returns the value
-// absent.
+// parseCount parses a number of items from minimum to maxFound. If the field is missing, it returns the
+// parameter absent.
 func parseCount(field string, value json.RawMessage, minimum, absent int) (int, error) {
 	if value == nil {
 		return absent, nil

@@ -53,8 +53,8 @@ const idField = "id"
 // idNumbers returns the memory of an id in units of numberBytes.
 func idNumbers(id json.RawMessage) int { return (len(id) + numberBytes - 1) / numberBytes }
 
-// fieldsOf returns the known fields of params: sequences with each suffix, their document versions,
-// and the fields in others.
+// fieldsOf returns the known fields of params: the sources and the document version with each suffix,
+// features and edges for the suffix "", and the other given names.
 func fieldsOf(suffixes []string, others ...string) map[string]bool {
 	var names []string
 	for _, suffix := range suffixes {

@@ -149,11 +149,11 @@ func (s *Server) retryAfter() int {
 	return max(10, int(s.batcher.Backlog().Milliseconds()))
 }
 
-// Serve reads messages from r and writes responses to w until the end of r, the client's exit, or
-// Drain. Any other end is an error, for which LSP requires exit status 1. stdio means that the
-// client started this process for itself. Without stdio, Serve closes r at the end if r is an
-// io.Closer, which also unblocks a write to w. With stdio, a blocked read or write continues until
-// the process ends.
+// Serve reads messages from r and writes responses to w until the end of r, the client's exit after
+// shutdown, or Drain. After any other end it returns an error. For an exit without shutdown, LSP
+// requires exit status 1. stdio means that the client started this process for itself. Without stdio,
+// Serve closes r at the end if r is an io.Closer, which also unblocks a write to w. With stdio, a blocked
+// read or write continues until the process ends.
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
 	x := s.newSession(name, r, stdio)
 	defer close(x.connectionClosed)

@@ -47,7 +47,7 @@ type Batcher struct {
 // batch is the jobs computed in one pass.
 type batch struct {
 	jobs       []*Job
-	incomplete int // incomplete jobs; guarded by the batcher's mutex
+	incomplete int // jobs that were not cancelled; guarded by the batcher's mutex
 	cancel     context.CancelFunc
 
 	// withPriority returns a context with the batch's priority on the device.

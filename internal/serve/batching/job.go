@@ -57,7 +57,7 @@ type group struct {
 	account    *Account
 	ctx        context.Context // ends when the results are not needed
 	stop       func() bool     // stops watching ctx
-	incomplete atomic.Int64    // jobs without a result
+	incomplete atomic.Int64    // jobs without a result, including cancelled jobs
 }
 
 // minTokens is the minimum cost of a sequence in tokens. Without it, a batch of 500 sequences of

@@ -12,7 +12,7 @@ import (
 // class. Every flow gets the same share of the model, independent of its number of waiting jobs.
 //
 // The algorithm is self-clocked fair queueing (Golestani 1994). The virtual clock counts the tokens received
-// by each flow. A job is due when its flow has received the job's tokens as well.
+// by each flow. A job is due when its flow has received the tokens of its earlier jobs and of the job itself.
 // The first job of a new flow is thus delayed only by its own length. Short jobs overtake a long
 // job until they have received the same number of tokens.
 type queue struct {

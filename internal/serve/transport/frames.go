@@ -25,7 +25,7 @@ type Message struct {
 	Body []byte
 	Line int    // number of the message's line; with LSP framing the number of the message; from 1
 	Err  error  // reason why Body is missing; the stream continues
-	Head []byte // beginning of the message, set if Body is missing
+	Head []byte // beginning of the message; always set if Body is missing
 	Room int64  // bytes borrowed from the lender
 }
 
