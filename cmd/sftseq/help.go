@@ -255,10 +255,10 @@ func wrapParagraphs(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// wrapText breaks a text into lines of at most width characters.
+// wrapText breaks a text into lines of at most width characters. A longer word has its own line.
 func wrapText(text string, width int) []string { return wrapWords(strings.Fields(text), width) }
 
-// wrapWords joins words into lines of at most width characters.
+// wrapWords joins words into lines of at most width characters. A longer word has its own line.
 func wrapWords(words []string, width int) (lines []string) {
 	line := ""
 	for _, word := range words {

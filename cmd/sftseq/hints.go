@@ -55,8 +55,8 @@ func hasFiles(dir string) bool {
 	return err == nil && len(entries) > 0
 }
 
-// refuseNonLines returns an error if path is a directory or a file of another format than JSON
-// lines. The error names the flags to use instead.
+// refuseNonLines returns an error if path is a directory, or if its name has the extension of a format
+// other than JSON lines, JSON or text. The error names the flags to use instead.
 func refuseNonLines(path string) error {
 	if path == "" || path == "-" {
 		return nil

@@ -219,8 +219,8 @@ func tokenOperations(c *sft.Config, length int) []operationCount {
 const editedChunks = 2
 
 // editCost returns the fraction of a document's multiply-adds that an edit needs: two chunks of the
-// local encoder, and the whole document encoder and token stage. It returns 0 without chunks, and if
-// an edit may move all later chunks.
+// local encoder, and the whole document encoder, token stage and head. It returns 0 without chunks, and
+// if an edit may move all later chunks.
 func editCost(c *sft.Config, length int) float64 {
 	if c.Chunks == nil || c.Chunks.Rule != string(chunk.Content) {
 		return 0

@@ -76,8 +76,7 @@ func TestInfoCluster(t *testing.T) {
 		}
 		// Each rank sums the gradients of one slice of the parameters. A rank sends its gradients of
 		// all other slices, and the sums of its slice to each other rank. Alignment adds a few words,
-		// so the test allows an
-		// error of 10%.
+		// so the test allows an error of 10%.
 		if w := float64(ranks); ranks > 1 && relative(s.SentBytes, 2*4*parameters*(w-1)/w) > 0.1 {
 			t.Errorf("%d ranks send %v bytes for %v parameters", ranks, s.SentBytes, parameters)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// tailedModel returns a copy of a golden model that reads the first 3 and the last 2 tokens of longer
-// sequences.
+// tailedModel returns a copy of a golden model that reads the first 3 and the last 2 tokens of sequences
+// with more than 5 tokens.
 func tailedModel(t *testing.T, name string) string {
 	t.Helper()
 	return editedModel(t, name, func(text, weights []byte) ([]byte, []byte) {

@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	app.Reader, app.Writer, app.ErrWriter = stdin, out, errs
 	defer removeTemporaryModels(app)
 	err := app.RunContext(ctx, arrangeArguments(app, args))
-	// The library ignores write errors of help and tables; output records them.
+	// Printing help returns no error, so output records write errors.
 	if out.err != nil && !errors.Is(err, out.err) {
 		err = errors.Join(err, out.err)
 	}
@@ -86,7 +86,7 @@ Example: sftseq train listops --out runs/listops
 		Suggest:              true,
 		// A comma does not separate values, because file names may contain commas. A flag is repeated instead.
 		DisableSliceFlagSeparator: true,
-		HideVersion:               true, // the command version replaces the library's flag
+		HideVersion:               true, // the command version replaces the flag of package cli
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"},
 			Usage: "show the version"}, helpAllFlag()},
 		Commands: []*cli.Command{dataCommand(), trainCommand(), pretrainCommand(), evalCommand(), predictCommand(),

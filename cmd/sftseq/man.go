@@ -29,7 +29,7 @@ Example: sftseq man | man -l -
 	}
 }
 
-// manualApp adapts the program to the library that writes manual pages. The library ignores
+// manualApp adapts the program to urfave/cli, which writes the manual page. urfave/cli ignores
 // descriptions of commands, uses only the last word of a command's name as its heading, and rewraps
 // lines that are not indented.
 func manualApp() *cli.App {

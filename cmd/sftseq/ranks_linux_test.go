@@ -73,7 +73,7 @@ func rankArgs(data, out string) []string {
 }
 
 // rankRun generates rows that are long enough for several micro-batches per step and trains on them
-// in one process. All tests share the run.
+// in one process. The tests of ranks share the run.
 var rankRun = sync.OnceValues(func() (output []byte, err error) {
 	data, whole := rankPaths()
 	generate := []string{"data", "generate", "listops", "--out", data, "--train", "120", "--val", "70", "--test", "20",

@@ -18,8 +18,9 @@ import (
 // whose members are listed with the run, or "".
 type reportRun struct{ dir, name, fusion string }
 
-// expandFusions replaces the folder of a fusion by its members. Members with layers come first,
-// because they have learning curves.
+// expandFusions replaces the folder of a fusion by its members, without members whose config.json cannot
+// be read. Members with layers come first, because they have learning curves. A fusion without such a
+// member is an error.
 func expandFusions(dirs []string) (out []reportRun, err error) {
 	names := runNames(dirs)
 	for i, dir := range dirs {
@@ -54,8 +55,8 @@ func expandFusions(dirs []string) (out []reportRun, err error) {
 	return out, nil
 }
 
-// addMembers adds the members of a fusion, with their scores on the validation split and on the
-// rows of the report.
+// addMembers adds the members of a fusion, with their scores on the validation split and, if the rows of
+// the report are available, on these rows.
 func addMembers(c *cli.Context, r *report.Run, dir string) error {
 	f, err := sft.ReadFusion(dir)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // describeInitialModel describes a run's initial model and how well that model predicted masked
-// tokens. It returns "" for a run that started from random weights.
+// tokens. It returns "" for a run that started from random weights, and for a model without provenance.
 func describeInitialModel(config *sft.Config) string {
 	p, err := provenance.Of(config)
 	if err != nil || p.InitFrom == "" {

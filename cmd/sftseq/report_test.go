@@ -67,9 +67,11 @@ func TestReportInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	for _, width := range []int{1200, 430} {
 		b.resize(width, 900)
-		// Charts, legend, lengths; reliability, ROC, PR and their legend for each run; examples.
+		// 5 learning curves, 2 entries of their legend, 1 chart of accuracy by length; for each run 2 charts of
+		// reliability, 2 of ROC and PR, and 7 entries of their legend; 8 examples.
 		checkPage(t, b, curves, 0, 5+2+1+2*(2+2)+2*7+8)
-		// The image, two layers and the pooling for each example; reliability, ROC and PR.
+		// 3 examples, each with the image, two layers and the pooling; 5 learning curves and 1 entry of their
+		// legend; 2 charts of reliability, 2 of ROC and PR, and 2 entries of their legend.
 		checkPage(t, b, pictures, 3*4, 5+1+2+2+2)
 		checkPage(t, b, standalone, 0, 1)
 	}

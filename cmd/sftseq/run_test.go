@@ -22,8 +22,8 @@ import (
 const goldenDir = "../../sft/testdata/golden"
 
 // goldenFolders returns the names of the models with reference logits and gradients computed in
-// float64. With -short the long sequence is left out: it takes minutes under the race detector and
-// runs the same concurrent code as the other models.
+// float64. With -short it omits the model long, which takes minutes under the race detector and runs
+// the same concurrent code as the other models.
 func goldenFolders() []string {
 	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval",
 		"vanilla", "conv", "conv_post"}
@@ -75,9 +75,9 @@ func built(t testing.TB) string {
 	return filepath.Join(builtDir, "sftseq")
 }
 
-// program runs the program in this process. Two calls must not overlap because the command-line
-// library shares flags between runs: a parallel test must call program before t.Parallel. Only
-// tests that wait for other processes for seconds are parallel.
+// program runs the program in this process. Two calls must not overlap because package cli shares
+// flags between runs: a parallel test must call program before t.Parallel. Only tests that wait for
+// other processes for seconds are parallel.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	status = run(context.Background(), append([]string{"sftseq"}, args...), stdin, &out, &errs)
@@ -160,7 +160,7 @@ func refuseAll(t *testing.T, status int, first []string, cases []refusal) {
 	}
 }
 
-// replyLine has the fields of every kind of reply of predict and embed.
+// replyLine has the fields that tests compare in replies of predict and embed.
 type replyLine struct {
 	ID            json.RawMessage   `json:"id"`
 	Label         any               `json:"label"`

@@ -76,7 +76,7 @@ func (w *recordWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// printError writes the error of a command to w: as one log record if w writes records.
+// printError writes the error of a command to w, as one log record if w writes records.
 func printError(w io.Writer, err error) {
 	text := shortenError(err.Error())
 	if records, ok := w.(*recordWriter); ok {

@@ -147,7 +147,8 @@ func modelHash(dir string) (string, error) {
 }
 
 // begin starts the part of the job. It returns nil if the part exists already. Input files in the
-// output directory are an error, because new parts would change the input.
+// output directory, and an output directory within an input folder, are errors, because new parts would
+// change the input.
 func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *shard.Input) (*shard.Part, error) {
 	for _, name := range named {
 		if isInside(name, j.dir+"/"+j.File()) {
@@ -348,7 +349,7 @@ func checkVerify(c *cli.Context, input string) error {
 }
 
 // verifyParts compares the parts in --output with each other and with the flags' values. It calls
-// seen with each record. input is the path of the data, or "" to omit its comparison.
+// seen, unless it is nil, with each record. input is the path of the data, or "" to omit its comparison.
 func verifyParts(c *cli.Context, input string, seen func(arrow.Record) error) (*shard.Manifest, error) {
 	dir := c.String("output")
 	if dir == "" || dir == "-" {

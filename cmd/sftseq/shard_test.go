@@ -381,7 +381,7 @@ func TestEvalShards(t *testing.T) {
 	refuse(t, exitUsage, "--errors does not apply to shards", "", append(flags, "--errors", "x.csv")...)
 }
 
-// fullDisk is a writer for a limited number of bytes. A write that exceeds them fails and calls full.
+// fullDisk is a writer for a limited number of bytes. A write beyond the limit fails and calls full.
 type fullDisk struct {
 	left int // bytes that can still be written
 	full func()

@@ -11,12 +11,11 @@ import (
 )
 
 // minSimilarity is the minimum similarity of a suggested name: "model" and "modle" have 0.95,
-// "train" and "nothing" 0.68. The command-line library has no such limit and would suggest "train"
-// for "nothing".
+// "train" and "nothing" 0.68. urfave/cli has no such limit and would suggest "train" for "nothing".
 const minSimilarity = 0.85
 
-// nearest returns the name that the user probably meant, or "". It measures similarity like the
-// command-line library, with the same parameters.
+// nearest returns the name that the user probably meant, or "". It measures similarity as urfave/cli
+// does, with the same parameters.
 func nearest(names []string, typed string) (name string) {
 	best := minSimilarity
 	for _, n := range names {

@@ -22,7 +22,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// moodModel trains a small text classifier for up to 1,000 bytes with the classes bad and good, and
+// moodModel trains a small classifier of texts of up to 1,000 bytes with the classes bad and good, and
 // returns its directory.
 func moodModel(t *testing.T) string {
 	t.Helper()

@@ -111,8 +111,8 @@ func checkTableFlags(c *cli.Context) (hasInput bool, err error) {
 	return false, nil
 }
 
-// copiesArrow reports whether the input and the output are Arrow files and no flag names a column. The
-// input is then processed by record batch.
+// copiesArrow reports whether the input and the output are Arrow files, and no flag names a column or a
+// format. Files with names of unknown formats count as Arrow files. Such an input is processed by record batch.
 func copiesArrow(c *cli.Context) bool {
 	if slices.ContainsFunc(tableNames, c.IsSet) || c.Bool(csvSafe) {
 		return false

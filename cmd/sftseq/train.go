@@ -358,7 +358,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	return r.recordStart(ranksOf(c), rows.Len(), val.Len())
 }
 
-// recordStart records the start of training in the run directory.
+// recordStart records the start of training in the run directory, unless the run is finished.
 func (r *trainRun) recordStart(ranks *ranks, train, val int) error {
 	if r.trainer.Finished() {
 		return nil
@@ -486,7 +486,7 @@ func (r *trainRun) resumeAdvice() string {
 	return fmt.Sprintf("continue with%s:\n  %s", r.anyRanks, r.resume)
 }
 
-// describeKernels names the first and last kernels of a run. They and the command determine its exact bits.
+// describeKernels names the first and the last kernels of a run, because its exact bits depend on them.
 func describeKernels(first, last string) string {
 	if first != "" && first != last {
 		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: "+

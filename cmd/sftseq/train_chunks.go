@@ -67,8 +67,8 @@ func lengthAdvice(c *cli.Context, m *sft.Config, e *train.LengthError) string {
 	return fmt.Sprintf("%s, or read the beginning of longer rows with --input-window %d", advice, e.Longest)
 }
 
-// applyChunkFlags applies the flags of chunks to the configuration of a task of this kind. Their defaults
-// depend on the number of layers.
+// applyChunkFlags applies the flags of chunks to the configuration. kind is the task of the data. The
+// default of --local-layers depends on the number of layers.
 func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
 	for _, name := range chunkFlagNames {
 		if !c.IsSet(name) {

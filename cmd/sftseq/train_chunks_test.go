@@ -14,8 +14,9 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestTrainChunks checks that a fusion with a chunked model is the same after a stop and --resume, and
-// uses the chunked model with the commands that support it.
+// TestTrainChunks checks that a stopped and resumed fusion with a chunked model equals an uninterrupted
+// one. It runs the commands that support chunked models, and checks the errors of unsupported commands
+// and flags.
 func TestTrainChunks(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTrainRefuses checks that an invalid command line is an error that names the cause, leaves no
-// file open and changes no run.
+// file open and changes no run. Flags that repeat the settings of a resumed run are accepted.
 func TestTrainRefuses(t *testing.T) {
 	data, runs := tinyData(t), t.TempDir()
 	trained := filepath.Join(runs, "done")

@@ -109,8 +109,8 @@ func (f *linearFit) refit(choice linear.Choice) (*linear.Model, error) {
 // fitter trains a linear model.
 type fitter func(linear.Options) (*linear.Model, *linear.Report, error)
 
-// runFit calls fit with the options of the flags, and prints the size of the model. The text rows is
-// appended to the printed number of rows.
+// runFit calls fit with the options of the flags, and prints the size of the model. The parameter rows is
+// a text that follows the printed number of rows.
 func (f *linearFit) runFit(rows string, fit fitter) (*linear.Model, *linear.Report, error) {
 	start := time.Now()
 	o := linear.Options{Rate: f.rate, Seed: f.Uint64("seed"), Threads: f.Int("threads")}

@@ -210,8 +210,8 @@ func (f *fusedRun) hasFolder() bool {
 	})
 }
 
-// setDefaultSeeds sets --seeds to the default of the kind, if a single kind has layers. A run that
-// was started with one seed continues with this seed.
+// setDefaultSeeds sets --seeds to the default of the kind, if a single kind has layers and neither
+// --seed nor --seeds is set. A run that was started with one seed continues with this seed.
 func (f *fusedRun) setDefaultSeeds(m *seq.Manifest) error {
 	kinds := slices.DeleteFunc(slices.Clone(f.kinds), func(k *memberKind) bool { return k.linear })
 	if len(kinds) != 1 || kinds[0].seeds == nil || f.IsSet("seed") || f.IsSet("seeds") ||

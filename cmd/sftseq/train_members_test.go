@@ -319,8 +319,8 @@ func TestLexicalSeeds(t *testing.T) {
 	}
 }
 
-// TestDefaultMembers checks that the default members of text include a lexical model, and of other
-// tokens a transformer without n-grams.
+// TestDefaultMembers checks that the default members are a linear and a lexical model for text, and a
+// linear model and a transformer without n-grams for other tokens.
 func TestDefaultMembers(t *testing.T) {
 	for tokenizer, want := range map[string]string{"words": "linear,lexical", "byte": "linear,lexical",
 		"hf": "linear,lexical", "dna": "linear,sft", "mulaw": "linear,sft", "ids": "linear,sft"} {
