@@ -139,8 +139,8 @@ func (s *session) release(n int64) {
 // lines, because a client that pipes a file cannot retry.
 func (s *session) Lend(n int64) bool {
 	for {
-		// Set mayFree before the attempt: after a failed attempt all messages may be finished, but their
-		// memory would suffice for a second attempt.
+		// Set mayFree before the attempt: messages that finish after the attempt may free enough memory
+		// for a second attempt.
 		s.mu.Lock()
 		mayFree := s.bare.pending > 0 || s.lentBytes.Load() > 0
 		s.mu.Unlock()

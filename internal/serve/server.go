@@ -32,7 +32,7 @@ type Options struct {
 	MaxClients     int           // maximum connections; 0 means as many as memory allows
 	MaxMemory      int64         // maximum bytes reserved for all sessions together
 	Cores          int           // cores that the program may use; 0 means all
-	MaxBatchTokens int           // maximum tokens per batch; 0 means the capacity of the device
+	MaxBatchTokens int           // maximum tokens per batch; 0 means the capacity of a pass
 	MaxWait        time.Duration // maximum time that a sequence waits for its batch to fill
 	Debounce       time.Duration // time from a document's last change to its classification
 	IdleTimeout    time.Duration // time after which an idle session ends; 0 means never
