@@ -43,8 +43,8 @@ func schema(o Options) *arrow.Schema {
 	}, &metadata)
 }
 
-// encode returns the bytes of the stream's schema, and of rows as a record batch. It omits the end
-// marker, because more batches follow.
+// encode returns head, the bytes of the stream's schema, and batch, the rows as a record batch (nil
+// without rows). It omits the end marker, because more batches follow.
 func encode(o Options, rows []row) (head, batch []byte, err error) {
 	var out bytes.Buffer
 	s := schema(o)
@@ -82,8 +82,8 @@ func encode(o Options, rows []row) (head, batch []byte, err error) {
 	return head, out.Bytes()[len(head) : out.Len()-len(arrowipc.EndMarker)], nil
 }
 
-// checksum returns the CRC-32C of the row. It detects bytes that a disk may have after a power cut
-// instead of the row.
+// checksum returns the CRC-32C of the row. It detects a row whose bytes did not reach the disk before a
+// power cut.
 func (r *row) checksum() uint32 {
 	b := append([]byte(r.ID), 0xFF, 0)
 	if r.removed {

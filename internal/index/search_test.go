@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSearch checks the order of hits, ties, zero vectors, k = 0 and errors of a search.
+// TestSearch checks the order of hits, ties, zero vectors, k = 0 and errors of Search and Add.
 func TestSearch(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for id, v := range map[string][]float32{"b": {2, 0, 0, 0}, "a": {1, 0, 0, 0}, "c": {1, 1, 0, 0},
@@ -59,7 +59,7 @@ func TestSearchKeepsTheBest(t *testing.T) {
 }
 
 // TestSearchOfASnapshot checks that a search returns the items that existed at its start, although items
-// are added, replaced and removed between its pieces, and that it does not block these changes.
+// are added, replaced and removed before each of its pieces, and that it does not block these changes.
 func TestSearchOfASnapshot(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	const count = 2*blockItems + 100

@@ -125,7 +125,7 @@ func dot(a, b []float32) float64 {
 type Hit struct {
 	ID      string
 	Cosine  float64
-	Lexical float64 // BM25 score, 0 to 1; 0 if the query has no weight for it
+	Lexical float64 // BM25 score, 0 to 1; 0 if its weight in the query is 0
 	Tokens  []int32
 	score   float64
 }
@@ -146,7 +146,8 @@ func (w worst) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
 func (w *worst) Push(any) { panic("a heap of hits grows by add") }
 func (w *worst) Pop() any { panic("a heap of hits does not shrink") }
 
-// search returns the k best items of the blocks. The function in runs each piece of the work.
+// search returns the k best items of the blocks, best first. It passes each piece of the work to the
+// function in, whose error ends the search.
 func search(blocks []*block, q *scorer, k int, in func(func()) error) ([]Hit, error) {
 	items := 0
 	for _, b := range blocks {

@@ -26,7 +26,7 @@ func malformed(at int, cause error) error {
 // ErrNotUTF8 is the error of a line that is not UTF-8.
 var ErrNotUTF8 = errors.New("not UTF-8")
 
-// Fields is like [Object], for untrusted input that may not be JSON.
+// Fields is like [Object], for untrusted input. If the line is not JSON, the error is a [*NotJSON].
 func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(line) {
 		at := 0
@@ -49,8 +49,8 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 	return Object(line, known)
 }
 
-// Tokens reads a list of token ids from valid JSON. Unlike package encoding/json, its errors name
-// the index of the invalid element.
+// Tokens reads a list of token ids from valid JSON. Unlike the errors of package encoding/json, its
+// errors name the index of the invalid element.
 func Tokens(value json.RawMessage) ([]int32, error) {
 	if value[0] != '[' {
 		return nil, fmt.Errorf("expected a list of token ids, found %s", Kind(value))
@@ -74,7 +74,7 @@ func Tokens(value json.RawMessage) ([]int32, error) {
 	return tokens, nil
 }
 
-// Kind returns a description of a JSON value, which may be incomplete, for an error.
+// Kind describes a JSON value for an error. The text of the value may be incomplete.
 func Kind(value []byte) string {
 	if len(value) == 0 {
 		return "nothing"

@@ -11,7 +11,7 @@ import (
 )
 
 // TestFeatures checks the numbers that Features returns. Null, values of other types and numbers beyond
-// float32 must be errors with their position.
+// float32 must be errors with their position. Null must be an error of Numbers as well.
 func TestFeatures(t *testing.T) {
 	got, err := Features(json.RawMessage(`[ [1, -2.5e1] ,[], [1e-60,3] ]`))
 	if want := [][]float32{{1, -25}, {}, {0, 3}}; err != nil || !reflect.DeepEqual(got, want) {

@@ -36,8 +36,8 @@ func nameOf(quoted []byte) []byte {
 	return AppendText(nil, quoted)
 }
 
-// Members yields the quoted names and the values of an object. For malformed JSON it yields the
-// members before the fault.
+// Members yields the quoted names and the values of an object. It does not check the values. In
+// malformed JSON, it ends before the first member whose name or value it cannot delimit.
 func Members(object []byte) iter.Seq2[json.RawMessage, json.RawMessage] {
 	return func(yield func(name, value json.RawMessage) bool) {
 		rest, ok := cutByte(object, '{')

@@ -59,7 +59,8 @@ func Chunks(value json.RawMessage, size int) iter.Seq[[]byte] {
 	}
 }
 
-// unquote appends the content of a string until out has about limit bytes, and returns the rest.
+// unquote appends the content of a string until out has no room for another character within limit
+// bytes. It returns out and the rest of the content.
 func unquote(out, quoted []byte, limit int) (text, rest []byte) {
 	for room := limit - len(out); len(quoted) > 0 && room >= utf8.UTFMax; room = limit - len(out) {
 		run := bytes.IndexByte(quoted, '\\')

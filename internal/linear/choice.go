@@ -50,7 +50,7 @@ var scales = func() (out [13]float64) {
 type validation struct {
 	rows, correct int     // number of rows, and number of correct predictions
 	loss          float64 // mean loss with scaled logits
-	scale         float64 // factor of the logits that minimises the loss
+	scale         float64 // factor of the logits that minimises the loss; 1 below minScaleRows rows
 }
 
 // validate measures the weights on the validation rows.

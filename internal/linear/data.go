@@ -28,7 +28,8 @@ type row struct {
 	numbers  []float32 // standardised targets of a regression
 }
 
-// bounds limits the number of rows that are read together, and the memory for features.
+// bounds limits the number of rows that are read together and the memory for features, and sets the size
+// from which threads share the columns of a row.
 type bounds struct {
 	tokens, rows int   // limits of a block, which one thread reads
 	group        int64 // maximum n-grams of a group of blocks, whose rows are shuffled together

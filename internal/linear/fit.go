@@ -85,7 +85,7 @@ type fitting struct {
 	kept       []float32 // weights and biases of the best epoch
 }
 
-// ErrNothingToLearn is the error for a split whose rows have no labels.
+// ErrNothingToLearn is the error for a training split without rows that have labels or numbers.
 var ErrNothingToLearn = errors.New("a linear model needs training rows with labels or numbers, found none")
 
 // parameter is a weight that Adagrad trains (Duchi, Hazan and Singer, JMLR 12, 2011).

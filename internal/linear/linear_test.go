@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestClasses checks the accuracy with two and with five classes that differ only in the order of
-// words.
+// TestClasses checks the accuracy with two classes, which differ only in the order of two words, and with
+// five classes.
 func TestClasses(t *testing.T) {
 	for _, classes := range []int{2, 5} {
 		m, report := fitted(t, classSpec(classes), wordOptions, moods(1, 3000, classes),

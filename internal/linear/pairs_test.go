@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// shared returns pairs of texts. In class 1 both texts have the same rare word, in class 0 each has
-// its own.
+// shared returns pairs of texts. In class 1, both texts have the same rare word. In class 0, each text
+// has its own rare word.
 func shared(seed uint64, n int) (out made) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	for range n {

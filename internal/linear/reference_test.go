@@ -179,9 +179,9 @@ func (f *reference) fit(train, val made, columns int, rate float64, seed uint64)
 	*f = *best
 }
 
-// scale returns the factor of the logits with the lowest summed loss on the labelled rows, and this
+// scale returns the lowest summed loss on the labelled rows, and the factor of the logits with this
 // loss. It tries a grid of factors and returns the vertex of the parabola through the best factor and
-// both neighbours. At an end of the grid, it returns the best factor itself.
+// both neighbours. At an end of the grid, it returns the loss and the factor of the best grid point.
 func (f *reference) scale(rows made) (loss, scale float64) {
 	at := func(k int) (sum float64) {
 		for i := range rows {

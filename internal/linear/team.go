@@ -6,8 +6,8 @@ import "sync"
 // fewer weights, waking the threads takes longer than the work.
 const minShared = 1 << 13
 
-// team distributes the columns of rows to threads. A column's sums have a fixed order on every
-// thread.
+// team distributes the columns of rows to threads. The order of the terms in a column's sums does not
+// depend on the number of threads.
 type team struct {
 	columns, workers int
 	work             []chan func(from, to int) // one channel per thread except the caller's

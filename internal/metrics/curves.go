@@ -43,7 +43,7 @@ const Macro = -1
 const maxRanked = 24
 
 // Curves returns the curves of each class that has some rows but not all. With two classes it
-// returns both curves, and their AUCs are equal. With more than 24 classes it returns nil.
+// returns the curves of both, whose AUCs are equal. With more than 24 classes it returns nil.
 func (t *Tally) Curves() (out []Curve) {
 	if t.classes > maxRanked {
 		return nil
@@ -120,7 +120,7 @@ func measureCurve(class int, rows []rankedRow, positives int, points bool) *Curv
 	negatives := len(rows) - positives
 	c := &Curve{Class: class, Prevalence: float64(positives) / float64(len(rows)), ROC: []CurvePoint{{0, 0}}}
 	truePositives, falsePositives := 0, 0
-	won := 0.0 // pairs in which the row of the class has larger odds than the other row
+	won := 0.0 // pairs in which the row of the class has larger odds than the other row; ties count half
 	for i := 0; i < len(rows); {
 		trueBefore, falseBefore := truePositives, falsePositives
 		for odds := rows[i].odds; i < len(rows) && cmp.Compare(rows[i].odds, odds) == 0; i++ {

@@ -74,7 +74,7 @@ func TestFusionDerivatives(t *testing.T) {
 }
 
 // TestFusionWeights checks that the weights are not negative and satisfy the Karush-Kuhn-Tucker
-// conditions. The model that determines the classes gets the largest weight, the model that
+// conditions. The model that determines the targets gets the largest weight, the model that
 // contradicts it gets 0, and few rows keep the prior.
 func TestFusionWeights(t *testing.T) {
 	prior := []float64{0.6, 0.3, 0.1}

@@ -132,8 +132,8 @@ func TestMemoryOfManyLabels(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
-// TestSharedLogits checks that consecutive rows with equal logits, such as label frequencies, share
-// one copy of the logits.
+// TestSharedLogits checks that consecutive rows with equal logits share one copy of the logits, which
+// does not alias the slice of the caller.
 func TestSharedLogits(t *testing.T) {
 	const labels, rows = 16_000, 200
 	m, always := NewMultiLabel(labels), make([]float32, labels)

@@ -65,8 +65,8 @@ func categoryOf(name string) (string, bool) {
 	return name[:max(at, 0)], at > 0 && at < len(name)-1
 }
 
-// allowed returns the categories of a shape's labels and the parts of these categories, both in
-// ascending order. Points without a label have a negative label.
+// allowed returns the categories of a shape's labels in ascending order, and the parts of these
+// categories, by category and then by tag. Points without a label have a negative label.
 func (p *Parts) allowed(labels []int32) (categories []int, parts []int32) {
 	for _, label := range labels {
 		if label >= 0 && !slices.Contains(categories, p.category[label]) {

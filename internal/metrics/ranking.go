@@ -32,7 +32,7 @@ func Rank(scores []float64, relevant []int) Ranked {
 	slices.Sort(levels)
 	levels = slices.Compact(levels)
 	ties := make([]tie, len(levels))
-	above := make([]int, len(levels)) // number of candidates between a level and the next level
+	above := make([]int, len(levels)) // number of candidates above a level and below the next level, if any
 	for _, v := range scores {
 		n, equal := slices.BinarySearch(levels, v)
 		if equal {

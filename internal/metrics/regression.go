@@ -14,7 +14,7 @@ type deviations struct {
 	mean, total       float64 // mean of the true values, and Σ(y − mean)²
 }
 
-// NumberErrors has the errors of a predicted number, in the unit of the number.
+// NumberErrors has the scores of a predicted number. MAE and RMSE have the unit of the number.
 type NumberErrors struct {
 	MAE, RMSE float64
 	R2        float64 // 1 − Σ(y − ŷ)² / Σ(y − mean)²; 0 unless Defined

@@ -48,9 +48,9 @@ func TestTagSpans(t *testing.T) {
 func TestTagging(t *testing.T) {
 	names := []string{"O", "B-PER", "I-PER", "B-LOC"}
 	x := NewTagging(names, 4)
-	// PER 0–2 is found, LOC 3–4 is missed, and PER 4–5 is a false positive.
+	// PER [0, 2) is found, LOC [3, 4) is missed, and PER [4, 5) is a false positive.
 	x.Add([]int32{1, 2, 0, 3, 0}, []int32{1, 2, 0, 0, 1})
-	// The unlabelled token is removed: PER 0–2 is found although it covers three tokens.
+	// The unlabelled token is removed: PER [0, 3) is found although this token is predicted as O.
 	x.Add([]int32{1, -1, 2}, []int32{1, 0, 2})
 	// A span of a different length does not match.
 	x.Add([]int32{1, 2}, []int32{1, 0})
