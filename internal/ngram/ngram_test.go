@@ -122,8 +122,8 @@ func TestNoByte(t *testing.T) {
 	}
 }
 
-// TestLocated checks the ranges of tokens of units and n-grams: the text in a unit's range, in lower
-// case, has the unit's hash, and the n-grams are those of Hashes.
+// TestLocated checks the ranges of tokens of units and n-grams: the text or token in a unit's range has
+// the unit's hash, for words in lower case, and the n-grams are the n-grams of Hashes.
 func TestLocated(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	chars := []rune("abXY 01.,'-<\t\n éÉßİΣ́　。好日€😀")

@@ -12,8 +12,8 @@ import (
 // Extractor hashes the n-grams of rows. It is not safe for concurrent use.
 type Extractor struct {
 	options Options
-	begins  [2][MaxN + 1]uint64
-	words   [2][MaxN + 1]uint64 // begins of word n-grams that accompany byte n-grams
+	begins  [2][MaxN + 1]uint64 // begin(n, 0, side), by side and n
+	words   [2][MaxN + 1]uint64 // begin(n, MaxN, side), for n-grams of words combined with bytes
 	units   []uint64            // hashes H(u) of a side's units
 	starts  []int32             // index of the first byte of each unit, for words
 	ends    []int32             // index after the last byte of each unit, for words

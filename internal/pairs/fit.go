@@ -37,8 +37,8 @@ type Report struct {
 	Kept   int       // index in Losses of the selected epoch; -1 without validation
 }
 
-// maxRows is the maximum number of rows with features in memory. Fit uses only every second,
-// fourth, … row of a larger split.
+// maxRows is the maximum number of rows with features in memory. Of a larger split, Fit computes the
+// features of only every second, fourth, … row.
 const maxRows = 1 << 20
 
 // Fit trains a comparison on the labelled rows of train and keeps the epoch with the lowest loss on
@@ -168,8 +168,8 @@ func (f *fitting) count(rows Rows, m *Model) error {
 	return err
 }
 
-// sample returns the features and labels of the labelled rows, or of rows at equal intervals if there are
-// more than maxRows rows.
+// sample returns the features and labels of the labelled rows. If there are more than maxRows rows, it
+// reads only rows at equal intervals.
 func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
 	n, stride := len(rows.Lengths()), 1
 	for n/stride > maxRows {

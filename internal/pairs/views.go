@@ -179,7 +179,7 @@ func (r *reader) bag(v view, out bag) bag {
 type slots struct {
 	table      []entry
 	generation uint32
-	shift      int // the upper bits of a 32-bit product are the first index to probe
+	shift      int // right shift that turns the 32-bit product into the index of the first probe
 }
 
 type entry struct{ generation, slot, number uint32 }

@@ -1,6 +1,6 @@
 package philox
 
-// Constants of Philox4x32-10 for implementations in other languages, see [Words].
+// Constants of Philox4x32-10 for implementations in other languages (see [Words]).
 const (
 	Rounds      = 10
 	Multiplier0 = multiplier0

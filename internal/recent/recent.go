@@ -30,7 +30,7 @@ func NewList[V any](limit int64) *List[V] { return &List[V]{limit: limit} }
 
 // Take removes the sequence that shares the most leading and trailing tokens with the given tokens. It
 // returns the sequence and the numbers of shared leading and trailing tokens. It returns nil if no
-// sequence shares half of the shorter of the two token lists.
+// sequence shares as many tokens as half the length of the shorter of the sequence and the given tokens.
 func (l *List[V]) Take(tokens []int32) (best *Sequence[V], prefix, suffix int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 )
 
 // maxClasses is the maximum number of classes of a confusion matrix. With more classes, the page lists
-// the maxClasses most frequent mistakes. It also limits the tables of classes, labels, tags and types of
-// spans.
+// the maxClasses most frequent mistakes. It also limits the tables of classes, labels, tags, part
+// categories and types of spans.
 const maxClasses = 24
 
-// fewClasses is the number of classes whose matrix fits beside the reliability diagram.
+// fewClasses is the maximum number of classes whose matrix fits beside the reliability diagram.
 const fewClasses = 6
 
 // classes is a confusion matrix, or the most frequent mistakes if there are too many classes.

@@ -32,7 +32,7 @@ var quantities = []struct {
 	wide, logarithmic   bool                                 // logarithmic axis if the values span orders of magnitude
 	train               func(train.StepReport) float64       // NaN if missing
 	validation          func(train.EvaluationReport) float64 // nil if only training measures the quantity
-	baseline            func(Run) float64                    // value of the strongest baseline; NaN if unknown
+	baseline            func(Run) float64                    // strongest baseline; NaN if unknown, nil if not shown
 }{
 	{"Loss", "loss", "Mean over the rows of an interval in training, and over the validation split.", true, false,
 		func(r train.StepReport) float64 { return r.Loss },

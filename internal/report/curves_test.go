@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestCurves checks that each quantity has a chart over the steps, with a logarithmic axis only if
+// TestCurves checks that each recorded quantity has a chart over the steps, with a logarithmic axis only if
 // the values span orders of magnitude.
 func TestCurves(t *testing.T) {
 	for _, values := range [][]float64{{1, 2, 3}, {0, 0, 0}, {5, 5, 5}, {1}, {1e-3, 1, 1e6}, {-1, 0, 1}} {

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestNodeTagExample checks that a row is shown with its labels, predictions and errors in the
-// colours of the tags, and that unlabelled tokens are pale.
+// TestNodeTagExample checks that a row is shown with its labels and predictions in the colours of the
+// tags, and with its errors in another colour. Unlabelled tokens must be pale.
 func TestNodeTagExample(t *testing.T) {
 	c := &sft.Config{
 		Task:   config.Tagging,

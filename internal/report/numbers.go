@@ -22,7 +22,8 @@ type Number struct {
 	Points []NumberPoint
 }
 
-// NumberLine has the errors of a model for a number, in the unit of the number.
+// NumberLine has the scores of the model or of a baseline for a number. MAE and RMSE have the unit of the
+// number.
 type NumberLine struct {
 	Of        string // the model or the baseline
 	MAE, RMSE float64

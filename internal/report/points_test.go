@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestDrawings checks that a cloud is drawn from the side with nearer points darker, and that tokens
+// TestDrawings checks that a cloud is drawn from the side, with nearer points darker, and that tokens
 // without coordinates or edges are shown as a strip.
 func TestDrawings(t *testing.T) {
 	cloud := &Example{Features: [][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}},

@@ -126,8 +126,8 @@ func shownTokens(weights []float32) []bool {
 	return shown
 }
 
-// replaceControls replaces control characters by their Unicode pictures, and invalid bytes and other
-// unprintable characters by their hexadecimal values.
+// replaceControls replaces control characters with their Unicode pictures, and invalid bytes and other
+// unprintable characters with their hexadecimal values. A line break remains, after the character ↵.
 func replaceControls(text string) string {
 	var out strings.Builder
 	for i, r := range text {

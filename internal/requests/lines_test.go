@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestEdgesOfLines checks that a line has edges exactly if the model reads edges, and that the
-// error describes an edge.
+// TestEdgesOfLines checks that a line must have edges if the model reads edges, and must not have edges
+// otherwise. The error for missing edges must describe an edge.
 func TestEdgesOfLines(t *testing.T) {
 	graphs, _ := graphParser(t)
 	clouds := NewParser(must.Get(config.Read("../../sft/testdata/golden/clouds/config.json"))(t), "", "f", 1)

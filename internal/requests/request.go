@@ -92,7 +92,8 @@ func NewParser(c *sft.Config, dir, file string, sequences ...int) *Parser {
 	return p
 }
 
-// With returns a copy of the parser for lines of another file.
+// With returns a copy of the parser for lines of another file, with the given numbers of sequences
+// allowed.
 func (p *Parser) With(file string, sequences ...int) *Parser {
 	q := *p
 	q.File, q.sequences = file, sequences

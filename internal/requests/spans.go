@@ -24,7 +24,8 @@ const (
 )
 
 // RecordPositions records the text positions of the first n tokens of a request's sequence, in
-// characters. It does not keep the text.
+// characters. It records nothing unless p.RecordOffsets is set and the tokenizer has offsets. It does not
+// keep the text.
 func (p *Parser) RecordPositions(r *Request, text string, n int) {
 	p.RecordPositionsIn(r, text, n, Characters)
 }

@@ -16,7 +16,7 @@ type Model struct {
 	Metadata         map[string]string
 }
 
-// Node is an operator.
+// Node is a node of a graph.
 type Node struct {
 	Operator        string
 	Inputs, Outputs []string
@@ -30,7 +30,7 @@ type Initializer struct {
 	Data  []byte
 }
 
-// field is a field of a message: a number, or bytes.
+// field is a field of a message: a varint or bytes. Values of other wire types are skipped.
 type field struct {
 	at     protowire.Number
 	number uint64
