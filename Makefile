@@ -146,6 +146,8 @@ cover:
 #   Neovim                        shows spans
 #   nginx, Caddy                  are proxies in front of the server
 #   Compose                       checks a deployment file
+#   systemd                       checks a service unit
+#   iproute2                      connects network namespaces
 #   flit                          builds the client for Python
 #   fish, zsh, man                show completions and the manual page
 #   Buildah, mmdebstrap           build images

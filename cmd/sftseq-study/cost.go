@@ -45,11 +45,11 @@ type costPart struct {
 	seconds     func(p *bench.LayerParts) float64 // nil if another part contains the time
 }
 
-// costParts lists the parts in the order of the paper's table, followed by the parts that the table
-// omits. The paper's numbers fit two sequences, 16 heads and a relation of two numbers per pair.
-// The table omits the score and the weighted sum, 4nkd each. The remainder is R_mul, R_add, ReLU
-// and the sum of ReLU, for each pair of query and key in each head. Sampling counts the sampler's
-// scores and the mixtures of token pairs, but not the search for the largest scores.
+// costParts lists the parts in the order of the paper's table, with one addition before the MLP: the
+// score and the weighted sum, 4nkd each, which the table omits. The paper's numbers fit two sequences,
+// 16 heads and a relation of two numbers per pair. The remainder is R_mul, R_add, ReLU and the sum of
+// ReLU, for each pair of query and key in each head. Sampling counts the sampler's scores and the
+// mixtures of token pairs, but not the search for the largest scores.
 var costParts = []costPart{
 	{name: "sampling", operations: func(n, k, d, _ float64) float64 { return costSequences * (2*n*d + 3*k*d) },
 		paperCounts: map[float64]float64{1: 0.0037, 0.5: 0.0037, 0.25: 0.0037, 0.125: 0.0037, 0.0625: 0.0037},

@@ -224,7 +224,7 @@ func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.
 
 func gelu(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
 
-// probabilityEpsilon is added to the denominator of the paper's probability.
+// probabilityEpsilon is added to the denominators of the probabilities leakyReLU and relu.
 const probabilityEpsilon = 1e-9
 
 // normalise replaces a row of scores by probabilities.

@@ -40,8 +40,8 @@ func product(x, w []dual, in, out int) []dual {
 	return y
 }
 
-// smallLayer computes one entry f of the output of a layer on a few tokens, in which every token is a
-// key. The attention is the paper's,
+// smallLayer computes one entry f of a layer's output for a few tokens. Every token is a key. The
+// attention is the paper's,
 //
 //	A_ij = Score(q_i, k_j)/√dh · softplus(u·E_ij + a) + v·E_ij + b
 //	Y = X + concat_h(P V) W_O,  P_ij = ReLU(A_ij) / (Σ_l ReLU(A_il) + Σ_r softplus(C_r) + 1e-9)
@@ -169,8 +169,8 @@ func (l *smallLayer) forward() dual {
 	return f
 }
 
-// orthant returns the signs that identify an orthant: the signs of q − k, which select the
-// operand of each maximum, and the signs of A.
+// orthant returns the signs that identify an orthant: the signs of A and, for the maxout score, the
+// signs of q − k, which select the operand of each maximum.
 func (l *smallLayer) orthant() (out []bool) {
 	a, q, k := l.scores()
 	for _, a := range a {

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	numEvaluations = 10      // evaluations per run
+	numEvaluations = 10      // approximate number of evaluations per run
 	trainingMemory = 4 << 30 // bytes
 )
 

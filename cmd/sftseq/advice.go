@@ -17,8 +17,8 @@ var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 // advice suggests commands that may train a better model than the model in dir. It suggests a
 // longer input window if rows are truncated, a wider and deeper model, and an ensemble. If a run
 // with --steps ended while its validation score was still improving, advice suggests only a longer
-// run. It returns "" for a linear model and if the command of the run is unknown. longest is the length
-// in tokens of the longest row, or 0 if unknown.
+// run. It returns "" for a linear model, and if the command of the run is unknown, has no --out or
+// contains &&. longest is the length in tokens of the longest row, or 0 if unknown.
 func advice(config *sft.Config, dir string, longest int, improving bool) string {
 	if config.IsLinear() {
 		return ""

@@ -131,8 +131,8 @@ func predictRecord(ctx context.Context, record arrow.Record, predict recordFunc)
 	return array.NewRecord(arrow.NewSchema(fields, &metadata), columns, out.NumRows()), nil
 }
 
-// withFileRow replaces the row index in an error, which counts from the start of the record, by the
-// index in the file. first is the index of the record's first row in the file.
+// withFileRow replaces the row index in an error, counted from the start of the record, by the index
+// in the file. first is the index of the record's first row in the file.
 func withFileRow(err error, first int64) error {
 	var e *sft.RowError
 	if !errors.As(err, &e) {

@@ -144,7 +144,7 @@ func exceedsMemory(err error) bool {
 	return errors.As(err, &planned) || device.Full(err)
 }
 
-// measure makes one measurement on a newly opened device, so that the memory of earlier
+// measure performs one measurement on a newly opened device, so that the memory of earlier
 // measurements is free.
 func (m *modelBench) measure(c *cli.Context, pass string, length, batch int) (bench.ModelResult, error) {
 	d, release, err := openBenchDevice(c)
@@ -241,7 +241,8 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 	return m, m.readLengths(c)
 }
 
-// readLengths parses --length and checks the lengths against the model.
+// readLengths parses --length, and checks the lengths against the model and --plot. Models of clouds
+// and graphs have no maximum, so readLengths raises their configured maximum length.
 func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	minLength := m.config.Sequences() // one token per sequence
 	maxLength := minLength * m.config.MaxLength
@@ -272,7 +273,7 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 }
 
 // benchConfig returns the model configuration and training settings for a name: a task and
-// optionally a preset after a colon, generated data, or a file. The default preset is the task's
+// optionally a preset after a colon, generated data, or a path. The default preset is the task's
 // last, which is the published preset if the task has one.
 func benchConfig(name string) (*sft.Config, train.Settings, error) {
 	if task, spec := lra.Generated(name); task != nil {

@@ -120,7 +120,7 @@ func TestBenchModelTable(t *testing.T) {
 	}
 }
 
-// TestBenchModelGenerated checks that models of clouds and graphs are measured without data, at
+// TestBenchModelGenerated checks that models of clouds and graphs are measured without data, also at
 // lengths beyond the configured maximum.
 func TestBenchModelGenerated(t *testing.T) {
 	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
@@ -149,8 +149,8 @@ func TestBenchModelGenerated(t *testing.T) {
 	}
 }
 
-// TestBenchModelPair checks that a model of pairs is measured, with the length split between the
-// two sequences.
+// TestBenchModelPair checks that a model of pairs is measured, even if the two sequences cannot
+// share the length equally.
 func TestBenchModelPair(t *testing.T) {
 	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch",

@@ -86,8 +86,8 @@ func (b *browser) read() (m devToolsMessage) {
 	return m
 }
 
-// call calls a method, stores its result in result unless that is nil, and stores the events that arrive
-// before the result in b.events.
+// call calls a method and stores its result in the value that result points to, unless result is nil.
+// It appends the events that arrive before the result to b.events.
 func (b *browser) call(method string, params, result any) {
 	b.t.Helper()
 	b.id++

@@ -115,7 +115,8 @@ func TestClassWarnings(t *testing.T) {
 	}
 }
 
-// TestTagWarnings checks that convert and train warn of tags without a token in the training split.
+// TestTagWarnings checks that convert and train warn of tags without a token in the training split or
+// in any split.
 func TestTagWarnings(t *testing.T) {
 	dir := t.TempDir()
 	rows := "{\"text\":\"ann sees bob\",\"tag\":\"P V P\",\"split\":\"train\"}\n{\"text\":\"bob sees\",\"tag\":\"P V\",\"split\":\"val\"}\n" +

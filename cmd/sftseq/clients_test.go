@@ -25,7 +25,7 @@ import (
 const examplesDir = "../../examples"
 
 // TestClients runs the clients of examples/ against the program, with the commands in their
-// comments. Their output must equal predict's output.
+// comments. The predictions that they print must equal predict's.
 func TestClients(t *testing.T) {
 	path := built(t)
 	model := goldenPath("post") // predicts different classes for the sequences of the clients

@@ -19,7 +19,7 @@ import (
 
 // TestCloudTables checks that tables of clouds are converted to a data set with labels and ids, and
 // trains a model on this data set. predict uses the ids of rows of Arrow, Parquet and JSON lines, and
-// eval those of the data set. Flags that do not apply to clouds are errors.
+// eval uses the ids of the data set. Flags that do not apply to clouds are errors.
 func TestCloudTables(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	dir := t.TempDir()

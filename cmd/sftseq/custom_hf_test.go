@@ -33,7 +33,7 @@ func TestCustomHF(t *testing.T) {
 		"--batch", "4", "--hidden", "8",
 		"--layers", "1", "--eval-every", "2")
 	must.Succeed(t, os.RemoveAll(data))
-	// The token ids are from the tokenizers library.
+	// Hugging Face's library tokenizers produces the same token ids.
 	text, tokens := printed(t, `{"text":"[CLS] good [SEP]  [MASK] [UNK] [PAD]"}`, "predict", "--model", model),
 		printed(t, `{"tokens":[2,151,3,4,1,0]}`, "predict", "--model", model)
 	if text != tokens || !strings.Contains(text, `"label"`) {

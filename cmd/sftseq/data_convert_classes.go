@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// parseLabels parses the names of --labels as a row of CSV: a name in double quotes may contain
-// commas.
+// parseLabels parses a list of names, such as the value of --labels, as a row of CSV: a name in
+// double quotes may contain commas.
 func parseLabels(text string) ([]string, error) {
 	in := csv.NewReader(strings.NewReader(text))
 	in.LazyQuotes, in.TrimLeadingSpace = true, true
@@ -168,8 +168,8 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 }
 
 // rareWarning warns of classes with fewer than fewRows rows in a data set of at least manyRows rows.
-// Such classes may be wrong labels or an unrelated file. It omits the classes of [singleNames], which
-// have a warning of their own.
+// Such classes may come from wrong labels or an unrelated file. It omits the classes of [singleNames],
+// for which there is another warning.
 func rareWarning(m *seq.Manifest) string {
 	var rare []string
 	total, single := int64(0), singleNames(m, usedNames(m))

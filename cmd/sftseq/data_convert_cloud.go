@@ -110,9 +110,9 @@ func convertCloud(c *cli.Context) error {
 	return addBaselines(c, d)
 }
 
-// warnClouds warns of folders and splits without rows. unassigned reports whether there are files
-// outside split folders. With --val-part 0 and --test-part 0, these files are rows for predict.
-// Since predict needs no splits, warnClouds then does not warn of empty splits.
+// warnClouds warns of folders without rows, a single class and empty splits. unassigned reports
+// whether there are files outside split folders. With --val-part 0 and --test-part 0, these files are
+// rows for predict. Since predict needs no splits and no classes, warnClouds then warns only of folders.
 func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, unassigned bool) {
 	warn := func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)

@@ -118,7 +118,7 @@ func convertGraph(c *cli.Context) error {
 	return addBaselines(c, d)
 }
 
-// firstEmptySplit returns train or val if it is empty, train first, or "". Training needs both splits.
+// firstEmptySplit returns the first empty split of train and val, or "". Training needs both splits.
 func firstEmptySplit(m *seq.Manifest) string {
 	for _, split := range []string{"train", "val"} {
 		if m.Splits[split].Rows == 0 {

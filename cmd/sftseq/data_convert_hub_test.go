@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// hubTable writes a Parquet file in the format of Hugging Face's library, with rows of the classes
-// neg and pos.
+// hubTable writes a Parquet file in the format of Hugging Face's library datasets, with rows of the
+// classes neg and pos.
 func hubTable(t *testing.T, path string, rows int) {
 	t.Helper()
 	must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
@@ -69,8 +69,8 @@ func TestConvertHub(t *testing.T) {
 	}
 }
 
-// TestConvertHubJSON checks that convert takes the splits of JSON lines from the card, that a split
-// may have any name, and that --split-column path works.
+// TestConvertHubJSON checks that convert takes the splits of JSON lines from the dataset card, that a
+// split may have any name, and that --split-column path works.
 func TestConvertHubJSON(t *testing.T) {
 	dir := t.TempDir()
 	rows := strings.Repeat(`{"text":"a","label":0}`+"\n"+`{"text":"b","label":1}`+"\n", 10)
@@ -142,8 +142,8 @@ func TestHubConfigsRefused(t *testing.T) {
 	}
 }
 
-// TestConvertCardClasses checks that the class names in a card become the labels of CSV files, which
-// have no types.
+// TestConvertCardClasses checks that the class names in a dataset card become the labels of CSV files.
+// CSV files have no types.
 func TestConvertCardClasses(t *testing.T) {
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "README.md"), "---\ndataset_info:\n  features:\n  - name: label\n    dtype:\n"+

@@ -166,14 +166,15 @@ func TestConvertManyClasses(t *testing.T) {
 	}
 }
 
-// TestConvertLabelNames checks that --labels and joinLabels quote a name with a comma.
+// TestConvertLabelNames checks that --labels accepts a quoted name with a comma, and that joinLabels
+// quotes this name.
 func TestConvertLabelNames(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "x.csv"), "text,label\na,\"rock, pop\"\nb,jazz\nc,other\n")
 	d, _, _ := converted(t, "--from", from, "--text", "text", "--label", "label", "--labels", `jazz, "rock, pop"`)
 	equal(t, joinLabels(d.Manifest.LabelNames), `jazz,"rock, pop"`)
 }
 
-// TestConvertSplitColumn checks that convert warns before it randomly splits a table that has a split
+// TestConvertSplitColumn checks that convert warns if it randomly splits a table that has a split
 // column.
 func TestConvertSplitColumn(t *testing.T) {
 	dir := t.TempDir()
@@ -211,9 +212,9 @@ func TestConvertSplitColumn(t *testing.T) {
 	}
 }
 
-// TestConvertSplitFiles checks that convert warns before it splits files at random if the files are
-// named after splits, as arguments or in a folder. It does not warn about other files, and keeps the
-// splits of a folder of numbered shards.
+// TestConvertSplitFiles checks that convert warns if it randomly splits files that are named after
+// splits, as arguments or in a folder. It does not warn about other files, and keeps the splits of a
+// folder of numbered shards.
 func TestConvertSplitFiles(t *testing.T) {
 	for _, c := range []struct {
 		files []string
@@ -249,7 +250,7 @@ func TestConvertSplitFiles(t *testing.T) {
 	}
 }
 
-// TestConvertBesideTrain checks that convert warns before it splits a single training file if the same
+// TestConvertBesideTrain checks that convert warns if it splits a single training file and the same
 // folder has files of other splits, and that the flags in the warning read these files.
 func TestConvertBesideTrain(t *testing.T) {
 	dir := t.TempDir()

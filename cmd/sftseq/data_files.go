@@ -152,8 +152,9 @@ func printFileKinds(w io.Writer, s *files.Summary) error {
 	return err
 }
 
-// describeRare formats a rare kind with the numbers of its files and packages. For an omitted kind it adds
-// the first split without files of this kind.
+// describeRare formats a rare kind with the numbers of its files and packages. If all files of the kind
+// are mislabelled, it adds their number. For another omitted kind it adds the first split without
+// files of this kind.
 func describeRare(k files.KindSummary) string {
 	text := fmt.Sprintf("%s %d/%d", k.Name, k.Files, k.Packages)
 	switch {

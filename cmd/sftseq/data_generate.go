@@ -29,7 +29,7 @@ func dataGenerateCommand() *cli.Command {
 }
 
 // generateCommand returns the command that generates the data of a task. Its flags include the
-// task's options. The default numbers of rows are those of the published data.
+// task's options. The default numbers of rows are those of the task's last preset.
 func generateCommand(task *lra.Task) *cli.Command {
 	published := task.Presets[len(task.Presets)-1].Data
 	flags := generateFlags(published.Train, published.Val, published.Test)

@@ -218,7 +218,7 @@ func TestProxySettings(t *testing.T) {
 }
 
 // TestForeignHost checks that, without a token, a request with another Host gets 421, and that the
-// message names the flag to set.
+// message suggests a proxy that sets Host.
 func TestForeignHost(t *testing.T) {
 	server := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0")
 	r := must.Get(http.NewRequest("GET", server.url+"/info", nil))(t)

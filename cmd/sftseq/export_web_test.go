@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestBrowserModel checks that the page in examples/web shows in Chromium the predictions of sftseq
-// predict.
+// TestBrowserModel checks that the page in examples/web, opened in Chromium, shows the predictions of
+// sftseq predict.
 func TestBrowserModel(t *testing.T) {
 	testenv.Long(t, "opens a browser")
 	for _, name := range []string{"onnxruntime-web", "@huggingface/tokenizers"} {

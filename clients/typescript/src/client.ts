@@ -355,7 +355,7 @@ export class Client {
   }
 }
 
-/** Resolves to true if a settles before b, or if both have settled. */
+/** Resolves to true if a resolves before b, or if both have resolved. Rejects if the first to settle rejects. */
 function settlesFirst(a: Promise<unknown>, b: Promise<unknown>): Promise<boolean> {
   return Promise.race([a.then(() => true), b.then(() => false)]);
 }

@@ -134,7 +134,7 @@ export interface Tags extends SequenceResult {
   scores: number[];
 }
 
-/** A published result for a document: its class, spans, numbers or labels. */
+/** A published result for a document: its class, spans, numbers or labels, or an error. */
 export interface PublishedResult {
   uri: string;
   version: number;
