@@ -107,7 +107,7 @@ func newPlane(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *cha
 	return nil, "", nil
 }
 
-// Direction from which a cloud is drawn, in radians.
+// Direction from which points and nodes with coordinates are drawn, in radians.
 const (
 	azimuth   = 35 * math.Pi / 180 // rotation around the z axis
 	elevation = 25 * math.Pi / 180

@@ -82,7 +82,8 @@ func styleOf(from, to int, e *sft.Explanation, s scale, sampled map[int][]mass) 
 	return template.CSS(style), title
 }
 
-// mass is the weight that a layer gave to a token that it sampled.
+// mass is a sampled token's part of the attention of a layer. The field share is relative to the largest
+// mass in the layer.
 type mass struct {
 	layer       int
 	mass, share float64
