@@ -224,7 +224,7 @@ func (f *File) Sync() error {
 // Temporary returns the file's name before Commit.
 func (f *File) Temporary() string { return f.temp.Name() }
 
-// Link gives the file its final name, and keeps the temporary name until Abort. It replaces an
+// Link gives the file its final name, and keeps the temporary name until Abort or Commit. It replaces an
 // existing file atomically. On file systems without hard links, the final file is a copy.
 func (f *File) Link() error {
 	if err := f.Sync(); err != nil {

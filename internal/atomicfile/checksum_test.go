@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestText compares checksums with the output of xxh128sum, for text written in pieces of several sizes.
+// TestText compares checksums with the output of xxh128sum, for text written in parts of several sizes.
 func TestText(t *testing.T) {
 	text := strings.Repeat("0123456789abcdef", 1000)
 	for want, text := range map[string]string{

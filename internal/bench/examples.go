@@ -18,9 +18,9 @@ const (
 	drawToken       uint32 = iota // e = position; first word
 	drawLabel                     // e = position, 0 for the example's label; first word
 	drawNumber                    // e = index; first word
-	drawPoint                     // e = position; first and second word give a direction
+	drawPoint                     // e = position; first and second word determine the direction
 	drawFeature                   // e = position · features + index; first word
-	drawEdge                      // e = edge; first word gives the source, second word the target
+	drawEdge                      // e = edge; first word determines the source, second word the target
 	drawEdgeFeature               // e = edge · features + index; first word
 )
 

@@ -135,7 +135,7 @@ func (w *Workload) Measure(ctx context.Context, pass string, reps int, profile b
 	return m, err
 }
 
-// watchMemory starts to watch memory; peak returns the maximum memory since then in bytes.
+// watchMemory starts to watch memory; peak returns the maximum in bytes since this call.
 func (w *Workload) watchMemory(pass string) (peak func() (int64, error)) {
 	planned := func() (int64, error) { return w.plannedBytes(pass, w.Device.Slots()) }
 	if own, ok := tensor.Capability[tensor.OwnMemory](w.Device); ok {

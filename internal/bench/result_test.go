@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// TestDevice checks that unknown values are shown as dashes, and that every device gets its note.
+// TestDevice checks that unknown values are shown as dashes, and the note of a device in each state.
 func TestDevice(t *testing.T) {
 	var card DeviceResult
 	if err := json.Unmarshal([]byte(`{"device":"vulkan:1","name":"card","kind":"discrete","driver":"its 1.2","api":"1.3.1","memory_bytes":1073741824,

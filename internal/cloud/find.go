@@ -163,7 +163,7 @@ func (f *Files) Others() string {
 	return text
 }
 
-// Surfaces reports whether a file has an extension other than .txt. Such files contain only points
+// Surfaces reports whether any file has an extension other than .txt. Such files contain only points
 // or surfaces, unlike text files.
 func (f *Files) Surfaces() bool {
 	return slices.ContainsFunc(f.list,

@@ -101,8 +101,8 @@ func (s *graphSummary) write(ctx context.Context, dir string, o *GraphOptions) (
 // errChanged is the error for files that changed after their labels were found.
 var errChanged = errors.New("the files changed while they were read")
 
-// splitOf returns the split of a graph: the value of its split field, or a split drawn by the seed
-// and the graph's nodes and edges. Without a split field, equal graphs are therefore in the same split.
+// splitOf returns the split of a graph: the value of its split field, otherwise the split assigned to
+// its key, or a split drawn from the key. Equal graphs have the same key and therefore the same split.
 func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 	if o.SplitField != "" {
 		split, ok := seq.KnownSplit(x.Split)
@@ -128,8 +128,8 @@ func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 	return last, nil // rounding may leave the sum of the fractions below 1
 }
 
-// keyOf returns a hash of the seed and a graph's nodes and edges, and the same hash as a fraction
-// in [0, 1).
+// keyOf returns the key of a graph, a hash of the seed and the graph's nodes and edges, and a fraction
+// in [0, 1) derived from the hash.
 func (o *GraphOptions) keyOf(x *graphlines.Row) (uint64, float64) {
 	hash := hashOf(x)
 	words := philox.Words(o.Seed, [4]uint32{0, philox.StreamSplit, uint32(hash), uint32(hash >> 32)})

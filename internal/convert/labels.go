@@ -103,7 +103,7 @@ func sortNames(names []string) {
 // NoLabel is the skip reason of a row without a label.
 const NoLabel = "no label"
 
-// Refused is the skip reason of a row whose text or sound the tokenizer rejects.
+// Refused is the skip reason of a row whose content the tokenizer rejects.
 const Refused = "the tokenizer rejects the content"
 
 // listOfLabels returns the skip reason of a row whose label is a list although rows have one class.

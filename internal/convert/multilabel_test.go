@@ -70,7 +70,7 @@ func writeLists(t *testing.T) (asArrow, asParquet string) {
 }
 
 // TestMultiLabel checks that lists, labels with a separator, and a column of 0 and 1 for each label
-// produce the same data set. A row may have an empty list of labels, but not a missing list or an unknown
+// produce rows with the same labels. A row may have an empty list of labels, but not a missing list or an unknown
 // label.
 func TestMultiLabel(t *testing.T) {
 	asArrow, asParquet := writeLists(t)

@@ -211,7 +211,7 @@ type worker struct {
 	anomalies     anomalies         // anomalies of a row
 }
 
-// textSeed is the seed of the hashes that find repeated texts and ids.
+// textSeed is the seed of the hashes that find repeated texts, labels, tokens and ids.
 var textSeed = maphash.MakeSeed()
 
 // convert converts the rows of a chunk and stores the result in j.out and j.keptRow.
@@ -280,7 +280,7 @@ func (w *worker) appendRow(out *converted, row *table.Row, e seq.Example, split 
 }
 
 // hashTexts returns a hash of all texts of a row. For a single text without a split column, it
-// consists of the bits of the digest after the 64 bits that determine the split.
+// consists of the second 64 bits of the digest, because the first 64 bits determine the split.
 func (w *worker) hashTexts(row *table.Row) uint64 {
 	texts := w.texts(row)
 	if len(texts) == 1 && w.options.SplitColumn == "" {

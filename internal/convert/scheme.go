@@ -141,7 +141,7 @@ func (c *converter) decideMarksFrom(tags []string) {
 
 // checkMarks returns an error if later rows mark the ends of spans although the first rows were read as
 // BIO. If no labels are given, it also returns an error for a mixture of span tags and other tags except
-// O, because evaluations find no spans in the latter, and adds a note if all tags only resemble BIO.
+// O, because evaluations find no spans in other tags, and adds a note if all tags only resemble BIO.
 func (c *converter) checkMarks(names []string) error {
 	switch {
 	case c.options.Tags == "":

@@ -45,8 +45,8 @@ func innerTag(tag string) string {
 	return tag
 }
 
-// continuesSpan reports whether a tag continues the span of the previous tag. (In IOB1, I-X also
-// begins a span.)
+// continuesSpan reports whether a tag continues the span of the previous tag. The previous tag may be
+// I-X at the beginning of a span, as in the scheme IOB1.
 func continuesSpan(before, tag string) bool {
 	return strings.HasPrefix(tag, "I-") && innerTag(before) == tag
 }
