@@ -38,7 +38,8 @@ type fragmentRange struct {
 }
 
 // fileEvidence is a range of bytes with a weight: for models with a linear member the contribution of an n-gram
-// to the logit of Nearest, otherwise ln p − ln p′, where p′ is the probability of Nearest without these bytes.
+// to the logit of Nearest, otherwise ln p − ln p′, where p is the probability of Nearest, and p′ its probability
+// without these bytes.
 type fileEvidence struct {
 	Start  int64   `json:"start"`
 	End    int64   `json:"end"`

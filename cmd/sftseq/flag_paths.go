@@ -16,7 +16,8 @@ import (
 // addFlagNames returns an action that changes the errors of the given action. It adds the flag's name to
 // an error about a file in a flag's path: "data/x/dataset.json: no such file" alone does not name the
 // wrong flag. It removes the names of system calls, such as "stat", because they do not help the user. To
-// an error about the memory limit, it adds advice on --memory.
+// an error about the memory limit, it adds advice on --memory, and to an error about a missing --data, the
+// data on which the run was trained.
 func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)

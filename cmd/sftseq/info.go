@@ -126,7 +126,7 @@ type cost struct {
 	Length     int    `json:"length"`
 	Operations []part `json:"operations_per_token"` // multiply-adds, rounded
 	Infer      int64  `json:"infer_bytes"`          // without the weights
-	Train      int64  `json:"train_bytes"`
+	Train      int64  `json:"train_bytes"`          // without the weights
 	// Edit is the fraction of the multiply-adds that an edit of a document with cached chunks
 	// needs, for models whose chunks depend on the content.
 	Edit float64 `json:"edit,omitempty"`
@@ -256,8 +256,9 @@ func layerOperations(c *sft.Config, length, layerCount int) []operationCount {
 	d, h, layers := float64(c.HiddenSize), float64(c.NumHeads), float64(layerCount)
 	relative := 0.0
 	if c.Relative != "none" {
-		// The table f has n entries and the table g 2n, each for the factor and the summand. Each
-		// pair then needs two look-ups and the mean of a duplet.
+		// The tables F and G of tensor.Sinusoid have n and 2n different entries, each for the factor and for
+		// the summand, with SinusoidDim/2 multiply-adds per entry. For each pair of a token and a duplet,
+		// the factor and the summand then need two operations each.
 		relative = layers * h * (2*3*float64(c.SinusoidDim)/2 + 2*2*k)
 	}
 	taps := 0.0

@@ -28,7 +28,7 @@ func chunkedFusion(t *testing.T, tokenizer string) string {
 	return out
 }
 
-// chunkedMember returns the first chunked model of a fusion.
+// chunkedMember returns the directory of the first chunked model of a fusion.
 func chunkedMember(t *testing.T, run string) string {
 	t.Helper()
 	members := must.Get(filepath.Glob(filepath.Join(run, "lexical*")))(t)

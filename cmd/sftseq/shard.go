@@ -169,7 +169,7 @@ func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *sha
 	return part, err
 }
 
-// answerShard predicts the rows of a shard.
+// answerShard predicts or embeds the rows of a shard.
 func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error {
 	j, err := newShardJob(c)
 	if err != nil {
@@ -255,7 +255,7 @@ type shardOptions struct {
 	Errors   bool              `json:"errors"` // whether errors are written to a column
 }
 
-// answerStream predicts the rows of the table on standard input.
+// answerStream predicts or embeds the rows of the table on standard input.
 func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *shardJob) error {
 	from, err := newTableInput(c, config, model.Sequences, table.StandardInput)
 	if err != nil {
@@ -268,8 +268,8 @@ func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *sh
 	return err
 }
 
-// write writes predictions as Arrow and returns the number of rows. It writes a file if key is set,
-// else a stream.
+// write writes predictions or embeddings as Arrow and returns the number of rows. It writes a file if
+// key is set, else a stream.
 func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer,
 	key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
 	parser := model.Parser(tokenizerDir(c), from.Path)

@@ -18,7 +18,7 @@ func warnMissingShards(c *cli.Context, paths ...string) {
 	printWarnings(c, missingShards(paths, c.String("format")))
 }
 
-// answerTable reads --input row by row, and writes a row of predictions for each row to --output.
+// answerTable reads --input row by row, and writes the prediction or embedding of each row to --output.
 func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
 	parser := model.Parser(tokenizerDir(c), c.String("input"))
 	if config.Edged() {

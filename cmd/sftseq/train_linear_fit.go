@@ -17,8 +17,8 @@ import (
 )
 
 // maxRefit is the maximum number of training rows for which the saved linear model is trained on the
-// validation rows, too. The additional rows increase the accuracy by 0.6 to 1 point on 500 and 2,000
-// film reviews, and little on many rows.
+// validation rows, too. The additional rows increase the accuracy by 0.6 to 1 percentage point on
+// 500 and 2,000 film reviews, and little on many rows.
 const maxRefit = 100_000
 
 // linearFit trains linear models on a data set.
