@@ -90,10 +90,11 @@ func userPreset(m *seq.Manifest, f RunFlags) *Preset {
 
 // customPreset returns a preset whose training usually takes at most half an hour on two cores. It
 // uses many small batches, which train better than few large batches. The number of sampled tokens
-// is usually about the median length, from 16 to 64. The learning rate decays, to a tenth or to
-// zero, and small training splits get dropout. Evaluation samples tokens at random, as training does.
-// The alternative would be the tokens with the highest scores. These may be almost equal, such as the
-// loudest samples of a sound, and a model trained on random samples would misclassify such rows.
+// is usually the median length, rounded down to a power of two from 16 to 64. The learning rate
+// decays, to a tenth or to zero, and small training splits get dropout. Evaluation samples tokens at
+// random, as training does. The alternative would be the tokens with the highest scores. These may be
+// almost equal, such as the loudest samples of a sound, and a model trained on random samples would
+// misclassify such rows.
 func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	train := m.Splits["train"]
 	if w := int64(f.InputWindow); w > 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzEvaluate checks that a text that can be evaluated has a value from 0 to 9, and that its tokens
-// have the same value.
+// have the same value if they can be evaluated.
 func FuzzEvaluate(f *testing.F) {
 	f.Add("( ( ( [MAX 2 ) [MED 9 1 ] ) ] )")
 	f.Add("[SM [MIN [FIRST 9 X [LAST 1 2 ] ]")

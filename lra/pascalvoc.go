@@ -4,8 +4,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// PascalVOC is the task of classifying each region of a photograph (Dwivedi et al. 2022) in the
-// graph of its regions.
+// PascalVOC is the task of classifying each superpixel of a photograph (Dwivedi et al. 2022) in
+// the graph of its superpixels.
 var PascalVOC = &Task{
 	Name:         "pascalvoc-sp",
 	Description:  "What each region of a photograph shows (PascalVOC-SP), read as the graph of its superpixels.",

@@ -102,7 +102,7 @@ var dashShapes = func() map[spot][]dashPixel {
 }()
 
 // dashShape returns the pixels of a dash: a line one pixel wide at twice the resolution, reduced by a
-// Lanczos filter with three lobes, and one and a half times as bright as a mark before clipping.
+// Lanczos filter with three lobes, clipped to 1, and multiplied by 1.5 times the level of a mark.
 func dashShape(to spot) (shape []dashPixel) {
 	weight := func(fine, pixel int) float64 {
 		lobes := func(j int) float64 {

@@ -13,8 +13,8 @@ type PathfinderRule struct {
 	Distractors int `json:"distractors"` // number of short contours; 5 officially
 
 	// Shortest orders the training split from easy to hard. Its contours have Shortest dashes at
-	// first, then one dash more, and so on up to Contour, each for an equal number of images. If
-	// Shortest is 0, the training images follow the same rule as the other splits.
+	// first, then one dash more, and so on up to Contour, each for about the same number of
+	// images. If Shortest is 0, the training images follow the same rule as the other splits.
 	Shortest int `json:"-"`
 }
 
@@ -230,7 +230,7 @@ type candidate struct {
 	weight float32 // proportional to the probability
 }
 
-// ring has the directions to the candidates around a pivot, in steps of one pixel on a circle.
+// ring has the directions to the candidates around a pivot, in steps of about one pixel on a circle.
 var ring = func() (out [ringSteps]struct{ angle, dy, dx float64 }) {
 	for i := range out {
 		phi := 2 * math.Pi * float64(i) / ringSteps

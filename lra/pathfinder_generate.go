@@ -57,8 +57,8 @@ func (r *PathfinderRule) provenance() map[string]any {
 }
 
 // ruleForRow returns the rule of row n of a training split with the given number of rows. The contours
-// have r.Shortest dashes at first and r.Contour dashes at the end. Each length has an equal number of
-// rows. The number of distractors cycles from 0 to r.Distractors.
+// have r.Shortest dashes at first and r.Contour dashes at the end. Each length has the same number of
+// rows, up to rounding. The number of distractors cycles from 0 to r.Distractors.
 func (r *PathfinderRule) ruleForRow(n, rows int) PathfinderRule {
 	n = min(n, rows-1) // workers draw more rows than requested
 	return PathfinderRule{Contour: r.Shortest + n*(r.Contour-r.Shortest+1)/rows, Distractors: n % (r.Distractors + 1)}

@@ -69,7 +69,7 @@ func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string,
 // total size in bytes.
 func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage, total int64, err error) {
 	metadata := filepath.Join(dir, "metadata")
-	if _, err := os.ReadDir(metadata); err != nil && !errors.Is(err, fs.ErrNotExist) { // Glob ignores it
+	if _, err := os.ReadDir(metadata); err != nil && !errors.Is(err, fs.ErrNotExist) { // Glob ignores this error
 		return nil, 0, fmt.Errorf("%s: %w", metadata, atomicfile.Cause(err))
 	}
 	files, err := filepath.Glob(filepath.Join(metadata, "*.npy"))

@@ -12,7 +12,7 @@ import (
 // right. Tight limits on gap and turn would exclude some of the steps.
 const (
 	contourDashes = 14
-	roundingBias  = 0.5     // px, added to either coordinate of a step
+	roundingBias  = 0.5     // px that the rounding adds to each coordinate of a step
 	stepLength    = 3.65    // px between the middles of adjacent dashes: L + 2m, minus the effect of turns
 	stepSpread    = 0.6     // px, standard deviation of the length of a step
 	turnSpread    = 0.5     // radians, standard deviation of a turn between a dash and a step

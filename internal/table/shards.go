@@ -135,8 +135,8 @@ func (r *shardsReader) Next(row *Row) error {
 // They are tables if a format is given, or if all names have the extension of the same format. Text
 // files do not qualify, because a folder of documents has a row per file. For the same reason, tables in
 // subfolders qualify only if they are Parquet or Arrow, or if they belong to splits. Files of another
-// format beside Parquet or Arrow tables are an error, because reading Parquet or Arrow files as rows is
-// never intended. Hidden files, names that begin with _ and files such as Thumbs.db are skipped, and so is
+// format beside Parquet or Arrow tables are an error, because a row per Parquet or Arrow file is never
+// intended. Hidden files, names that begin with _ and files such as Thumbs.db are skipped, and so is
 // documentation unless the format is text.
 func findShards(dir, format string) (shards []string, _ error) {
 	shards = []string{}

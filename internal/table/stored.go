@@ -114,7 +114,7 @@ func NewStoredTypes(ctx context.Context, paths []string, format string, columns 
 	return s, nil
 }
 
-// StreamTypes does the same as [NewStoredTypes] for an open Arrow stream, which can be read only
+// StreamTypes returns the Fields of [NewStoredTypes] for an open Arrow stream, which can be read only
 // once.
 func StreamTypes(t Reader, columns []string, parquet bool) map[string]arrow.Field {
 	fields := map[string]arrow.Field{}

@@ -107,8 +107,8 @@ func quotedFields(text string, fields []string) (out []string, open bool) {
 }
 
 // closingQuote returns the index of the quote that closes the field at the beginning of text. It
-// returns -1 if no quote closes the field, and 0 if the first quote is literal because a single
-// quote occurs within the field.
+// returns -1 if no quote closes the field, and 0 if the first quote is literal because a quote
+// within the field is not doubled.
 func closingQuote(text string) int {
 	for at := 1; ; at += 2 {
 		i := strings.IndexByte(text[at:], '"')

@@ -117,7 +117,7 @@ func text(c *OutputColumn, v any) (string, error) {
 	return "", kindError(c, v)
 }
 
-// formatFloat formats a number as in JSON and CSV: the shortest text that parses to the same
+// formatFloat formats a number for CSV and TSV: the shortest text that parses to the same
 // number.
 func formatFloat(v float32) string { return strconv.FormatFloat(float64(v), 'g', -1, 32) }
 

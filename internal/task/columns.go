@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// labelColumn returns a column of predicted classes: text if the classes have names, else integers.
+// labelColumn returns a column of classes: text if the classes have names, else integers.
 func labelColumn(c *sft.Config, name string) table.OutputColumn {
 	if c.LabelNames == nil {
 		return table.OutputColumn{Name: name, Kind: table.IntColumn}

@@ -17,7 +17,7 @@ import (
 
 // Evaluator measures a model of a task, from rows that the model scores or from parts of shards.
 type Evaluator interface {
-	// Begin prepares the baselines before the rows of in are scored.
+	// Begin prepares baselines or the ranking of documents, before the rows of in are scored.
 	Begin(in *Input) error
 	// Measure returns the measure that counts the scored rows.
 	Measure() evaluation.Measure

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestEvalManyClasses checks the output for many classes: only the classes with the worst F1 and
+// TestEvalManyClasses checks the output for many classes: only the classes with the lowest F1 or
 // the most rows, and the number of omitted classes.
 func TestEvalManyClasses(t *testing.T) {
 	const classes = 50

@@ -18,7 +18,7 @@ import (
 type labels struct{ commonTask }
 
 // predictedLabels is the prediction for a sequence: the labels with a probability of at least their
-// threshold.
+// threshold, and the probabilities of all labels.
 type predictedLabels struct {
 	Labels        []any                 `json:"labels"`
 	Probabilities requests.NamedNumbers `json:"probabilities"`

@@ -56,7 +56,7 @@ func Named(measure string) func(v float64) string {
 	return func(v float64) string { return fmt.Sprintf("%s %.4f", measure, v) }
 }
 
-// OrNaN returns the score, or NaN for nil. Comparisons with NaN are false.
+// OrNaN returns the score, or NaN for nil. Every ordered comparison with NaN is false.
 func OrNaN(v *float64) float64 {
 	if v == nil {
 		return math.NaN()

@@ -54,8 +54,8 @@ func (s *constantTags) baseline(config *sft.Config) TagBaseline {
 	return out
 }
 
-// newConstantTags returns the baselines from the training split of a data set, or nil if path is not
-// a data set with a training split.
+// newConstantTags returns the baselines from the training split of a data set. It returns nil if path
+// is not a directory, or if the data set has no training split.
 func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
 		return nil, nil

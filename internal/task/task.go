@@ -85,7 +85,7 @@ type Comparison interface {
 	// ComparisonMetric returns the validation metric by which runs are compared, for models
 	// selected by the given metric; "" means accuracy.
 	ComparisonMetric(metric string) string
-	// Baselines returns the scores of baselines on the validation split, in the metric that
+	// Baselines returns the scores of baselines on the validation split, given the metric that
 	// selected the model. It returns nil for classes, whose baselines are stored with the data set.
 	Baselines(ctx context.Context, set *seq.Dataset, metric string) ([]Score, error)
 	// FormatScore formats a score with the name of its metric.
@@ -129,7 +129,7 @@ func (commonTask) FormatScore(v float64, _ string) string { return fmt.Sprintf("
 
 func (commonTask) Draw(*seq.Example, int, Draws) {}
 
-// Draws returns the random numbers of an example.
+// Draws returns the random labels and numbers of an example.
 type Draws interface {
 	Label(at, labels int) int32 // from 0 to labels − 1
 	Number(at int) float64      // from −1 to 1
@@ -185,7 +185,8 @@ func taskMismatch(c *sft.Config, s *seq.Spec) error {
 }
 
 // checkLabels returns an error if the rows have numbers, or labels of a task that is not among the given
-// tasks, or if their label names differ from the model's. Rows without label names fit.
+// tasks, or if their label names differ from the model's. Rows without label names fit. A model
+// without label names accepts any names of the same number of labels.
 func checkLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
 	if s.NumberNames != nil || s.LabelNames != nil && !slices.Contains(tasks, s.Task) {
 		return taskMismatch(c, s)
