@@ -47,8 +47,8 @@ func place(ts []*Tensor, end int) int {
 	return total
 }
 
-// extendLifetime extends the lifetime of a narrow tensor (one word per row) to all launches of a range if
-// one of them uses the tensor. The range begins with launch from and ends with launch to. Without the
+// extendLifetime extends the lifetime of a narrow tensor (one word per row) to all launches of a range
+// that overlaps the lifetime. The range begins with launch from and ends with launch to. Without the
 // extension, the tensor could be placed across the rows of dead wide tensors, which would prevent launches
 // from running together row by row.
 func (t *Tensor) extendLifetime(from, to int) {

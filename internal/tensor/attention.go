@@ -61,12 +61,12 @@ type SinusoidGradient struct {
 
 func (SinusoidGradient) gradient() {}
 
-// Attention is sampled attention. Per sequence and head, with m the score,
+// Attention is sampled attention. Per sequence and head, with m the Score, and P the Probability of A,
 //
 //	A_ij = m(q_i, k_j)/√dh · Rmul_ij + Radd_ij
 //	O_i  = Σ_j P_ij v_j
 //
-// Norm holds the denominator of each row, for softmax the maximum plus the logarithm of the sum.
+// Norm holds the denominator of each row's probabilities; for softmax, its logarithm.
 // Nothing of size [T, S] is stored.
 type Attention struct {
 	O            *Tensor `op:"write" shape:"T,d"`

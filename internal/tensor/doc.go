@@ -10,6 +10,6 @@
 // usually occurs once in a program. If a parameter occurs again, the second launch assigns its
 // gradient to another tensor, and an [Add] sums the two.
 //
-// Mismatched shapes are a bug of the model and panic where the program is recorded. Errors at run
+// Mismatched shapes are a bug in the model and panic where the program is recorded. Errors at run
 // time are returned.
 package tensor

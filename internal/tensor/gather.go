@@ -4,7 +4,7 @@ package tensor
 const NoRow = -1
 
 // Gather selects rows: Y[i] = X[Row[i]], or 0 where Row[i] is [NoRow]. If no row is selected twice,
-// its backward pass is a Gather with the inverse permutation: DX[t] = DY[i] where Row[i] = t, and 0 for
+// the backward pass is a Gather with the inverse selection: DX[t] = DY[i] where Row[i] = t, and 0 for
 // rows that are not selected.
 type Gather struct {
 	Y   *Tensor `op:"write" shape:"R,n"`

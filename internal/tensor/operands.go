@@ -17,8 +17,8 @@ import (
 //	op:"accumulate"   writes it, and also reads it if the kernel's field Accumulate is set
 //
 // All operands in a kernel's field Forward are only read. Nil operands are ignored. A second tag
-// states the shape. It consists of numbers, and of letters for sizes that are equal throughout the
-// kernel:
+// states the shape. It consists of numbers, and of letters or words for sizes that are equal throughout
+// the kernel:
 //
 //	shape:"R,4d"      R rows of 4d words each
 //	shape:"d"         d words
@@ -46,8 +46,8 @@ type operand struct {
 	readOnly bool // true if all nested operands are only read
 }
 
-// size is a dimension of a shape: a factor times the value of a letter, or times 1 without a
-// letter.
+// size is a dimension of a shape: a factor times the value of a letter or word, or only a
+// factor.
 type size struct {
 	factor int
 	letter string

@@ -99,7 +99,7 @@ func (p *Program) SegmentIndex(name string) int {
 }
 
 // Launch appends a kernel to the current segment. It panics without a segment, after Finish, if the
-// kernel reads an unwritten activation, and if the shapes of its operands do not match.
+// kernel reads an unwritten activation, or if the shapes of its operands do not match.
 func (p *Program) Launch(k Kernel) {
 	if p.closed || len(p.Segments) == 0 {
 		panic("tensor: launch outside a segment")

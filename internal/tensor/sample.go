@@ -2,7 +2,7 @@ package tensor
 
 // Sample chooses the tokens that a layer attends to. The L' candidates of a sequence are the tokens
 // left after dropout, or all tokens if every token is dropped. Let ke = min(K, L'). S1 are the ke
-// candidates with the largest scores (ties: smaller tie key, then lower position). S2 are
+// candidates with the largest noised scores (ties: smaller tie key, then lower position). S2 are
 // min(ke, L'−ke) of the remaining candidates (smallest partner key, then lower position). Both are
 // sorted by position; the i-th token of S2 is the partner of the i-th token of S1.
 //

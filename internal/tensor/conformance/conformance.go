@@ -170,7 +170,8 @@ func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]
 	}
 }
 
-// run runs the launch and downloads the results.
+// run runs the launch and downloads the results. It returns an error if the launch changed memory
+// outside of its outputs.
 func (r *fixture) run(ctx context.Context, device tensor.Device) error {
 	x, err := device.Prepare(r.program)
 	if err != nil {

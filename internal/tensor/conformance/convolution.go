@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// convolution64 calls term for each row i and tap t with the row j = i + (t − (w−1)/2)·dilation, if
-// j is in the same sequence. If backward is true, j is the row that reads row i through this
+// convolution64 calls term for each row i and tap t with the row j = i + (t − (taps−1)/2)·dilation,
+// if j is in the same sequence. If backward is true, j is the row that reads row i through this
 // tap.
 func convolution64(r *fixture, taps, dilation int, backward bool, term func(i, j, t int)) {
 	for b := range r.shape.lengths {

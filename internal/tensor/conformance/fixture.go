@@ -52,8 +52,8 @@ type fixture struct {
 	tower       []uint32
 	seed        uint64
 	step        uint32
-	offset      []int // first token row of each sequence, and the total
-	sampled     []int // first sampled row of each sequence, and the total
+	offset      []int // first token row of each sequence, then the number of rows
+	sampled     []int // first sampled row of each sequence, then the number of rows
 	operands    []*operand
 	gradients   int // number of words in the region Gradients
 	checks      []func() error

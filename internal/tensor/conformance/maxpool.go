@@ -108,7 +108,7 @@ func maxPoolCases(add func(...Case)) {
 // maxPool describes the rows of a case.
 type maxPool struct {
 	rows   tensor.Axis
-	first  []int // first row of each sequence, and the total
+	first  []int // first row of each sequence, then the number of rows
 	count  []int // number of rows of each sequence
 	offset *tensor.Tensor
 	counts *tensor.Tensor // nil means all rows

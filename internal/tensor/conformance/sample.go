@@ -44,8 +44,8 @@ func sample64(noised []float64, k int, dropped func(i int) bool, tie, partner fu
 	return s1, s2
 }
 
-// scoreKinds are distributions of scores. Distributions with few values have ties, including −0 and
-// 0.
+// scoreKinds are distributions of scores. Distributions with few values have ties. One of them
+// contains both −0 and 0.
 var scoreKinds = []struct {
 	name string
 	f    func(normal float64) float64

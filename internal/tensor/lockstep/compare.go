@@ -35,8 +35,8 @@ func (d *Difference) Error() string {
 type results struct {
 	kernel       tensor.Kernel
 	counts       []int32 // number of rows in use, by axis
-	count        []int32 // number of sampled keys per sequence, if the kernel has this operand
-	firstSampled []int32 // first row of sampled keys of each sequence
+	count        []int32 // number of sampled keys per sequence; only for Duplet and AttentionBackward
+	firstSampled []int32 // first row of sampled keys of each sequence; nil if count is nil
 	written      map[*tensor.Tensor][2][]uint32
 }
 

@@ -135,7 +135,7 @@ func TestOtherScores(t *testing.T) {
 }
 
 // TestGap checks the gap of different choices. It is infinite if the number or the order of the
-// tokens differs, or only the partners differ.
+// tokens differs, if only the partners differ, or if a position is outside the sequence.
 func TestGap(t *testing.T) {
 	choice := func(scores []float32, top, partner []int32) *Choice {
 		return &Choice{scores: [][]float32{scores}, top: [][]int32{top}, partner: [][]int32{partner}}

@@ -23,7 +23,7 @@ type Choices struct {
 	flips []Flip
 }
 
-// choice holds the words of a sampler's result tensors.
+// choice is a Choice with the words of the sampler's result tensors.
 type choice struct {
 	*Choice
 	words [3][]uint32
