@@ -176,7 +176,7 @@ func (s *linearScorer) scoreOne(p *linearmodel.Predictor, e *seq.Example, i int)
 }
 
 // cache makes the scorer keep the n-grams of recent documents, up to limit bytes. It does nothing for
-// models of pairs, or if one document needs half of the limit.
+// models of pairs, or if one document needs at least half of the limit.
 func (s *linearScorer) cache(limit int64) {
 	if s.config.Sequences() == 1 && s.model.DocumentBytes() < limit/2 {
 		s.documents = recent.NewList[*linearmodel.Document](limit)

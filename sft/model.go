@@ -151,7 +151,7 @@ func (m *Model) SaveRange(path string, words []float32) error {
 // CopyFrom initialises m with the weights of source. The vocabularies, the features and the encoders
 // must match, and source must not have embeddings of n-grams. If only one of the models has a mask
 // token, the embedding of the mask is not copied. m takes the scales of features from source. If the
-// models have different outputs ([config.Config.SameOutputs]), the head of m keeps its initial
+// models have different tasks or outputs ([config.Config.SameOutputs]), the head of m keeps its initial
 // weights. CopyFrom returns the parameters of the head that it did not copy.
 func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	got, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()

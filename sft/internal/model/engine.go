@@ -32,7 +32,7 @@ type Engine struct {
 	NGrams  *NGrams       // nil without n-grams
 	Edges   int           // edges per token in the memory plan of training
 	packers int           // threads that pack each batch, more than 1 if the device leaves the CPU idle
-	cutter  *chunk.Cutter // nil without chunks; copies are used
+	cutter  *chunk.Cutter // nil without chunks; each cut uses a copy
 
 	mu     sync.Mutex
 	passes map[passKey]*preparedPass
@@ -240,7 +240,7 @@ type Result struct {
 	DeadRows             []int64             // per layer
 	NGrams               sparse.Gradient     // gradient of the embeddings of n-grams, after a backward pass
 	Explanations         []ExplainedSequence // one per sequence, in ExplainMode
-	Hidden               [][][]float32       // rows of each layer per sequence, in HiddenMode
+	Hidden               [][][]float32       // per sequence, the rows before and after each layer, in HiddenMode
 	rowsGradient         []float32           // gradient of the exported rows, after a backward pass of documents
 	contexts             []float32           // rows of contexts, in the document stage
 }

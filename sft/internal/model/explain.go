@@ -11,8 +11,8 @@ import (
 // explained holds the additional tensors of a pass in ExplainMode.
 type explained struct {
 	heads int
-	// share is an input [B, d], 1/(h·L) in all channels of a sequence; nil in the stages of a chunked
-	// model, whose layers are not explained.
+	// share is an input [B, d]: 1/(h·L), for h heads and L tokens, in all channels of a sequence. It is
+	// nil in the stages of a chunked model, whose layers are not explained.
 	share    *tensor.Tensor
 	gradient *tensor.Tensor // [T, d]: the share of each token's sequence
 	layers   []explainedLayer
@@ -30,7 +30,7 @@ type weigher interface {
 type explainedLayer struct {
 	top, partner, p *tensor.Tensor // [S]
 	count           *tensor.Tensor // [B]
-	received        *tensor.Tensor // [S, d]: each head's part of M, in all channels of the head
+	received        *tensor.Tensor // [S, d]: each head's part of the masses M, in all channels of the head
 }
 
 // explain records the tensors that the explanation of every layer needs.
@@ -45,10 +45,10 @@ func (m *emitter) explain() *explained {
 	return x
 }
 
-// layer records the explanation of a layer after its forward pass. The explanation needs the column
-// sums of P. The backward pass of attention computes DV_j = Σ_i P_ij·DO_i: with DO = 1/(h·L) in all
-// channels, a head's channels of DV_j are its part of M_j. The other results of the backward pass
-// are not used.
+// layer records the explanation of a layer after its forward pass. The mass M_j of duplet j is the
+// mean of its probabilities P_ij over all heads and queries i. The backward pass of attention computes
+// DV_j = Σ_i P_ij·DO_i: with DO = 1/(h·L) in all channels, each of a head's channels of DV_j holds the
+// head's part of M_j. The other results of the backward pass are not used.
 func (x *explained) layer(l *layer) {
 	l.Segment(fmt.Sprintf("layer %d explained", l.index))
 	a := &l.attn

@@ -9,15 +9,16 @@ import (
 
 // chunkSource holds the weights of a chunk's tokens in its exported rows.
 type chunkSource struct {
-	duplets [][]SampledToken // tokens of each mixed row, by their positions in the chunk
+	duplets [][]SampledToken // tokens of each mixed row, with their positions in the chunk
 	pooled  []float32        // weight of each token in the pooled row
 }
 
-// ExplainedChunk is a chunk of a document. Weights are parts of the vector that the head reads.
+// ExplainedChunk is a chunk of a document. All weights, of the chunk and of its tokens, refer to the
+// vector that the head reads.
 type ExplainedChunk struct {
 	Start, End int32          // first token, and the token after the last
 	Weight     float64        // weight of the chunk's exported rows
-	Tokens     []SampledToken // tokens with the largest weights, by their positions in the document
+	Tokens     []SampledToken // tokens with the largest weights, with their positions in the document
 }
 
 // keepSources keeps the tensors that addSources reads.

@@ -150,8 +150,9 @@ func (x *exported) bytes() int64 {
 // sourceBytes is the memory of the tokens of a mixed row: two tokens and a slice.
 const sourceBytes = 2*24 + 24
 
-// CacheExports keeps the exported rows of chunks, up to limit bytes, for the next calls.
-// Results have the same bits as without a cache. No call may be running.
+// CacheExports keeps the exported rows of chunks and the tokens of recent documents, up to limit bytes,
+// for the next calls. Results have the same bits as without a cache. CacheExports does nothing for a model
+// without chunks. No call may be running.
 func (r *Runner) CacheExports(limit int64) {
 	if r.engine.cutter != nil {
 		r.cache = newExportCache(limit)

@@ -18,9 +18,9 @@ const exportsBackward = "exports backward"
 //	ŷ_j                            j < min(exports, L)
 //	u = Σ_t a_t·y_t                a = softmax(pool(y))
 //
-// where ŷ_j are duplets in order of the position of their first token. A sampler selects and mixes
-// them as in a layer: in training with noise, but without drop_token. Its random numbers have the
-// second layer index after the last layer. u gives every token a gradient.
+// where ŷ_j are duplets, ordered by the positions of their top tokens (see [tensor.Sample]). A sampler
+// selects and mixes them as in a layer: in training with noise, but without drop_token. Its random
+// numbers have the second layer index after the last layer. u gives every token a gradient.
 type exports struct {
 	*emitter
 	x      *tensor.Tensor // y

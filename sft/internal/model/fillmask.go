@@ -12,7 +12,7 @@ import (
 // fillMask predicts masked tokens. With x_t the row of masked token t after the last layer:
 //
 //	logits_t = out(final_norm(x_t))    (no final_norm under post-norm)
-//	loss     = Σ_t log Σ_v exp(logits_tv) − logits_t,token
+//	loss     = Σ_t (log Σ_v exp(logits_tv) − logits_t,token)
 //
 // The loss is divided by the number of masked tokens in the batch. out has a row for each token of
 // the data. With [config.Config.TieEmbeddings] this row is the token's embedding. With

@@ -13,7 +13,8 @@ func (p *recordedPass) keepHidden(m *emitter, rows *tensor.Tensor) {
 	}
 }
 
-// hiddenStates returns the rows of each layer for each sequence of a computed batch.
+// hiddenStates returns, for each sequence of a computed batch, its rows before the first layer and after
+// each layer.
 func (p *recordedPass) hiddenStates(b *packed, arena tensor.Memory) ([][][]float32, error) {
 	out := make([][][]float32, len(b.example))
 	for _, t := range p.hidden {

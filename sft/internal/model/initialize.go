@@ -10,10 +10,12 @@ import (
 )
 
 // Initialize returns initial weights that depend only on c and the seed. Linear layers are uniform
-// in ±1/√in (PyTorch's default), convolutions likewise with their number of taps. Embeddings and
-// the weights of row scores are normal; norms are 1 and 0. The relative position bias starts near
+// in ±1/√in (PyTorch's default), the weights of convolutions in ±1/√taps. Embeddings and the weights of
+// row scores are normal; norms have weights of 1 and biases of 0. The relative position bias starts near
 // the identity: small weights, and the bias of Rmul with softplus(b) = 1. The branches of a document
-// encoder start at 0, so that the head begins with the means of the chunks: docs/experiments/2026-11-29-chunks.md.
+// encoder start at 0, so that the head begins with the means of the chunks:
+// docs/experiments/2026-11-29-chunks.md. Exception: with a residual scale, the branches of convolutions
+// and moving averages do not start at 0.
 func Initialize(c *config.Config, seed uint64) []float32 {
 	params := NewParameters(c)
 	words := make([]float32, params.Words)
@@ -32,8 +34,9 @@ func Initialize(c *config.Config, seed uint64) []float32 {
 	return words
 }
 
-// clearDocumentBranches sets the last weights of each branch of the document encoder to 0. A residual
-// scale of 0 has the same effect, and would have no gradient if the weights were 0 as well.
+// clearDocumentBranches sets the last weights of each branch of the document encoder to 0, unless the
+// model has a residual scale. The scale begins at 0, which has the same effect on the branches of attention
+// and MLP, and would have no gradient if their weights were 0 as well. The other branches are not scaled.
 func clearDocumentBranches(c *config.Config, params *config.Parameters, words []float32) {
 	if c.Chunks == nil || c.ResidualScale {
 		return

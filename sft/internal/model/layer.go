@@ -16,7 +16,7 @@ import (
 // after the branches of convolutions and moving averages, if any. A layer
 // without attention omits the Attn branch.
 //
-// The fields hold the tensors of the forward pass that the backward pass reads.
+// The fields after name hold the tensors of the forward pass that the backward pass reads.
 type layer struct {
 	*emitter
 	index int
@@ -109,8 +109,8 @@ func (l *layer) residual(name string, x, branch *tensor.Tensor, saved **tensor.T
 	return y
 }
 
-// residualBackward returns the gradient of a branch. Both branches share the scale, so its gradient
-// is a sum.
+// residualBackward returns the gradient of a branch. The branches of attention and MLP share the scale,
+// so the gradient of the scale is a sum over both.
 func (l *layer) residualBackward(dx, branch *tensor.Tensor) *tensor.Tensor {
 	if !l.config.ResidualScale {
 		return dx
@@ -125,7 +125,7 @@ func (l *layer) residualBackward(dx, branch *tensor.Tensor) *tensor.Tensor {
 // mlp holds the tensors of the feed-forward block that its backward pass reads.
 type mlp struct{ in, hidden, activated *tensor.Tensor }
 
-// feedForward returns fc2(dropout(GELU(fc1(x)))) after dropout.
+// feedForward returns dropout(fc2(dropout(GELU(fc1(x))))).
 func (l *layer) feedForward(x *tensor.Tensor) *tensor.Tensor {
 	c := l.config
 	if !l.mode.backward() {

@@ -52,7 +52,7 @@ func (d Drawing) mask(row uint32) [4]uint32 {
 // new span begins with probability p. Lengths of spans are then geometric with mean s. If the
 // previous position is covered with probability r, a position is covered with probability
 //
-// r = r·(1 − 1/s) + (1 − r·(1 − 1/s))·p,  p = r/(s − r·(s−1)),
+//	r = r·(1 − 1/s) + (1 − r·(1 − 1/s))·p,  p = r/(s − r·(s−1)),
 //
 // and the first position is covered with probability r. With s = 1 positions are independent. The
 // random numbers depend only on the seed, the row and the position, in training also on the step.

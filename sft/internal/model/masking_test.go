@@ -68,8 +68,8 @@ func TestMaskRate(t *testing.T) {
 	}
 }
 
-// TestMaskedDraws checks that masking depends on seed, row and step in training, and on seed and row
-// in evaluation. Each row must have at least one masked token.
+// TestMaskedDraws checks that masking depends on seed, row and step in training, but not on the step in
+// an evaluation. Each row must have at least one masked token.
 func TestMaskedDraws(t *testing.T) {
 	c := &config.Config{
 		Inputs:  config.Inputs{VocabSize: 10},

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMaskTargets checks that the target of a sample is the codebook's nearest spectrum to the
-// frame whose middle is nearest to the sample.
+// TestMaskTargets takes, for each sample, the frame whose middle is nearest to the sample. The sample's
+// target must be the codebook entry nearest to this frame's spectrum minus the mean spectrum.
 func TestMaskTargets(t *testing.T) {
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 2)), 2000, 700, 150, 201)
 	c := configtest.SoundConfig(t, 7, sounds)

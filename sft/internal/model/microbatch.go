@@ -8,8 +8,8 @@ import (
 )
 
 // MicroBatchTokens is the number of tokens that ends a micro-batch. Sums within a micro-batch have
-// a fixed order, and a fixed binary tree adds the micro-batches. The memory and the numbers of threads
-// and devices decide how many micro-batches run concurrently, but do not change their sum.
+// a fixed order, and a fixed binary tree adds the sums of the micro-batches. The memory and the numbers of
+// threads and devices decide how many micro-batches run concurrently, but do not change the result.
 const MicroBatchTokens = distributed.MicroBatchTokens
 
 // ForwardTokens returns the preferred number of tokens of a forward pass on device d; a wide device

@@ -57,7 +57,7 @@ type packed struct {
 	stage                      stage
 	counts                     tensor.Counts
 	tokens, position, sequence []int32
-	features, points           []float32 // values of each token, instead of its id
+	features, points           []float32 // see recordedPass.Features
 	weighted                   []float32 // see recordedPass
 	contexts                   []float32 // see recordedPass.contextsInput
 	edges                      packedEdges
@@ -96,8 +96,8 @@ func (p *packed) reset(s stage, d Drawing) {
 func resize[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
 // pack fills the batch with examples of one or two sequences, with this number of threads. In
-// training, a sequence's random numbers depend on its example and its side of a pair. Otherwise
-// they are those of example 0, so that a sequence's result depends on nothing else.
+// training, a sequence's random numbers depend on its example and its side of a pair. Otherwise every
+// sequence has the random numbers of example 0, so that its result does not depend on its row or side.
 func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d Drawing, threads int) {
 	p.reset(wholeModel, d)
 	for _, e := range examples {

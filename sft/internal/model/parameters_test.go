@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestParameterShapes compares names and shapes of the tensors with the specification.
+// TestParameterShapes compares the names, shapes and weight decay of all tensors with a table.
 func TestParameterShapes(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers, c.Task, c.ResidualScale = 1, config.Retrieval, true

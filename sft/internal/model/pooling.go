@@ -20,7 +20,7 @@ func (m *emitter) pooledReadout(p *recordedPass) readout {
 }
 
 // hasFinalNorm reports whether a norm precedes the pooling. A document encoder has no final norm: it
-// reads means of normed rows, and the length of a mean shows how much the tokens of a chunk agree.
+// reads means of normed rows, and the magnitude of a mean shows how much the tokens of a chunk agree.
 func hasFinalNorm(c *config.Config) bool { return c.NormPosition == "pre" && c.Chunks == nil }
 
 // poolingParameters returns the parameters of the final norm and of the pooling's scores.

@@ -9,8 +9,8 @@ import (
 )
 
 // relation is the relative encoding of a query and a sampled token: each attention score has a factor
-// Rmul and a term Radd. Each layer has its own, which holds the tensors of the forward pass that
-// the backward pass reads.
+// Rmul and a term Radd. Each layer has its own relation, which holds the tensors of the forward pass for
+// the backward pass.
 type relation interface {
 	// forward records the relative bias that attention reads.
 	forward(l *layer) tensor.RelativeBias
@@ -21,7 +21,7 @@ type relation interface {
 	backward(l *layer, g tensor.RelativeBiasGradient) (dp *tensor.Tensor)
 }
 
-// newRelation returns the relation of a layer, or nil for none.
+// newRelation returns a new relation for a layer, or nil if the configuration has none.
 func newRelation(c *config.Config) relation {
 	switch c.Relative {
 	case config.SinusoidRelation:

@@ -29,7 +29,7 @@ func (r Reference) input(row []float32) (x []float64) {
 
 // distanceBias returns the factor (Rmul) and the term (Radd) of the score of query i and duplet s.
 // They are computed from the squared distances of the points and, if the points have normals, the
-// products of the normals.
+// dot products of the normals.
 func (r Reference) distanceBias(name string, head, i int, s duplet) (mul, add float64) {
 	at := func(token int, feature string) float64 {
 		return float64(r.features[token][slices.Index(r.FeatureNames, feature)])
