@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// documents computes micro-batches of documents in chunks, one per slot. A slot's gradient is the sum of
+// documents computes micro-batches of chunked documents, one per slot. A slot's gradient is the sum of
 // the document stage's gradient and the gradients of the runs of chunks, added in order.
 func (a *accumulator) documents(ctx context.Context, group []*model.Slot, examples [][]seq.Example,
 	results []*model.Result, d model.Drawing) error {

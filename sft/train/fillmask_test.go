@@ -170,8 +170,8 @@ func TestFillMaskRefusals(t *testing.T) {
 	}
 }
 
-// TestTrainFillMask trains on random tokens. The loss selects the model, and lines of metrics have
-// bits per token and no accuracy.
+// TestTrainFillMask trains on random tokens. The loss selects the model, evaluations report bits per
+// token, and no line of metrics has an accuracy.
 func TestTrainFillMask(t *testing.T) {
 	train, val := tinySplits(t, config.FillMask)
 	c := configtest.WithTask(configtest.TinyConfig(), config.FillMask)

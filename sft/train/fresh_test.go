@@ -15,7 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// redrawTiny returns a function for [Options.Redraw] that draws random tokens. Each row has its length in the split.
+// redrawTiny returns a function for [Options.Redraw] that draws random tokens. A drawn row has the length of
+// the split's row with this index.
 func redrawTiny(c *config.Config, rows *seq.File) func(epoch, row uint32) seq.Example {
 	lengths := rows.Lengths()
 	return func(epoch, row uint32) seq.Example {

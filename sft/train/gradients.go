@@ -90,10 +90,10 @@ func newAccumulator(e *model.Engine, slots int) (*accumulator, error) {
 	return a, nil
 }
 
-// NonFiniteError stops a training run: a loss or gradient is NaN or infinite.
+// NonFiniteError stops a training run: a loss, a gradient, a weight or a logit is NaN or infinite.
 type NonFiniteError struct {
 	Step     int
-	Examples []uint32 // rows of the split: the rows of the (micro-)batch, or one validation row
+	Examples []uint32 // training rows of the (micro-)batch, or one validation row; nil for a stored weight
 	Tensor   string   // first tensor that is not finite
 	Loss     float32
 }

@@ -100,7 +100,7 @@ func TestFallingRates(t *testing.T) {
 	}
 }
 
-// rates trains and returns the learning rate of each step and the run's warnings.
+// rates trains and returns the reported learning rates and the run's warnings.
 func rates(t *testing.T, dir string, s Settings, from *Checkpoint, stopAt int, train,
 	val *seq.File) (rates []float64, warnings []Warning) {
 	t.Helper()

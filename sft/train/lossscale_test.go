@@ -57,8 +57,8 @@ func (x narrowRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 	return mem[tensor.Gradients].Write(7, tensor.Bits([]float32{float32(math.Inf(1))}))
 }
 
-// TestLossScale checks that the factor doubles after goodSteps steps, halves after an overflow down
-// to 1, and is 0 on devices without loss scaling.
+// TestLossScale checks that the factor doubles after goodSteps steps, halves after each overflow,
+// down to 1, and is 0 on devices without loss scaling.
 func TestLossScale(t *testing.T) {
 	s := lossScale{}.forDevice(narrow{})
 	for range goodSteps - 1 {

@@ -59,7 +59,8 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 	return m, warning, nil
 }
 
-// linesUpTo returns the lines up to the step of s, and the number of lines that cannot be read.
+// linesUpTo returns the lines up to the step of s, without evaluations after s.Evaluated, and the number of
+// lines that cannot be read.
 func linesUpTo(text []byte, s *State) (kept []byte, unreadable int) {
 	last := 0
 	for line := range bytes.Lines(text) {

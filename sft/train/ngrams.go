@@ -112,5 +112,5 @@ func (x *exchange) gatherNGrams(sums ngramSums, leaves, width int) error {
 	return nil
 }
 
-// ngramRate is the learning rate of the embeddings of n-grams while the schedule's factor is 1.
+// ngramRate is the learning rate of the embeddings of n-grams, before the factors of warm-up and schedule.
 const ngramRate = 0.03

@@ -68,8 +68,8 @@ func TestSelectedNGrams(t *testing.T) {
 	}
 }
 
-// TestCollectNGrams checks that the table has embeddings of 0, and of exactly those single tokens that
-// occur in at least MinCount sequences of the training rows. Both sequences of a pair count.
+// TestCollectNGrams checks that all embeddings are 0, and that a single token has an embedding if and only
+// if it occurs in at least MinCount sequences of the training rows. Both sequences of a pair count.
 func TestCollectNGrams(t *testing.T) {
 	train, _ := tinySplits(t, config.Retrieval)
 	c := configtest.WithTask(configtest.TinyConfig(), config.Retrieval)

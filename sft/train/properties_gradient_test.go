@@ -40,7 +40,7 @@ func TestGradientAgainstDifferences(t *testing.T) {
 		{"pre", "dot", "relu", "none", nil, config.MaxPooling, 0},
 		// Samples all tokens, because a sample could change.
 		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, config.MaxPooling, 100},
-		// The model with an empty probability has no attention.
+		// Models with an empty probability have no attention.
 		{"pre", "maxout", "", "none", []config.Convolution{{KernelSize: 3, Dilation: 2}}, "", 0},
 		{"post", "maxout", "", "none", nil, config.MaxPooling, 100},
 	} {

@@ -61,8 +61,8 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestEqualEvaluations checks that of equal evaluations the lowest loss is saved, and of equal
-// losses the first. It includes a state of an old run, which has no loss.
+// TestEqualEvaluations checks that, among evaluations with equal values of the metric, the first with the
+// lowest loss is saved. It includes a state of an old run, which has no loss.
 func TestEqualEvaluations(t *testing.T) {
 	auc, score := 0.75, 0.75
 	for _, by := range []string{"", byMacroF1, byAUC} {
@@ -205,7 +205,7 @@ func TestScaledLoss(t *testing.T) {
 	}
 }
 
-// TestScaledLossOfLabels checks that scaling the logits of several labels changes the loss, and not
+// TestScaledLossOfLabels checks that scaling the logits of several labels changes the loss, but not
 // the scaled loss.
 func TestScaledLossOfLabels(t *testing.T) {
 	model := configtest.WithTask(configtest.TrainingConfig(), config.MultiLabel)
