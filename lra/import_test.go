@@ -50,7 +50,7 @@ func TestReadTSV(t *testing.T) {
 	}
 }
 
-// TestBadTSV checks that an error states line, column and defect, and that labels are compared only
+// TestBadTSV checks that an error states the position and the defect, and that labels are compared only
 // if requested.
 func TestBadTSV(t *testing.T) {
 	const head = "Source\tTarget\n"

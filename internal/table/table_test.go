@@ -170,8 +170,7 @@ func TestFolder(t *testing.T) {
 	must.Fail(t, "found no file")(readText(t.TempDir(), Options{Columns: FolderColumns}))
 }
 
-// TestBadTables checks that the error for a file that cannot be read names the file and the
-// problem.
+// TestBadTables checks the errors for files that cannot be read, and for rows beyond the limit.
 func TestBadTables(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct{ name, text, want string }{
