@@ -53,7 +53,7 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 			found = "an Arrow file"
 		}
 		err = fmt.Errorf("%s: expected the folder of a data set, found %s: pass the folder of a data set "+
-			"(sftseq data convert --from %s makes one of a table)", dir, found, shellQuote(dir))
+			"(sftseq data convert --from %s makes one from a table)", dir, found, shellQuote(dir))
 	}
 	if err != nil {
 		if task.Import != nil {
