@@ -143,7 +143,7 @@ func TestWrapNamesTheFileOnce(t *testing.T) {
 	}
 }
 
-// TestErrorsNameTheFile checks that every error names the final file, not the temporary file.
+// TestErrorsNameTheFile checks that errors name the final file, not the temporary file.
 func TestErrorsNameTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model")
 	for name, fail := range map[string]func(*File) error{

@@ -74,7 +74,7 @@ func TestConjugateGradients(t *testing.T) {
 }
 
 // TestRidgeOfGraphs checks that sums over nodes and edges are predicted, even if some graphs have
-// no edges, and that numbers that depend on the ends of edges are not.
+// no edges, and that numbers that depend on the ends of edges are predicted less accurately.
 func TestRidgeOfGraphs(t *testing.T) {
 	spec := seq.Spec{Task: seq.Regression, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"},
 		NumberNames: []string{"nodes", "lengths", "like"}}

@@ -27,8 +27,8 @@ func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload 
 		Device: cpu.New(1), Memory: 4 << 30}
 }
 
-// TestClouds checks that points are uniformly distributed on the sphere, each with its normal, and
-// that examples are distinct and reproducible.
+// TestClouds checks that points are uniformly distributed on the sphere, each with its normal,
+// and that examples are distinct and reproducible.
 func TestClouds(t *testing.T) {
 	w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 	examples := w.Examples()

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// testScenes returns charts whose labels are hard to place.
+// testScenes returns drawings of charts whose labels are hard to place.
 func testScenes() map[string]*Scene {
 	line := func(name string, n int, points ...float64) Series {
 		s := Series{Name: name, Style: StyleOf(n)}
@@ -101,7 +101,8 @@ func (b box) apart(c box, gap float64) bool {
 	return b.right+gap <= c.left || c.right+gap <= b.left || b.bottom <= c.top || c.bottom <= b.top
 }
 
-// TestLabels checks that texts lie within the figure and do not overlap other texts or lines.
+// TestLabels checks that texts and marks lie within the figure, and that texts overlap neither other texts
+// nor lines, except grid lines.
 func TestLabels(t *testing.T) {
 	for name, s := range testScenes() {
 		all := texts(s)

@@ -212,7 +212,7 @@ func farthest(t *testing.T, s *Shape, n int, random func() float64) []int {
 }
 
 // TestSample checks that points sampled on a square are uniformly distributed and have the normal of
-// the square. Farthest point sampling of a point set must select the corners first.
+// the square. Farthest point sampling of a point set must select the corners.
 func TestSample(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	square := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}}

@@ -284,7 +284,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 
-	// This program computes the kernels part.
+	// With this program, the kernels part succeeds.
 	write(t, filepath.Join(dir, "sftseq"), strings.Replace(fakeProgram, `printf '{"ceilings"'; exit 1`,
 		`echo '{"kernel":"gelu"}'`, 1))
 	if out, status := runKit(t, dir, env, "--quick", "--part", "kernels"); status != 0 ||
