@@ -36,7 +36,7 @@ LIST_SKIPPED = NR == 1 { print "\nSkipped tests, by missing dependency:" } \
     END { if (NR) print "\nmake deps installs programs, drivers and packages on Debian." }
 
 # Repeats tests under other conditions; each test decides whether a condition applies to it. The
-# conditions run concurrently, one per CPU: the race detector for concurrent code; shaders with
+# conditions run concurrently, at most one per CPU: the race detector for concurrent code; shaders with
 # subgroups of 4, 16 and 32 in addition to the usual 8; calls into Vulkan with checked pointers and
 # the race detector; CPU kernels without assembly; and devices without cgo. The packages for the race
 # detector are divided into two targets, so that no CPU waits for the longest package at the end. The

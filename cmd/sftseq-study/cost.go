@@ -91,7 +91,7 @@ type costPoint struct {
 	Part    string  `json:"part"`
 	Tokens  int     `json:"tokens"`
 	K       int     `json:"k"`
-	Paper   float64 `json:"paper_operations,omitempty"` // printed or by formula; 0 if omitted
+	Paper   float64 `json:"paper_operations,omitempty"` // by formula, or as printed; 0 if neither exists
 	Full    float64 `json:"operations"`
 	Seconds float64 `json:"seconds,omitempty"` // 0 if another part contains the time
 	Device  string  `json:"device"`

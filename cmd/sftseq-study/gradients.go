@@ -178,7 +178,7 @@ func (a *scalarAttention) gradientNorms(ctx context.Context, progress func(n int
 		}
 		x := a.token(i)
 		q := dot(x, a.wq)
-		// Sum Σ_j ReLU(A_ij)·X_j, Σ_j g_ij·X_j, their denominator s_i, and Σ_j g_ij.
+		// Accumulate Σ_j ReLU(A_ij)·X_j, Σ_j g_ij·X_j, the denominator s_i, and Σ_j g_ij.
 		clear(mixed)
 		clear(gated)
 		s, gates := a.leak, 0.0

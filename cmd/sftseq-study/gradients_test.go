@@ -67,7 +67,8 @@ func TestGradientNorms(t *testing.T) {
 }
 
 // TestGradientSlopes checks that both squared norms grow about linearly with the number of tokens. The
-// paper's theorem states that the norm of the gradient with respect to W_Q does not grow.
+// paper's theorem states that the norm of the gradient with respect to W_Q does not grow. The test also
+// checks that the result for a size depends neither on the other sizes nor on the number of threads.
 func TestGradientSlopes(t *testing.T) {
 	g := &gradients{seed: 1, sizes: []int{64, 128, 256, 512, 1024}, width: 16, leak: 1, draws: 6}
 	done := 0

@@ -91,7 +91,7 @@ type pseudoconvexityCase struct {
 	Block       string `json:"block"`
 	Score       string `json:"score"`
 	Heads       int    `json:"heads"`
-	FeedForward bool   `json:"feed_forward"` // f is computed after GELU and the second linear layer
+	FeedForward bool   `json:"feed_forward"` // whether f is computed after GELU and the second linear layer
 }
 
 // pseudoconvexityCases lists the cases of the paper's theorems, and cases that the theorems

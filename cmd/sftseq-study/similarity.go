@@ -40,8 +40,8 @@ type similarityPoint struct {
 	Sequences int    `json:"sequences"`
 }
 
-// measureSimilarity measures the first rows of the split. It skips sequences of one token, which have no
-// pairs.
+// measureSimilarity measures the given number of rows from the start of the split. It skips sequences of
+// one token, which have no pairs.
 func (m *trainedModel) measureSimilarity(ctx context.Context, r *report, rows int) error {
 	scorer, err := sft.NewScorer(m.Model, m.device)
 	if err != nil {

@@ -133,8 +133,8 @@ func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) h
 	return row
 }
 
-// textOf returns a text that the tokenizer encodes to exactly these tokens. ok is false if there is
-// none, as for sound or unknown words.
+// textOf returns a text that the tokenizer encodes to exactly these tokens. ok is false if no such text
+// exists, as for sound or unknown words.
 func textOf(t tokenizers.Tokenizer, tokens []int32) (text string, ok bool) {
 	if t == nil {
 		return "", false

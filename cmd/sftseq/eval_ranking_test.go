@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// pairFile writes pairs of a few documents, some of which are equal within a window of 12 tokens.
-// It also returns the pairs truncated to this window, as the model of [windowed] reads them.
+// pairFile writes pairs of a few documents. Some documents are equal within a window of 12 tokens.
+// pairFile also returns the pairs truncated to this window, as the model of [windowed] reads them.
 func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Example) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(rows)))

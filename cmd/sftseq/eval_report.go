@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainedIn returns the best step of a run directory (the last step if there is no best one), or the
-// number of models in a folder of runs, and whether a run has not ended.
+// trainedIn returns the best step of a run directory (or its last step, if the run has no best step), or
+// the number of models in a folder of runs. It also reports whether the training of a model has not ended.
 func trainedIn(dir string) (t task.Trained) {
 	members := membersOf(dir)
 	if len(members) > 1 {

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// evalShards evaluates one shard, or reports on the parts of all shards with --verify.
+// evalShards evaluates one shard. With --verify it reports on the parts of all shards instead.
 func evalShards(c *cli.Context) error {
 	if ranksOf(c) != nil {
 		return usage(c, "--shard and --verify exclude ranks: expected one process, because ranks share the rows of "+

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 log = logging.getLogger("sftseq")
 
-#: The maximum number of pending requests of a stream.
+#: The default of `ahead`, the maximum number of pending requests of a stream.
 AHEAD = 64
 
 

@@ -16,7 +16,7 @@ log = logging.getLogger("sftseq")
 
 Handler = Callable[[Any], None]
 
-#: Error codes that the client handles.
+#: Error codes of a busy server and of a cancelled request.
 BUSY = -32000
 CANCELLED = -32800
 

@@ -8,7 +8,7 @@ from typing import Sequence as Items
 
 @runtime_checkable
 class OpenDocument(Protocol):
-    """An open document, such as a Document."""
+    """An open document. The class Document implements this protocol."""
 
     uri: str
     version: int
