@@ -19,8 +19,8 @@ func newLogistic(classes int) *logistic {
 	return &logistic{classes, make([]float32, n), make([]float32, n)}
 }
 
-// Training settings. There are at least minPasses passes, and as many as make about wantedSteps
-// steps if the limit of updates allows.
+// Training settings. Training makes at least minPasses passes. Small data get more passes, about
+// wantedSteps steps in total, if the limit of updates allows.
 const (
 	rate        = 0.5
 	minPasses   = 4
