@@ -25,7 +25,7 @@ const (
 
 // RowError is the error for one row of a record.
 type RowError struct {
-	Row int // in the record, from 0
+	Row int // index in the record, from 0
 	Err error
 }
 

@@ -69,7 +69,7 @@ func TestFitFusionKinds(t *testing.T) {
 }
 
 // TestFusionExplains checks that a fusion of a linear model and a model that reads both ends of a
-// row explains both models in positions of the whole row. Its logits equal the logits of Examples.
+// row explains both models in positions of the whole row. The fusion's logits equal the logits of Examples.
 func TestFusionExplains(t *testing.T) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	linear := must.Get(sft.Load(dir))(t)

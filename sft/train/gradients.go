@@ -188,8 +188,8 @@ func (a *accumulator) groupSize(microBatches int) int {
 	return min(len(a.groups[0]), powerOfTwo(perGroup))
 }
 
-// microBatches computes micro-batches first, first+1, … together in a group of slots, and adds
-// their gradients to the tree.
+// microBatches computes consecutive micro-batches together in a group of slots, and adds their gradients
+// to the tree. The parameter first is the index of the first micro-batch.
 func (a *accumulator) microBatches(ctx context.Context, group []*model.Slot, t *tree, first int,
 	examples [][]seq.Example,
 	results []*model.Result, factors model.LossFactors, d model.Drawing) (err error) {
@@ -240,8 +240,8 @@ func (a *accumulator) block(l *model.Slot, keeps bool) (m tensor.Memory, err err
 	return l.Gradient, err
 }
 
-// isSubtree reports whether the tree with this number of leaves adds up the n leaves first, first+1, …
-// before it adds other leaves.
+// isSubtree reports whether the tree with this number of leaves adds up n consecutive leaves before it
+// adds other leaves. The parameter first is the index of the first leaf.
 func isSubtree(first, n, leaves int) bool {
 	size := powerOfTwo(n)
 	return first%size == 0 && (n == size || first+n == leaves)

@@ -50,8 +50,8 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// TestInitialDocumentEncoder checks that the last weights of the residual branches of a document encoder,
-// and no other weights, begin at 0. With a residual scale, which itself begins at 0, none of them do.
+// TestInitialDocumentEncoder checks that chunks set the last weights of the residual branches of the document
+// encoder to 0, and no other weights. With a residual scale, which itself begins at 0, they set none.
 func TestInitialDocumentEncoder(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers, c.Convolutions = 3, []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 2}}

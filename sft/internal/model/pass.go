@@ -49,7 +49,7 @@ func (s passShape) union(o passShape) passShape {
 type recordedPass struct {
 	Program *tensor.Program
 	Batch   *tensor.Batch
-	Label   *tensor.Tensor // int32, of each row of Logits; nil without a loss or with Target
+	Label   *tensor.Tensor // int32 label of each row of Logits; nil without a loss or with Target
 	Pooled  *tensor.Tensor // [B, d]; nil without pooling
 	Logits  *tensor.Tensor // [E, labels], or a row per masked token or per token; nil if nothing is predicted
 	// Target is [E, numbers] for a regression, [E, labels] for multi-label; otherwise, and without
