@@ -19,7 +19,8 @@ type Preset struct {
 	// tokenizer.
 	Config   sft.Config
 	Settings train.Settings
-	// Data are the options that generate the data set. DataName changes when the content changes.
+	// Data are the options that generate the data set called DataName. If the content changes,
+	// DataName must change too.
 	Data     GenerateOptions
 	DataName string
 	// Result is the test result. It is nil if the preset was never trained, or if the result is in
@@ -183,8 +184,8 @@ func cloudsManifest(rows, points int64) *seq.Manifest {
 		seq.Quantiles{P50: points, P95: points, Mean: float64(points)})
 }
 
-// manifestFor returns the manifest of a data set with the given specification and number of training
-// rows.
+// manifestFor returns the manifest of a data set with the given specification, number of training rows
+// and lengths of these rows.
 func manifestFor(s seq.Spec, rows int64, lengths seq.Quantiles) *seq.Manifest {
 	return &seq.Manifest{Task: s.Task, Name: s.Name, LabelNames: s.LabelNames, NumberNames: s.NumberNames,
 		FeatureNames: s.FeatureNames, EdgeFeatureNames: s.EdgeFeatureNames,

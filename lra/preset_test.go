@@ -47,8 +47,7 @@ func TestSetSchedule(t *testing.T) {
 	}
 }
 
-// unpublishedTasks maps the generated tasks, which have no published configuration, to their last
-// preset.
+// unpublishedTasks maps each task without a published configuration to its last preset.
 var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quick"}
 
 // TestPresets checks that every preset has a valid model for its task and a valid run, whose stages

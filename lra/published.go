@@ -16,7 +16,8 @@ type PublishedRows struct {
 }
 
 // Differences returns a text for each entry of t.Rows whose splits have another number of rows in
-// the data set. Results on such splits are not comparable. It skips entries whose splits are all missing.
+// the data set. Results on such splits are not comparable. Differences skips entries whose splits are
+// all missing.
 func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	for _, p := range t.Rows {
 		rows, exists := int64(0), false

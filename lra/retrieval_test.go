@@ -120,7 +120,7 @@ func TestRetrievalIDs(t *testing.T) {
 	}
 }
 
-// TestBadPairs checks that the error for invalid pairs names the file, the line and the defect.
+// TestBadPairs checks the errors for invalid pairs, and for missing or invalid documents.
 func TestBadPairs(t *testing.T) {
 	ids := map[string]string{"x.train.only_ids.tsv": "1\ta\tb\n", "x.eval.only_ids.tsv": "1\ta\tb\n",
 		"x.test.only_ids.tsv": "1\ta\tb\n", "docs.tsv": "a\tone\nb\ttwo\n"}

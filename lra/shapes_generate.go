@@ -32,7 +32,7 @@ func (r *ShapesRule) Options() []Option {
 	}
 }
 
-// Validate returns an error if the rule cannot draw any cloud.
+// Validate returns an error unless the number of points and the noise are in their ranges.
 func (r *ShapesRule) Validate() error {
 	if err := cloud.CheckPoints(r.Points); err != nil {
 		return err

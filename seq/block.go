@@ -262,8 +262,8 @@ func idBounds(spec *Spec) (last, pad int32) {
 	return last, last + 1
 }
 
-// check validates the row e, whose sequences have the given numbers of tokens, first and second. It
-// ignores second unless pair is set.
+// check validates the row e, whose sequences have the given numbers of tokens, first and second. The
+// parameter pair reports whether the row has a second sequence.
 func (b *Block) check(first, second int, pair bool, e Example) error {
 	if err := b.spec.checkFeatures(e.Features); err != nil {
 		return fmt.Errorf("column %s: %w", ColumnFeatures, err)

@@ -15,7 +15,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// ErrExists is wrapped by the error for a directory that already holds a complete data set or the split.
+// ErrExists is wrapped by the error for a directory that already holds a complete data set, or already
+// holds the split that the caller adds.
 var ErrExists = errors.New("a complete data set exists already")
 
 // DatasetBuilder writes a data set directory: first the splits, then the manifest. An existing data
@@ -102,7 +103,7 @@ func checkNoRun(dir string) error {
 	return nil
 }
 
-// newBuilder locks the directory for a new data set.
+// newBuilder locks the directory and returns a builder without splits.
 func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
 	if err := checkNoRun(dir); err != nil {
 		return nil, err
@@ -290,7 +291,7 @@ func (b *DatasetBuilder) writeManifest(m *Manifest) error {
 	return atomicfile.WriteBytes(filepath.Join(b.dir, ManifestName), append(text, '\n'))
 }
 
-// removeReplaced removes the splits of the replaced data set.
+// removeReplaced removes the files of the previous data set that the new manifest does not name.
 func (b *DatasetBuilder) removeReplaced() error {
 	for _, split := range b.manifest.Splits {
 		b.oldFiles = slices.DeleteFunc(b.oldFiles, func(file string) bool { return file == split.File })

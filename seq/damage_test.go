@@ -22,8 +22,9 @@ func inspectPath(path string) (*Info, error) {
 	return Inspect(r)
 }
 
-// TestDamagedSplit changes one byte of a split's file at a time. It checks that reading the split
-// to its end reports the damage, even if the changed byte results in another valid row.
+// TestDamagedSplit changes one byte of a split's file at a time. It checks that opening the split for
+// random access and reading it to its end report the damage, even if the changed byte results in
+// another valid row.
 func TestDamagedSplit(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)

@@ -115,7 +115,7 @@ func (s *Spec) CheckTokenCount(tokens int) error {
 	return nil
 }
 
-// checkFinite returns an error for the first number of a token or an edge that is not finite.
+// checkFinite returns an error for the first number that is not finite in a token or an edge.
 func checkFinite(row []float32, names []string) error {
 	for j, v := range row {
 		if v-v != 0 {

@@ -16,7 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestIDs checks that files with ids and files without ids are read back unchanged.
+// TestIDs checks that rows with ids are read back unchanged, and that the ids are left out if the
+// specification has no ids.
 func TestIDs(t *testing.T) {
 	for _, task := range []string{Classification, Retrieval} {
 		for _, format := range []Format{FileFormat, StreamFormat} {

@@ -184,8 +184,8 @@ func TestChunkRefusals(t *testing.T) {
 	must.Fail(t, "a chunked model has no hidden states")(s.HiddenStates(t.Context(), examples))
 }
 
-// edits is the number of edits in TestChunkEdits. TestFusedEdits makes a tenth of them. "make edits"
-// increases the number.
+// edits is the number of edits in TestChunkEdits. TestFusedEdits makes a tenth of them, but at least
+// 20. "make edits" increases the number.
 var edits = flag.Int("edits", 100, "how many `edits` TestChunkEdits makes on the CPU; "+
 	"Vulkan gets 3% of them, at least 10")
 
@@ -249,8 +249,8 @@ func testChunkEdits(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestFusedEdits is like TestChunkEdits for a fusion of a chunked model with embeddings of n-grams
-// and of a linear model.
+// TestFusedEdits is like TestChunkEdits for a fusion of two models: a chunked model with embeddings of
+// n-grams, and a linear model.
 func TestFusedEdits(t *testing.T) {
 	models, fusion := fusionOf(t, 1<<20)
 	edited := must.Get(sft.NewFusion(models, fusion, cpu.New(2)))(t)

@@ -285,8 +285,8 @@ func (c *Config) validateRates() error {
 	return nil
 }
 
-// validateShapes returns an error for too many layers, sizes that do not fit together, invalid
-// constants and an unknown type of model.
+// validateShapes returns an error for too many layers, sizes that do not fit together, a relation
+// without attention, invalid constants and an unknown type of model.
 func (c *Config) validateShapes() error {
 	const maxLayers = 4096 // limits memory; the counters of random draws allow 2²³ layers
 	switch {

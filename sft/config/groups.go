@@ -30,7 +30,7 @@ type Inputs struct {
 	PadTokenID *int32          `json:"pad_token_id"`            // null means that every id is a token
 	MaxLength  int             `json:"max_position_embeddings"` // longest sequence accepted
 	Tokenizer  json.RawMessage `json:"tokenizer"`
-	// InputWindow truncates or refuses longer sequences.
+	// InputWindow truncates or refuses sequences longer than its length; nil means no window.
 	InputWindow *InputWindow `json:"input_window,omitempty"`
 	// InputWindowTail is the number of tokens that the window reads from the end of a longer
 	// sequence; 0 (default) means that the window is the beginning.
