@@ -41,8 +41,8 @@ func TestPresetsOfResults(t *testing.T) {
 	}
 }
 
-// TestMeasuredOfResults checks that the numbers in a preset's description in train --help are in
-// its row of results.md.
+// TestMeasuredOfResults checks that the decimal numbers in a preset's description in train --help equal
+// the decimal numbers in its row of results.md.
 func TestMeasuredOfResults(t *testing.T) {
 	page := must.Get(os.ReadFile("results.md"))(t)
 	number := regexp.MustCompile(`\d+\.\d+`)

@@ -63,8 +63,8 @@ const (
 )
 
 // evalEvery returns the number of steps between evaluations of a member. A member is evaluated at
-// least once per epoch and memberEvaluations times per run, unless evaluations would then take more
-// than about a quarter of the time or be less than minEvalEvery steps apart.
+// least once per epoch and about memberEvaluations times per run, unless evaluations would then take
+// more than about a quarter of the time or be less than minEvalEvery steps apart.
 func evalEvery(s *train.Settings, rows, validationRows int64, steps int) int {
 	epoch := int(math.Ceil(float64(rows) / float64(s.Batch)))
 	every := min(epoch, int(math.Ceil(float64(steps)/memberEvaluations)))
@@ -141,8 +141,8 @@ func roundStep(d time.Duration) time.Duration {
 
 // measureSteps trains in a temporary directory, and measures the steps after the first one. It ends after
 // the given duration, or after the fraction maxMeasuredSteps of the given steps (at least one step). The
-// returned times are 0 if the run ends before its speed is
-// known. All ranks return the measurement of the first rank.
+// returned times are 0 if the run ends before its speed is known. All ranks return the measurement of the
+// first rank.
 func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, duration time.Duration) (p stepTimes,
 	err error) {
 	dir, err := os.MkdirTemp("", "sftseq-")

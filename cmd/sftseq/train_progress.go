@@ -98,7 +98,8 @@ func (p *trainProgress) observe(event any) {
 	}
 }
 
-// selectionScores formats the validation scores that can select a model, other than accuracy and loss.
+// selectionScores formats the validation scores that follow the loss: IoU or span F1 of tags, or the
+// score by which --select macro-f1, mae or auc selects a model. It returns "" if there are none.
 func selectionScores(e train.EvaluationReport) string {
 	switch {
 	case e.InstanceIoU != nil:

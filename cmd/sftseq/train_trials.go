@@ -22,8 +22,8 @@ const (
 	chunkedMedian  = 4096   // median tokens of a row above which the choice is measured
 	measuredChunks = "1024" // value of --chunks that is compared with a flat model
 	trialFraction  = 0.05   // fraction of the time of a run for the trial of one model
-	// lossAdvantage is the fraction by which the validation loss of the other model must be lower. If
-	// it is not, betterChunks chooses the preferred model.
+	// lossAdvantage is the fraction by which the validation loss of the model that is not preferred must
+	// be lower, so that betterChunks chooses this model.
 	lossAdvantage = 0.02
 )
 
@@ -193,8 +193,8 @@ func prepareChoice(c *cli.Context, m *seq.Manifest, seed uint64) error {
 
 // betterChunks returns the value of --chunks for the validation losses of a flat and a chunked
 // model. Chunked models are preferred, because edits take little time and the length has no limit.
-// Flat models are preferred for tags, because an edit of a chunked model then costs half of a
-// document, and the model has no explanations.
+// Flat models are preferred for tags, because a chunked model of tags computes half of a document after
+// an edit, and has no explanations.
 func betterChunks(flat, chunked float64, task string) string {
 	flatWins := flat < (1-lossAdvantage)*chunked
 	if task == seq.Tagging {

@@ -67,8 +67,8 @@ func missingWarnings(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// typeWarnings warns if types of spans occur less than twice on average, because the types are then
-// names of single spans.
+// typeWarnings warns if there are at least minClasses types of spans and they occur less than twice on
+// average, because the types are then names of single spans.
 func typeWarnings(m *seq.Manifest, used []string) []string {
 	types, spans := 0, int64(0)
 	example := ""
@@ -93,9 +93,8 @@ func typeWarnings(m *seq.Manifest, used []string) []string {
 // deviations of train, that causes no warning about units.
 const maxMeanShift = 5
 
-// numberWarnings warns of numbers that are constant in train, of numbers whose deviation is hardly
-// more than the precision of float32, and of numbers whose mean in another split is far from the
-// mean in train.
+// numberWarnings warns of numbers that are constant in train, of numbers whose deviation is less than
+// 100 steps of float32, and of numbers whose mean in another split is far from the mean in train.
 func numberWarnings(m *seq.Manifest) (out []string) {
 	for _, n := range m.Splits["train"].Numbers {
 		if n.Rows > 1 && n.Min == n.Max {

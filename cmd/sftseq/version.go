@@ -73,7 +73,8 @@ func writeVersion(w io.Writer, info versionInfo) error {
 	return l.err
 }
 
-// String returns the module's version and, if built from a checkout, the revision.
+// String returns the module's version and, if built from a checkout, the revision and whether files were
+// modified.
 func (i versionInfo) String() string {
 	text := i.Version
 	if i.Revision != "" {

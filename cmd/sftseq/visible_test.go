@@ -62,8 +62,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestOddPaths checks that a run whose directories are not UTF-8 is resumed without naming its data
-// again, and that the printed command has these directories.
+// TestOddPaths checks that a run whose directories have names that are not UTF-8 is resumed without
+// naming its data again, and that the printed command has these names.
 func TestOddPaths(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "da'ta\xff\x1b")
 	must.Succeed(t, os.Rename(generated(t), data))

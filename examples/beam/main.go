@@ -1,6 +1,5 @@
 // Command beam predicts a label for each row of Arrow, Parquet or JSON lines files in an Apache Beam
-// pipeline.
-// Each worker runs sftseq predict for one file at a time and reads its predictions, an Arrow
+// pipeline. Each worker runs sftseq predict for one file at a time and reads the predictions, an Arrow
 // stream, from a pipe.
 //
 //	go run . --sftseq ../../sftseq --model runs/listops --input 'data/*.jsonl' --id id --output answers.csv

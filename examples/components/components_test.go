@@ -202,9 +202,9 @@ func splits(t *testing.T, from string, seed uint64, maxFiles int) (count map[str
 }
 
 // TestSplit checks that a class of three or more series gives at least one series, but never the
-// largest, to each of test and val. Apart from that, test and val only get series with together at most
-// a tenth of the class's files, rounded up. With a limit on files per series, only the selected files
-// count.
+// largest, to each of test and val. Apart from that, the series of test together contain at most a tenth of
+// the class's files, rounded up, and so do the series of val. With a limit on files per series, only
+// the selected files count.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
 		files    []int // number of files in each series
@@ -242,8 +242,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSameSeries checks that sameSeries joins series of a class that share an identical file, also
-// through a third series, but not series of different classes.
+// TestSameSeries checks that sameSeries joins series of a class that share an identical file, directly
+// or through a third series, but not series of different classes.
 func TestSameSeries(t *testing.T) {
 	from := library(t, map[string]int{"a/maker": 2, "a/other": 2, "a/third": 1, "a/own": 2, "b/maker": 1})
 	for to, same := range map[string]string{"a/other_1x05": "a/maker_1x01", "a/third_1x05": "a/other_1x00",

@@ -4,8 +4,8 @@
 
 Each task pipes its partition through one sftseq process, as an Arrow stream. Workers need the
 program and the model at the same paths; spark-submit can distribute them with --files and
---archives. The input has the string columns
-`id` and `text`; the output has `id`, `label` and the probabilities.
+--archives. The input has the string columns `id` and `text`; the output has `id`, `label` and the
+probabilities.
 """
 
 import json

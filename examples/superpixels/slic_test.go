@@ -73,7 +73,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// TestNoise checks that pieces of noise are connected, also in narrow images.
+// TestNoise checks that pieces of noise are connected, even in narrow images.
 func TestNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, size := range [][2]int{{32, 32}, {1, 1}, {1, 50}, {50, 1}, {7, 90}, {2, 2}} {

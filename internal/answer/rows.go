@@ -47,11 +47,11 @@ type tableRow struct {
 	name  string // name of a row without an id
 	id    any    // string, the JSON of a number, or table.Stored
 	kept  []any
-	size  int // bytes of the kept columns
+	size  int // bytes of the kept columns and the id
 }
 
-// Tokens returns the row's size in a batch. It exceeds the length of the sequence if the kept
-// columns are much longer.
+// Tokens returns the row's size in a batch. It exceeds the length of the sequence if the kept columns and
+// the id are much longer.
 func (r *tableRow) Tokens() int { return max(r.Request.Tokens(), r.size/16) }
 
 // tableReader converts rows to requests.
@@ -173,8 +173,8 @@ func (r *tableReader) series(name string, v table.Value) table.Value {
 	return table.Value{Text: string(text), JSON: true}
 }
 
-// clearMisplaced handles a row with the wrong number of fields. It keeps only the columns before
-// the model's input columns. The usual cause is an unquoted delimiter or quote in a text, which
+// clearMisplaced handles a row with the wrong number of fields. It keeps only the columns before the
+// first input column of the model. The usual cause is an unquoted delimiter or quote in a text, which
 // shifts all later columns.
 func (r *tableReader) clearMisplaced(row *table.Row) {
 	front := slices.IndexFunc(r.all, func(column string) bool { return slices.Contains(r.Sources, column) })

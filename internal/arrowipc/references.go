@@ -110,7 +110,8 @@ func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, 
 	return nil
 }
 
-// checkViewed checks that each text which is not inlined lies within one of the buffers.
+// checkViewed checks that there is a view for each row, and that each text that is not inlined lies within
+// one of the buffers.
 func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
 	if b := a.Data().Buffers()[1]; a.Len() > 0 &&
 		(b == nil || b.Len()/arrow.ViewHeaderSizeBytes < a.Data().Offset()+a.Len()) {

@@ -59,7 +59,8 @@ func (s *Stream) start() error {
 	return err
 }
 
-// message reads the next message without its body, or returns an error of [framer.begin].
+// message reads the next message without its body. Its errors are those of [framer.begin]. If the footer
+// is used, message returns io.EOF after the last block, and another error if a block has no message.
 func (s *Stream) message() (*message, error) {
 	if s.blocks == nil {
 		return s.frames.begin()
