@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// hostileText contains terminal control sequences in 7 and 8 bits. They set the title, clear the
-// screen, overwrite the line and change the writing direction.
+// hostileText contains terminal control sequences in 7 and 8 bits, and other control characters. They
+// set the title, clear the screen, overwrite the line, set the colour and change the writing direction.
 const hostileText = "\x1b]0;owned\x07\x1b[2Jgood\rbad\u009b31m\x7f\u202eabc\u2066"
 
 // hasControls reports whether the text contains characters that must not reach a terminal.

@@ -126,7 +126,7 @@ func (f *framer) begin() (*message, error) {
 	return m, nil
 }
 
-// complete reads and checks the body of a message.
+// complete reads the body of a message, and checks the message according to its kind.
 func (f *framer) complete(m *message) (err error) {
 	if m.body, err = f.read(m.size, "a message's body"); err != nil {
 		return err
