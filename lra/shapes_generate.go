@@ -10,8 +10,8 @@ import (
 )
 
 // ShapesRule determines which clouds are drawn. A cloud has uniform points on the surface of a
-// solid of one of nine classes, with their normals. It is centred and divided by its radius. Size,
-// rotation, points and noise of a row are a function of the seed, the split and the row's index.
+// solid of one of nine classes, with their normals. It is centred and divided by its radius. A row is
+// a function of the rule, the seed, the split and the row's index.
 type ShapesRule struct {
 	Points  int  // points per cloud
 	Noise   int  // standard deviation of the coordinates, in thousandths of the cloud's radius
@@ -43,7 +43,8 @@ func (r *ShapesRule) Validate() error {
 	return nil
 }
 
-// draw returns clouds, which differ between splits.
+// draw returns the training clouds, and val validation clouds followed by the test clouds. The clouds
+// of the splits differ.
 func (r *ShapesRule) draw(ctx context.Context, seed uint64, _, val int) (training, others rows) {
 	split := func(n uint64) rows {
 		return numberedRows(ctx, n, func(number uint64) seq.Example { return r.cloud(seed, number) })

@@ -95,8 +95,8 @@ func meanPrediction(c *config.Config, outputs []sft.Output) (probabilities []flo
 }
 
 // TestEnsemble checks that an ensemble predicts the mean of its models' probabilities or numbers,
-// with the same number of logits as one model. An example alone and several ranks must give the same
-// outputs.
+// with the same number of logits as one model. An example alone must have the same outputs as in a
+// batch, and several ranks the same outputs as a single process.
 func TestEnsemble(t *testing.T) {
 	for _, folder := range ensembleFolders {
 		models, examples := siblings(t, folder)

@@ -95,9 +95,9 @@ type LayerExplanation struct {
 }
 
 // Explain scores examples like [Scorer.Examples], with the same bits, and explains each of their
-// sequences. For layers without chunks it also computes the backward pass of attention: on a CPU it
-// takes about twice the time and twice the memory. In a fusion it explains the linear model and the
-// first model with layers.
+// sequences. For a model with layers and without chunks, it also computes the backward pass of
+// attention, which on a CPU takes about twice the time and memory of [Scorer.Examples]. In a fusion it
+// explains the linear model and the first model with layers.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if err := s.CanExplain(); err != nil {
 		return nil, err
@@ -183,8 +183,8 @@ func (e *Explanation) widen(w seq.Window, n int) {
 	e.Pooling = pooling
 }
 
-// CanExplain returns an error for an ensemble that averages probabilities, and for a chunked model of
-// tags, because they have no explanations.
+// CanExplain returns an error for an ensemble that is not a fusion, and for a chunked model of tags,
+// because they have no explanations.
 func (s *Scorer) CanExplain() error {
 	if s.others != nil && s.fusion == nil {
 		return ErrEnsemble

@@ -93,8 +93,8 @@ func TestFillRefusals(t *testing.T) {
 }
 
 // TestCopyFromFillMask checks that a classifier copies everything from a model of masked tokens
-// except its head and the mask. A model of masked tokens copies everything from a classifier except
-// its head.
+// except its head and the mask's embedding. In the other direction, a model of masked tokens keeps its
+// own head and mask's embedding. It also checks the errors for models with other sizes.
 func TestCopyFromFillMask(t *testing.T) {
 	testCopyFromFillMask(t, configtest.WithTask(configtest.TinyConfig(), config.FillMask))
 	testCopyFromFillMask(t, configtest.TokenChunkConfigs()["masked tokens"])

@@ -52,8 +52,8 @@ const (
 	maxWeight      = 1e6
 )
 
-// ReadFusion reads the fusion of a folder. It returns nil if config.json is missing or belongs to a
-// model.
+// ReadFusion reads the fusion of a folder. It returns nil if config.json is missing or is not the
+// configuration of a fusion.
 func ReadFusion(dir string) (*Fusion, error) {
 	path := filepath.Join(dir, "config.json")
 	text, err := atomicfile.ReadRegular(path, config.MaxBytes)

@@ -87,13 +87,13 @@ const (
 	defaultNGramDropout = 0.1
 )
 
-// ParseNGrams parses the text that [NGrams.String] returns:
+// ParseNGrams parses the text that [NGrams.String] returns, or a form without the last parts:
 //
 //	tokens:1-2:2^18       the tokens themselves and pairs of neighbours, in 2¹⁸ slots
 //	bytes:3-6+2:2^20:5    3 to 6 bytes, and up to 2 words, that occur in at least 5 training sequences
 //	bytes:3-6:2^20:1:5000 the 5,000 slots with the largest mutual information with the class
 //
-// The dropout is 0.1.
+// A missing MinCount is 2. The dropout is 0.1.
 func ParseNGrams(text string) (*NGrams, error) {
 	invalid := func() (*NGrams, error) {
 		return nil, errors.New("expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT[:FEATURES]], for example " +

@@ -17,7 +17,8 @@ func (c *Config) Pools() bool {
 	return !known || o.kind() != Tags && o.kind() != MaskedTokens
 }
 
-// validatePooling returns an error for an unknown pooling, or a pooling that the task does not use.
+// validatePooling returns an error for an unknown pooling, a pooling that the task does not use, or an
+// invalid number of samples.
 func (c *Config) validatePooling() error {
 	switch {
 	case c.Pooling != "" && c.Pooling != SoftmaxPooling && c.Pooling != MaxPooling:

@@ -136,7 +136,7 @@ func Switches(c *config.Config) (out []reflect.Value) {
 }
 
 // RandomConfigs returns one configuration for each combination of score, probability and relative
-// position bias, and two without attention. Most other keys are random.
+// position bias, and two without attention. Most other keys vary.
 func RandomConfigs() []*config.Config {
 	random := rand.New(rand.NewPCG(5, 6))
 	pick := func(s ...string) string { return s[random.IntN(len(s))] }

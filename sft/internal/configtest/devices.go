@@ -21,9 +21,9 @@ func Vulkan(t testing.TB) tensor.Device {
 	return testenv.NeedVulkan(t, vk.Open, vk.Options{}).(tensor.Device)
 }
 
-// OnEveryDevice runs f for each folder on each SIMD level of this machine and on Vulkan. With
-// -short it runs only the best SIMD level and the kernels in plain Go, whose code the other levels
-// share.
+// OnEveryDevice runs f for each folder on each SIMD level of this machine and on Vulkan. With -short
+// it leaves out Vulkan, and runs only the best SIMD level and the kernels in plain Go, whose code the
+// other levels share.
 func OnEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
 	levels := simd.Levels()
 	if testing.Short() && len(levels) > 2 {

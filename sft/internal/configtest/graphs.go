@@ -16,7 +16,7 @@ func GraphConfig(c *config.Config) *config.Config {
 	return c
 }
 
-// RandomGraphs returns a graph for each length, its number of nodes. Some edges are self-loops, some
+// RandomGraphs returns one graph per length, with this number of nodes. Some edges are self-loops, some
 // connect the same two nodes as another edge, and every fourth graph has no edges.
 func RandomGraphs(c *config.Config, random *rand.Rand, lengths ...int) (out []seq.Example) {
 	number := func() float32 { return float32(0.7 * random.NormFloat64()) }
