@@ -6,10 +6,10 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(sumSquares), kernel(adamW)) }
 
-// sumSquares splits X into blocks and each block into pieces. It sums the squares of each piece, and
-// then adds the sums of all pieces in a second dispatch.
+// sumSquares splits X into blocks and each block into pieces. It sums the squares of each piece. If
+// there are several pieces, it then adds their sums in a further dispatch.
 func sumSquares(r *recorder, k tensor.SumSquares) {
-	const minWords = 4096       // minimum number of words per piece
+	const minWords = 4096       // a piece has more words only in a block of maxBlockPieces pieces
 	const maxBlockPieces = 1024 // maximum number of pieces per block
 	pieceCount := func(n int) int { return min(maxBlockPieces, blocks(n, minWords)) }
 	// A block has at least grain/4 pieces, so that the partial sums of the next block are aligned.

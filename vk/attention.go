@@ -100,7 +100,7 @@ func (a *attentionShape) tiles(rows int) int { return rows/attentionRows + a.bat
 
 // eachTiles splits the queries into windows and calls f for each. The argument tiles of f is an upper
 // bound of the number of tiles that begin in the window. The argument operations is the cost of a
-// dispatch per query and key, which limits the size of a window.
+// dispatch per query, key and head, which limits the size of a window.
 func (a *attentionShape) eachTiles(heads int, operations float64, f func(w window, tiles int)) {
 	size := blockRows(a.d, operations*float64(heads*a.maxKeys))
 	eachWindow(a.tokens, attentionRows, size, func(w window) {
@@ -117,8 +117,8 @@ func (w window) push() []uint32 {
 	return []uint32{uint32(w.first / attentionRows), uint32(w.first), w.shaderSpan()}
 }
 
-// operations returns the number of operations per query, key and head: channel operations for each
-// channel, plus relative operations if there is a relative position bias.
+// operations returns the number of operations per query, key and head. The argument channel is the
+// number per channel, and relative the additional number if there is a relative position bias.
 func (a *attentionShape) operations(channel, relative int) float64 {
 	n := channel * a.channels
 	if a.RelativeBias != nil {

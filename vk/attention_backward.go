@@ -32,8 +32,8 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	a := newAttentionShape(r, k.Forward)
 	f, heads := k.Forward, k.Forward.Heads
 
-	// Dispatches do not split these operands: the dot product of output and gradient for each row and
-	// head, and the bounds of the fixed-point sums.
+	// The three memories hold the dot product of output and gradient for each row and head, the bounds of
+	// the fixed-point sums, and the largest norms of keys and values, in this order.
 	delta := r.scratch(a.tokens, heads)
 	bounds, largest := r.scratch(2*heads), r.scratch(2*heads)
 	r.zero(bounds)
@@ -152,7 +152,8 @@ func (a *attentionShape) keysAndTables() []operand {
 func (a *attentionShape) fixedBits() int { return min(maxFixedBits, 30-bits.Len(uint(2*a.rows))) }
 
 // windowEntries returns the number of entries per table and head that the kernel of queries sums in
-// shared memory of the given bytes. It returns 0 if the window would be too small for most groups of keys.
+// shared memory of the given bytes. It returns 0 without a sinusoid bias, or if the window would be too
+// small for most groups of keys.
 // The gradients have the same bits for every window.
 func (a *attentionShape) windowEntries(shared int) int {
 	if a.relation != sinusoidRelation {

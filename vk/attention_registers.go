@@ -51,8 +51,8 @@ func keysSaving(score tensor.Score) saving {
 }
 
 // savingRegisters returns the shape with the settings of s if the device needs kernels that save
-// registers, and the shape unchanged otherwise. It stages fewer operands in shared memory if the
-// device has little shared memory.
+// registers and the heads have at most maxSavingChannels channels, and the shape unchanged otherwise.
+// It stages fewer operands in shared memory if the device has little shared memory.
 func (a attentionShape) savingRegisters(l limits, s saving) attentionShape {
 	if !l.savesRegisters || a.channels > maxSavingChannels {
 		return a
@@ -69,8 +69,8 @@ func (a attentionShape) savingRegisters(l limits, s saving) attentionShape {
 	return a
 }
 
-// tileRows returns the largest number of rows per tile, at most 64, with which two tiles fit into the
-// given number of vectors of 16 bytes.
+// tileRows returns the number of rows per tile: the largest power of two, at most 64, with which two
+// tiles fit into the given number of vectors of 16 bytes.
 func (a *attentionShape) tileRows(vectors int) int {
 	tile := 64
 	for tile*2*blocks(a.channels, 4) > vectors {

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// rerun is a condition under which make test-again repeats some of these tests.
+// rerun is a condition under which make test-again repeats some tests of this package.
 type rerun string
 
 const (

@@ -25,7 +25,7 @@ type executable struct {
 	constants    *memory
 }
 
-// maxRecordings is the maximum number of recordings kept for a device.
+// maxRecordings is the maximum number of recordings kept for a device, unless more of them are running.
 const maxRecordings = 256
 
 // Prepare compiles a program to steps, and the shaders that the steps need.
@@ -67,8 +67,8 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 	return x.RunConcurrently(ctx, []tensor.Binding{mem}, from, to)
 }
 
-// RunConcurrently runs the segments [from, to) in several memories. A command buffer contains each step
-// once for every memory, followed by the next step, so that small dispatches fill the device together.
+// RunConcurrently runs the segments [from, to) in several sets of memories. A command buffer contains a
+// step for all sets before the next step, so that small dispatches fill the device together.
 func (x *executable) RunConcurrently(ctx context.Context, mems []tensor.Binding, from, to int) error {
 	r, err := x.recording(mems)
 	if err != nil {

@@ -132,8 +132,8 @@ func boolWord(b bool) uint32 {
 	return 0
 }
 
-// Sums over rows are split into at most rowChunks chunks of at least chunkRows rows. Both values
-// equal those in rowchunks.glsl.
+// Sums over rows are split into at most rowChunks chunks of at least chunkRows rows, except that the
+// last chunk may be shorter. Both values equal those in rowchunks.glsl.
 const chunkRows, rowChunks = 256, 64
 
 // chunks returns an upper bound of the number of chunks into which the rows in use are split, given

@@ -12,7 +12,7 @@ import (
 )
 
 // round returns x rounded to the operand type, float16 or bfloat16, with ties to even. It does not
-// handle infinities and subnormal numbers.
+// handle infinities or subnormal numbers.
 func (c cooperative) round(x float32) float64 {
 	low := uint32(13) // number of mantissa bits that float32 has beyond float16
 	if c.bfloat16 {

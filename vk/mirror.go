@@ -71,7 +71,8 @@ func (m *mirror) steps(arena *memory, out []mirroredRange) []C.shim_step {
 	return steps
 }
 
-// setValid sets the valid ranges of the mirror: none when a run starts, its outputs when it ends.
+// setValid sets the valid ranges of the mirror: none when a run starts or the host writes to the arena,
+// and the run's outputs when the run ends.
 func (m *mirror) setValid(out []mirroredRange) {
 	if m == nil {
 		return

@@ -197,7 +197,7 @@ func (r *recorder) append(s step) {
 	r.emit(s)
 }
 
-// emit adds a step of the current launch after all other steps.
+// emit adds a step after all other steps, as a step of the current launch.
 func (r *recorder) emit(s step) {
 	s.launch = r.launch
 	r.accessed = append(r.accessed, s.operands...)
