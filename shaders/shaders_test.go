@@ -71,8 +71,8 @@ func TestCompilers(t *testing.T) {
 	testCompilers(t, false, "glslangValidator", "spirv-val")
 }
 
-// TestNewerCompilers checks the shaders with cooperative matrices like TestCompilers. They need
-// newer tools.
+// TestNewerCompilers performs the checks of TestCompilers on the shaders with cooperative matrices,
+// for which newer tools are needed.
 func TestNewerCompilers(t *testing.T) {
 	testenv.Long(t, "starts two programs for each shader")
 	compiler, validator := "../.tools/bin/glslang", "../.tools/bin/spirv-val"

@@ -12,7 +12,7 @@
 //	f(t) = ½ Σ_c (W[2c+1] + W[2c])·cos(ω_c·t) + bias
 //	g(t) = ½ Σ_c (W[2c+1] − W[2c])·cos(ω_c·t)
 //
-// f is even, so both tables need only t ≥ 0. For a sequence of length L, f has L entries and g has
+// f is even and i+j ≥ 0, so both tables need only t ≥ 0. For a sequence of length L, f has L entries and g has
 // 2L−1. The tables are the product of a matrix of coefficients, which are linear in W and the bias
 // (Fold, and its adjoint Unfold), and a matrix of cosines, which depend on neither (Cosines). Devices
 // compute the product. The package also has a slow implementation of lin and its gradient in float64

@@ -16,10 +16,10 @@ type AudioVQ struct {
 	book spectra.Codebook
 }
 
-// Default sizes of a codebook.
+// Sizes of a learned codebook.
 const (
-	audioBands = 24
-	audioCodes = 1024
+	audioBands = 24   // mel bands per spectrum
+	audioCodes = 1024 // default number of spectra
 )
 
 // minAudioRate is the minimum sampling rate in Hz. Lower rates have too few samples per window.

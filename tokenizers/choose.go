@@ -57,7 +57,7 @@ func Choose(texts []string) Choice {
 	return Choice{"byte", json.RawMessage(`{"type":"byte"}`), reason}
 }
 
-// nearlyAll reports whether the predicate is false for at most one text in a hundred.
+// nearlyAll reports whether there are texts and the predicate is false for at most one in a hundred.
 func nearlyAll(texts []string, match func(string) bool) bool {
 	others := len(texts) - count(texts, match)
 	return len(texts) > 0 && others*100 <= len(texts)
@@ -131,8 +131,8 @@ func bases(text string) (n int, alone bool) {
 
 // wordCount holds statistics of the words in texts.
 type wordCount struct {
-	words             int // runs of letters and digits
-	chars, letters    int // characters except white space, and letters among them
+	words             int // words and punctuation, as EachWord splits a text
+	chars, letters    int // characters except white space, and the letters and marks among them
 	tested, recurring int // words in one half of the texts, and the words among them that also occur in the other half
 }
 
@@ -143,7 +143,7 @@ const (
 	minWords    = 2000
 	minLetters  = 80 // minimum percentage of letters among the characters
 	minRepeated = 75 // minimum percentage of words that recur
-	longestMean = 12 // maximum mean length of words; longer words are sentences without spaces, or proteins
+	longestMean = 12 // maximum letters per word, for hasWords; longer words are sentences without spaces, or proteins
 )
 
 func (w *wordCount) prose() bool {

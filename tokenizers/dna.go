@@ -75,8 +75,8 @@ var baseValues = func() (v [256]byte) {
 	return v
 }()
 
-// Letters returns a sequence without white space, which positions in interval files, such as BED and
-// GFF, do not count.
+// Letters returns a sequence without its white space. Positions in interval files, such as BED and
+// GFF, do not count white space.
 func Letters(sequence string) string {
 	if strings.IndexFunc(sequence, unicode.IsSpace) < 0 {
 		return sequence

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/hftokenizer"
 )
 
-// HF encodes text with a tokenizer.json of Hugging Face's tokenizers and the ids in this file.
+// HF encodes text with the rules and the ids of a tokenizer.json of Hugging Face's tokenizers.
 // Every id is a token, so there is no pad id. HF adds no special tokens, and neither truncates nor
 // pads a text. It recognises special tokens in the text, such as [SEP].
 //
@@ -127,7 +127,8 @@ func WriteFile(dir string, text []byte) error {
 }
 
 // CopyFile copies the tokenizer's file from the directory of the data to the directory of a model.
-// It does nothing for a tokenizer without a file, or if the model has the file already.
+// It does nothing for a tokenizer without a file, or if the model has the file already. If the model
+// has a different file, CopyFile returns an error.
 func CopyFile(spec json.RawMessage, from, to string) error {
 	if !hasFile(spec) {
 		return nil

@@ -77,8 +77,8 @@ func tone(rate int, hertz float64) string {
 	return string(text)
 }
 
-// TestAudioVQ checks that sounds with different halves have different tokens, which are constant
-// within each half.
+// TestAudioVQ encodes sounds whose halves are different tones. It checks that the tokens of the first
+// half are constant, that both halves have different tokens, and that nearly all sounds differ.
 func TestAudioVQ(t *testing.T) {
 	const rate = 8000
 	half := func(a, b string) string { // returns the first half of a and the second half of b

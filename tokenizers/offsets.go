@@ -63,7 +63,7 @@ type Characters struct {
 // NewCharacters returns a Characters for text.
 func NewCharacters(text string) *Characters { return &Characters{text: text} }
 
-// Before returns the number of characters that begin before the byte position at.
+// Before returns the number of characters that begin before a byte position.
 func (c *Characters) Before(at int) int {
 	for c.position < at && c.position < len(c.text) {
 		_, size := utf8.DecodeRuneInString(c.text[c.position:])

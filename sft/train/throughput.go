@@ -29,7 +29,7 @@ func (s *tokenRate) add(tokens int, d time.Duration) {
 func (s *tokenRate) perSecond() float64 { return s.tokens / max(s.time, 1).Seconds() }
 
 // averagingTime is the time constant of the moving average of the speed. The average follows
-// changes of the speed by stages of short rows and by the machine's load.
+// the changes of speed that stages of short rows and the machine's load cause.
 const averagingTime = 30 * time.Second
 
 // outlierFactor limits the time of a step or an evaluation, as a multiple of the expected time: a longer

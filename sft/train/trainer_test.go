@@ -122,7 +122,7 @@ func trainNew(t *testing.T, m *sft.Model, s Settings, o Options, device tensor.D
 }
 
 // TestPatience checks that the run ends after the given number of evaluations without an
-// improvement, and that of equal evaluations the earliest stays the best.
+// improvement, and that the earliest of several equal evaluations stays the best.
 func TestPatience(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()

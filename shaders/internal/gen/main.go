@@ -16,7 +16,8 @@ import (
 	"github.com/sftseq/sftseq/shaders/internal/source"
 )
 
-// maker compiles shaders to SPIR-V. Shaders with cooperative matrices need the newer tools coopmat.
+// maker compiles shaders to SPIR-V. The field coopmat holds the newer tools that shaders with
+// cooperative matrices need.
 type maker struct {
 	dir            string // directory of the shaders
 	plain, coopmat tools
