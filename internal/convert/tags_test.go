@@ -260,7 +260,8 @@ func TestSkippedTags(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceTags checks that integer tags of a data set saved by Hugging Face's library get their names.
+// TestHuggingFaceTags checks that integer tags of a data set saved by Hugging Face's datasets library get
+// their names.
 func TestHuggingFaceTags(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.BinaryTypes.String)},
 		{Name: "ner_tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}}, nil)

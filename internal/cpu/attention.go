@@ -13,7 +13,7 @@ func init() { register(whole(attention)) }
 
 const (
 	queryTile = 128 // queries per tile; they share the work on each key and its windows of the bias tables
-	keyTile   = 64  // keys per tile, whose scores are in memory together
+	keyTile   = 64  // keys per tile; their scores are in memory together
 	sumKeys   = 256 // keys whose contributions are summed before they are added to the total
 )
 
@@ -23,7 +23,8 @@ var (
 	standardScale = float32(1 / math.Sqrt(1-1/math.Pi))
 )
 
-// attentionRun holds the parameters that forward and backward launches have in common.
+// attentionRun holds the operands and sizes of a forward launch, or of the forward part of a backward
+// launch.
 type attentionRun struct {
 	tensor.Attention
 	sequences

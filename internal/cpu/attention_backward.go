@@ -55,7 +55,7 @@ func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
 // headScratch is a worker's memory for one sequence and head.
 type headScratch struct {
-	k, v, dk, dv []float32 // [keys, channels | dh | channels | columns]
+	k, v, dk, dv []float32 // [keys, width], with the widths channels, dh, channels and columns
 	dleak        float32
 }
 
@@ -83,7 +83,7 @@ type backwardScratch struct {
 
 	s, d           []float32 // [keyTile, stride]
 	qt, dot, ot    []float32 // [dh, stride] queries, dO/Z and O, transposed
-	q, do          []float32 // [stride, channels | columns] queries and dO/Z as rows
+	q, do          []float32 // [stride, channels], [stride, columns] queries and dO/Z as rows
 	dq, part       []float32 // [stride, channels]
 	inverse, delta []float32 // [stride] 1/Z, −D/Z; see load
 	total          []float32 // [keyTile]
@@ -250,14 +250,14 @@ func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (d
 	return dleak
 }
 
-// weightGradients computes d[j][r] = dO_r·v_j + delta_r for the keys [at, at+n).
+// weightGradients computes d[j][r] = (dO_r·v_j − D_r)/Z_r for the keys [at, at+n); see load.
 func (g *attentionGradient) weightGradients(x *backwardScratch, t queries, at, n int) {
 	p := &g.run.device.simd.Products
 	p.Mul(simd.Rows(x.d, t.stride), simd.Rows(x.v[at*g.dh:], g.dh), p.View(x.dot, t.stride, g.dh, t.n),
 		simd.Rows(x.delta, 0), n)
 }
 
-// valueGradients adds Σ_r weight[j][r]·dO_r to dv.
+// valueGradients adds Σ_r weight[j][r]·dO_r/Z_r to dv.
 func (g *attentionGradient) valueGradients(x *backwardScratch, t queries, weight []float32, at, n int) {
 	p := &g.run.device.simd.Products
 	dv := simd.Rows(x.dv[at*g.columns:], g.columns)

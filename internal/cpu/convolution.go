@@ -27,7 +27,7 @@ func convolution(r *run, k tensor.Convolution) rowwise {
 	}}
 }
 
-// convolutionBackward reads each row of X once for both DX and the weights, because both need the
+// convolutionBackward computes DX and the gradient of the weights in one pass, because both need the
 // same rows of DZ.
 func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 	s, d, taps, rows := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0], r.rows(k.X)

@@ -28,8 +28,8 @@ type worker struct {
 	scratch []float32
 	parts   []float32 // see run.parts
 
-	// Arguments that vector kernels take by pointer. As local variables they would be allocated by
-	// each call.
+	// Arguments of vector kernels that are passed by pointer or as slices. As local variables they
+	// would be allocated by each call.
 	counter      [4]uint32
 	key          [2]uint32
 	lead         [4]float32

@@ -3,7 +3,7 @@ package cpu
 import "github.com/sftseq/sftseq/internal/simd"
 
 // cachePad is the padding in floats between rows of a scratch matrix. Rows at multiples of 4 KiB
-// would map to the same few lines of the first-level cache and evict each other.
+// would map to the same few sets of the first-level cache and evict each other.
 const cachePad = 16
 
 // mulTransposed computes y = x·wᵀ + bias for rows lo … hi−1:
@@ -13,7 +13,7 @@ func (r *run) mulTransposed(wk *worker, y, x []float32, wt simd.Packed, bias []f
 	r.device.simd.Mul(simd.Rows(y[lo*wt.N:], wt.N), left, wt, simd.Rows(bias, 0), hi-lo)
 }
 
-// mul computes x = y·w for rows lo … hi−1, or adds it to x:
+// mul computes x = y·w for rows lo … hi−1, or adds y·w to x if accumulate is set:
 // y [rows, out], w packed, x [rows, in].
 func (r *run) mul(wk *worker, x, y []float32, w simd.Packed, lo, hi int, accumulate bool) {
 	result := simd.Rows(x[lo*w.N:], w.N)

@@ -23,8 +23,9 @@ func averageFactors(decay, gain []float32) (a, rest, scaled []float32) {
 	return a, rest, scaled
 }
 
-// eachAverage calls f for the channels c … c+n−1 of each sequence b with rows lo … hi−1. The slice
-// states has the given number of vectors of d numbers, which are 0 in these channels.
+// eachAverage calls f for each block of channels c … c+n−1 of each nonempty sequence b, which has the
+// rows lo … hi−1. The slice states has the given number of vectors of d numbers, which are 0 in these
+// channels.
 func (r *run) eachAverage(s sequences, d, vectors int, f func(states []float32, b, c, n, lo, hi int)) {
 	blocks := (d + averageBlock - 1) / averageBlock
 	r.parallel(s.n*blocks, func(w *worker, i int) {

@@ -18,8 +18,8 @@ func startRun(d *Device) (r *run, end func()) {
 	return r, func() { d.release(r.self) }
 }
 
-// TestReserve checks that the number of computing workers never exceeds the unreserved threads, or 1
-// if all threads are reserved. All workers are idle after the runs.
+// TestReserve checks that the number of computing workers never exceeds the number of unreserved
+// threads, or 1 if all threads are reserved, and that all workers are idle after the runs.
 func TestReserve(t *testing.T) {
 	const threads, pieces = 4, 400
 	for reserved, maxWorkers := range []int{4, 3, 2, 1, 1} {

@@ -8,7 +8,7 @@ import (
 
 func init() { register(whole(sinusoidTables), whole(sinusoidTablesBackward)) }
 
-// tables holds the parameters of a forward or backward launch. All tables [2·rows, t] are one
+// tables holds the sizes and functions that a forward or backward launch needs. All tables [2·rows, t] are one
 // matrix product of coefficients [2·rows, terms] and cosines [terms, t]. For each table
 // row, the product has a row for f followed by a row for g. The product is split into tiles along t.
 type tables struct {
@@ -32,7 +32,7 @@ func newTables(r *run, q *sinusoid.Frequencies, counts, f *tensor.Tensor) *table
 // tiles returns the number of tiles for the 2·longest − 1 entries of G.
 func (t *tables) tiles() int { return (2*t.longest - 1 + cosineTile - 1) / cosineTile }
 
-// tile returns the first t of tile i, and the number of entries of f and g in the tile.
+// tile returns the first value of t in tile i, and the number of entries of f and g in the tile.
 func (t *tables) tile(i int) (t0, nf, ng int) {
 	t0 = i * cosineTile
 	return t0, max(0, min(cosineTile, t.longest-t0)), min(cosineTile, 2*t.longest-1-t0)

@@ -22,7 +22,7 @@ const (
 	goImage     = "golang:%s-trixie"
 )
 
-// compilerImage is the Dockerfile of the image for the compiler. Go itself is mounted.
+// compilerImage is the Dockerfile from which the test builds goImage. Go itself is mounted.
 const compilerImage = `FROM ` + debianImage + `
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates gcc git libc6-dev
 ENV GOPATH=/go GOCACHE=/go/cache GOTOOLCHAIN=local PATH=/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

@@ -54,7 +54,7 @@ func (t target) executable(name string) string {
 }
 
 // environment returns the environment of the go command. It replaces user settings that change the
-// compiled code by the settings of releases. GOENV=off disables the file of go env -w, whose values
+// compiled code with the settings of releases. GOENV=off disables the file of go env -w, whose values
 // would otherwise replace empty variables.
 func (t target) environment() []string {
 	cgo := "CGO_ENABLED=0"

@@ -6,7 +6,7 @@ import (
 
 // Network describes the full-duplex link of each rank.
 type Network struct {
-	Bandwidth float64 // bytes per second and rank
+	Bandwidth float64 // bytes per second in each direction
 	Latency   float64 // seconds per message
 }
 
@@ -50,8 +50,8 @@ type ClusterStep struct {
 // where alone is the time per token of a micro-batch that has the machine to itself, and together
 // the time per token of concurrent micro-batches in all slots of the device. The update is that of
 // AdamW, which every rank computes for all weights. A single process has no exchange. For W > 1
-// ranks, P parameters, F sums per rank ([Frontier]), ΣF of all ranks, a latency α and a bandwidth β
-// in bytes per second, the exchange takes
+// ranks, P parameters, at most F sums per rank ([Frontier]), ΣF sums of all ranks, a latency α and a
+// bandwidth β in bytes per second, the exchange takes
 //
 //	a small gather      ⌈log₂ W⌉·α
 //	an all-to-all       (W−1)·α + 4·P·F·(W−1)/W / β
@@ -60,9 +60,9 @@ type ClusterStep struct {
 //	sums on the host    add · (ΣF − 1)·P/W
 //
 // R is the number of words of the results, the loss and the logits of each example, which the
-// all-gather sends together with the weights. The all-to-all takes the time of the rank with the
-// largest F to send; no rank receives more. These are the costs of pairwise exchange and of a ring,
-// in which a rank sends its messages one after another, and of a gather of short messages by
+// all-gather sends together with the weights. The all-to-all takes as long as a rank with
+// F sums needs to send them; no rank receives more. These are the costs of pairwise exchange and of a
+// ring, in which a rank sends its messages one after another, and of a gather of short messages by
 // doubling (Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in
 // MPICH, 2005). A library that sends messages concurrently has less latency.
 //

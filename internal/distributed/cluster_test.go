@@ -29,7 +29,7 @@ func TestOneRank(t *testing.T) {
 }
 
 // TestFreeExchange checks that with an infinitely fast network and host, a step takes the time of
-// the rank with the most tokens.
+// the rank with the most tokens plus the update.
 func TestFreeExchange(t *testing.T) {
 	f := ClusterFigures{Alone: 1e-6, Together: 1e-6, Update: 0.001}
 	free := Network{Bandwidth: math.Inf(1)}

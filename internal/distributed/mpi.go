@@ -27,8 +27,8 @@ type MPIOptions struct {
 	Timeout time.Duration // time after which a silent rank counts as lost; 0 means DefaultTimeout
 }
 
-// mpiSizes are the environment variables in which launchers pass the number of processes: Open MPI,
-// MPICH and srun with PMI 2, srun with PMIx.
+// mpiSizes are the environment variables in which launchers pass the number of processes, in this
+// order: Open MPI; MPICH, and srun with PMI 2; srun with PMIx.
 var mpiSizes = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}
 
 // Launched returns the number of processes that a launcher has started, including this process, or

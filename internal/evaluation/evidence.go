@@ -37,7 +37,8 @@ type Evidence struct {
 	// P is the two-sided p-value of McNemar's exact test between Changed and RandomChanged.
 	P float64 `json:"p"`
 
-	onlyEvidence, onlyRandom int // rows that only one of both deletions changed
+	// Rows with another prediction only without the evidence, or only without the random tenth.
+	onlyEvidence, onlyRandom int
 }
 
 // CanMeasureEvidence returns an error unless the scorer's model reads tokens, predicts classes and has

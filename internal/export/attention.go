@@ -8,7 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/onnx"
 )
 
-// attention samples tokens of x [length, hidden] and attends from every token to them.
+// attention samples tokens of x [length, hidden] and computes attention from every token to the
+// sampled tokens.
 func (s *sequence) attention(name string, x onnx.Tensor, layer int) onnx.Tensor {
 	c := s.config
 	sample := s.sampled(name+"sampler", x, c.NumSampledTokens, layer)

@@ -26,7 +26,7 @@ var operators = strings.Fields(`Abs Add BitwiseAnd BitwiseXor Cast Concat Conv D
 	Squeeze Sub TopK Transpose Unsqueeze Where`)
 
 // TestStructure checks the graphs of the golden folders and the variants: they are well-formed, use
-// only the allowed operators, have the model's weights unchanged, and have the same bytes each time.
+// only the allowed operators, contain the model's weights unchanged, and have the same bytes each time.
 func TestStructure(t *testing.T) {
 	models := map[string]*sft.Model{}
 	for name, change := range variants {

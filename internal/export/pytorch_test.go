@@ -28,8 +28,8 @@ import (
 )
 
 // TestPyTorch compares the module's logits, alone and in a padded batch, and its gradients with the
-// golden folders. For other configurations it compares the logits with package sft. A training step
-// must lower the loss, and the trained weights must be read back unchanged.
+// golden folders. For these models a training step must lower the loss, and the trained weights must
+// be read back unchanged. For other configurations it compares only the logits, with package sft.
 func TestPyTorch(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	testenv.NeedTorch(t)
