@@ -104,8 +104,8 @@ func TestOther(t *testing.T) {
 	}
 }
 
-// TestOneKind checks that one kind with enough files is an error, even if rare kinds have enough files for the
-// class other.
+// TestOneKind checks that a single kind with enough files is an error, even if rare kinds have enough
+// files for the class other.
 func TestOneKind(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 40 {

@@ -92,7 +92,8 @@ PASS
 	}
 }
 
-// TestTimeIsOver checks that deadlineFailure matches the end of the time, but no error of a failing input.
+// TestTimeIsOver checks that deadlineFailure matches the failure that may occur when the time ends, but
+// no failure of an input.
 func TestTimeIsOver(t *testing.T) {
 	const report = "fuzz: elapsed: 10s, execs: 78949 (5859/sec), new interesting: 80 (total: 422)\n"
 	for out, want := range map[string]bool{

@@ -68,7 +68,7 @@ type Comparison struct {
 }
 
 // Folders returns the paths of the golden folders in root, or root itself if it is a golden folder.
-// The names of the folders in root must contain the argument only, which may be "".
+// If the parameter only is not empty, it selects the folders in root whose names contain it.
 func Folders(root, only string) ([]string, error) {
 	var out []string
 	hasModel := func(dir string) bool {
@@ -98,7 +98,7 @@ func Folders(root, only string) ([]string, error) {
 	return out, nil
 }
 
-// Compare compares a device with all expected values in a folder. In mixed precision, both sides use
+// Compare compares a device with all expected values in a folder. In mixed precision, the device uses
 // the tokens sampled by an exact device, which the function exact opens. The returned error, which is
 // also in the comparison, is the reason why the comparison is incomplete.
 func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision,

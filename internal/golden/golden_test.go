@@ -63,8 +63,8 @@ func TestFrees(t *testing.T) {
 	}
 }
 
-// TestMixed compares a float32 device in mixed precision with an exact float32 device. No sampled token
-// differs, and the errors are far below the tolerance.
+// TestMixed compares a float32 device as if it computed in mixed precision, with the tokens sampled by
+// another float32 device. No sampled token differs, and the errors are far below the tolerance.
 func TestMixed(t *testing.T) {
 	exact := func() (tensor.Device, error) { return cpu.New(2), nil }
 	for _, name := range []string{"ties", "train"} {

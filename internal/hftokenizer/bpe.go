@@ -101,7 +101,7 @@ func (m *bpe) join(w *wordScratch, top join) {
 		return
 	}
 	right := &w.symbols[left.next]
-	// Like the library, merge a different pair at this position as well if it becomes the same token.
+	// Like Hugging Face's library, merge a different pair at this position as well if it becomes the same token.
 	if found, ok := m.merges[pair{left.id, right.id}]; !ok || found.id != top.id {
 		return
 	}
@@ -135,7 +135,7 @@ func (m *bpe) characters(w *wordScratch, word string) {
 			continue
 		}
 		if m.byteFallback {
-			// Like the library, append the bytes before a pending unknown character.
+			// Like Hugging Face's library, append the bytes before a pending unknown character.
 			var ok bool
 			if w.ids, ok = m.vocabulary.bytes(w.ids, char); ok {
 				continue

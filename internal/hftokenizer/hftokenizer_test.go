@@ -25,7 +25,7 @@ func parsed(t testing.TB, name string) *Tokenizer {
 	return tokenizer
 }
 
-// sample is a text with the library's ids, by the name of the tokenizer.
+// sample is a text with the ids of Hugging Face's library, by the name of the tokenizer.
 type sample struct {
 	Text string
 	IDs  map[string][]int32
@@ -47,8 +47,8 @@ func samples(t testing.TB) (all []sample) {
 	return all
 }
 
-// TestSameIDs checks that the ids equal the library's, even if several goroutines encode
-// concurrently.
+// TestSameIDs checks that the ids equal those of Hugging Face's library, even if several goroutines
+// encode concurrently.
 func TestSameIDs(t *testing.T) {
 	all := samples(t)
 	for _, name := range fixtures {
@@ -183,8 +183,8 @@ func TestGrowth(t *testing.T) {
 	must.Fail(t, "too much")(tokenizer.Encode("a"))
 }
 
-// TestScore checks that scores are rounded like the library's scores, which are not always the nearest
-// float64.
+// TestScore checks that scores are rounded as in Hugging Face's library, whose scores are not always the
+// nearest float64.
 func TestScore(t *testing.T) {
 	for text, want := range map[string]string{
 		"0": "0", "-10": "-10", "-3.302214636311078": "-3.302214636311078", "1e2": "100", "-0.25": "-0.25",
@@ -227,7 +227,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestLongS checks that a long s (ſ) matches s in case-insensitive expressions, as in the library.
+// TestLongS checks that a long s (ſ) matches s in case-insensitive expressions, as in Hugging
+// Face's library.
 func TestLongS(t *testing.T) {
 	words, err := parsed(t, "llama3").split.split([]string{"x'\u017fo"}, true)
 	if want := []string{"x", "'\u00c5\u00bf", "o"}; err != nil || !slices.Equal(words, want) {

@@ -93,7 +93,8 @@ func mapChars(text string, with func(out []byte, r rune) []byte) string {
 	return string(out)
 }
 
-// withoutMarks removes all marks of Unicode 10, the version that the library's normal forms use.
+// withoutMarks removes all marks of Unicode 10, the version that the normal forms of Hugging Face's
+// library use.
 type withoutMarks struct{}
 
 func (withoutMarks) normalize(text string) (string, error) {
@@ -108,7 +109,7 @@ func (withoutMarks) normalize(text string) (string, error) {
 // unicode10 is the set of characters in Unicode 10.
 var unicode10 = rangetable.Assigned("10.0.0")
 
-// withoutAccents removes nonspacing marks as the library's BERT normalizer does.
+// withoutAccents removes nonspacing marks as the BERT normalizer of Hugging Face's library does.
 type withoutAccents struct{}
 
 func (withoutAccents) normalize(text string) (string, error) {
@@ -132,8 +133,8 @@ func inUnicode8(r rune, kinds ...*unicode.RangeTable) bool {
 	return unicode.In(r, kinds...) && unicode.Is(unicode8, r)
 }
 
-// cleaned removes control, format and private-use characters, and replaces each white space character
-// with a space.
+// cleaned replaces tabs, line feeds, carriage returns and white space that is not a control character
+// with spaces. It removes all other control characters, format and private-use characters, and U+FFFD.
 type cleaned struct{}
 
 func (cleaned) normalize(text string) (string, error) {
@@ -162,7 +163,7 @@ func (spacedChinese) normalize(text string) (string, error) {
 	}), nil
 }
 
-// chinese is the set of characters that the library treats as Chinese.
+// chinese is the set of characters that Hugging Face's library treats as Chinese.
 var chinese = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4DBF, Stride: 1}, {Lo: 0x4E00, Hi: 0x9FFF, Stride: 1},
 		{Lo: 0xF900, Hi: 0xFAFF, Stride: 1}},
@@ -194,7 +195,7 @@ func (p prepend) normalize(text string) (string, error) {
 	return string(p) + text, nil
 }
 
-// replace replaces a text, or runs of spaces, by another text.
+// replace replaces a text, or runs of spaces, with another text.
 type replace struct {
 	old, new string
 	runs     bool // replace runs of at least two spaces instead of old

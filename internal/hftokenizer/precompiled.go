@@ -19,8 +19,8 @@ type precompiled struct {
 	texts string
 }
 
-// clusterLimit is a length in bytes. Like the library, normalize looks up only shorter grapheme
-// clusters as a whole.
+// clusterLimit is a length in bytes. Like Hugging Face's library, normalize looks up only shorter
+// grapheme clusters as a whole.
 const clusterLimit = 6
 
 func (p *precompiled) normalize(text string) (string, error) {
@@ -48,8 +48,8 @@ func (p *precompiled) normalize(text string) (string, error) {
 	return out.String(), nil
 }
 
-// lookup returns the replacement of the shortest prefix of text that has a replacement. Like the
-// library, the caller replaces the whole text by it.
+// lookup returns the replacement of the shortest prefix of text that has a replacement. Like
+// Hugging Face's library, the caller replaces the whole text with it.
 func (p *precompiled) lookup(text string) (string, bool) {
 	at := offset(p.units[0])
 	for i := range len(text) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// score is a number that is rounded as in the library: the digits as an integer, multiplied or
-// divided by a power of ten. The result is not always the nearest float64. Its last bit may decide
+// score is a number that is rounded as in Hugging Face's library: the digits as an integer, multiplied
+// or divided by a power of ten. The result is not always the nearest float64. Its last bit may decide
 // between splits whose sums of scores are otherwise equal.
 type score float64
 

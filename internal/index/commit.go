@@ -72,7 +72,7 @@ func (x *Index) commit() {
 	}
 }
 
-// fail makes all later changes fail with err, and returns the error.
+// fail wraps err, makes all later changes fail with the wrapped error, and returns it.
 func (x *Index) fail(err error) error {
 	err = fmt.Errorf("%s: the index cannot be changed until a restart: %w", x.path, err)
 	x.queue.Lock()

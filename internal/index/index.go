@@ -55,12 +55,12 @@ type Index struct {
 	items table
 	size  int64 // bytes of the file without its mark
 
-	// Fields used only by the committer.
+	// Fields that only the committer uses while it runs.
 	file     file
 	rows     int // rows in the file, including superseded rows
 	splitter *splitter
 
-	queue  sync.Mutex // guards the fields below
+	queue  sync.Mutex // guards ops, closed and failed
 	wake   chan struct{}
 	ops    []*op
 	closed bool
@@ -152,7 +152,7 @@ type Query struct {
 	// Lexical is the weight w of the lexical score in (1 − w)·cosine + w·lexical, from 0 to 1. The
 	// lexical score is BM25 divided by its least upper bound. With Q the distinct words of the
 	// query, N the number of items, n_t the number of items that have word t, f_t the count of t in
-	// the item, |d| the item's number of words and l its mean over all items:
+	// the item, |d| the item's number of words and l its mean over all items, but at least 1:
 	//
 	//	lexical = Σ_{t∈Q} idf_t · f_t·2.2 / (f_t + 1.2·(0.25 + 0.75·|d|/l)) / Σ_{t∈Q} idf_t·2.2
 	//	idf_t = ln(1 + (N − n_t + 0.5) / (n_t + 0.5))

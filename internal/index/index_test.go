@@ -186,7 +186,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestTornTail truncates the file at many bytes and overwrites its end with zeros, as a power cut may.
+// TestTornTail truncates the file at many offsets, or overwrites its end with zeros, as a power cut may.
 // Open must read all whole groups, and the opened index must accept items.
 func TestTornTail(t *testing.T) {
 	dir := t.TempDir()
