@@ -41,7 +41,8 @@ const (
 //
 // Outputs, float32 unless another type is stated:
 //
-//	logits     [labels]; of tagging [length, labels]; of fill-mask [masks, labels], a row for each mask
+//	logits     [labels]; of tagging [read, labels], a row for each token in the input window; of
+//	           fill-mask [masks, labels], a row for each mask
 //	embedding  [hidden]; of pairs embedding_a and embedding_b
 //	numbers    [labels], of a regression: mean + deviation·logits
 //	positions  int64 [masks], of fill-mask: positions of the masks
