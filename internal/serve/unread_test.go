@@ -112,7 +112,7 @@ func TestUnread(t *testing.T) {
 }
 
 // TestBlockedWrite checks that a session ends on exit and on Drain although its client does not
-// read a pending write. Over standard input no deadline can interrupt the write.
+// read the data of a pending write. On standard output no deadline can interrupt the write.
 func TestBlockedWrite(t *testing.T) {
 	for _, c := range []struct {
 		name  string

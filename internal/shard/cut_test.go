@@ -33,8 +33,8 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// batches returns the content of a file with a column text, in record batches or row groups of the
-// given numbers of rows.
+// batches returns the content of a file with a column named text, in record batches or row groups of
+// the given numbers of rows.
 func batches(t *testing.T, format, prefix string, rows ...int) string {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)

@@ -72,7 +72,7 @@ func TestLinkedFolders(t *testing.T) {
 	}
 }
 
-// TestFindErrors checks the errors for missing files and for files that cannot be split.
+// TestFindErrors checks the errors for missing files, damaged files and files that cannot be split.
 func TestFindErrors(t *testing.T) {
 	dir := t.TempDir()
 	os.Mkdir(filepath.Join(dir, "empty"), 0o777)

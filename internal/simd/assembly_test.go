@@ -10,9 +10,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAssembly checks that assembly uses only registers and instructions of its instruction set.
-// The generator does not check this. Registers from 16 on and masks require AVX-512, and
-// instructions with only a VEX form cannot use them.
+// TestAssembly checks that AVX2 functions use no registers of AVX-512, and that instructions with only
+// a VEX form use none in AVX-512 functions. The generator does not check this. Z registers, registers
+// from 16 on and masks require AVX-512.
 func TestAssembly(t *testing.T) {
 	files, err := filepath.Glob("*_amd64.s")
 	if err != nil || len(files) == 0 {

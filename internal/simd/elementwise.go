@@ -6,8 +6,9 @@ import "math"
 // kernel names the slice that determines the lengths; the other slices must not be shorter. A
 // result may share the memory of an operand of the same shape, but must not overlap it otherwise.
 //
-// Mathematical functions are those of package fmath, computed with fused multiply-adds; error bounds
-// and special values are the same. The order of the terms of a sum depends only on their number.
+// Mathematical functions have the error bounds and special values of package fmath, except that the
+// slope of GELU at an infinity may be its limit. The assembly uses fused multiply-adds. The order of
+// the terms of a sum depends only on their number.
 type Elementwise struct {
 	// Exp, Softplus and Sigmoid compute y = f(x) for len(y) elements.
 	Exp, Softplus, Sigmoid func(y, x []float32)
@@ -63,9 +64,9 @@ type Elementwise struct {
 	// decay and for rows i of n elements. Row i begins at index first + i·step; step may be negative.
 	// Vectors of states begin at multiples of d.
 	Average func(z, state, x, decay, gain []float32, n, d, first, step, rows int)
-	// AverageBackward computes, for the same rows and states, w_s = decay_s∘w_s + r_s, r_s =
-	// decay_s∘r_s + dzᵢ and dxᵢ += gain_s∘r_s, and adds Σ xᵢ∘r_s and Σ xᵢ∘w_s to sums. In state
-	// and in sums the vectors of w follow those of r.
+	// AverageBackward computes, for the same rows and states and in this order, w_s = decay_s∘w_s +
+	// r_s, r_s = decay_s∘r_s + dzᵢ and dxᵢ += gain_s∘r_s, and adds Σ xᵢ∘r_s and Σ xᵢ∘w_s to sums. In
+	// state and in sums the vectors of w follow those of r.
 	AverageBackward func(dx, sums, state, dz, x, decay, gain []float32, n, d, first, step, rows int)
 
 	// Mix computes y = weight·a + (1 − weight)·b for len(y) elements. MixBackward adds weight·dy to
@@ -95,8 +96,8 @@ type Elementwise struct {
 //	v = c[3]·v + c[4]·g'²
 //	w = c[9]·w + c[7]·c[5]·m/(√(c[6]·v) + c[8])
 //
-// The factors are the gradient scale, β1, 1 − β1, β2, 1 − β2, both bias corrections, −learning rate, ε
-// and 1 − learning rate·decay.
+// The factors are, in the order of their indices, the gradient scale, β1, 1 − β1, β2, 1 − β2, the bias
+// corrections of m and v, −learning rate, ε and 1 − learning rate·decay.
 type AdamWFactors = [10]float32
 
 // DropoutThreshold returns the argument least of Dropout for a rate. For the uniform number u = (m + ½)·2⁻²³ of

@@ -169,8 +169,8 @@ func TestKernels(t *testing.T) {
 // untouched is the value of memory that a kernel must not write.
 const untouched = 1234.5
 
-// check runs the case on slices that begin at index from of their pool, or for negative from, end
-// −from−1 elements before the end of their pool.
+// check runs the case on one slice of each pool. The slices begin at index from; if from is negative,
+// they end −from−1 elements before the end of the pool.
 func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from int) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(uint64(n), 1))

@@ -12,8 +12,8 @@ type Products struct {
 }
 
 // tile computes c = a·b + init for n ≥ 1 consecutive blocks, each with the tile's number of rows and with
-// cols columns.
-// Each element is a chain of fused multiply-adds in ascending order of the summed index.
+// cols columns. Each element of a·b is a chain of fused multiply-adds in ascending order of the summed
+// index, to which init is added.
 type tile func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
 
 // Matrix is a matrix in memory. Element (i, j) is Data[i·Row + j·Col].
@@ -174,7 +174,7 @@ func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
 // zeroInit is the initial value of a tile of C if init is zero.
 var zeroInit = make([]float32, 32)
 
-// copyInit copies init to C unless both are the same matrix.
+// copyInit copies init to C unless both are the same matrix. For the zero Matrix it clears C.
 func copyInit(c, init Matrix, m, n int) {
 	for i := range m {
 		if init.Data == nil {

@@ -10,13 +10,12 @@ type Peaks struct {
 	// maximum and the addition count as one operation each.
 	MaxAdd func(n int) int
 	// Read sums x and returns the number of bytes read. Copy copies len(y) elements of x to y and
-	// returns the number of bytes read and written. All levels use Go's built-in
-	// copy.
+	// returns the number of bytes read and written. At all levels, Copy uses Go's built-in copy.
 	Read func(x []float32) int
 	Copy func(y, x []float32) int
 }
 
-// peakOperations is the number of independent operations in an iteration.
+// peakOperations is the number of multiply-adds, or of maxima with an addition, in an iteration.
 const peakOperations = 12
 
 // peaks returns Peaks for loops over registers of width float32s.

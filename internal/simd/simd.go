@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Kernels holds the kernels of one instruction set.
+// Kernels holds the kernels of one level: an instruction set, or Go.
 type Kernels struct {
 	Name  string // avx512, avx2 or go
 	Width int    // number of float32s in a vector register; 8 for go

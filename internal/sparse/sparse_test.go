@@ -66,7 +66,7 @@ func TestAdagrad(t *testing.T) {
 	w, s := make([]float64, rows*width), make([]float64, rows)
 	for range 5 {
 		g := randomGradient(r, rows, width)
-		copy(g.Values[:width], make([]float32, width)) // a row without a gradient
+		copy(g.Values[:width], make([]float32, width)) // a row whose gradient is zero
 		single.Adagrad(g, 8, 0.03, 1)
 		threaded.Adagrad(g, 8, 0.03, 3)
 		for i, row := range g.Rows {

@@ -47,7 +47,8 @@ func (l *Learner) Add(spectra []float32) {
 
 // Learn computes the codebook. The codebook has fewer entries than the learner's codes if there are fewer
 // spectra. Before each iteration of k-means and after the last, Learn calls the function round with the
-// number of completed iterations and the number of all. It returns ctx's error if ctx ends.
+// number of completed iterations and the total number. It returns ErrNothing without spectra, and ctx's
+// error if ctx ends.
 func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codebook, error) {
 	n := len(l.sample) / l.bands
 	if n == 0 {

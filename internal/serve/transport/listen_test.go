@@ -54,7 +54,7 @@ func TestListenAsAsked(t *testing.T) {
 }
 
 // TestListenErrors checks that an error about an address names the next step, but not the address,
-// because callers add it.
+// because callers add it. It also checks addresses of HTTP servers.
 func TestListenErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")

@@ -248,7 +248,7 @@ func maxoutBackwardStep(v isa, j int, q, k Op, weight Mem, dq, dk, one VecVirtua
 	mask := v.vec()
 	VCMPPS(Imm(13), k, q, mask)
 	VANDPS(g, mask, mask)
-	if j%2 == 0 { // half of the sums use multiply-adds, see maxoutStep
+	if j%2 == 0 { // half of the additions to dq use multiply-adds, see maxoutStep
 		VADDPS(mask, dq, dq)
 	} else {
 		VFMADD231PS(one, mask, dq)

@@ -136,7 +136,7 @@ func (v isa) pieces(name string, f func(float64) float64) func(s span, x Registe
 		for j := range u {
 			v.and(v.wideBits(1<<31-1), u[j], a[j])
 			bound := v.splat((pieceCount - 1) * pieceWidth)
-			VMINPS(a[j], bound, a[j]) // NaN stays NaN: VMAXPS returns x, Intel's second source, if an operand is NaN
+			VMINPS(a[j], bound, a[j]) // NaN stays NaN: VMINPS returns a, Intel's second source, if an operand is NaN
 			VBROADCASTSS(constant(1/pieceWidth), n[j])
 			VFMADD213PS(v.wideConstant(round), a[j], n[j])
 			VSUBPS(v.wideConstant(round), n[j], r[j])

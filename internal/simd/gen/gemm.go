@@ -8,7 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// gemm emits the tiles of the matrix product. Their heights are 1 up to the number of rows that fit
+// gemm emits the tiles of the matrix product, with every height from 1 to the number of rows that fit
 // into registers beside two vectors of B. AVX-512 also has tiles of one vector, because a head
 // often has 16 channels.
 func gemm(v isa) {
@@ -62,7 +62,7 @@ func gemmTile(v isa, rows, vectors int) {
 		}
 	}
 
-	// The result is rarely in a near cache, so prefetch it.
+	// The result is rarely in the first-level cache, so prefetch it.
 	c, ldc := word("c"), floats("ldc")
 	for r := range rows {
 		for line := 0; line < vectors*v.bytes(); line += 64 {

@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// span is the part of a slice that one step of a sweep processes: several full vectors, or a single
+// span is the part of a slice that one step of a sweep processes: one or more full vectors, or a single
 // vector under a mask.
 type span struct {
 	v    isa
@@ -58,8 +58,8 @@ func (s span) hide(x []VecVirtual) {
 	}
 }
 
-// sweep emits body for the elements 0 … n−1: first for several vectors at a time, then for a single
-// vector, then for the remaining elements under a mask. wide is the number of vectors at a time. Labels
+// sweep emits body for the elements 0 … n−1: first for several vectors at a time, then for single
+// vectors, then for the remaining elements under a mask. wide is the number of vectors at a time. Labels
 // begin with label.
 func (v isa) sweep(label string, n Register, wide int, body func(span)) {
 	i, left := GP64(), GP64()
