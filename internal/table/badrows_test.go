@@ -74,7 +74,7 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// TestLongFields checks that fields of 50 MB can be read.
+// TestLongFields checks that fields of 50 MiB can be read.
 func TestLongFields(t *testing.T) {
 	testenv.Long(t, "reads 200 MB")
 	long := strings.Repeat("ACGT", 50<<20/4)

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// Names of CoNLL columns: token is the first column, tag the last. Other columns are named by their
-// numbers from 1.
+// Names of CoNLL columns: token is the first column and tag the last, except in CoNLL-U. Every column can
+// also be named by its number from 1.
 const (
 	conllToken = "token"
 	conllTag   = "tag"
@@ -257,8 +257,8 @@ func (r *conllReader) checkColumns(fields []string, long bool) error {
 }
 
 // isComment reports whether a line before a sentence is not a token: a document mark, or a comment that
-// begins with #. A comment lacks the columns of a token, or has no tabs, # alone in the first column
-// and an unknown tag. An ambiguous line is an error.
+// begins with #. A comment lacks the columns of a token, or it has an unknown tag, no tabs, and # alone
+// in its first column. Any other line that begins with # and has an unknown tag is an error.
 func (r *conllReader) isComment(line string, fields []string) (bool, error) {
 	if len(fields) == 0 || fields[0] == "-DOCSTART-" {
 		return len(fields) > 0, nil

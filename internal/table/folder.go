@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// FolderColumns are the columns of a folder of files: a file's content, the name of its folder, the
-// name of the parent folder, and its path within the folder that is read.
+// FolderColumns are the columns of a folder of files: a file's content, the name of the file's folder,
+// the name of the parent of that folder, and the file's path within the folder that is read.
 var FolderColumns = []string{"content", "class", "split", "path"}
 
 // folderReader reads a folder of files, one row per file. The paths are CLASS/FILE or

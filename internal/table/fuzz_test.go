@@ -33,7 +33,8 @@ func readToEnd(t *testing.T, path string, o Options) {
 	}
 }
 
-// fuzzOtherFiles fuzzes a format, seeded with files of other programs, reading one column or all.
+// fuzzOtherFiles fuzzes the reader of a format, with files of other programs as seeds. It reads one
+// column or all columns.
 func fuzzOtherFiles(f *testing.F, format string, endings ...string) {
 	columns := []string{"text", "word", "whole", "small", "huge", "real", "yes", "ids", "pixels", "bytes"}
 	for _, path := range otherFiles(f) {

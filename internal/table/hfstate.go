@@ -13,7 +13,7 @@ var hfNeutral = []string{"_data_files", "_fingerprint", "_format_columns", "_for
 	"_info", "_output_all_columns", "_split"}
 
 // hfDataFiles returns the names of the Arrow streams in state.json. A state that selects or changes
-// rows, such as by indices, is an error, because the streams then differ from the data set.
+// rows, for example by indices, is an error, because the streams then differ from the data set.
 func hfDataFiles(path string) (names []string, err error) {
 	var state map[string]json.RawMessage
 	if err := readJSON(path, &state); err != nil {
@@ -51,8 +51,8 @@ func selectionError(path, key string, value json.RawMessage) error {
 		"(write them with load_from_disk, flatten_indices and save_to_disk of the datasets library)", path, key, value)
 }
 
-// isEmptyJSON reports whether a value is null, false, "", or a list or object of only such values, like
-// the transforms [{"transforms": []}] of older versions.
+// isEmptyJSON reports whether a value is null, false, "", or a list or object of only such values, such as
+// [{"transforms": []}] from older versions of the datasets library.
 func isEmptyJSON(text json.RawMessage) bool {
 	var value any
 	return json.Unmarshal(text, &value) == nil && isEmpty(value)

@@ -100,8 +100,8 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 	}
 }
 
-// TestFolderOfArchives checks that compressed files and archives without the corresponding
-// extension are counted in a single note.
+// TestFolderOfArchives checks that archives, and compressed files without the corresponding extension,
+// are counted in a single note.
 func TestFolderOfArchives(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "a"), 0o777))
@@ -134,8 +134,8 @@ func TestFolderOfArchives(t *testing.T) {
 	}
 }
 
-// TestFolderNotes checks the notes on byte-order marks and folders of different depths, and the
-// error for a Git LFS pointer.
+// TestFolderNotes checks the notes on byte-order marks, folders of different depths and compressed
+// formats, and the error for a Git LFS pointer.
 func TestFolderNotes(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, content string) {
@@ -203,7 +203,8 @@ func TestFileList(t *testing.T) {
 	}
 }
 
-// TestTablesHint checks that the error for a folder of tables and another file names that file.
+// TestTablesHint checks that the error for a folder with a table and a file that is not a table names the
+// latter. A second table or a hidden file is not an error.
 func TestTablesHint(t *testing.T) {
 	for other, want := range map[string]string{"a.csv.bak": "; the folder contains a.csv.bak besides the table " +
 		"a.csv, so each of its files is read as a row: pass the table itself (--from ", "b.csv": "", ".hidden": "",

@@ -14,7 +14,7 @@ const hubConfigs = "---\nlicense: mit\nconfigs:\n- config_name: en  # English\n 
 	"dataset_info:\n- config_name: other\n---\n- config_name: text\n"
 
 // TestHubConfigs checks that tables of several configurations are an error, unless the default
-// configuration has all tables.
+// configuration has all tables. Tables of one configuration beside tables of none are also an error.
 func TestHubConfigs(t *testing.T) {
 	files := []string{"en/train-0.csv", "en/test-0.csv", "fr/train.csv", "fr/test.csv"}
 	for _, test := range []struct {

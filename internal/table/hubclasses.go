@@ -24,7 +24,7 @@ type hubFeature struct {
 // type with classes is {class_label: {names: {'0': …, '1': …}}}, where names may also be a list.
 type hubType struct{ classes []string }
 
-// UnmarshalYAML decodes the class names of a type. A type without classes has none.
+// UnmarshalYAML decodes the class names of a type, if it has any.
 func (t *hubType) UnmarshalYAML(node *yaml.Node) error {
 	var typed struct {
 		ClassLabel struct {

@@ -34,7 +34,8 @@ func arrowLabels(t *testing.T, labels ...int64) string {
 }
 
 // TestClassesOfCard checks that a card's class names replace the class numbers of tables one or two
-// folders below, in every format, unless the table's metadata has class names.
+// folders below, unless the table's metadata has class names. The tables are CSV, TSV, JSON, JSON lines,
+// Arrow and Parquet.
 func TestClassesOfCard(t *testing.T) {
 	const wrong = `! column label: expected a class from 0 to 1, an index of the names in CARD, found "2"`
 	const types = `{"info":{"features":{"label":{"names":["a","b","c"],"_type":"ClassLabel"}}}}`

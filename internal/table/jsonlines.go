@@ -33,7 +33,7 @@ func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
 	return r, err
 }
 
-// linesFrom finds the first line that begins at or after the byte offset at. It returns a reader that starts
+// linesFrom finds the first line that begins at or after a byte offset. It returns a reader that starts
 // at that line, and the offset of the line.
 func linesFrom(in *source.Source, at int64) (rest io.Reader, start int64, err error) {
 	whole := in.Whole()

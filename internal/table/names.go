@@ -43,9 +43,9 @@ func NewNames(paths []string) *Names {
 	return n
 }
 
-// ID returns the id of a row: the text at index column of its values, or else the result of
-// [Names.RowName]. column is -1 without an id column. isName reports whether the id is a name and
-// not a position.
+// ID returns the id of a row: the value in the id column, or the result of [Names.RowName] if that value
+// is empty or missing. column is the index of the id column among the values, or -1 without one. isName
+// reports whether the id is a name and not a position.
 func (n *Names) ID(row *Row, column int) (id Value, isName bool) {
 	if column >= 0 && column < len(row.Values) {
 		if v := row.Values[column]; v.Text != "" {

@@ -173,7 +173,8 @@ func (g *groups) open() error {
 	return err
 }
 
-// prepare makes Arrow's reader read the chunks of the wanted columns through [plainFile].
+// prepare checks the locations of the wanted columns' chunks, and makes Arrow's reader read these chunks
+// through [plainFile].
 func (g *groups) prepare() error {
 	columns := g.metadata.Schema.NumColumns()
 	for n, group := range g.metadata.RowGroups {
@@ -334,7 +335,7 @@ func (g *groups) report(fraction float64) {
 	}
 }
 
-// begin starts reading the rest of the row group in records of batch rows.
+// begin starts reading the rest of the row group in records of the given number of rows.
 func (g *groups) begin(batch int64) (err error) {
 	g.batch, g.skip = batch, g.returned
 	g.plain.begin(g.next - 1)

@@ -39,7 +39,7 @@ type chunk struct {
 	repetitions int // maximum repetition level
 
 	r          *bufio.Reader
-	remaining  int64 // remaining bytes of the file
+	remaining  int64 // remaining bytes before the footer
 	values     int64 // remaining values
 	dictionary int   // number of dictionary values; -1 before the dictionary
 	inflater   inflater

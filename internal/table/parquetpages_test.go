@@ -50,8 +50,8 @@ func uvarints(values ...uint64) (out string) {
 	return out
 }
 
-// TestBadPages checks that the sizes and counts that a page header claims are verified before
-// memory is allocated.
+// TestBadPages checks that the sizes, counts and encodings that a page header claims are verified
+// before memory is allocated.
 func TestBadPages(t *testing.T) {
 	four := strings.Repeat("\x01\x00\x00\x00", 4)
 	packed := pageOf(pageDictionary, 4, 4, 7, []int32{1, encodingPlain}, four[:4])

@@ -19,8 +19,8 @@ type Part struct {
 }
 
 // OpenPart opens a part of an Arrow, Parquet or JSON lines file. Its rows have their positions in
-// the whole file: the row number, or for JSON lines the byte, because the line number is unknown
-// within a file.
+// the whole file: the row number, or for JSON lines the byte, because the line number is unknown in
+// the middle of a file.
 func OpenPart(ctx context.Context, p Part, o Options) (Reader, error) {
 	o.Format, o.part = p.Format, &p
 	return Open(ctx, p.Path, o)

@@ -331,7 +331,7 @@ func (v *Value) shift(firstID int32) error {
 	return nil
 }
 
-// tokenIDs returns the integers with indices from ≤ i < to of a column as token ids.
+// tokenIDs returns the integers i of a column, from ≤ i < to, as token ids.
 func tokenIDs(a arrow.Array, from, to int64) ([]int32, error) {
 	if from < 0 || from > to || to > int64(a.Len()) { // Arrow does not check offsets in a file
 		return nil, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected at most %d", from, to, a.Len())
