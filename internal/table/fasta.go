@@ -17,7 +17,7 @@ import (
 )
 
 // Columns of FASTA and FASTQ: the first word after > or @, the rest of that line, the letters
-// without white space, and in FASTQ a quality letter per letter.
+// without white space, and in FASTQ a quality character per letter.
 var (
 	fastaColumns = []string{"id", "description", "sequence"}
 	fastqColumns = append(slices.Clone(fastaColumns), "quality")

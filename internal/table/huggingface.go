@@ -21,8 +21,7 @@ const (
 	hfSplit    = "split"             // column with the split's name
 )
 
-// hfReader reads a directory written by Hugging Face's datasets library, one Arrow stream after the
-// other.
+// hfReader reads the Arrow streams of a directory written by Hugging Face's datasets library, in order.
 type hfReader struct {
 	chain
 	ctx     context.Context // cancels reading

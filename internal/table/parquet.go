@@ -34,8 +34,8 @@ const parquetMagic = "PAR1"
 // groups.
 const maxParquetFooter = 256 << 20
 
-// newParquet returns a reader of a Parquet file, which reads one row group after the other. The
-// file must be seekable.
+// newParquet returns a reader of a Parquet file, which reads the row groups in order. The file must be
+// seekable.
 func newParquet(path string, o Options) (_ *records, err error) {
 	if path == StandardInput {
 		return nil, errors.New("expected a seekable Parquet file, found standard input")
@@ -103,8 +103,8 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	return rows, nil
 }
 
-// groups reads one row group after the other. No record spans two row groups, because Arrow's reader
-// requires a single dictionary per record.
+// groups reads the row groups in order. No record spans two row groups, because Arrow's reader requires
+// a single dictionary per record.
 type groups struct {
 	plain    plainFile
 	memory   *allocator
