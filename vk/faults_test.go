@@ -23,10 +23,10 @@ func openFaulty(t *testing.T, fault func(call string, result int32) int32) (*gpu
 	return d, d.open(Options{})
 }
 
-// TestEveryFailure makes the driver calls fail one at a time, from opening the device to reading a
-// result. Submissions do not fail, and waits fail only with a lost device. The test checks that the
-// error names the failed call and that every created object is destroyed; the validation layer reports
-// objects that remain.
+// TestEveryFailure makes the driver calls fail one at a time, from opening the device to inspecting a
+// program. Submissions do not fail, and waits fail only with a lost device. The test checks that the
+// error is a LostError or a MemoryError or names the failed call, and that every created object is
+// destroyed; the validation layer reports objects that remain.
 func TestEveryFailure(t *testing.T) {
 	usedBefore := usedBytes(open(t, Options{}, underRace))
 	work := func(d *gpu) error {
@@ -119,7 +119,7 @@ func usedBytes(d *gpu) int64 {
 }
 
 // TestSilent checks that after a submission timed out, nothing waits for the device again. Its
-// objects are not freed, as it may still use them, and every further use returns the same error.
+// objects are not freed, as it may still use them, and a further run returns the same error.
 func TestSilent(t *testing.T) {
 	d := openUnvalidated(t)
 	p := additions(1)

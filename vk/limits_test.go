@@ -60,8 +60,8 @@ func TestOperandTooLarge(t *testing.T) {
 	t.Log(err)
 }
 
-// TestManyShortInputs checks that a stream of inputs is scored in several passes if the device can
-// bind each input but not all of them together.
+// TestManyShortInputs checks that a stream of inputs has the same logits if the device can bind each
+// input but not all of them together, and therefore needs several passes.
 func TestManyShortInputs(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := tinyModel(t)

@@ -30,7 +30,7 @@ func TestMixedTilesAgree(t *testing.T) {
 	t.Logf("%s, %+v", d.Name(), *d.mixed)
 	for name, b := range productCases(d) {
 		list := append([]tile{mixedTiles.fewColumns, mixedTiles.fewRows}, mixedTiles.large...)
-		// Drivers for CPUs take long to compile the other tiles.
+		// Compilation takes long, so unaligned rows and, on CPUs, gradients are tested with one tile.
 		if !b.p.aligned() || b.p.form != forward && d.Info().Kind == "cpu" {
 			list = list[:1]
 		}

@@ -77,7 +77,7 @@ func pipelineKey(d dispatch) string {
 	return key
 }
 
-// presetConfigs returns the configurations of all presets, and of models whose passes need other
+// presetConfigs returns the configurations of the presets, and of models whose passes need further
 // shaders.
 func presetConfigs(t *testing.T) []*sft.Config {
 	var out []*sft.Config
