@@ -25,7 +25,7 @@ type rateLearner struct {
 	rate, sounds int
 }
 
-// newAudioLearner returns the learner for a JSON such as {"type": "audio-vq", "vocab": 1024}.
+// newAudioLearner returns the learner for a JSON object such as {"type": "audio-vq", "vocab": 1024}.
 func newAudioLearner(spec json.RawMessage) (Learner, error) {
 	config := struct {
 		Type  string `json:"type"`

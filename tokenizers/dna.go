@@ -19,7 +19,7 @@ type DNA struct{ K int }
 // maxBases is the maximum K, which keeps the vocabulary below 2²⁴.
 const maxBases = 11
 
-// newDNA returns the tokenizer for a JSON such as {"type": "dna", "k": 6}. The default of k is 1.
+// newDNA returns the tokenizer for a JSON object such as {"type": "dna", "k": 6}. The default of k is 1.
 func newDNA(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type string `json:"type"`

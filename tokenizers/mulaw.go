@@ -28,7 +28,7 @@ type mulawSpec struct {
 	Rate *int   `json:"rate,omitempty"`
 }
 
-// newMuLaw returns the tokenizer for a JSON such as {"type": "mulaw", "rate": 8000}.
+// newMuLaw returns the tokenizer for a JSON object such as {"type": "mulaw", "rate": 8000}.
 func newMuLaw(spec json.RawMessage) (Tokenizer, error) {
 	var config mulawSpec
 	if err := decode(spec, &config); err != nil {

@@ -27,7 +27,7 @@ const (
 	longestWord = 64    // maximum bytes per learned word
 )
 
-// newWords returns the tokenizer for a JSON such as {"type": "words", "words": ["the", …]}.
+// newWords returns the tokenizer for a JSON object such as {"type": "words", "words": ["the", …]}.
 func newWords(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type  string   `json:"type"`
@@ -143,7 +143,7 @@ type wordsLearner struct {
 // memory.
 const maxCounted = 1 << 20
 
-// newWordsLearner returns the learner for a JSON such as {"type": "words", "vocab": 10000}.
+// newWordsLearner returns the learner for a JSON object such as {"type": "words", "vocab": 10000}.
 func newWordsLearner(spec json.RawMessage) (Learner, error) {
 	config := struct {
 		Type  string `json:"type"`

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// hubTable writes a Parquet file in the format of Hugging Face's library datasets, with rows of the
+// hubTable writes a Parquet file in the format of Hugging Face's datasets library, with rows of the
 // classes neg and pos.
 func hubTable(t *testing.T, path string, rows int) {
 	t.Helper()

@@ -72,7 +72,7 @@ func predict(c *cli.Context) error {
 	case c.String("mask") == "":
 		return usage(c, "--mask \"\": expected the text that stands for a masked token")
 	case c.Int("candidates") < 1:
-		return badFlag(c, "candidates", "a number from 1")
+		return badFlag(c, "candidates", "at least 1")
 	case !fill:
 		return runScorer(c, func(s *sft.Scorer) *answer.Model {
 			return answer.Predictor(task.Of(s.Config()), s,
@@ -199,8 +199,8 @@ func checkOutput(c *cli.Context, m *sft.Config) error {
 		return fmt.Errorf("--fill: the model %s has the task %s, expected a model from sftseq pretrain",
 			c.String("model"), m.Task)
 	case fill && m.MaskTargets != nil:
-		return fmt.Errorf("--fill: the model %s predicts the spectrum around a masked sample, not the sample (train "+
-			"one that fills masks with pretrain --mask-targets tokens)", c.String("model"))
+		return fmt.Errorf("--fill: the model %s predicts the spectrum around a masked sample, not the sample (to fill "+
+			"masks, train a model with sftseq pretrain --mask-targets tokens)", c.String("model"))
 	case !fill && fills && c.Command.Name == "predict":
 		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), so it cannot predict them: "+
 			"fill masks with --fill, compute vectors with sftseq embed, or train on labels with sftseq train "+

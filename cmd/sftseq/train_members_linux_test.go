@@ -10,8 +10,8 @@ import (
 )
 
 // TestRanksOfMembers checks that several ranks write the same models as one process. The first rank
-// trains the linear model and fits the weights. All ranks train the transformer, for the number of steps that the
-// first rank planned.
+// trains the linear model and fits the weights of the fusion. All ranks train the transformer, for the
+// number of steps that the first rank planned.
 func TestRanksOfMembers(t *testing.T) {
 	program := built(t)
 	data := proseData(t, 200)
@@ -40,7 +40,8 @@ func TestRanksOfMembers(t *testing.T) {
 }
 
 // TestRanksOfTooLongRows checks that all ranks choose chunks for a row that a model without chunks cannot read,
-// although only one of the ranks receives the typed error.
+// although only one of the ranks receives the error that a
+// row is too long.
 func TestRanksOfTooLongRows(t *testing.T) {
 	program, data := built(t), tooLongRows(t)
 	for launcher := range launchers {

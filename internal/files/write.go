@@ -16,8 +16,8 @@ import (
 
 // Further splits of a data set.
 const (
-	// Mislabelled has files with content that contradicts their kind, from test packages. Such files of
-	// other packages and of rare kinds are omitted.
+	// Mislabelled has files whose content contradicts their kind. They come from the packages of the split test; such
+	// files of other packages and of rare kinds are omitted.
 	Mislabelled = "mislabelled"
 	// Unknown has files whose kind is in no other split, and random bytes. Their class is [Other].
 	Unknown = "unknown"

@@ -29,7 +29,7 @@ func (all normalizers) normalize(text string) (string, error) {
 	return text, nil
 }
 
-// form converts text to a normal form of Unicode.
+// form converts text to a Unicode normalization form.
 type form norm.Form
 
 // maxMarks is the maximum number of consecutive combining marks. Package norm would split a longer
@@ -201,7 +201,8 @@ type replace struct {
 	runs     bool // replace runs of at least two spaces instead of old
 }
 
-// maxGrowth is the maximum size in bytes of a text after a file's replacements.
+// maxGrowth is the maximum number of bytes that a normalizer of tokenizer.json may insert into a text, or write as
+// a result (precompiled).
 const maxGrowth = 64 << 20
 
 var errGrowth = errors.New("the normalizer expands the text too much")

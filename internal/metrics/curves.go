@@ -14,7 +14,7 @@ import (
 // Rows of equal probability are on the same side of every threshold, so there is one threshold
 // per distinct probability.
 //
-// AUC is the area under ROC: the probability that a row of the class has a larger probability than
+// AUC is the area under the ROC curve: the probability that a row of the class has a larger probability than
 // a row of another class, where ties count half. It is computed as the Mann–Whitney U statistic
 // divided by the number of such pairs of rows (Hanley and McNeil, "The Meaning and Use of the Area
 // under a Receiver Operating Characteristic (ROC) Curve", 1982; Fawcett, "An Introduction to ROC

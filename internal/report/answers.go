@@ -140,7 +140,7 @@ func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *
 		shown = append(worst[:min(len(worst), maxCurves)], metrics.MeanCurve(curves))
 		v.Note = "All thresholds of each class's probability (one-vs-rest); the macro mean weights all classes equally."
 		if omitted := len(curves) - maxCurves; omitted > 0 {
-			v.Note += fmt.Sprintf(" The %d classes with the smallest area under ROC are shown, %d are not.",
+			v.Note += fmt.Sprintf(" The %d classes with the lowest AUC are shown; %d are not.",
 				maxCurves, omitted)
 		}
 	}

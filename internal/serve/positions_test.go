@@ -108,7 +108,8 @@ func TestUnwantedChanges(t *testing.T) {
 			}
 			open := fmt.Sprintf(`{"uri":"v","version":1,"text":"%s"}`, strings.Repeat("e", 1<<20))
 			if err := s.didOpen(json.RawMessage(open)); err == nil || s.documents.open["v"] != nil {
-				t.Errorf("got error %v and an open document, want an error and none", err)
+				t.Errorf("got error %v and an open document %t, want an error and no open document", err,
+					s.documents.open["v"] != nil)
 			}
 		})
 	}

@@ -43,8 +43,8 @@ func TestCoNLL(t *testing.T) {
 		Options{Columns: []string{"word"}}))
 }
 
-// TestCoNLLU checks that the words of CoNLL-U are read by form and part of speech, without ranges
-// and empty nodes.
+// TestCoNLLU checks that a CoNLL-U file yields the form and part of speech of each word, and that multiword
+// ranges and empty nodes are skipped.
 func TestCoNLLU(t *testing.T) {
 	path := writeFile(t, "a.conllu",
 		"# text = one two three four five six seven eight\n1-2\tvamos\t_\t_\n1\tvamo\tir\tVERB\n2\ts\tnos\tPRON\n2.1\tno\tno\tADV\n# in between\n3\t#\t#\tSYM\n")
@@ -133,8 +133,8 @@ func TestCoNLLComments(t *testing.T) {
 	}
 }
 
-// TestCoNLLTagColumn checks that the last column is rejected as the tag column if exactly one other
-// column has span tags.
+// TestCoNLLTagColumn checks that the last column is rejected as the tag column if it has no span tags and
+// exactly one other column has them.
 func TestCoNLLTagColumn(t *testing.T) {
 	for text, want := range map[string]string{
 		"EU B-ORG 0.99\nwon O 0.98\n":                "expected span tags in the last column (3), found them only in column 2: select column 2 (--tags 2) or the last column (--tags 3)",

@@ -44,8 +44,9 @@ func hasCard(dir string) bool {
 }
 
 // folderSplits returns the split name of each table in a folder laid out as on the Hub, or nil. The
-// card or the name of every table must name the split, with train among several splits. Without a
-// card, all tables must be numbered shards, or Parquet and Arrow files in folders named after their split.
+// card, or the name of every table, must name the table's split. There must be at least two splits, one of
+// them train. Without a card, all tables must be numbered shards, or Parquet and Arrow files in folders
+// named after their split.
 func folderSplits(dir string, shards []string) map[string]string {
 	if splits := cardSplits(dir, shards); splits != nil {
 		return splits
@@ -66,7 +67,7 @@ func folderSplits(dir string, shards []string) map[string]string {
 	return splits
 }
 
-// severalSplits reports whether train is among several splits of tables.
+// severalSplits reports whether tables have at least two splits, one of them train.
 func severalSplits(splits map[string]string) bool {
 	found := map[string]bool{}
 	for _, name := range splits {
