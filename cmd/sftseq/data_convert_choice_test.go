@@ -82,5 +82,5 @@ func TestConvertChoosesFromAllFolders(t *testing.T) {
 	}
 	out := succeed(t, "", "data", "convert", "--from", from, "--to", filepath.Join(t.TempDir(), "data"), "--label",
 		"class", "--no-baselines")
-	contains(t, out, "tokenizer byte: only 1", "train.arrow: 3780 rows", "labels: a, b\n")
+	contains(t, out, "tokenizer byte: dna requires DNA, but only 1", "train.arrow: 3780 rows", "labels: a, b\n")
 }

@@ -155,7 +155,7 @@ func TestReport(t *testing.T) {
 	equal(t, errs, page+": report of run\n")
 	contains(t, own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test",
 		"Examples", "learning_rate",
-		"up to 2k positions", ">num_sampled_tokens<", ">training rows</th><td>40<", ">cpu (",
+		"at most 2k positions", ">num_sampled_tokens<", ">training rows</th><td>40<", ">cpu (",
 		">"+starts[0].Time.Format("2006-01-02 15:04 MST")+"<",
 		"Reliability", "ROC and precision–recall", fmt.Sprintf("(ECE): %.4f", r.CalibrationError),
 		fmt.Sprintf("macro mean: AUC %.4f", *r.MacroAUC))

@@ -356,8 +356,8 @@ func TestCSVSafe(t *testing.T) {
 			append(predict, "--output", at("x.parquet"), "--csv-safe")},
 		{"--csv-safe: expected csv or tsv, found arrow", []string{"predict", at("run"), "--input",
 			filepath.Join(data, "test.arrow"), "--output", at("x.arrow"), "--csv-safe"}},
-		{"--csv-safe: expected no --shard: parts are " +
-			"Arrow", append(predict, "--output", at("parts")+"/", "--csv-safe")},
+		{"--csv-safe: the parts of a shard are " +
+			"Arrow files", append(predict, "--output", at("parts")+"/", "--csv-safe")},
 		{"--csv-safe needs --input FILE", []string{"predict", at("run"), "--csv-safe"}},
 		{"--csv-safe needs --errors FILE", evaluate},
 		{fmt.Sprintf("--errors %q: --csv-safe: expected csv or tsv, found jsonl", at("x.jsonl")),

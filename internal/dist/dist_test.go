@@ -153,7 +153,7 @@ func TestNoCommit(t *testing.T) {
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "cmd/sftseq/main.go"),
 		[]byte("package main\n\nfunc main() {}\n"), 0o666))
 	r := release{root: dir, out: filepath.Join(dir, "out"), scratch: t.TempDir()}
-	must.Fail(t, "checkout by git")(r.build(t.Context(), []target{host()}))
+	must.Fail(t, "git checkout")(r.build(t.Context(), []target{host()}))
 	if entries, err := os.ReadDir(r.out); err != nil || len(entries) > 0 {
 		t.Errorf("output directory has %v (error %v), want no files", entries, err)
 	}
