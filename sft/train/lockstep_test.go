@@ -29,7 +29,10 @@ func trainSteps(t *testing.T, task, norm string, steps int, device tensor.Device
 	}
 	st := must.Get(NewStepper(modeltest.RandomModel(c, 2), runSettings(), device, 2*model.MicroBatchTokens, 0))(t)
 	for range steps {
-		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 2)), lengths...)
+		// With the seed 2, the terms of a residual scale's gradient cancel: on CPUs with AVX2 the sum,
+		// −0.0066, then differs by 3.1e-7 from llvmpipe's, which is the rounding of its terms and more
+		// than the tolerance of 2.7e-7.
+		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 3)), lengths...)
 		if _, err := st.Step(t.Context(), examples); err != nil {
 			return nil, err
 		}
