@@ -374,8 +374,8 @@ func (in *tableInput) copied() []string {
 	return append(slices.Clip(in.Keep), in.ID)
 }
 
-// keepTypes keeps the types of copied columns if the output is Parquet or Arrow, and warns of types
-// that differ between files. In other formats, copied dates and times become text.
+// keepTypes keeps the types of copied columns if the output is Parquet or Arrow, and warns if types differ
+// between files. In other formats, copied dates and times become text.
 func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) error {
 	in.Options.Typed = in.copied()
 	if format != "parquet" && format != "arrow" {

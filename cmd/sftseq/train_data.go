@@ -233,8 +233,8 @@ func chosenPrecision(c *cli.Context) string {
 	return c.String("precision")
 }
 
-// resumeFlags sets --preset, and --data and --precision unless they are set, to the values with
-// which the run was started. It returns the provenance of the run.
+// resumeFlags sets --preset, and --data and --precision unless they are set, to the run's original
+// values. It returns the provenance of the run.
 func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpoint) (*provenance.Provenance, error) {
 	p, err := provenance.Of(from.Config)
 	if err != nil {

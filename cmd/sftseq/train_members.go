@@ -408,8 +408,8 @@ func (f *fusedRun) resumeCommand() string {
 var seedFlag = regexp.MustCompile(` --seed \d+`)
 
 // reproduceCommand returns the command that repeats the run, derived from the recorded command of the
-// first model with layers. It returns "" if the models' flags differ by more than the seed, or if the end
-// of the run was moved.
+// first model with layers. It returns "" if the models' flags differ by more than the seed, or if the
+// run's end was moved.
 func (f *fusedRun) reproduceCommand() string {
 	first := f.members[0]
 	if slices.ContainsFunc(f.members, func(m *member) bool { return m.kind != first.kind }) {

@@ -85,8 +85,8 @@ func checkWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) erro
 	return err
 }
 
-// readWeights reads the class weights in the JSON object of a file into the parameter weights. Classes
-// that are not in the object have the weight 1.
+// readWeights reads the class weights in the JSON object of a file into the parameter weights. A class
+// without an entry has the weight 1.
 func readWeights(path string, names []string, weights []float64) error {
 	text, err := atomicfile.ReadRegular(path, maxWeightsBytes)
 	if errors.Is(err, os.ErrNotExist) {

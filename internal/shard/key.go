@@ -74,8 +74,8 @@ func keyOf(schema *arrow.Schema) (k Key, err error) {
 	return k, err
 }
 
-// Differences lists the fields of a key that differ from the expected key, or returns "". It skips fields
-// that are empty in the expected key, and the ignored fields, named by their metadata keys.
+// Differences lists the fields of a key that differ from the expected key, or returns "". It skips the
+// ignored fields, named by their metadata keys, and fields whose expected value is empty.
 func (k *Key) Differences(expected *Key, ignored ...string) string {
 	var out []string
 	found, want := k.fields(), expected.fields()

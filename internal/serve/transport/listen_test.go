@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestListenTakesNoSocket checks that Listen replaces the socket of a dead server, but not the socket
-// of a server with a full backlog.
+// TestListenTakesNoSocket checks that Listen replaces a dead server's socket, but not the socket of a
+// server with a full backlog.
 func TestListenTakesNoSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	busy := must.Get(syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0))(t)
@@ -87,8 +87,8 @@ func TestListenErrors(t *testing.T) {
 	}
 }
 
-// TestParseAddress checks that an empty host means 127.0.0.1, that invalid addresses are errors, and
-// which addresses are public.
+// TestParseAddress checks that an empty host means 127.0.0.1, and that invalid addresses are errors. It
+// also checks the distinction between public and other addresses.
 func TestParseAddress(t *testing.T) {
 	for text, want := range map[string]Address{
 		"unix:/a:b":      {"unix", "/a:b"},
