@@ -141,7 +141,7 @@ func TestPretrainRefuses(t *testing.T) {
 			"--model", goldenPath("pre")}},
 		{"--fill reads JSON lines, not --input", []string{"predict", "--fill", "--input", "x",
 			"--model", goldenPath("pre")}},
-		{"--candidates 0: expected a number", []string{"predict", "--fill", "--candidates", "0",
+		{"--candidates 0: expected at least 1", []string{"predict", "--fill", "--candidates", "0",
 			"--model", goldenPath("pre")}},
 	})
 	refuse(t, exitError, "no such file or directory", "", "pretrain", filepath.Join(data, "none"), "--out", out)
