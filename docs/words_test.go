@@ -157,7 +157,7 @@ func TestCountPhrases(t *testing.T) {
 
 // avoidedNames matches identifiers for which the field has another term (see CONTRIBUTING.md), such
 // as max and min for bounds.
-var avoidedNames = regexp.MustCompile(`^([mM]ost|[lL]east|[fF]ewest)[A-Z]|^(tell|told|mend|settle|company|lacks)`)
+var avoidedNames = regexp.MustCompile(`^([mM]ost|[lL]east|[fF]ewest)([A-Z]|$)|^([aA]nswer|tell|told|mend|settle|company|lacks)`)
 
 // otherNames match avoidedNames but have another meaning.
 var otherNames = []string{

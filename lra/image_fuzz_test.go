@@ -3,7 +3,7 @@ package lra
 import (
 	"bytes"
 	"fmt"
-	picture "image"
+	stdimage "image"
 	"image/color"
 	"image/png"
 	"io"
@@ -93,19 +93,19 @@ func grayPixels(pixels []byte) (out []int32) {
 // FuzzPNG checks that reading any PNG file as an image of Pathfinder returns 32×32 gray pixels or
 // an error. The same pixels, written as a gray PNG, must be read back unchanged.
 func FuzzPNG(f *testing.F) {
-	encode := func(t testing.TB, img picture.Image) []byte {
+	encode := func(t testing.TB, img stdimage.Image) []byte {
 		var out bytes.Buffer
 		must.Succeed(t, png.Encode(&out, img))
 		return out.Bytes()
 	}
-	bounds := picture.Rect(0, 0, size, size)
-	gray, deep, colours, palette := picture.NewGray(bounds), picture.NewGray16(bounds), picture.NewNRGBA(bounds),
-		picture.NewPaletted(bounds, color.Palette{color.Black, color.White})
+	bounds := stdimage.Rect(0, 0, size, size)
+	gray, deep, colours, palette := stdimage.NewGray(bounds), stdimage.NewGray16(bounds), stdimage.NewNRGBA(bounds),
+		stdimage.NewPaletted(bounds, color.Palette{color.Black, color.White})
 	for i := range size * size {
 		gray.Pix[i], palette.Pix[i] = byte(i), byte(i%3/2)
 		deep.Pix[2*i], colours.Pix[4*i], colours.Pix[4*i+3] = byte(i), byte(i*i), byte(i/2)
 	}
-	for _, img := range []picture.Image{gray, deep, colours, palette, picture.NewGray(picture.Rect(0, 0, size, 1))} {
+	for _, img := range []stdimage.Image{gray, deep, colours, palette, stdimage.NewGray(stdimage.Rect(0, 0, size, 1))} {
 		text := encode(f, img)
 		f.Add(text)
 		f.Add(text[:len(text)/2])
@@ -127,7 +127,7 @@ func FuzzPNG(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again := picture.NewGray(bounds)
+		again := stdimage.NewGray(bounds)
 		for i, v := range e.A {
 			again.Pix[i] = byte(v)
 			if v < 0 || v > 255 {

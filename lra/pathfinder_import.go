@@ -165,14 +165,14 @@ func (i *pathfinderImage) read(ctx context.Context, progress func(int64)) (e seq
 	if header.Width != size || header.Height != size {
 		return e, fmt.Errorf("expected %d×%d pixels, found %d×%d", size, size, header.Width, header.Height)
 	}
-	picture, err := png.Decode(bytes.NewReader(text))
+	decoded, err := png.Decode(bytes.NewReader(text))
 	if err != nil {
 		return e, err
 	}
 	e.Label = i.label
 	for y := range size {
 		for x := range size {
-			e.A = append(e.A, int32(color.GrayModel.Convert(picture.At(x, y)).(color.Gray).Y))
+			e.A = append(e.A, int32(color.GrayModel.Convert(decoded.At(x, y)).(color.Gray).Y))
 		}
 	}
 	return e, nil

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	picture "image"
+	stdimage "image"
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
@@ -294,7 +294,7 @@ func TestPathfinderEasyFirst(t *testing.T) {
 // imageFile returns a PNG file whose pixels have one gray level, except the second pixel.
 func imageFile(t testing.TB, level byte, width int) string {
 	t.Helper()
-	p := picture.NewGray(picture.Rect(0, 0, width, size))
+	p := stdimage.NewGray(stdimage.Rect(0, 0, width, size))
 	for i := range p.Pix {
 		p.Pix[i] = level
 	}
@@ -362,8 +362,8 @@ func TestBadPathfinder(t *testing.T) {
 			"0.npy:1: expected a file below the folder"},
 		"another size": {"imgs/0/sample_0.png", imageFile(t, 1, 33),
 			"sample_0.png: expected 32×32 pixels, found 33×32"},
-		"no picture":     {"imgs/0/sample_0.png", "this is text and no picture", "sample_0.png: png: invalid format"},
-		"a torn picture": {"imgs/0/sample_0.png", imageFile(t, 1, size)[:70], "sample_0.png: "},
+		"not an image": {"imgs/0/sample_0.png", "this is text and no image", "sample_0.png: png: invalid format"},
+		"a torn image": {"imgs/0/sample_0.png", imageFile(t, 1, size)[:70], "sample_0.png: "},
 	} {
 		files := officialPathfinder(t)
 		if name == "no metadata" {

@@ -70,9 +70,9 @@ func (r *ShapesRule) cloud(seed, number uint64) seq.Example {
 	rng.begin(number)
 	uniform := func() float64 { return float64(rng.uniform()) }
 	label := rng.below(len(shapes))
-	pieces := shapes[label].draw(func(lo, hi float64) float64 { return lo + (hi-lo)*uniform() })
+	surfaces := shapes[label].draw(func(lo, hi float64) float64 { return lo + (hi-lo)*uniform() })
 	total := 0.0
-	for _, p := range pieces {
+	for _, p := range surfaces {
 		total += p.area
 	}
 	turn := identity
@@ -89,17 +89,17 @@ func (r *ShapesRule) cloud(seed, number uint64) seq.Example {
 	}
 	points, normals := make([]vec, r.Points), make([]vec, r.Points)
 	for i := range points {
-		piece, remaining := pieces[len(pieces)-1], uniform()*total
-		for _, p := range pieces {
+		surface, remaining := surfaces[len(surfaces)-1], uniform()*total
+		for _, p := range surfaces {
 			if remaining -= p.area; remaining < 0 {
-				piece = p
+				surface = p
 				break
 			}
 		}
-		p, n := piece.pointAt(uniform(), uniform())
+		p, n := surface.pointAt(uniform(), uniform())
 		points[i], normals[i] = turn.apply(p), turn.apply(n)
 		if r.parts {
-			e.Labels = append(e.Labels, firstTag+int32(piece.part))
+			e.Labels = append(e.Labels, firstTag+int32(surface.part))
 		}
 	}
 	cloud.Normalize(points)

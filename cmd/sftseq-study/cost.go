@@ -141,13 +141,13 @@ func (c *costs) report(ctx context.Context, r *report) (err error) {
 			r.add(p, row...)
 		}
 	}
-	picture := newChart("", sampledAxis(c.sampled), chart.Axis{Label: "time of a part (ms)", Zero: true})
+	figure := newChart("", sampledAxis(c.sampled), chart.Axis{Label: "time of a part (ms)", Zero: true})
 	for i, part := range costParts {
 		if lines[i] != nil {
-			addLine(&picture, i, part.name, lines[i])
+			addLine(&figure, i, part.name, lines[i])
 		}
 	}
-	r.title, r.charts = "Time of the parts of a layer", []chart.Chart{picture}
+	r.title, r.charts = "Time of the parts of a layer", []chart.Chart{figure}
 	r.note("%s; threads %d, sequences %d, medians of %d runs. The rate of a part is its full count of operations "+
 		"divided by its time.", d.Name(), c.threads, costSequences, c.reps)
 	r.note(`The paper (Table 7) prints these counts for 1,024 tokens of 256 channels. Formulas for two

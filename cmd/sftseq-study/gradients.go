@@ -44,11 +44,11 @@ func (g *gradients) report(ctx context.Context, r *report) error {
 		values, queries = append(values, p.Value), append(queries, p.Query)
 	}
 	value, query := slopes(points)
-	picture := newChart("", chart.Axis{Label: "tokens", Logarithmic: true},
+	figure := newChart("", chart.Axis{Label: "tokens", Logarithmic: true},
 		chart.Axis{Label: "squared norm", Logarithmic: true})
-	addBand(&picture, 0, fmt.Sprintf("W_V, slope %.2f", value), g.sizes, values)
-	addBand(&picture, 1, fmt.Sprintf("W_Q, slope %.2f", query), g.sizes, queries)
-	r.title, r.charts = "Squared norm of the gradient of attention", []chart.Chart{picture}
+	addBand(&figure, 0, fmt.Sprintf("W_V, slope %.2f", value), g.sizes, values)
+	addBand(&figure, 1, fmt.Sprintf("W_Q, slope %.2f", query), g.sizes, queries)
+	r.title, r.charts = "Squared norm of the gradient of attention", []chart.Chart{figure}
 	r.note("slope of log squared norm over log tokens: W_V %.2f, W_Q %.2f", value, query)
 	r.note(`The paper's theorem states Θ(n) for W_V, slope 1, and Θ(1) for W_Q, slope 0. Its proof for W_Q
 omits the products of different tokens.`)

@@ -24,9 +24,9 @@ func runMeasurement[T any](t *testing.T, dir, name string, args ...string) (tabl
 	t.Helper()
 	table = execute(t.Context(), t, 0, "",
 		append([]string{name, "--out", dir, "--threads", "1", "--force"}, args...)...)
-	picture, err := os.ReadFile(filepath.Join(dir, name+".svg"))
-	if err != nil || !strings.Contains(string(picture), "<svg") {
-		t.Errorf("%s: expected an SVG chart: %v, %.60s", name, err, picture)
+	figure, err := os.ReadFile(filepath.Join(dir, name+".svg"))
+	if err != nil || !strings.Contains(string(figure), "<svg") {
+		t.Errorf("%s: expected an SVG chart: %v, %.60s", name, err, figure)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, pointsName))
 	must(t, err)

@@ -33,15 +33,15 @@ func (p *pseudoconvexity) report(ctx context.Context, r *report) error {
 	if err != nil {
 		return err
 	}
-	picture := newChart("", chart.Axis{Label: "case, in the order of the table"},
+	figure := newChart("", chart.Axis{Label: "case, in the order of the table"},
 		chart.Axis{Label: "tests that contradict (%)", Zero: true})
-	picture.Width = 760
+	figure.Width = 760
 	for n, point := range points {
 		r.add(point, point.Block, point.layer(), percent(point.Inside), percent(point.Anywhere))
 		x := float64(n + 1)
-		picture.X.Ticks = append(picture.X.Ticks, chart.Tick{Value: x, Label: strconv.Itoa(n + 1)})
+		figure.X.Ticks = append(figure.X.Ticks, chart.Tick{Value: x, Label: strconv.Itoa(n + 1)})
 		bar := func(from, violated float64, name string, pale bool) {
-			picture.Boxes = append(picture.Boxes, chart.Box{From: from, To: from + 0.35, Value: 100 * violated,
+			figure.Boxes = append(figure.Boxes, chart.Box{From: from, To: from + 0.35, Value: 100 * violated,
 				Ink: chart.StyleOf(0).Ink, Pale: pale,
 				Label: percent(violated), Title: fmt.Sprintf("%v: %s", point.pseudoconvexityCase, name)})
 		}
@@ -49,7 +49,7 @@ func (p *pseudoconvexity) report(ctx context.Context, r *report) error {
 		bar(x, point.Anywhere, "anywhere", true)
 	}
 	r.title, r.charts = "Tests that contradict pseudoconvexity, inside one orthant and anywhere (pale)",
-		[]chart.Chart{picture}
+		[]chart.Chart{figure}
 	r.note(`The paper's theorem says that a layer's output is pseudoconvex in each of these blocks, also
 with GELU. A fraction above 0 inside contradicts it. A small number of tests may miss rare violations.`)
 	r.note("Tokens %d, width %d, %d tests of each case. The paper did not measure pseudoconvexity. As in the "+

@@ -88,5 +88,5 @@ func saveBenchChart(title string, c chart.Chart, path string) error {
 	for i := range c.Series {
 		c.Series[i].Style = chart.StyleOf(i)
 	}
-	return savePicture(chart.Figure{Title: title, Charts: []chart.Chart{c}}.Scene(), path)
+	return savePlot(chart.Figure{Title: title, Charts: []chart.Chart{c}}.Scene(), path)
 }

@@ -263,7 +263,7 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 			return usage(c, "--length %d: expected %d to %d tokens, which the model accepts", n, minLength, maxLength)
 		}
 	}
-	if err := checkPicture(c, "plot"); err != nil {
+	if err := checkPlotPath(c, "plot"); err != nil {
 		return err
 	}
 	if c.IsSet("plot") && len(m.lengths) < 2 {

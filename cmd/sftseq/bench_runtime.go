@@ -70,7 +70,7 @@ func countFlag(c *cli.Context, name string, low, high int) (int, error) {
 }
 
 func benchRuntime(c *cli.Context) error {
-	if err := checkPicture(c, "plot"); err != nil {
+	if err := checkPlotPath(c, "plot"); err != nil {
 		return err
 	}
 	shape, ok := bench.LayerShapes[c.String("shape")]

@@ -107,15 +107,15 @@ func TestBenchModelJSON(t *testing.T) {
 
 func TestBenchModelTable(t *testing.T) {
 	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
-	picture := filepath.Join(t.TempDir(), "speed.svg")
+	figure := filepath.Join(t.TempDir(), "speed.svg")
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("pre"), "--length", "16,32", "--batch", "2",
-		"--reps", "1", "--what", "forward", "--plot", picture)
+		"--reps", "1", "--what", "forward", "--plot", figure)
 	rows := strings.Split(out, "\n")
 	if !strings.HasPrefix(rows[0], "what     length  batch") || !strings.HasPrefix(rows[1], "forward      16      2") ||
 		!strings.HasPrefix(rows[2], "forward      32      2") {
 		t.Errorf("unexpected output:\n%s", out)
 	}
-	if text := readText(t, picture); !strings.Contains(text, "<svg") {
+	if text := readText(t, figure); !strings.Contains(text, "<svg") {
 		t.Errorf("%.100s", text)
 	}
 }

@@ -36,7 +36,7 @@ func dataStats(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usage(c, "expected one FILE or DIR, found %d arguments", c.NArg())
 	}
-	if err := checkPicture(c, "plot"); err != nil {
+	if err := checkPlotPath(c, "plot"); err != nil {
 		return err
 	}
 	path := c.Args().First()
@@ -167,7 +167,7 @@ func plotLengths(stats []metrics.Stats, path string) error {
 		style.Shape = chart.None // the corners of the outline are not measurements
 		p.Series = append(p.Series, chart.Series{Name: s.Name, Style: style, Points: outline(&s)})
 	}
-	return savePicture(chart.Figure{Title: "Lengths of the sequences", Charts: []chart.Chart{p}}.Scene(), path)
+	return savePlot(chart.Figure{Title: "Lengths of the sequences", Charts: []chart.Chart{p}}.Scene(), path)
 }
 
 // outline returns the outline of the histogram of lengths in percent of the rows. It is 0 between

@@ -177,10 +177,10 @@ func TestDataHead(t *testing.T) {
 
 func TestDataStats(t *testing.T) {
 	dir := generated(t)
-	picture := filepath.Join(t.TempDir(), "lengths.png")
-	out := mustRunData(t, "stats", "--plot", picture, dir)
+	figure := filepath.Join(t.TempDir(), "lengths.png")
+	out := mustRunData(t, "stats", "--plot", figure, dir)
 	contains(t, out, "rows                      40              20              10\n", "label 0")
-	hasPrefix(t, readText(t, picture), "\x89PNG")
+	hasPrefix(t, readText(t, figure), "\x89PNG")
 	all := decode[[]metrics.Stats](t, mustRunData(t, "stats", "--json", dir))
 	for _, s := range all {
 		rows, last := int64(0), int64(0)

@@ -43,7 +43,7 @@ func TestDocumentPage(t *testing.T) {
 		byId("state").textContent = "waiting"; byId("text").value = text;
 		byId("text").dispatchEvent(new Event("input"));
 		for (let i = 0; i < 1200 && ["waiting", "computing …"].includes(byId("state").textContent); i++) await new Promise(r => setTimeout(r, 50));
-		return {state: byId("state").textContent, answer: byId("answer").textContent,
+		return {state: byId("state").textContent, prediction: byId("prediction").textContent,
 			chunks: Array.from(byId("evidence").children, x => x.textContent),
 			marks: Array.from(document.querySelectorAll("mark"), x => x.textContent).join("")}
 	})(%s)`
@@ -51,8 +51,8 @@ func TestDocumentPage(t *testing.T) {
 	first, rest := strings.Repeat(sentence, 15), strings.Repeat(sentence, 25)
 	for _, text := range []string{first + rest, first + "Nein!" + rest, "kurz"} {
 		var page struct {
-			State, Answer, Marks string
-			Chunks               []string
+			State, Prediction, Marks string
+			Chunks                   []string
 		}
 		b.evaluate(fmt.Sprintf(shown, must.Get(json.Marshal(text))(t)), &page)
 		line := string(must.Get(json.Marshal(map[string]string{"text": text}))(t))
@@ -60,7 +60,8 @@ func TestDocumentPage(t *testing.T) {
 			Label   any
 			Explain struct{ Chunks []sft.ChunkExplanation }
 		}](t, succeed(t, line, "predict", "--model", model, "--explain"))
-		if !strings.Contains(page.State, " characters in ") || !strings.HasPrefix(page.Answer, fmt.Sprint(want.Label, " ")) {
+		if !strings.Contains(page.State, " characters in ") ||
+			!strings.HasPrefix(page.Prediction, fmt.Sprint(want.Label, " ")) {
 			t.Fatalf("%q: the page shows %+v, predict prints %v", text, page, want.Label)
 		}
 		chunks := want.Explain.Chunks
@@ -92,7 +93,7 @@ func TestDocumentPage(t *testing.T) {
 		text.value = "";
 		text.dispatchEvent(new Event("input"));
 		await new Promise(r => setTimeout(r, 500));
-		return ["answer", "state", "evidence"].map(id => document.getElementById(id).textContent).join("");
+		return ["prediction", "state", "evidence"].map(id => document.getElementById(id).textContent).join("");
 	})()`, &empty)
 	if empty != "" {
 		t.Errorf("after clearing the text: the page shows %q, want nothing", empty)

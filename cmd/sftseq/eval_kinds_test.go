@@ -156,7 +156,7 @@ func checkSpanErrors(t *testing.T, model, data string) {
 		count[m.Mistake]++
 	}
 	found := int64(math.Round(result.Spans.Recall * float64(result.Spans.Spans)))
-	if want := fmt.Sprint(result.Spans.Spans-found, result.Spans.Answers-found); fmt.Sprint(count["missed"],
+	if want := fmt.Sprint(result.Spans.Spans-found, result.Spans.Predicted-found); fmt.Sprint(count["missed"],
 		count["wrong"]) != want || len(rows) == 0 {
 		t.Errorf("missed and wrong: %v, want %s", count, want)
 	}

@@ -60,10 +60,11 @@ func TestBrowserModel(t *testing.T) {
 	const typeAndWait = `(async text => {
 		const byId = id => document.getElementById(id), done = () => byId("state").textContent !== "Loading the model …";
 		for (let i = 0; i < 1200 && !done(); i++) await new Promise(r => setTimeout(r, 50));
-		byId("state").textContent = "waiting"; byId("answer").replaceChildren(); byId("text").value = text;
+		byId("state").textContent = "waiting"; byId("prediction").replaceChildren(); byId("text").value = text;
 		byId("text").dispatchEvent(new Event("input"));
 		for (let i = 0; i < 1200 && byId("state").textContent === "waiting"; i++) await new Promise(r => setTimeout(r, 50));
-		return {state: byId("state").textContent, rows: Array.from(byId("answer").rows, r => [r.cells[0].textContent, parseFloat(r.cells[1].textContent)])}
+		return {state: byId("state").textContent, rows: Array.from(byId("prediction").rows,
+			r => [r.cells[0].textContent, parseFloat(r.cells[1].textContent)])}
 	})(%s)`
 	type page struct {
 		State string   `json:"state"`

@@ -59,8 +59,8 @@ func TestFilesPage(t *testing.T) {
 		byId("files").files = transfer(files.slice(0, 2)).files;
 		byId("files").dispatchEvent(new Event("change"));
 		byId("drop").dispatchEvent(new DragEvent("drop", {dataTransfer: transfer(files.slice(2)), cancelable: true}));
-		await wait(() => byId("answer").rows.length === files.length && byId("state").textContent === "");
-		return {state: byId("state").textContent, rows: Array.from(byId("answer").rows, r =>
+		await wait(() => byId("kinds").rows.length === files.length && byId("state").textContent === "");
+		return {state: byId("state").textContent, rows: Array.from(byId("kinds").rows, r =>
 			[r.cells[0].textContent, r.cells[1].textContent, Array.from(r.cells[2].children, x => x.textContent).join("\n")])};
 	})(%s)`
 	var page struct {

@@ -39,7 +39,7 @@ func plotRuns(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkPicture(c, "output"); err != nil {
+	if err := checkPlotPath(c, "output"); err != nil {
 		return err
 	}
 	var runs []report.Run
@@ -61,7 +61,7 @@ func plotRuns(c *cli.Context) error {
 			f.Charts = append(f.Charts, curve.Chart)
 		}
 	}
-	if err := savePicture(f.Scene(), c.String("output")); err != nil {
+	if err := savePlot(f.Scene(), c.String("output")); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: curves of %s\n", c.String("output"), shortList(names, 20))
@@ -96,16 +96,16 @@ func noCurves(dir string, err error) error {
 	return fmt.Errorf("%s: %s: %w", dir, expected, atomicfile.Cause(err))
 }
 
-// checkPicture returns an error if a flag's value does not end in .svg, .png or .pdf.
-func checkPicture(c *cli.Context, flag string) error {
+// checkPlotPath returns an error if a flag's value does not end in .svg, .png or .pdf.
+func checkPlotPath(c *cli.Context, flag string) error {
 	if path := c.String(flag); c.IsSet(flag) && chart.FormatOf(path) == "" {
 		return usage(c, "--%s %q: expected a name that ends in .svg, .png or .pdf", flag, path)
 	}
 	return nil
 }
 
-// savePicture writes a scene in the format of the path's extension. It creates missing folders.
-func savePicture(s *chart.Scene, path string) error {
+// savePlot writes a scene in the format of the path's extension. It creates missing folders.
+func savePlot(s *chart.Scene, path string) error {
 	if err := atomicfile.MakeFolderOf(path); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/answer"
+	"github.com/sftseq/sftseq/internal/inference"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
@@ -74,17 +74,17 @@ func predict(c *cli.Context) error {
 	case c.Int("candidates") < 1:
 		return badFlag(c, "candidates", "at least 1")
 	case !fill:
-		return runScorer(c, func(s *sft.Scorer) *answer.Model {
-			return answer.Predictor(task.Of(s.Config()), s,
+		return runScorer(c, func(s *sft.Scorer) *inference.Model {
+			return inference.Predictor(task.Of(s.Config()), s,
 				explain)
 		})
 	}
-	return runScorer(c, func(s *sft.Scorer) *answer.Model {
+	return runScorer(c, func(s *sft.Scorer) *inference.Model {
 		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, tokenizerDir(c))
 		if err != nil {
 			tokenizer = nil // without a tokenizer, requests and predictions are tokens
 		}
-		return answer.Filler(s, tokenizer, c.Int("candidates"))
+		return inference.Filler(s, tokenizer, c.Int("candidates"))
 	})
 }
 
@@ -103,12 +103,12 @@ Example: sftseq embed --model runs/reviews/lexical --input reviews.csv --text re
   {"id": "q1", "embedding": […], "length": 7}
 A pair yields embedding_a and embedding_b. More: docs/predict.md, docs/cluster.md`,
 		Flags:  lineFlags(modelFlag(), vectorFormats),
-		Action: func(c *cli.Context) error { return runScorer(c, answer.Embedder) },
+		Action: func(c *cli.Context) error { return runScorer(c, inference.Embedder) },
 	}
 }
 
 // runScorer runs the command predict or embed with the model that newModel creates for a scorer.
-func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
+func runScorer(c *cli.Context, newModel func(*sft.Scorer) *inference.Model) error {
 	if err := cmp.Or(checkMaxLine(c), checkDocumentFlags(c)); err != nil {
 		return err
 	}
@@ -156,28 +156,28 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *answer.Model) error {
 		fmt.Fprintf(c.App.ErrWriter,
 			"warning: %d of the inputs are more than %d times as long as the longest training row (%d tokens); "+
 				"the longest input has %d tokens: predictions for such lengths are unreliable\n",
-			model.LongRequests, answer.MaxLengthRatio, model.Longest, model.LongestRequest)
+			model.LongRequests, inference.MaxLengthRatio, model.Longest, model.LongestRequest)
 	}
 	if model.OutlierRequests > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
 			"warning: inputs with numbers more than %d standard deviations from the training mean: %d (check their "+
 				"units against feature_scales in config.json)\n",
-			answer.MaxDeviations, model.OutlierRequests)
+			inference.MaxDeviations, model.OutlierRequests)
 	}
 	return err
 }
 
 // scoreInput scores a document, a table, a shard of a table, or JSON lines with a model.
-func scoreInput(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *answer.Model, isTable bool) error {
+func scoreInput(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *inference.Model, isTable bool) error {
 	switch {
 	case c.IsSet("document"):
-		return answerDocument(c, config, scorer, model)
+		return predictDocument(c, config, scorer, model)
 	case isTable && sharded(c):
-		return answerShard(c, scorer, model)
+		return predictShard(c, scorer, model)
 	case isTable && copiesArrow(c):
 		return predictArrow(c, config, model.Record)
 	case isTable:
-		return answerTable(c, config, model)
+		return predictTable(c, config, model)
 	}
 	in, name, err := openInput(c)
 	if err != nil {

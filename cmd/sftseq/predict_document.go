@@ -12,7 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/answer"
+	"github.com/sftseq/sftseq/internal/inference"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -55,8 +55,8 @@ func checkDocumentFlags(c *cli.Context) error {
 	return err
 }
 
-// answerDocument scores --document and writes its reply to --output.
-func answerDocument(c *cli.Context, m *sft.Config, scorer *sft.Scorer, model *answer.Model) error {
+// predictDocument scores --document and writes its reply to --output.
+func predictDocument(c *cli.Context, m *sft.Config, scorer *sft.Scorer, model *inference.Model) error {
 	path := c.String("document")
 	if c.Command.Name == "embed" && m.IsLinear() {
 		return fmt.Errorf("--document: %s: found a linear model, which has no embeddings, expected a chunked model "+
@@ -94,7 +94,7 @@ func answerDocument(c *cli.Context, m *sft.Config, scorer *sft.Scorer, model *an
 	}
 	defer in.Close()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory))
-	file, rows, err := newTableOutput(c, model, &tableInput{answer.Table{Path: path}}, format)
+	file, rows, err := newTableOutput(c, model, &tableInput{inference.Table{Path: path}}, format)
 	if err != nil {
 		return err
 	}

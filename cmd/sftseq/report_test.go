@@ -60,8 +60,8 @@ func TestReportInBrowser(t *testing.T) {
 		"--log-every", "1"); status != 0 {
 		t.Fatalf("train: %s", errs)
 	}
-	pictures := filepath.Join(t.TempDir(), "pictures.html")
-	writeReport(t, pictures, "--examples", "3", run)
+	examplesPage := filepath.Join(t.TempDir(), "examples.html")
+	writeReport(t, examplesPage, "--examples", "3", run)
 
 	t.Parallel()
 	b := openBrowser(t)
@@ -72,7 +72,7 @@ func TestReportInBrowser(t *testing.T) {
 		checkPage(t, b, curves, 0, 5+2+1+2*(2+2)+2*7+8)
 		// 3 examples, each with the image, two layers and the pooling; 5 learning curves and 1 entry of their
 		// legend; 2 charts of reliability, 2 of ROC and PR, and 2 entries of their legend.
-		checkPage(t, b, pictures, 3*4, 5+1+2+2+2)
+		checkPage(t, b, examplesPage, 3*4, 5+1+2+2+2)
 		checkPage(t, b, standalone, 0, 1)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/answer"
+	"github.com/sftseq/sftseq/internal/inference"
 	"github.com/sftseq/sftseq/internal/shard"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
@@ -169,8 +169,8 @@ func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *sha
 	return part, err
 }
 
-// answerShard predicts or embeds the rows of a shard.
-func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error {
+// predictShard predicts or embeds the rows of a shard.
+func predictShard(c *cli.Context, scorer *sft.Scorer, model *inference.Model) error {
 	j, err := newShardJob(c)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 		if len(named) > 1 || j.dir != "" || j.Count > 1 {
 			return usage(c, "--input -: standard input cannot be split into shards: expected --shard 0/1 --output -")
 		}
-		return answerStream(c, scorer.Config(), model, j)
+		return predictStream(c, scorer.Config(), model, j)
 	}
 	in, err := shard.Find(c.Context, named, c.String("format"))
 	if err != nil {
@@ -255,8 +255,8 @@ type shardOptions struct {
 	Errors   bool              `json:"errors"` // whether errors are written to a column
 }
 
-// answerStream predicts or embeds the rows of the table on standard input.
-func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *shardJob) error {
+// predictStream predicts or embeds the rows of the table on standard input.
+func predictStream(c *cli.Context, config *sft.Config, model *inference.Model, j *shardJob) error {
 	from, err := newTableInput(c, config, model.Sequences, table.StandardInput)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *sh
 
 // write writes predictions or embeddings as Arrow and returns the number of rows. It writes a file if
 // key is set, else a stream.
-func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer,
+func (j *shardJob) write(c *cli.Context, config *sft.Config, model *inference.Model, from *tableInput, to io.Writer,
 	key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
 	parser := model.Parser(tokenizerDir(c), from.Path)
 	if err := parser.ReadsText(); err != nil && !from.Tokens && !from.Points {
@@ -294,7 +294,7 @@ func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model
 	if err != nil {
 		return 0, errors.Join(err, in.Close())
 	}
-	err = rows.Answer(c.Context, parser, in, done)
+	err = rows.Predict(c.Context, parser, in, done)
 	finish()
 	if err == nil {
 		err = rows.Close()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/answer"
+	"github.com/sftseq/sftseq/internal/inference"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -130,12 +130,12 @@ func copiesArrow(c *cli.Context) bool {
 }
 
 // tableInput is the input table of the flags.
-type tableInput struct{ answer.Table }
+type tableInput struct{ inference.Table }
 
 // newTableInput returns the input table at path for a model. sequences lists the numbers of sequences
 // per row that the model accepts: 1, 2 or both.
 func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path string) (*tableInput, error) {
-	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"),
+	in := &tableInput{inference.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"),
 		Points: config.HasFeatures()}}
 	in.Options = table.Options{Format: c.String("format"), MaxField: table.DefaultMaxField}
 	if c.IsSet("max-line") {

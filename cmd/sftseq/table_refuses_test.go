@@ -169,13 +169,13 @@ func TestTableMemory(t *testing.T) {
 	heap := func(rows int) uint64 {
 		from := writeText(t, filepath.Join(dir, "a.csv"),
 			"t,long\n"+strings.Repeat("aab,"+strings.Repeat("long", 25<<10)+"\n", rows))
-		done, most := make(chan bool), make(chan uint64)
+		done, peaks := make(chan bool), make(chan uint64)
 		go func() {
 			var peak uint64
 			for {
 				select {
 				case <-done:
-					most <- peak
+					peaks <- peak
 					return
 				default:
 					var stats runtime.MemStats
@@ -188,7 +188,7 @@ func TestTableMemory(t *testing.T) {
 		succeed(t, "", "predict", "--model", model, "--input", from, "--text", "t", "--keep", "long", "--output",
 			filepath.Join(dir, "out.csv"))
 		done <- true
-		return <-most
+		return <-peaks
 	}
 	few, many := heap(100), heap(1500) // 10 MB and 150 MB
 	if many > few+60<<20 {

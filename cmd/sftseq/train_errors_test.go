@@ -135,7 +135,7 @@ func openFiles(dir string) (open []string) {
 // run can be extended, and that plot draws its curves.
 func TestTrainFlags(t *testing.T) {
 	dir := t.TempDir()
-	out, picture := filepath.Join(dir, "run"), filepath.Join(dir, "pictures", "curve.svg")
+	out, figure := filepath.Join(dir, "run"), filepath.Join(dir, "figures", "curve.svg")
 	config := writeText(t, filepath.Join(dir, "flags.json"),
 		`{"k": 3, "batch": 5, "hidden": 8, "stages": "1:20", "convolutions": "5,3:16"}`)
 	done(t, "", "train", "listops", "--data", tinyData(t), "--out", out, "--steps", "2",
@@ -144,11 +144,11 @@ func TestTrainFlags(t *testing.T) {
 	contains(t, readText(t, filepath.Join(out, "config.json")), `"num_sampled_tokens": 3`, `"hidden_size": 8`,
 		`"sinusoid_dim": 8`, `"batch": 4`, `"stages"`, `"kernel_size": 5`, `"dilation": 16`)
 	contains(t, readText(t, filepath.Join(out, "metrics.jsonl")), `"step":4`)
-	if text, errs := exits(t, exitOK, "", "plot", "--output", picture, out); text != "" ||
-		errs != picture+": curves of run\n" {
+	if text, errs := exits(t, exitOK, "", "plot", "--output", figure, out); text != "" ||
+		errs != figure+": curves of run\n" {
 		t.Errorf("%s%s", text, errs)
 	}
-	contains(t, readText(t, picture), "<svg")
+	contains(t, readText(t, figure), "<svg")
 	other := t.TempDir()
 	refuse(t, exitError,
 		"sftseq: "+other+": expected a run directory of sftseq train, with metrics.jsonl, found none", "",

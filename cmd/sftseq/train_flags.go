@@ -384,9 +384,9 @@ func parseFactors(text string) ([]float64, error) {
 	if text == "none" {
 		return nil, nil
 	}
-	least, most, _ := strings.Cut(text, ":")
-	low, errLow := strconv.ParseFloat(least, 64)
-	high, errHigh := strconv.ParseFloat(most, 64)
+	lowText, highText, _ := strings.Cut(text, ":")
+	low, errLow := strconv.ParseFloat(lowText, 64)
+	high, errHigh := strconv.ParseFloat(highText, 64)
 	if errLow != nil || errHigh != nil {
 		return nil, fmt.Errorf("expected MIN:MAX, such as 0.6:1.4, or none")
 	}

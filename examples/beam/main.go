@@ -2,7 +2,7 @@
 // pipeline. Each worker runs sftseq predict for one file at a time and reads the predictions, an Arrow
 // stream, from a pipe.
 //
-//	go run . --sftseq ../../sftseq --model runs/listops --input 'data/*.jsonl' --id id --output answers.csv
+//	go run . --sftseq ../../sftseq --model runs/listops --input 'data/*.jsonl' --id id --output predictions.csv
 //
 // Without --runner the pipeline runs on this machine. On other machines, workers need the program,
 // the model and the files at the same paths.
@@ -31,14 +31,14 @@ import (
 )
 
 func init() {
-	register.DoFn3x1[context.Context, string, func(Answer), error](&score{})
-	register.Emitter1[Answer]()
+	register.DoFn3x1[context.Context, string, func(Prediction), error](&score{})
+	register.Emitter1[Prediction]()
 	register.Function1x1(line)
-	beam.RegisterType(reflect.TypeFor[Answer]())
+	beam.RegisterType(reflect.TypeFor[Prediction]())
 }
 
-// Answer is the prediction for a row.
-type Answer struct{ ID, Label string }
+// Prediction is the prediction for a row.
+type Prediction struct{ ID, Label string }
 
 // score is a DoFn that predicts the labels of the rows of a file.
 type score struct {
@@ -46,7 +46,7 @@ type score struct {
 	ID                     string // name of the id column; "" for the file name and the position in the file
 }
 
-func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answer)) error {
+func (s *score) ProcessElement(ctx context.Context, file string, emit func(Prediction)) error {
 	args := []string{"predict", "--model", s.Model, "--input", file, "--text", s.Column, "--shard", "0/1",
 		"--output", "-"}
 	if s.ID != "" {
@@ -62,7 +62,7 @@ func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answe
 	if err := c.Start(); err != nil {
 		return err
 	}
-	read := answers(out, emit)
+	read := predictions(out, emit)
 	out.Close() // otherwise, after a failed read, the program would block on the pipe, and Wait on the program
 	// A failed program prints the reason on standard error, and its stream is truncated.
 	if err := errors.Join(read, c.Wait()); err != nil {
@@ -71,9 +71,9 @@ func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answe
 	return nil
 }
 
-// answers emits the rows of an Arrow stream. The first column is the id, with its type in the input.
+// predictions emits the rows of an Arrow stream. The first column is the id, with its type in the input.
 // The second column is the label: the name of a class, or its number if the model has no names.
-func answers(stream io.Reader, emit func(Answer)) error {
+func predictions(stream io.Reader, emit func(Prediction)) error {
 	r, err := ipc.NewReader(stream)
 	if err != nil {
 		return err
@@ -82,18 +82,18 @@ func answers(stream io.Reader, emit func(Answer)) error {
 	for r.Next() {
 		ids, labels := r.Record().Column(0), r.Record().Column(1)
 		for i := range ids.Len() {
-			answer := Answer{Label: labels.ValueStr(i)}
+			prediction := Prediction{Label: labels.ValueStr(i)}
 			if ids.IsValid(i) {
-				answer.ID = ids.ValueStr(i)
+				prediction.ID = ids.ValueStr(i)
 			}
-			emit(answer)
+			emit(prediction)
 		}
 	}
 	return r.Err()
 }
 
 // line formats a prediction as a row of CSV.
-func line(a Answer) string {
+func line(a Prediction) string {
 	var text strings.Builder
 	w := csv.NewWriter(&text)
 	w.Write([]string{a.ID, a.Label})
@@ -108,7 +108,7 @@ func main() {
 	flag.StringVar(&fn.Column, "text", "text", "the column with the texts")
 	flag.StringVar(&fn.ID, "id", "", "the column with the ids; default: the file name and the row's position")
 	input := flag.String("input", "", "files, such as 'data/*.jsonl'")
-	output := flag.String("output", "answers.csv", "the CSV file to write, with ids and predicted labels")
+	output := flag.String("output", "predictions.csv", "the CSV file to write, with ids and predicted labels")
 	flag.Parse()
 	beam.Init()
 
@@ -123,8 +123,8 @@ func main() {
 		log.Fatal(err)
 	}
 	p, s := beam.NewPipelineWithRoot()
-	answers := beam.ParDo(s, fn, beam.Reshuffle(s, beam.CreateList(s, files)))
-	textio.Write(s, *output, beam.ParDo(s, line, answers))
+	predictions := beam.ParDo(s, fn, beam.Reshuffle(s, beam.CreateList(s, files)))
+	textio.Write(s, *output, beam.ParDo(s, line, predictions))
 	if err := beamx.Run(ctx, p); err != nil {
 		log.Fatal(err)
 	}

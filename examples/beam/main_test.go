@@ -35,13 +35,13 @@ func TestScore(t *testing.T) {
 	}
 	dir := t.TempDir()
 	id := ""
-	predict := func(text string) (got []Answer, err error) {
+	predict := func(text string) (got []Prediction, err error) {
 		file := filepath.Join(dir, "in.jsonl")
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		s := &score{Program: program, Model: model, Column: "text", ID: id}
-		err = s.ProcessElement(t.Context(), file, func(a Answer) { got = append(got, a) })
+		err = s.ProcessElement(t.Context(), file, func(a Prediction) { got = append(got, a) })
 		return got, err
 	}
 	const row = `{"text":"[MAX 2 9 ]"}` + "\n"
@@ -70,7 +70,7 @@ func TestNoStream(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	err := (&score{Program: program}).ProcessElement(ctx, "file", func(Answer) {})
+	err := (&score{Program: program}).ProcessElement(ctx, "file", func(Prediction) {})
 	if err == nil || ctx.Err() != nil {
 		t.Errorf("%v, %v", err, ctx.Err())
 	}
@@ -79,7 +79,7 @@ func TestNoStream(t *testing.T) {
 // TestLine checks that ids and labels with commas, quotes and line breaks survive writing and
 // reading CSV.
 func TestLine(t *testing.T) {
-	for _, a := range []Answer{{"a", "b"}, {`a,"b`, "c\nd"}, {"", ","}} {
+	for _, a := range []Prediction{{"a", "b"}, {`a,"b`, "c\nd"}, {"", ","}} {
 		got, err := csv.NewReader(strings.NewReader(line(a) + "\n")).Read()
 		if err != nil || !slices.Equal(got, []string{a.ID, a.Label}) {
 			t.Errorf("%q: %q, %v", a, got, err)

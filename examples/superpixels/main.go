@@ -36,10 +36,10 @@ type row struct {
 func main() {
 	from := flag.String("from", "cifar-10-batches-bin",
 		"`FOLDER` of data_batch_1.bin to data_batch_5.bin and test_batch.bin")
-	pieces := flag.Int("pieces", 40, "cut an image into about `N` superpixels")
+	superpixels := flag.Int("superpixels", 40, "segment an image into about `N` superpixels")
 	rows := flag.Int("rows", 10000, "write at most the first `N` images of each split")
 	flag.Parse()
-	if err := convert(*from, *pieces, *rows, os.Stdout); err != nil {
+	if err := convert(*from, *superpixels, *rows, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "superpixels:", err)
 		os.Exit(1)
 	}
@@ -47,7 +47,7 @@ func main() {
 
 // convert writes at most the given number of rows for each split. The last tenth of the training images
 // is for validation.
-func convert(from string, pieces, rows int, to io.Writer) error {
+func convert(from string, superpixels, rows int, to io.Writer) error {
 	out := bufio.NewWriter(to)
 	lines := json.NewEncoder(out)
 	var train, test []string
@@ -68,7 +68,7 @@ func convert(from string, pieces, rows int, to io.Writer) error {
 		images []image
 	}{{"train", images[:first]}, {"val", images[first:]}, {"test", tests}} {
 		for _, m := range split.images[:min(rows, len(split.images))] {
-			r := graph(slice(m.pixels, width, pieces), m.pixels)
+			r := graph(slice(m.pixels, width, superpixels), m.pixels)
 			r.ID, r.Split, r.Label = m.id, split.name, m.label
 			if err := lines.Encode(r); err != nil {
 				return err
@@ -123,15 +123,15 @@ func gray(r, g, b byte) byte {
 // graph returns the features of superpixels and of their borders. Lightness and positions are from
 // 0 to 1. Areas are divided by step², distances and lengths of borders by step, where step is the
 // initial distance between the centres.
-func graph(c *cut, pixels []byte) (out row) {
+func graph(c *segmentation, pixels []byte) (out row) {
 	type sums struct{ n, light, squares, x, y, darkest, lightest float64 }
 	const white = 255
-	all := make([]sums, c.pieces)
+	all := make([]sums, c.superpixels)
 	for k := range all {
 		all[k].darkest = white
 	}
 	lengths := map[[2]int]int{} // pixels of each border
-	for i, k := range c.piece {
+	for i, k := range c.superpixel {
 		s, v := &all[k], float64(pixels[i])
 		s.n++
 		s.light += v
@@ -139,17 +139,17 @@ func graph(c *cut, pixels []byte) (out row) {
 		s.y += float64(i / c.width)
 		s.darkest, s.lightest = min(s.darkest, v), max(s.lightest, v)
 		for _, j := range c.neighbours(i) {
-			if other := c.piece[j]; other != k {
+			if other := c.superpixel[j]; other != k {
 				lengths[[2]int{k, other}]++
 			}
 		}
 	}
-	for i, k := range c.piece {
+	for i, k := range c.superpixel {
 		s := &all[k]
 		d := float64(pixels[i]) - s.light/s.n
 		s.squares += float64(d * d)
 	}
-	centres := make([][2]float64, c.pieces)
+	centres := make([][2]float64, c.superpixels)
 	for k, s := range all {
 		x, y := s.x/s.n, s.y/s.n
 		centres[k] = [2]float64{x, y}

@@ -2,12 +2,12 @@ package main
 
 import "math"
 
-// cut is a segmentation of an image into superpixels: connected regions of similar size, each with
-// pixels of similar lightness. The code calls a superpixel a piece.
-type cut struct {
+// segmentation is a partition of an image into superpixels: connected regions of similar size and
+// lightness.
+type segmentation struct {
 	width, height int
-	piece         []int // index of each pixel's piece, row by row
-	pieces        int
+	superpixel    []int // index of each pixel's superpixel, row by row
+	superpixels   int
 	step          float64 // initial distance between the centres
 }
 
@@ -22,9 +22,9 @@ const compactness = 10
 // Lucchi, Fua and Süsstrunk, "SLIC Superpixels Compared to State-of-the-Art Superpixel Methods",
 // IEEE Transactions on Pattern Analysis and Machine Intelligence 34, 2012). A pixel with
 // several nearest centres belongs to the first of them.
-func slice(pixels []byte, width, pieces int) *cut {
-	c := &cut{width: width, height: len(pixels) / width, piece: make([]int, len(pixels))}
-	c.step = math.Sqrt(float64(len(pixels)) / float64(pieces))
+func slice(pixels []byte, width, superpixels int) *segmentation {
+	c := &segmentation{width: width, height: len(pixels) / width, superpixel: make([]int, len(pixels))}
+	c.step = math.Sqrt(float64(len(pixels)) / float64(superpixels))
 	light := make([]float64, len(pixels))
 	for i, p := range pixels {
 		light[i] = float64(p) * (100. / 255)
@@ -42,7 +42,7 @@ func slice(pixels []byte, width, pieces int) *cut {
 					i := y*width + x
 					dl, dx, dy := light[i]-middle.light, float64(x)-middle.x, float64(y)-middle.y
 					if d := float64(dl*dl) + weight*(float64(dx*dx)+float64(dy*dy)); d < nearest[i] {
-						nearest[i], c.piece[i] = d, k
+						nearest[i], c.superpixel[i] = d, k
 					}
 				}
 			}
@@ -55,7 +55,7 @@ func slice(pixels []byte, width, pieces int) *cut {
 
 // grid places centres at equal distances and moves each to the pixel in its 3×3 neighbourhood with
 // the smallest change of lightness, away from edges.
-func (c *cut) grid(light []float64) (out []centre) {
+func (c *segmentation) grid(light []float64) (out []centre) {
 	columns := max(1, int(math.Round(float64(c.width)/c.step)))
 	rows := max(1, int(math.Round(float64(c.height)/c.step)))
 	lightAt := func(x, y int) float64 {
@@ -80,9 +80,9 @@ func (c *cut) grid(light []float64) (out []centre) {
 }
 
 // move sets each centre to the mean of its pixels. A centre without pixels does not move.
-func (c *cut) move(centres []centre, light []float64) {
+func (c *segmentation) move(centres []centre, light []float64) {
 	sums, count := make([]centre, len(centres)), make([]float64, len(centres))
-	for i, k := range c.piece {
+	for i, k := range c.superpixel {
 		sums[k].light += light[i]
 		sums[k].x += float64(i % c.width)
 		sums[k].y += float64(i / c.width)
@@ -95,47 +95,47 @@ func (c *cut) move(centres []centre, light []float64) {
 	}
 }
 
-// connect makes each connected component a piece. A component of fewer than step²/4 pixels joins the
-// piece to the left of its first pixel, or above this pixel in the first column. The first component is
-// always a piece.
-func (c *cut) connect() {
-	old := c.piece
-	c.piece = make([]int, len(old))
-	for i := range c.piece {
-		c.piece[i] = -1
+// connect makes each connected component a superpixel. A component of fewer than step²/4 pixels joins the
+// superpixel to the left of its first pixel, or above this pixel in the first column. The first component is
+// always a superpixel.
+func (c *segmentation) connect() {
+	old := c.superpixel
+	c.superpixel = make([]int, len(old))
+	for i := range c.superpixel {
+		c.superpixel[i] = -1
 	}
 	for first := range old {
-		if c.piece[first] >= 0 {
+		if c.superpixel[first] >= 0 {
 			continue
 		}
 		neighbour := -1
 		if first%c.width > 0 {
-			neighbour = c.piece[first-1]
+			neighbour = c.superpixel[first-1]
 		} else if first > 0 {
-			neighbour = c.piece[first-c.width]
+			neighbour = c.superpixel[first-c.width]
 		}
-		c.piece[first] = c.pieces
+		c.superpixel[first] = c.superpixels
 		part := []int{first}
 		for n := 0; n < len(part); n++ {
 			for _, j := range c.neighbours(part[n]) {
-				if c.piece[j] < 0 && old[j] == old[first] {
-					c.piece[j] = c.pieces
+				if c.superpixel[j] < 0 && old[j] == old[first] {
+					c.superpixel[j] = c.superpixels
 					part = append(part, j)
 				}
 			}
 		}
 		if neighbour < 0 || float64(len(part)) >= c.step*c.step/4 {
-			c.pieces++
+			c.superpixels++
 			continue
 		}
 		for _, i := range part {
-			c.piece[i] = neighbour
+			c.superpixel[i] = neighbour
 		}
 	}
 }
 
 // neighbours returns the indices of the pixels to the left, to the right, above and below.
-func (c *cut) neighbours(i int) (out []int) {
+func (c *segmentation) neighbours(i int) (out []int) {
 	if i%c.width > 0 {
 		out = append(out, i-1)
 	}
@@ -145,7 +145,7 @@ func (c *cut) neighbours(i int) (out []int) {
 	if i >= c.width {
 		out = append(out, i-c.width)
 	}
-	if i+c.width < len(c.piece) {
+	if i+c.width < len(c.superpixel) {
 		out = append(out, i+c.width)
 	}
 	return out

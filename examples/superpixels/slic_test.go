@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// check checks that each piece is connected and not empty, and that every piece except the first
+// check checks that each superpixel is connected and not empty, and that every superpixel except the first
 // has at least step²/4 pixels.
-func check(t *testing.T, c *cut) {
+func check(t *testing.T, c *segmentation) {
 	t.Helper()
-	sizes, parts, seen := make([]int, c.pieces), make([]int, c.pieces), make([]bool, len(c.piece))
-	for i, k := range c.piece {
+	sizes, parts, seen := make([]int, c.superpixels), make([]int, c.superpixels), make([]bool, len(c.superpixel))
+	for i, k := range c.superpixel {
 		sizes[k]++
 		if seen[i] {
 			continue
@@ -24,7 +24,7 @@ func check(t *testing.T, c *cut) {
 		seen[i] = true
 		for part := []int{i}; len(part) > 0; part = part[1:] {
 			for _, j := range c.neighbours(part[0]) {
-				if !seen[j] && c.piece[j] == k {
+				if !seen[j] && c.superpixel[j] == k {
 					seen[j] = true
 					part = append(part, j)
 				}
@@ -33,13 +33,13 @@ func check(t *testing.T, c *cut) {
 	}
 	for k, n := range sizes {
 		if parts[k] != 1 || n == 0 || k > 0 && float64(n) < c.step*c.step/4 {
-			t.Errorf("piece %d has %d pixels in %d parts", k, n, parts[k])
+			t.Errorf("superpixel %d has %d pixels in %d parts", k, n, parts[k])
 		}
 	}
 }
 
-// TestEdges checks that pieces do not cross the border between dark and light, except for at most 12
-// pixels, for several shapes, and that a uniform image is segmented into 16 pieces of similar size.
+// TestEdges checks that superpixels do not cross the border between dark and light, except for at most 12
+// pixels, for several shapes, and that a uniform image is segmented into 16 superpixels of similar size.
 func TestEdges(t *testing.T) {
 	for name, lit := range map[string]func(x, y int) bool{
 		"gray":   func(_, _ int) bool { return false },
@@ -55,8 +55,8 @@ func TestEdges(t *testing.T) {
 		}
 		c := slice(pixels, 32, 16)
 		check(t, c)
-		sizes, light, wrong := make([]int, c.pieces), make([]int, c.pieces), 0
-		for i, k := range c.piece {
+		sizes, light, wrong := make([]int, c.superpixels), make([]int, c.superpixels), 0
+		for i, k := range c.superpixel {
 			sizes[k]++
 			if pixels[i] > 100 {
 				light[k]++
@@ -64,16 +64,17 @@ func TestEdges(t *testing.T) {
 		}
 		for k, n := range sizes {
 			if wrong += min(light[k], n-light[k]); name == "gray" && (n < 40 || n > 100) {
-				t.Errorf("piece %d has %d pixels", k, n)
+				t.Errorf("superpixel %d has %d pixels", k, n)
 			}
 		}
-		if wrong > 12 || name == "gray" && (c.pieces != 16 || c.step != 8) { // some components are too small for a piece
-			t.Errorf("%s: %d pixels differ from most pixels of their pieces; %d pieces", name, wrong, c.pieces)
+		if wrong > 12 || name == "gray" && (c.superpixels != 16 || c.step != 8) { // small components join another
+			t.Errorf("%s: %d pixels differ from most pixels of their superpixels; %d superpixels", name, wrong,
+				c.superpixels)
 		}
 	}
 }
 
-// TestNoise checks that pieces of noise are connected, even in narrow images.
+// TestNoise checks that superpixels of noise are connected, even in narrow images.
 func TestNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, size := range [][2]int{{32, 32}, {1, 1}, {1, 50}, {50, 1}, {7, 90}, {2, 2}} {
@@ -81,15 +82,15 @@ func TestNoise(t *testing.T) {
 		for i := range pixels {
 			pixels[i] = byte(random.IntN(256))
 		}
-		for _, pieces := range []int{16, 1, 4000, 9} {
-			check(t, slice(pixels, size[0], pieces))
+		for _, superpixels := range []int{16, 1, 4000, 9} {
+			check(t, slice(pixels, size[0], superpixels))
 		}
 	}
 }
 
 // TestGraph compares features and edges with values computed by hand.
 func TestGraph(t *testing.T) {
-	c := &cut{width: 3, height: 2, piece: []int{0, 0, 1, 0, 2, 2}, pieces: 3, step: 2}
+	c := &segmentation{width: 3, height: 2, superpixel: []int{0, 0, 1, 0, 2, 2}, superpixels: 3, step: 2}
 	r := graph(c, []byte{0, 51, 255, 0, 0, 0})
 	want := "[[0.06667 0.09428 0 0.2 0.2778 0.4167 0.75] [1 0 1 1 0.8333 0.25 0.25] [0 0 0 0 0.6667 0.75 0.5]] " +
 		"[[0 1 0.8498 0.5] [0 2 0.6719 1] [1 0 0.8498 0.5] [1 2 0.559 0.5] [2 0 0.6719 1] [2 1 0.559 0.5]]"

@@ -86,8 +86,8 @@ func (l *logistic) scores(row []feature, out []float64) {
 	}
 }
 
-// answer returns the class with the largest score, the first if several tie.
-func (l *logistic) answer(row []feature, scores []float64) int {
+// class returns the class with the largest score, the first if several tie.
+func (l *logistic) class(row []feature, scores []float64) int {
 	l.scores(row, scores)
 	best := 0
 	for c, v := range scores {

@@ -68,7 +68,7 @@ func moments(m *seq.Manifest, classes int, limits limits) *baseline {
 		countCorrect: func(examples []seq.Example) (correct int) {
 			scores := make([]float64, classes)
 			for _, e := range examples {
-				if l.answer(standard(sums.values(e)), scores) == int(e.Label) {
+				if l.class(standard(sums.values(e)), scores) == int(e.Label) {
 					correct++
 				}
 			}

@@ -32,7 +32,7 @@ func (w *work) read(split string, window seq.Window, tokens int64, visit func([]
 		if err != nil {
 			return 0, err
 		}
-		if answered(e) {
+		if hasTarget(e) {
 			part, held = append(part, e), held+e.Length()
 		}
 		if len(part) == partRows || held >= partTokens || n+1 == len(picked) {
@@ -56,8 +56,8 @@ func noLabels(dir, split string, rows int) error {
 	return fmt.Errorf("%s: split %s: none of %d rows has a label or numbers", dir, split, rows)
 }
 
-// answered reports whether a row has a label or numbers.
-func answered(e seq.Example) bool { return e.Label >= 0 || e.Labels != nil || e.Numbers != nil }
+// hasTarget reports whether a row has a label or numbers.
+func hasTarget(e seq.Example) bool { return e.Label >= 0 || e.Labels != nil || e.Numbers != nil }
 
 // sample returns the indices of random rows with at most the given number of tokens in total, but
 // at least one row. The indices ascend, so a file is read from beginning to end.

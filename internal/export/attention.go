@@ -82,12 +82,12 @@ func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a o
 	if c.Probability == "softmax" {
 		return func(a onnx.Tensor) onnx.Tensor { return s.MatMul(s.Softmax(a, -1), v) }
 	}
-	least := s.Float(minSum)
+	rest := s.Float(minSum)
 	switch c.Probability {
 	case "relu":
 	case "leaky_relu":
 		leak := s.ReduceSum(s.Softplus(s.linear(name+"attn.leak", sample.rows)), 0)
-		least = s.Add(s.Reshape(leak, int64(c.NumHeads), 1, 1), least)
+		rest = s.Add(s.Reshape(leak, int64(c.NumHeads), 1, 1), rest)
 	default:
 		panic(fmt.Sprintf("export: no probability %q", c.Probability))
 	}
@@ -97,6 +97,6 @@ func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a o
 	v = s.Concat(2, v, ones)
 	return func(a onnx.Tensor) onnx.Tensor {
 		parts := s.Split(s.MatMul(s.Relu(a), v), 2, int64(c.HiddenSize/c.NumHeads), 1)
-		return s.Div(parts[0], s.Add(parts[1], least))
+		return s.Div(parts[0], s.Add(parts[1], rest))
 	}
 }

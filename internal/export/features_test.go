@@ -70,12 +70,12 @@ func TestRefusedFeatures(t *testing.T) {
 	for _, r := range refused {
 		text.WriteString("{" + r.text + "}\n")
 	}
-	answers := answered(t, m, text.String())
-	if len(answers) != len(refused) {
-		t.Fatalf("got %d outputs for %d lines", len(answers), len(refused))
+	outputs := runtimeOutputs(t, m, text.String())
+	if len(outputs) != len(refused) {
+		t.Fatalf("got %d outputs for %d lines", len(outputs), len(refused))
 	}
 	for i, r := range refused {
-		if got := answers[i].Error; !strings.Contains(got, r.expected) || (got == "") != (r.expected == "") {
+		if got := outputs[i].Error; !strings.Contains(got, r.expected) || (got == "") != (r.expected == "") {
 			t.Errorf("%s: got error %q, want %q", r.text, got, r.expected)
 		}
 	}

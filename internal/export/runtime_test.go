@@ -45,8 +45,8 @@ type line struct {
 	Edges    [][]float32 `json:"edges,omitempty"` // source, target and features of each edge
 }
 
-// answer is the output of a model for a line.
-type answer struct {
+// output is the output of a model for a line.
+type output struct {
 	ID        int       `json:"id"`
 	Error     string    `json:"error"`
 	Logits    []float32 `json:"logits"`
@@ -72,7 +72,7 @@ func TestGoldens(t *testing.T) {
 				return // TestStructure checks the refusal
 			}
 			got := onRuntime(t, m, readLines[line](t, filepath.Join(dir, "inputs.jsonl")))
-			for i, want := range readLines[answer](t, expected) {
+			for i, want := range readLines[output](t, expected) {
 				compare(t, want.ID, "logits", got[i].Logits, want.Logits, 1e-5)
 			}
 		})
@@ -158,7 +158,7 @@ func compare(t *testing.T, id int, what string, got, want []float32, tolerance f
 }
 
 // onCPU returns the outputs of package sft on a CPU for lines.
-func onCPU(t *testing.T, m *sft.Model, lines []line) (out []answer) {
+func onCPU(t *testing.T, m *sft.Model, lines []line) (out []output) {
 	t.Helper()
 	s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
 	defer s.Close()
@@ -167,7 +167,7 @@ func onCPU(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 			tokens = must.Get(m.Config.Window(tokens))(t)
 			return tokens
 		}
-		var a answer
+		var a output
 		switch {
 		case m.Config.Task == config.FillMask:
 			tokens := [][]int32{window(l.Tokens)}
@@ -204,7 +204,7 @@ func onCPU(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 }
 
 // onRuntime returns the outputs of the exported model in ONNX Runtime for lines.
-func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
+func onRuntime(t *testing.T, m *sft.Model, lines []line) []output {
 	t.Helper()
 	var in strings.Builder
 	for _, l := range lines {
@@ -213,11 +213,11 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 		}
 		must.Succeed(t, json.NewEncoder(&in).Encode(l))
 	}
-	answers := answered(t, m, in.String())
-	if len(answers) != len(lines) {
-		t.Fatalf("%d outputs for %d lines", len(answers), len(lines))
+	outputs := runtimeOutputs(t, m, in.String())
+	if len(outputs) != len(lines) {
+		t.Fatalf("%d outputs for %d lines", len(outputs), len(lines))
 	}
-	return answers
+	return outputs
 }
 
 // wordHashes returns for each byte the hash of the word that ends at the byte, or "0".
@@ -230,8 +230,8 @@ func wordHashes(m *sft.Model, tokens []int32) []string {
 	return hashes
 }
 
-// answered runs the exported model in ONNX Runtime on JSON lines and returns the outputs.
-func answered(t *testing.T, m *sft.Model, text string) []answer {
+// runtimeOutputs runs the exported model in ONNX Runtime on JSON lines and returns the outputs.
+func runtimeOutputs(t *testing.T, m *sft.Model, text string) []output {
 	t.Helper()
 	file := must.Get(ONNX(m))(t)
 	path := filepath.Join(t.TempDir(), "model.onnx")
@@ -243,7 +243,7 @@ func answered(t *testing.T, m *sft.Model, text string) []answer {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
-	return decode[answer](t, bytes.NewReader(out))
+	return decode[output](t, bytes.NewReader(out))
 }
 
 func readLines[T any](t *testing.T, path string) []T {

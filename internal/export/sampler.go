@@ -20,13 +20,13 @@ type sampled struct {
 }
 
 // sampled scores the tokens x [length, hidden] and samples duplets with the random words of a layer.
-// most is the maximum number of duplets.
-func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled {
+// maxKeys is the maximum number of duplets.
+func (s *sequence) sampled(name string, x onnx.Tensor, maxKeys, layer int) sampled {
 	score := s.scores(name, x)
 	if s.config.SamplerNoise == "always" {
 		score = s.Add(score, s.gumbel(layer))
 	}
-	out := s.sample(score, most, layer)
+	out := s.sample(score, maxKeys, layer)
 	out.rows = s.mix(s.Unsqueeze(out.p, 1), s.Gather(x, out.top), s.Gather(x, out.partner))
 	return out
 }
@@ -34,8 +34,8 @@ func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled 
 // sample selects tokens by their scores [length], like package tensor's Sample: S1, at most the
 // given number, by descending score, then tie key, then position; S2 from the other tokens by partner
 // key, then position. TopK, which takes the first of equal values, defines all orders.
-func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
-	keys := s.Min(s.length, s.Int(int64(most)))
+func (s *sequence) sample(score onnx.Tensor, maxKeys, layer int) (out sampled) {
+	keys := s.Min(s.length, s.Int(int64(maxKeys)))
 	pairs := s.Min(keys, s.Sub(s.length, keys)) // number of keys with a partner
 	out.keys = keys
 	_, byTie := s.TopK(s.draw(layer, philox.StreamTie), s.length, false)

@@ -55,10 +55,10 @@ func TestKnown(t *testing.T) {
 		seq.Tagging:        {Label: seq.NoLabel, Labels: []int32{seq.NoLabel, 2}},
 		seq.Regression:     {Label: seq.NoLabel, Numbers: []float32{0.5, -1}},
 	} {
-		answer := map[string]string{seq.Classification: `"label": "y"`, seq.MultiLabel: `"label": [1, "x"]`,
+		target := map[string]string{seq.Classification: `"label": "y"`, seq.MultiLabel: `"label": [1, "x"]`,
 			seq.Tagging: `"tags": [null, 2]`, seq.Regression: `"b": -1, "a": 0.5`}[task]
 		want.Features, want.Edges = features, edges
-		got, err := readKnown(t, knownSpec(task), "{"+graph+", "+answer+"}\n")
+		got, err := readKnown(t, knownSpec(task), "{"+graph+", "+target+"}\n")
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 			t.Errorf("%s: got %+v, error %v, want %+v", task, got, err, want)
 		}

@@ -72,7 +72,7 @@ func (s *statistics) count(t terms, n int) {
 type lexicalQuery struct {
 	terms []term
 	idf   []float64 // inverse document frequency of each term
-	most  float64   // least upper bound of BM25 for the query
+	bound float64   // least upper bound of BM25 for the query
 	mean  float64   // mean number of words per item
 }
 
@@ -83,7 +83,7 @@ func (t *table) query(q terms) *lexicalQuery {
 		n := float64(t.words.items[w.hash])
 		idf := math.Log1p((float64(t.count) - n + 0.5) / (n + 0.5))
 		l.idf = append(l.idf, idf)
-		l.most += idf * (saturation + 1)
+		l.bound += idf * (saturation + 1)
 	}
 	return l
 }
@@ -101,8 +101,8 @@ func (l *lexicalQuery) score(t terms) float64 {
 			sum += l.idf[i] * n * (saturation + 1) / (n + damping)
 		}
 	}
-	if l.most > 0 {
-		return sum / l.most
+	if l.bound > 0 {
+		return sum / l.bound
 	}
 	return 0
 }

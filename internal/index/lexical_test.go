@@ -35,7 +35,7 @@ func bm25(query, text string, all map[string]string) float64 {
 			seen[w] = true
 		}
 	}
-	sum, most, counts := 0.0, 0.0, map[string]float64{}
+	sum, bound, counts := 0.0, 0.0, map[string]float64{}
 	words := strings.Fields(text)
 	for _, w := range words {
 		counts[w]++
@@ -48,10 +48,10 @@ func bm25(query, text string, all map[string]string) float64 {
 		seen[w] = true
 		n, f := float64(has[w]), counts[w]
 		idf := math.Log(1 + (float64(len(all))-n+0.5)/(n+0.5))
-		most += idf * 2.2
+		bound += idf * 2.2
 		sum += idf * f * 2.2 / (f + 1.2*(0.25+0.75*float64(len(words))*float64(len(all))/float64(length)))
 	}
-	return sum / most
+	return sum / bound
 }
 
 // TestLexicalScore compares scores with their definition, after items were added, replaced and

@@ -19,7 +19,7 @@ type Class struct {
 	Class     int      `json:"class"`
 	Name      string   `json:"name,omitempty"` // set by callers that know the class names
 	Rows      int64    `json:"rows"`
-	Answered  int64    `json:"answered"` // rows predicted as the class
+	Predicted int64    `json:"predicted"` // rows predicted as the class
 	Precision *float64 `json:"precision"`
 	Recall    *float64 `json:"recall"`
 	F1        *float64 `json:"f1"`
@@ -33,13 +33,13 @@ func (t *Tally) perClass() []Class {
 	out := make([]Class, t.classes)
 	for c, rows := range t.confusion {
 		out[c.label].Rows += rows
-		out[c.answer].Answered += rows
+		out[c.predicted].Predicted += rows
 	}
 	for c := range out {
 		k := &out[c]
 		k.Class = c
 		hits := t.confusion[confused{c, c}]
-		k.Precision, k.Recall, k.F1 = ratio(hits, k.Answered), ratio(hits, k.Rows), ratio(2*hits, k.Rows+k.Answered)
+		k.Precision, k.Recall, k.F1 = ratio(hits, k.Predicted), ratio(hits, k.Rows), ratio(2*hits, k.Rows+k.Predicted)
 		if curve := t.curve(c); curve != nil {
 			auc, precision := curve.AUC, curve.AveragePrecision // copies, so that the curve's points are freed
 			k.AUC, k.AveragePrecision = &auc, &precision
@@ -69,14 +69,14 @@ func macroAUC(classes []Class) *float64 {
 // prediction.
 func (r *Report) Mistakes() (out []Confused) {
 	for _, c := range r.Counts {
-		if c.Label != c.Answer {
+		if c.Label != c.Predicted {
 			out = append(out, c)
 		}
 	}
 	for label, counts := range r.Confusion {
-		for answer, rows := range counts {
-			if rows > 0 && label != answer {
-				out = append(out, Confused{label, answer, rows})
+		for predicted, rows := range counts {
+			if rows > 0 && label != predicted {
+				out = append(out, Confused{label, predicted, rows})
 			}
 		}
 	}

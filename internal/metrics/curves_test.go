@@ -266,7 +266,7 @@ func TestClasses(t *testing.T) {
 	}
 	r := y.Report()
 	for _, k := range r.Classes {
-		text += fmt.Sprintln(k.Class, k.Rows, k.Answered, show(k.Precision), show(k.Recall), show(k.F1))
+		text += fmt.Sprintln(k.Class, k.Rows, k.Predicted, show(k.Precision), show(k.Recall), show(k.F1))
 	}
 	if want := "0 3 3 0.667 0.667 0.667\n1 1 2 0.500 1.000 0.667\n2 1 0 none 0.000 0.000\n3 0 0 none none none\n"; text != want {
 		t.Errorf("\n%swant\n%s", text, want)

@@ -21,7 +21,7 @@ type Tally struct {
 }
 
 // confused is a cell of the confusion matrix. Only nonzero cells are stored.
-type confused struct{ label, answer int }
+type confused struct{ label, predicted int }
 
 // row has the data of a row for curves and length bins.
 type row struct {
@@ -54,16 +54,16 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 	if slices.ContainsFunc(logits, func(v float32) bool { return v-v != 0 }) { // infinite or NaN
 		return fmt.Errorf("metrics: expected finite logits, found %v", logits)
 	}
-	p, answer := Softmax(logits), slices.Index(logits, slices.Max(logits))
-	t.confusion[confused{class, answer}]++
+	p, predicted := Softmax(logits), slices.Index(logits, slices.Max(logits))
+	t.confusion[confused{class, predicted}]++
 	t.loss += CrossEntropy(logits, class)
-	b := &t.bins[min(int(p[answer]*calibrationBins), calibrationBins-1)]
+	b := &t.bins[min(int(p[predicted]*calibrationBins), calibrationBins-1)]
 	b.rows++
-	b.confidence += p[answer]
-	if answer == class {
+	b.confidence += p[predicted]
+	if predicted == class {
 		b.correct++
 	}
-	r := row{length: int32(min(length, math.MaxInt32)), class: int32(class), correct: answer == class}
+	r := row{length: int32(min(length, math.MaxInt32)), class: int32(class), correct: predicted == class}
 	if t.classes == 2 {
 		r.margin = float64(logits[1]) - float64(logits[0])
 	}

@@ -140,7 +140,7 @@ func TestSparseConfusion(t *testing.T) {
 	if want := []Confused{{3, 15_999, 2}, {7, 2, 1}}; !reflect.DeepEqual(r.Mistakes(), want) {
 		t.Errorf("got mistakes %v, want %v", r.Mistakes(), want)
 	}
-	if k := r.Classes[15_999]; k.Rows != 0 || k.Answered != 2 || r.Classes[3].Rows != 3 || r.Accuracy != 0.25 {
+	if k := r.Classes[15_999]; k.Rows != 0 || k.Predicted != 2 || r.Classes[3].Rows != 3 || r.Accuracy != 0.25 {
 		t.Errorf("got class %+v and accuracy %g, want 2 predictions without rows and accuracy 0.25", k, r.Accuracy)
 	}
 }

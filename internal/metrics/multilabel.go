@@ -41,7 +41,7 @@ type MultiLabelReport struct {
 type LabelReport struct {
 	Name             string   `json:"name,omitempty"` // set by callers that know the label names
 	Rows             int64    `json:"rows"`           // rows with the label
-	Answered         int64    `json:"answered"`       // rows for which the label was predicted
+	Predicted        int64    `json:"predicted"`      // rows for which the label was predicted
 	Threshold        float64  `json:"threshold"`      // probability at or above which the label is predicted
 	Precision        *float64 `json:"precision"`
 	Recall           *float64 `json:"recall"`
@@ -155,19 +155,19 @@ func (m *MultiLabel) Report(thresholds []float64) *MultiLabelReport {
 				k.Rows++
 			}
 			if predicted {
-				k.Answered++
+				k.Predicted++
 			}
 			if hasLabel && predicted {
 				labelHits++
 			}
 			wrong[i] = wrong[i] || hasLabel != predicted
 		}
-		k.Precision, k.Recall, k.F1 = ratio(labelHits, k.Answered), ratio(labelHits, k.Rows), ratio(2*labelHits,
-			k.Rows+k.Answered)
+		k.Precision, k.Recall, k.F1 = ratio(labelHits, k.Predicted), ratio(labelHits, k.Rows), ratio(2*labelHits,
+			k.Rows+k.Predicted)
 		if rows, positives := m.ranked(label); positives > 0 && positives < len(rows) {
 			k.AveragePrecision = &curveAreas(label, rows, positives).AveragePrecision
 		}
-		hits, sum = hits+labelHits, sum+k.Rows+k.Answered
+		hits, sum = hits+labelHits, sum+k.Rows+k.Predicted
 		f1s, precisions = append(f1s, k.F1), append(precisions, k.AveragePrecision)
 		r.Labels = append(r.Labels, k)
 	}

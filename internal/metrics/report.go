@@ -39,18 +39,18 @@ const MaxConfusion = 1024
 
 // Confused has the number of rows with a label and a prediction.
 type Confused struct {
-	Label  int   `json:"label"`
-	Answer int   `json:"answer"`
-	Rows   int64 `json:"rows"`
+	Label     int   `json:"label"`
+	Predicted int   `json:"predicted"`
+	Rows      int64 `json:"rows"`
 }
 
 // confusions returns the nonzero cells of the confusion matrix and the dense matrix, which is nil
 // with more than MaxConfusion classes.
 func (t *Tally) confusions() (cells []Confused, dense [][]int64) {
 	for c, rows := range t.confusion {
-		cells = append(cells, Confused{c.label, c.answer, rows})
+		cells = append(cells, Confused{c.label, c.predicted, rows})
 	}
-	slices.SortFunc(cells, func(a, b Confused) int { return cmp.Or(a.Label-b.Label, a.Answer-b.Answer) })
+	slices.SortFunc(cells, func(a, b Confused) int { return cmp.Or(a.Label-b.Label, a.Predicted-b.Predicted) })
 	if t.classes > MaxConfusion {
 		return cells, nil
 	}
@@ -59,7 +59,7 @@ func (t *Tally) confusions() (cells []Confused, dense [][]int64) {
 		dense[i] = make([]int64, t.classes)
 	}
 	for _, c := range cells {
-		dense[c.Label][c.Answer] = c.Rows
+		dense[c.Label][c.Predicted] = c.Rows
 	}
 	return cells, dense
 }

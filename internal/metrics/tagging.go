@@ -225,10 +225,10 @@ func (t *Tagging) validation() *Validation {
 type SpanScore struct {
 	Type string `json:"type"`
 	F1Score
-	Spans   int64   `json:"spans"`   // number of true spans
-	Answers int64   `json:"answers"` // number of predicted spans
-	Overlap F1Score `json:"iou_50"`  // scores if a predicted span of the type is correct at IoU ≥ 0.5
-	Tokens  F1Score `json:"tokens"`  // scores of the tokens within spans of the type
+	Spans     int64   `json:"spans"`     // number of true spans
+	Predicted int64   `json:"predicted"` // number of predicted spans
+	Overlap   F1Score `json:"iou_50"`    // scores if a predicted span of the type is correct at IoU ≥ 0.5
+	Tokens    F1Score `json:"tokens"`    // scores of the tokens within spans of the type
 }
 
 // F1Score has precision, recall and F1.

@@ -37,8 +37,8 @@ type classCell struct {
 }
 
 type mistake struct {
-	Label, Answer string
-	Count         int64
+	Label, Predicted string
+	Count            int64
 }
 
 // Many reports whether the confusion matrix takes the full width of the page.
@@ -54,18 +54,18 @@ func newClasses(c *sft.Config, r *metrics.Report) *classes {
 		mistakes := r.Mistakes()
 		slices.SortStableFunc(mistakes, func(a, b metrics.Confused) int { return cmp.Compare(b.Rows, a.Rows) })
 		for _, m := range mistakes[:min(len(mistakes), maxClasses)] {
-			out.Mistakes = append(out.Mistakes, mistake{name(m.Label), name(m.Answer), m.Rows})
+			out.Mistakes = append(out.Mistakes, mistake{name(m.Label), name(m.Predicted), m.Rows})
 		}
 		return out
 	}
 	for label, counts := range r.Confusion {
 		rows := r.Classes[label].Rows
 		row := classRow{Name: name(label)}
-		for answer, n := range counts {
+		for predicted, n := range counts {
 			part := float64(n) / float64(max(1, rows))
 			row.Cells = append(row.Cells, classCell{Count: n, Part: fmt.Sprintf("%.3f", part), Dark: part > 0.55,
 				Title: fmt.Sprintf("%d of %d rows of %s predicted as %s (%.1f%%)", n, rows, name(label),
-					name(answer), 100*part)})
+					name(predicted), 100*part)})
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -17,8 +17,8 @@ type Curve struct {
 	Wide    bool
 }
 
-// Picture returns the chart without its name, which the page shows as a heading.
-func (c Curve) Picture() template.HTML {
+// SVG returns the chart without its name, which the page shows as a heading.
+func (c Curve) SVG() template.HTML {
 	name := c.Name
 	c.Name = ""
 	s := c.Scene()

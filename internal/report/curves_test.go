@@ -31,8 +31,8 @@ func TestCurves(t *testing.T) {
 				slices.Max(values) == 1e6) || logarithmic != c.Y.Logarithmic {
 				t.Errorf("%s of %v: got logarithmic %v", c.Name, values, logarithmic)
 			}
-			if picture := string(c.Picture()); !strings.Contains(picture, `aria-label="`+c.Name+` over steps"`) {
-				t.Errorf("got %.200s, want an accessible name", picture)
+			if drawn := string(c.SVG()); !strings.Contains(drawn, `aria-label="`+c.Name+` over steps"`) {
+				t.Errorf("got %.200s, want an accessible name", drawn)
 			}
 		}
 	}

@@ -14,12 +14,12 @@ import (
 
 // exampleView is an example as shown on the page.
 type exampleView struct {
-	Row           uint32
-	ID            string
-	Label, Answer string
-	Right         bool
-	Likely        []classProbability
-	Sequences     []sequenceView
+	Row              uint32
+	ID               string
+	Label, Predicted string
+	Right            bool
+	Likely           []classProbability
+	Sequences        []sequenceView
 }
 
 // classProbability is a class and its predicted probability.
@@ -34,7 +34,7 @@ type sequenceView struct {
 	Name    string // side of a pair
 	Length  int
 	Pooling scale
-	Picture *picture
+	Image   *imagePanels
 	Drawing *drawing
 	Strip   *chart.Strip
 	Text    []piece
@@ -44,10 +44,10 @@ type sequenceView struct {
 
 // scale has the smallest and the largest weight of a shading, and the weight that a uniform
 // distribution would have.
-type scale struct{ Least, Largest, Equal float64 }
+type scale struct{ Min, Max, Equal float64 }
 
-// shownAnswers is the number of most probable classes shown for an example.
-const shownAnswers = 3
+// likelyClasses is the number of most probable classes shown for an example.
+const likelyClasses = 3
 
 // decoder returns the run's tokenizer, or a tokenizer that shows token ids if the run's is unknown.
 func (r *Run) decoder() tokenizers.Tokenizer {
@@ -60,16 +60,16 @@ func (r *Run) decoder() tokenizers.Tokenizer {
 func exampleViews(c *sft.Config, d tokenizers.Tokenizer, examples []Example) ([]exampleView, error) {
 	var out []exampleView
 	for _, e := range examples {
-		answer := sft.Argmax(e.Output.Logits)
+		predicted := sft.Argmax(e.Output.Logits)
 		v := exampleView{Row: e.Row, ID: e.ID, Label: fmt.Sprint(c.Label(int(e.Label))),
-			Answer: fmt.Sprint(c.Label(answer)), Right: answer == int(e.Label)}
+			Predicted: fmt.Sprint(c.Label(predicted)), Right: predicted == int(e.Label)}
 		for i, p := range metrics.Softmax(e.Output.Logits) {
 			v.Likely = append(v.Likely, classProbability{fmt.Sprint(c.Label(i)), p})
 		}
 		slices.SortStableFunc(v.Likely, func(a, b classProbability) int {
 			return cmp.Compare(b.Probability, a.Probability)
 		})
-		v.Likely = v.Likely[:min(len(v.Likely), shownAnswers)]
+		v.Likely = v.Likely[:min(len(v.Likely), likelyClasses)]
 		if c.HasFeatures() {
 			v.Sequences = append(v.Sequences, newFeaturedView(c, &e))
 			out = append(out, v)
@@ -99,7 +99,7 @@ func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation)
 	_, sound := t.(tokenizers.MuLaw)
 	if side := int(math.Sqrt(float64(len(tokens)))); pixels && side > 1 && side*side == len(tokens) {
 		var err error
-		v.Picture, err = newPicture(tokens, side, e, v.Pooling)
+		v.Image, err = newImagePanels(tokens, side, e, v.Pooling)
 		return v, err
 	}
 	var levels []int32
@@ -143,16 +143,16 @@ func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
 
 // poolingScale returns the scale of a row's pooling weights.
 func poolingScale(e *sft.Explanation) scale {
-	return scale{Least: float64(slices.Min(e.Pooling)), Largest: float64(slices.Max(e.Pooling)),
+	return scale{Min: float64(slices.Min(e.Pooling)), Max: float64(slices.Max(e.Pooling)),
 		Equal: 1 / float64(len(e.Pooling))}
 }
 
-// fraction maps a weight linearly from [Least, Largest] to [0, 1].
+// fraction maps a weight linearly from [Min, Max] to [0, 1].
 func (s scale) fraction(weight float32) float64 {
-	if s.Largest <= s.Least {
+	if s.Max <= s.Min {
 		return 0
 	}
-	return (float64(weight) - s.Least) / (s.Largest - s.Least)
+	return (float64(weight) - s.Min) / (s.Max - s.Min)
 }
 
 // relativeMass returns the mass of token i relative to the largest mass in its layer, from 0 to 1.

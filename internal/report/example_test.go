@@ -96,11 +96,11 @@ func TestPicture(t *testing.T) {
 		tokens[i] = int32(i % 256)
 	}
 	v := must.Get(newSequenceView(tokenizers.Pixel{}, tokens, explanation(len(tokens), 77)))(t)
-	if v.Picture == nil || v.Strip != nil || v.Text != nil || len(v.Picture.Panels) != 3 {
-		t.Fatalf("got %+v, want a picture with three panels", v)
+	if v.Image == nil || v.Strip != nil || v.Text != nil || len(v.Image.Panels) != 3 {
+		t.Fatalf("got %+v, want an image with three panels", v)
 	}
 	colorAt := func(panel, token int) (r, g, b uint32) {
-		text, found := strings.CutPrefix(string(v.Picture.Panels[panel].Image), "data:image/png;base64,")
+		text, found := strings.CutPrefix(string(v.Image.Panels[panel].Image), "data:image/png;base64,")
 		data, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || !found {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestPicture(t *testing.T) {
 	// Pixels that do not form a square, and audio samples, are drawn as levels.
 	for _, k := range []tokenizers.Tokenizer{tokenizers.Pixel{}, tokenizers.MuLaw{}} {
 		v, err := newSequenceView(k, tokens[:1000], explanation(1000, 1))
-		if err != nil || v.Picture != nil || v.Text != nil || v.Strip.Rows[0].Name != "tokens" {
+		if err != nil || v.Image != nil || v.Text != nil || v.Strip.Rows[0].Name != "tokens" {
 			t.Errorf("%s: got %+v, %v, want a strip of tokens", k.Type(), v, err)
 		}
 	}

@@ -15,7 +15,7 @@ type lengthChart struct {
 	Runs       []string
 	One        *metrics.LengthBin // the only bin, shown without a chart; nil if there are several
 	Accuracies []string           // accuracy in the first bin, by run
-	Picture    template.HTML
+	Chart      template.HTML
 }
 
 // lengthCharts groups the runs whose rows have the same lengths, and returns a chart per group.
@@ -53,7 +53,7 @@ func newLengthChart(runs []Run, group []int) lengthChart {
 		c.One = &bins[0]
 		return c
 	}
-	picture := chart.Chart{X: chart.Axis{Label: "length (tokens)", Low: 0, High: float64(len(bins))},
+	lengths := chart.Chart{X: chart.Axis{Label: "length (tokens)", Low: 0, High: float64(len(bins))},
 		Y: chart.Axis{Label: "accuracy (%)", Zero: true}, Width: 540, Height: 270}
 	width := min(0.8/float64(len(group)), 0.4)
 	for b, bin := range bins {
@@ -62,17 +62,17 @@ func newLengthChart(runs []Run, group []int) lengthChart {
 			name = fmt.Sprint(bin.From)
 		}
 		middle := float64(b) + 0.5
-		picture.X.Ticks = append(picture.X.Ticks,
+		lengths.X.Ticks = append(lengths.X.Ticks,
 			chart.Tick{Value: middle, Label: name, Note: fmt.Sprintf("%d rows", bin.Rows)})
 		for n, i := range group {
 			accuracy := 100 * runs[i].Results.Report.ByLength[b].Accuracy
 			left := middle + (float64(n)-float64(len(group))/2)*width
-			picture.Boxes = append(picture.Boxes, chart.Box{From: left, To: left + 0.94*width, Value: accuracy,
+			lengths.Boxes = append(lengths.Boxes, chart.Box{From: left, To: left + 0.94*width, Value: accuracy,
 				Ink:   chart.StyleOf(i).Ink,
 				Label: fmt.Sprintf("%.1f", accuracy), Title: fmt.Sprintf("%s, %s tokens: %.2f%%",
 					runs[i].Name, name, accuracy)})
 		}
 	}
-	c.Picture = picture.Scene().Inline()
+	c.Chart = lengths.Scene().Inline()
 	return c
 }

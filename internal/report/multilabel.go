@@ -29,7 +29,7 @@ type labelsView struct {
 
 type labelNumbers struct {
 	Name                                    string
-	Rows, Answered                          int64
+	Rows, Predicted                         int64
 	Threshold                               string
 	Precision, Recall, F1, AveragePrecision string
 }
@@ -54,7 +54,7 @@ func newLabelsView(r Run) *labelsView {
 		k := &report.Labels[i]
 		n := numbersOf(name(i), &metrics.Class{Rows: k.Rows, Precision: k.Precision, Recall: k.Recall, F1: k.F1,
 			AveragePrecision: k.AveragePrecision})
-		v.Numbers = append(v.Numbers, labelNumbers{Name: n.Name, Rows: k.Rows, Answered: k.Answered,
+		v.Numbers = append(v.Numbers, labelNumbers{Name: n.Name, Rows: k.Rows, Predicted: k.Predicted,
 			Threshold: fmt.Sprintf("%.4f", k.Threshold),
 			Precision: n.Precision, Recall: n.Recall, F1: n.F1, AveragePrecision: n.AveragePrecision})
 	}

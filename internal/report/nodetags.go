@@ -61,9 +61,9 @@ type TagCounts struct {
 	Labels, Predictions, Both int
 }
 
-// NewNodeTagExample returns the shown part of a row, with copies of the features. answers has the
+// NewNodeTagExample returns the shown part of a row, with copies of the features. predictions has the
 // predictions of all tokens.
-func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExample {
+func NewNodeTagExample(x *seq.Example, id string, predictions []int32) NodeTagExample {
 	e := NodeTagExample{Row: x.Index, ID: id, Length: len(x.Features), Edges: x.Edges}
 	counts := map[int32]*TagCounts{}
 	countsOf := func(tag int32) *TagCounts {
@@ -77,8 +77,8 @@ func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExampl
 			continue
 		}
 		countsOf(label).Labels++
-		countsOf(answers[i]).Predictions++
-		if answers[i] == label {
+		countsOf(predictions[i]).Predictions++
+		if predictions[i] == label {
 			countsOf(label).Both++
 		}
 	}
@@ -96,7 +96,7 @@ func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExampl
 	}
 	for _, i := range shown {
 		e.Features = append(e.Features, slices.Clone(x.Features[i]))
-		e.Labels, e.Predictions = append(e.Labels, x.Labels[i]), append(e.Predictions, answers[i])
+		e.Labels, e.Predictions = append(e.Labels, x.Labels[i]), append(e.Predictions, predictions[i])
 	}
 	return e
 }
@@ -104,7 +104,7 @@ func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExampl
 // nodeTagsView is the part of a page on tags of points or nodes.
 type nodeTagsView struct {
 	*NodeTags
-	Simple           []string // names of the baselines
+	Baselines        []string // names of the baselines
 	HiddenCategories int      // number of categories that are not shown
 	HiddenTags       int      // number of tags that are not shown
 	Rows             []nodeTagExampleView
@@ -132,7 +132,7 @@ var wrongInk = chart.Ink{Class: "no", Color: color.RGBA{0xb3, 0x26, 0x1e, 0xff}}
 func newNodeTagsView(r Run) *nodeTagsView {
 	v := &nodeTagsView{NodeTags: r.NodeTags}
 	for _, l := range r.NodeTags.Lines[1:] {
-		v.Simple = append(v.Simple, l.Of)
+		v.Baselines = append(v.Baselines, l.Of)
 	}
 	shorten := func(rows []TagRow) ([]TagRow, int) {
 		hidden := max(0, len(rows)-maxClasses)

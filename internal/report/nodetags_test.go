@@ -90,7 +90,7 @@ func TestManyNodeTags(t *testing.T) {
 	}
 	var page strings.Builder
 	must.Succeed(t, Write(&page, []Run{run}, Rule{}))
-	for _, want := range []string{"large graphs have no picture",
+	for _, want := range []string{"large graphs have no drawing",
 		"2 tags with fewer tokens are not shown", "macro F1 of tags"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)

@@ -43,8 +43,8 @@ type scatter struct {
 	Caption string
 }
 
-// Picture returns the chart without its name, which the page shows as a heading.
-func (s scatter) Picture() template.HTML {
+// SVG returns the chart without its name, which the page shows as a heading.
+func (s scatter) SVG() template.HTML {
 	name := s.Name
 	s.Name = ""
 	out := s.Scene()

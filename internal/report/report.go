@@ -118,15 +118,15 @@ type view struct {
 // runView is a run with its style and its parts of the page.
 type runView struct {
 	Run
-	Swatch   template.HTML // sample of the run's colour, dashes and marks
-	Summary  summary
-	Classes  *classes
-	Answers  *answers
-	Several  *labelsView
-	Scatters []scatter
-	Tagged   *tagsView
-	Nodes    *nodeTagsView
-	Examples []exampleView
+	Swatch         template.HTML // sample of the run's colour, dashes and marks
+	Summary        summary
+	Classes        *classes
+	Classification *classification
+	Several        *labelsView
+	Scatters       []scatter
+	Tagged         *tagsView
+	Nodes          *nodeTagsView
+	Examples       []exampleView
 }
 
 // Rule states how the examples of a page were selected.
@@ -160,7 +160,7 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 		}
 		if r.Results != nil {
 			rv.Classes = newClasses(r.Config, r.Results.Report)
-			rv.Answers = newAnswers(r, i)
+			rv.Classification = newClassification(r, i)
 			if rv.Examples, err = exampleViews(r.Config, r.decoder(), r.Results.Examples); err != nil {
 				return fmt.Errorf("%s: %w", r.Name, err)
 			}

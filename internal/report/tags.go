@@ -89,21 +89,21 @@ func newTagsView(r Run) *tagsView {
 func newTagExampleView(t tokenizers.Tokenizer, e *TagExample) tagExampleView {
 	v := tagExampleView{Row: e.Row, ID: e.ID, Length: len(e.Tokens)}
 	shown := shownSpans(len(e.Tokens), e.Labels, e.Predictions)
-	labels, answers := metrics.SpanSet(e.Labels), metrics.SpanSet(e.Predictions)
+	labels, predictions := metrics.SpanSet(e.Labels), metrics.SpanSet(e.Predictions)
 	for _, s := range e.Labels {
-		if answers[s] {
+		if predictions[s] {
 			v.Found++
 		}
 	}
 	v.Missed, v.Invented, v.Part = len(e.Labels)-v.Found, len(e.Predictions)-v.Found, slices.Contains(shown, false)
-	v.Labels = segments(t, e.Tokens, shown, e.Labels, answers, "found", "missed")
+	v.Labels = segments(t, e.Tokens, shown, e.Labels, predictions, "found", "missed")
 	v.Predictions = segments(t, e.Tokens, shown, e.Predictions, labels, "right", "wrong")
 	return v
 }
 
 // shownSpans marks the tokens to show: all, or in a long row the tokens near the ends of its first
 // spans.
-func shownSpans(n int, labels, answers []metrics.Span) []bool {
+func shownSpans(n int, labels, predictions []metrics.Span) []bool {
 	shown := make([]bool, n)
 	near := func(at int) {
 		for i := max(0, at-contextTokens); i < min(n, at+contextTokens); i++ {
@@ -116,7 +116,7 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 		}
 		return shown
 	}
-	spans := slices.Concat(labels, answers)
+	spans := slices.Concat(labels, predictions)
 	slices.SortFunc(spans, func(a, b metrics.Span) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Type, b.Type))
 	})

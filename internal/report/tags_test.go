@@ -42,10 +42,10 @@ func segmentText(segments []segment) string {
 func TestTagExample(t *testing.T) {
 	const text = "Zoë saw Oslo"
 	bytes := must.Get(tokenizer(t, `{"type":"byte"}`).Encode(text))(t)
-	labels, answers := []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 9, End: 13, Type: "LOC"}},
+	labels, predictions := []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 9, End: 13, Type: "LOC"}},
 		[]metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 5, End: 13, Type: "LOC"}}
 	v := newTagExampleView(tokenizer(t, `{"type":"byte"}`),
-		&TagExample{Row: 3, Tokens: bytes, Labels: labels, Predictions: answers})
+		&TagExample{Row: 3, Tokens: bytes, Labels: labels, Predictions: predictions})
 	if got, want := segmentText(v.Labels), "[Zoë|PER found] saw [Oslo|LOC missed]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -18,14 +18,14 @@ type Refusal struct {
 // Task is the part of a model's task that replies need. Package task has an implementation for each
 // task.
 type Task interface {
-	// Answer returns the JSON object that represents an output in a reply.
-	Answer(r *Request, o sft.Output) (any, error)
+	// Prediction returns the JSON object that represents an output in a reply.
+	Prediction(r *Request, o sft.Output) (any, error)
 }
 
 // Reply is the reply to a line: one JSON object with the fields of all its parts.
 type Reply struct {
-	ID     json.RawMessage
-	Answer any // see [Task]
+	ID         json.RawMessage
+	Prediction any // see [Task]
 	Sizes
 	Explained
 }
@@ -35,7 +35,7 @@ func NewReply(t Task, c *sft.Config, r *Request, o sft.Output) (Reply, error) {
 	if err := CheckFinite(o); err != nil {
 		return Reply{}, err
 	}
-	a, err := t.Answer(r, o)
+	a, err := t.Prediction(r, o)
 	return Reply{r.ID, a, newSizes(c, r), newExplained(o)}, err
 }
 
@@ -52,21 +52,21 @@ func (r Reply) Parts() []any {
 	id := struct {
 		ID json.RawMessage `json:"id,omitempty"`
 	}{r.ID}
-	return []any{id, r.Answer, r.Sizes, r.Explained}
+	return []any{id, r.Prediction, r.Sizes, r.Explained}
 }
 
 // MarshalJSON writes the fields of all parts as one object.
 func (r Reply) MarshalJSON() ([]byte, error) { return jsonlines.Join(r.Parts()...) }
 
-// Columns are the columns of an answer in a table, with a function that returns an answer's values.
+// Columns are the columns of a prediction in a table, with a function that returns a prediction's values.
 type Columns struct {
 	Columns []table.OutputColumn
-	Values  func(answer any) []any
+	Values  func(prediction any) []any
 }
 
-// JSONColumns returns columns with the given names for JSON lines. values returns an answer's value for
+// JSONColumns returns columns with the given names for JSON lines. values returns a prediction's value for
 // each column.
-func JSONColumns(values func(answer any) []any, names ...string) Columns {
+func JSONColumns(values func(prediction any) []any, names ...string) Columns {
 	c := Columns{Values: values}
 	for _, name := range names {
 		c.Columns = append(c.Columns, table.OutputColumn{Name: name, Kind: table.ObjectColumn})

@@ -116,12 +116,12 @@ func TestEdits(t *testing.T) {
 			// The response comes after all changes, so the texts can be compared without a lock.
 			var info anyClassification
 			c.request("now", "sequence/classify", map[string]any{"uri": uri})
-			last, answered, pushed := -1, false, published{}
-			for last < version || !answered {
+			last, responded, pushed := -1, false, published{}
+			for last < version || !responded {
 				m := c.message()
 				if string(m.ID) == `"now"` {
 					decode(t, m.Result, &info)
-					answered = true
+					responded = true
 					continue
 				}
 				if m.Method != "sequence/publishClassification" {

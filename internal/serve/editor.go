@@ -114,7 +114,7 @@ func (s *session) editorDidClose(params json.RawMessage) error {
 // the text.
 func (c *call) diagnostics(text string, out publication) []diagnostic {
 	shown := []diagnostic{}
-	spans, ok := out.answer.(requests.Spans)
+	spans, ok := out.prediction.(requests.Spans)
 	switch {
 	case !ok:
 		return shown

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// explainedAnswer is the response to a request with "explain": true.
-type explainedAnswer struct {
+// explainedResponse is the response to a request with "explain": true.
+type explainedResponse struct {
 	Label         any
 	Logits        []float32
 	Probabilities []float32
@@ -61,7 +61,7 @@ func TestExplain(t *testing.T) {
 		c.request(fmt.Sprint("explained ", i), "sequence/classify",
 			map[string]any{"tokens": tokens[i], "explain": true})
 	}
-	plain, explained := make([]explainedAnswer, n), make([]explainedAnswer, n)
+	plain, explained := make([]explainedResponse, n), make([]explainedResponse, n)
 	for range 2 * n {
 		m, i := c.message(), 0
 		if m.Error != nil {
@@ -84,13 +84,13 @@ func TestExplain(t *testing.T) {
 
 	want := explanations(t, s, 0, seq.Example{A: []int32{12, 3, 10, 15}})[0]
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 3, "text": "[MAX 2 9 ]"})
-	var x explainedAnswer
+	var x explainedResponse
 	c.call("uri", "sequence/classify", map[string]any{"uri": "u", "explain": true}, &x)
 	if expectExplanation(t, "uri", x.Explain, want); x.Version == nil || *x.Version != 3 {
 		t.Errorf("got version %v, want 3", x.Version)
 	}
 	var many struct {
-		Results []struct{ Result explainedAnswer }
+		Results []struct{ Result explainedResponse }
 	}
 	c.call("many", "sequence/classify",
 		map[string]any{"sequences": []any{map[string]any{"text": "[MAX 2 9 ]"},
@@ -107,12 +107,12 @@ func TestExplainWindows(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	tokens := randomTokens(rand.New(rand.NewPCG(3, 4)), 100)
 	for policy, from := range map[string]int{"head": 0, "tail": 70} {
-		var x explainedAnswer
+		var x explainedResponse
 		c.call(policy, "sequence/classify", map[string]any{"tokens": tokens, "explain": true,
 			"window": map[string]any{"policy": policy, "length": 30}}, &x)
 		expectExplanation(t, policy, x.Explain, explanations(t, s, from, seq.Example{A: tokens[from : from+30]})[0])
 	}
-	var x explainedAnswer
+	var x explainedResponse
 	c.call("sliding", "sequence/classify", map[string]any{"tokens": tokens, "explain": true,
 		"window": map[string]any{"policy": "sliding", "length": 30, "stride": 20}}, &x)
 	if x.Explain != nil || len(x.Windows) != 5 {
@@ -135,7 +135,7 @@ func TestExplainPair(t *testing.T) {
 	s := startServer(t, testOptions(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
 	pair := map[string]any{"tokens_a": []int32{1, 2, 3}, "tokens_b": []int32{4, 5, 6, 7, 8}}
-	var plain, x explainedAnswer
+	var plain, x explainedResponse
 	c.call(1, "retrieval/score", pair, &plain)
 	pair["explain"] = true
 	c.call(2, "retrieval/score", pair, &x)

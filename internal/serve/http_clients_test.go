@@ -83,7 +83,7 @@ func TestHTTPConcurrent(t *testing.T) {
 	running.Wait()
 	eventually(t, fmt.Sprintf("expected %d responses", clients*requests+16), func() bool {
 		x := w.server.stats()
-		return x.Answers["sequence/classify"]+x.Answers["sequence/embed"] == clients*requests+16
+		return x.Responses["sequence/classify"]+x.Responses["sequence/embed"] == clients*requests+16
 	})
 }
 

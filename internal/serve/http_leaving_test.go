@@ -127,12 +127,12 @@ func TestHTTPReload(t *testing.T) {
 	w := startHTTP(t, o, HTTPOptions{})
 	old, hash := w.post("/classify", `{"tokens":[1]}`), w.server.Hash()
 	release := blockBatches(w.server)
-	answers := make(chan string)
-	go func() { answers <- w.post("/classify", `{"tokens":[1]}`) }()
+	responses := make(chan string)
+	go func() { responses <- w.post("/classify", `{"tokens":[1]}`) }()
 	eventually(t, "no batch runs", func() bool { _, _, running := queueState(w.server); return running > 0 })
 	must.Succeed(t, w.server.Reload())
 	close(release)
-	if got := <-answers; got != old {
+	if got := <-responses; got != old {
 		t.Errorf("got %s, want %s", got, old)
 	}
 	if got := w.post("/classify", `{"tokens":[1]}`); got == old {

@@ -10,7 +10,7 @@ const anyOrigin = "*"
 
 // allowOrigin sets the CORS headers if the request comes from a page of an allowed origin. It
 // responds to a preflight, which browsers send without a token, and then returns true.
-func (x *exchange) allowOrigin() (answered bool) {
+func (x *exchange) allowOrigin() (responded bool) {
 	origin, h := x.r.Header.Get("Origin"), x.w.Header()
 	allowed := x.gateway.options.Origins
 	if len(allowed) == 0 {

@@ -83,7 +83,7 @@ func TestRerank(t *testing.T) {
 	}
 	r, got := w.send("POST", "/rerank", `{"model":"gpt","query":"a","documents":["a"]}`)
 	expectWebError(t, "another model", r, got, 404, `no model "gpt"`, "model", "model_not_found")
-	if n := w.server.stats().Answers[rerankMethod]; n == 0 {
+	if n := w.server.stats().Responses[rerankMethod]; n == 0 {
 		t.Error("the stats do not count rerank requests")
 	}
 }

@@ -36,24 +36,24 @@ func TestHTTPUnauthorized(t *testing.T) {
 				w.token = "0123456789abcdef"
 			}
 			conn, began := w.dial(), time.Now()
-			responses := make(chan string, 1)
+			statuses := make(chan string, 1)
 			go func() {
-				answers := bufio.NewReader(conn)
+				responses := bufio.NewReader(conn)
 				for {
 					fmt.Fprint(conn, c.request)
-					r, err := http.ReadResponse(answers, nil)
+					r, err := http.ReadResponse(responses, nil)
 					if err != nil {
 						return
 					}
 					io.Copy(io.Discard, r.Body)
 					select {
-					case responses <- fmt.Sprintf("%s %s %v", r.Proto, r.Status, r.Close):
+					case statuses <- fmt.Sprintf("%s %s %v", r.Proto, r.Status, r.Close):
 					default:
 					}
 					time.Sleep(5 * time.Millisecond)
 				}
 			}()
-			if got := <-responses; !strings.HasPrefix(got, c.want) ||
+			if got := <-statuses; !strings.HasPrefix(got, c.want) ||
 				strings.HasSuffix(got, "true") == strings.Contains(c.want, "200") {
 				t.Errorf("got %q, want %q, with a closed connection after an error", got, c.want)
 			}
@@ -95,10 +95,10 @@ func TestHTTPIdleIsNotSilent(t *testing.T) {
 	s.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: time.Hour}
 	w := serveHTTP(t, s, HTTPOptions{})
 	conn := w.dial()
-	answers := bufio.NewReader(conn)
+	responses := bufio.NewReader(conn)
 	for range 2 {
 		fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		r, err := http.ReadResponse(answers, nil)
+		r, err := http.ReadResponse(responses, nil)
 		if err != nil || r.StatusCode != 200 {
 			t.Fatalf("got %v %v, want 200", r, err)
 		}

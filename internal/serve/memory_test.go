@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// listAnswer is the response to a request with a list.
-type listAnswer struct {
+// listResponse is the response to a request with a list.
+type listResponse struct {
 	Results []struct {
 		Index  int
 		Result *struct {
@@ -96,7 +96,7 @@ func TestMemoryOfJobs(t *testing.T) {
 		return
 	}
 	close(release)
-	var x listAnswer
+	var x listResponse
 	decode(t, c.response("short").Result, &x)
 	for i, r := range x.Results {
 		if r.Index != i || r.Result == nil || r.Result.Length != 1+i%3 {
@@ -117,7 +117,7 @@ func TestMemoryOfResults(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	const n = 1200
 	ask := map[string]any{"sequences": slices.Repeat([]any{map[string]any{"tokens": []int{1}}}, n)}
-	var x listAnswer
+	var x listResponse
 	c.call(1, "sequence/embed", ask, &x)
 	good := 0
 	for _, r := range x.Results {
@@ -137,7 +137,7 @@ func TestMemoryOfResults(t *testing.T) {
 	for m := c.message(); m.Method != ""; m = c.message() {
 		var p struct {
 			Value struct {
-				listAnswer
+				listResponse
 				Total, Done *int
 			}
 		}

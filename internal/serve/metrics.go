@@ -15,9 +15,9 @@ type metrics struct {
 
 	responses *prometheus.CounterVec // HTTP responses by status
 
-	mu      sync.Mutex
-	answers map[string]int64 // number of responses by method
-	errors  map[int]int64    // number of errors by code
+	mu       sync.Mutex
+	byMethod map[string]int64 // number of responses by method
+	errors   map[int]int64    // number of errors by code
 	// recent is a ring buffer of the last results that the model computed, for exact quantiles.
 	recent []sample
 	next   int
@@ -33,7 +33,7 @@ func newMetrics() *metrics {
 	return &metrics{
 		responses: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "http_responses_total",
 			Help: "Responses over HTTP by status."}, []string{"status"}),
-		started: time.Now(), answers: map[string]int64{}, errors: map[int]int64{},
+		started: time.Now(), byMethod: map[string]int64{}, errors: map[int]int64{},
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "latency_seconds", Help: "Time from a request to its response.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
@@ -53,7 +53,7 @@ func (m *metrics) countResponse(method string, code int, latency, compute time.D
 	m.latency.WithLabelValues(method).Observe(latency.Seconds())
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.answers[method]++
+	m.byMethod[method]++
 	if code != 0 {
 		m.errors[code]++
 		return

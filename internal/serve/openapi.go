@@ -82,7 +82,7 @@ func responseSchema(one schema, many bool) schema {
 // predictionSchema returns the schema of the task's prediction for a sequence or a pair.
 func (c *call) predictionSchema() schema {
 	var types []reflect.Type
-	for _, part := range append(requests.Reply{Answer: c.model.task.Shape()}.Parts(), extent{}) {
+	for _, part := range append(requests.Reply{Prediction: c.model.task.Shape()}.Parts(), extent{}) {
 		types = append(types, reflect.TypeOf(part))
 	}
 	s := objectOf(types...)

@@ -10,8 +10,8 @@ type publication struct {
 	URI     string `json:"uri"`
 	Version int64  `json:"version"`
 
-	answer any // see [Task.Published]
-	read   publishedRead
+	prediction any // see [Task.Published]
+	read       publishedRead
 }
 
 // publishedRead describes the part of a document that the model read.
@@ -28,8 +28,8 @@ type publishedRead struct {
 func (p publication) MarshalJSON() ([]byte, error) {
 	type document publication // has no MarshalJSON
 	parts := []any{document(p)}
-	if p.answer != nil {
-		parts = append(parts, p.answer)
+	if p.prediction != nil {
+		parts = append(parts, p.prediction)
 	}
 	return jsonlines.Join(append(parts, p.read)...)
 }
@@ -49,7 +49,7 @@ func (c *call) publication(q *sequence, text string, last *encoded, err error) p
 		out.read.Error = asError(err)
 		return out
 	}
-	out.answer = c.model.task.Published(a.Answer)
+	out.prediction = c.model.task.Published(a.Prediction)
 	out.read.Used, out.read.Window, out.read.Windows = a.Used, a.Window, a.Windows
 	return out
 }

@@ -20,8 +20,8 @@ type stats struct {
 	Computed  int64            `json:"tokens"`
 	Computing float64          `json:"computingSeconds"`
 	Cancelled int64            `json:"cancelled"`
-	Answers   map[string]int64 `json:"answers"` // number of responses by method
-	Errors    map[string]int64 `json:"errors"`  // number of errors by code
+	Responses map[string]int64 `json:"responses"` // number of responses by method
+	Errors    map[string]int64 `json:"errors"`    // number of errors by code
 	Recent    *recentTimes     `json:"recent,omitempty"`
 	Index     *indexStats      `json:"index,omitempty"`
 	Chunks    *chunkStats      `json:"chunks,omitempty"` // nil unless the model is chunked
@@ -35,7 +35,7 @@ type chunkStats struct {
 
 // recentTimes has latency quantiles of the most recent results that needed computation.
 type recentTimes struct {
-	Results   int     `json:"answers"`
+	Results   int     `json:"results"`
 	Median    float64 `json:"medianMilliseconds"`
 	P99       float64 `json:"p99Milliseconds"`
 	OwnMedian float64 `json:"ownMedianMilliseconds"` // latency without the computation
@@ -68,7 +68,7 @@ func (s *Server) stats() stats {
 	out.Errors = map[string]int64{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out.Answers = maps.Clone(m.answers)
+	out.Responses = maps.Clone(m.byMethod)
 	out.Uptime = time.Since(m.started).Seconds()
 	for code, n := range m.errors {
 		out.Errors[strconv.Itoa(code)] = n

@@ -40,7 +40,7 @@ func TestTail(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	tokens := randomTokens(rand.New(rand.NewPCG(1, 2)), 30)
 	var long, short struct {
-		explainedAnswer
+		explainedResponse
 		Length, Used int
 	}
 	c.call(1, "sequence/classify", map[string]any{"tokens": tokens, "explain": true}, &long)
@@ -58,7 +58,7 @@ func TestTail(t *testing.T) {
 	}
 	want.Pooling = slices.Concat(want.Pooling[:6], make([]float32, 20), want.Pooling[6:])
 	expectExplanation(t, "both ends", long.Explain, want)
-	var head explainedAnswer
+	var head explainedResponse
 	c.call(3, "sequence/classify", map[string]any{"tokens": tokens, "explain": true,
 		"window": map[string]any{"policy": "head"}}, &head)
 	expectExplanation(t, "a window of the request", head.Explain,
@@ -71,7 +71,7 @@ func TestTailOfPairs(t *testing.T) {
 	s := startServer(t, tailOptions(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
 	a, b := slices.Repeat([]int32{65, 66, 67}, 5), slices.Repeat([]int32{70, 71}, 10)
-	var long, short explainedAnswer
+	var long, short explainedResponse
 	c.call(1, "retrieval/score", map[string]any{"tokens_a": a, "tokens_b": b, "explain": true}, &long)
 	c.call(2, "retrieval/score", map[string]any{"tokens_a": endTokens(a), "tokens_b": endTokens(b), "explain": true},
 		&short)
@@ -96,7 +96,7 @@ func TestTailOfDocument(t *testing.T) {
 	s := startServer(t, tailOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	text := "[MAX 2 9 [MIN 4 7 1 3 5 0 2 8 ] 0 1 6 ]"
-	logits := func(params map[string]any) (a explainedAnswer) {
+	logits := func(params map[string]any) (a explainedResponse) {
 		c.call(rand.Int(), "sequence/classify", params, &a)
 		return a
 	}

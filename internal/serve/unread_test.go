@@ -23,9 +23,9 @@ func TestReceived(t *testing.T) {
 		defer close(ended)
 		s.Serve("pipe", theirs, theirs, false)
 	}()
-	answers := bufio.NewScanner(ours)
+	responses := bufio.NewScanner(ours)
 	io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n")
-	answers.Scan()
+	responses.Scan()
 	for i := range 3 { // the first response blocks until the client reads; the other requests wait
 		fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n",
 			i)
@@ -34,9 +34,9 @@ func TestReceived(t *testing.T) {
 	const wait = 100 * time.Millisecond
 	time.Sleep(wait)
 	for range 3 {
-		answers.Scan()
+		responses.Scan()
 	}
-	eventually(t, "responses are missing", func() bool { return s.stats().Answers["sequence/classify"] == 3 })
+	eventually(t, "responses are missing", func() bool { return s.stats().Responses["sequence/classify"] == 3 })
 	ours.Close()
 	<-ended
 	for _, x := range s.metrics.recent {
@@ -88,9 +88,9 @@ func TestUnread(t *testing.T) {
 		defer close(ended)
 		s.Serve("pipe", theirs, theirs, false)
 	}()
-	answers := bufio.NewScanner(ours)
+	responses := bufio.NewScanner(ours)
 	io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n")
-	answers.Scan()
+	responses.Scan()
 	sent := 0
 	for ; sent < 20; sent++ {
 		ours.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
@@ -103,8 +103,8 @@ func TestUnread(t *testing.T) {
 		t.Error("the server read all 20 requests, want it to stop")
 	}
 	for range sent {
-		if answers.Scan(); !strings.Contains(answers.Text(), `"result"`) {
-			t.Errorf("got response %s, want a result", answers.Text())
+		if responses.Scan(); !strings.Contains(responses.Text(), `"result"`) {
+			t.Errorf("got response %s, want a result", responses.Text())
 		}
 	}
 	ours.Close()

@@ -75,9 +75,9 @@ type Elementwise struct {
 	MixBackward func(da, db, dy, a, b []float32, weight float32) float32
 
 	// Dropout computes, for len(y) elements, y = scale·x if the number in bits 9 … 31 of a random
-	// word is ≥ least, and y = 0 otherwise. Element i uses word i&3 of Philox4x32-10 for the key and
+	// word is ≥ threshold, and y = 0 otherwise. Element i uses word i&3 of Philox4x32-10 for the key and
 	// the counter with its first word increased by i>>2.
-	Dropout func(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
+	Dropout func(y, x []float32, counter *[4]uint32, key *[2]uint32, threshold uint32, scale float32)
 
 	// Draw computes, for len(words) elements, the first word of Philox4x32-10 for the key and the
 	// counter with its first word replaced by atᵢ. words may share the memory of at.
@@ -100,7 +100,7 @@ type Elementwise struct {
 // corrections of m and v, −learning rate, ε and 1 − learning rate·decay.
 type AdamWFactors = [10]float32
 
-// DropoutThreshold returns the argument least of Dropout for a rate. For the uniform number u = (m + ½)·2⁻²³ of
+// DropoutThreshold returns the threshold of Dropout for a rate. For the uniform number u = (m + ½)·2⁻²³ of
 // [sftseq/internal/philox.Uniform], u ≥ rate is equivalent to m ≥ DropoutThreshold(rate).
 func DropoutThreshold(rate float32) uint32 {
 	return uint32(max(0, math.Ceil(float64(rate)*(1<<23)-0.5)))

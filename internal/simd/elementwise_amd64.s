@@ -3735,7 +3735,7 @@ average_end:
 	VZEROUPPER
 	RET
 
-// func dropoutAVX2(y []float32, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
+// func dropoutAVX2(y []float32, x []float32, counter *[4]uint32, key *[2]uint32, threshold uint32, scale float32)
 // Requires: AVX, AVX2, CMOV
 TEXT ·dropoutAVX2(SB), NOSPLIT, $0-72
 	MOVQ y_base+0(FP), AX
@@ -4037,7 +4037,7 @@ blocks:
 	VSHUFPS      $0xdd, Y1, Y6, Y1
 	VMOVUPS      (CX)(DI*4), Y6
 	VBROADCASTSS scale+68(FP), Y7
-	VBROADCASTSS least+64(FP), Y8
+	VBROADCASTSS threshold+64(FP), Y8
 	VPSRLD       $0x09, Y2, Y2
 	VMULPS       Y7, Y6, Y6
 	VPCMPGTD     Y2, Y8, Y2
@@ -4045,7 +4045,7 @@ blocks:
 	VMOVUPS      Y6, (AX)(DI*4)
 	VMOVUPS      32(CX)(DI*4), Y2
 	VBROADCASTSS scale+68(FP), Y6
-	VBROADCASTSS least+64(FP), Y7
+	VBROADCASTSS threshold+64(FP), Y7
 	VPSRLD       $0x09, Y0, Y0
 	VMULPS       Y6, Y2, Y2
 	VPCMPGTD     Y0, Y7, Y0
@@ -4053,7 +4053,7 @@ blocks:
 	VMOVUPS      Y2, 32(AX)(DI*4)
 	VMOVUPS      64(CX)(DI*4), Y0
 	VBROADCASTSS scale+68(FP), Y2
-	VBROADCASTSS least+64(FP), Y6
+	VBROADCASTSS threshold+64(FP), Y6
 	VPSRLD       $0x09, Y3, Y3
 	VMULPS       Y2, Y0, Y0
 	VPCMPGTD     Y3, Y6, Y3
@@ -4061,7 +4061,7 @@ blocks:
 	VMOVUPS      Y0, 64(AX)(DI*4)
 	VMOVUPS      96(CX)(DI*4), Y0
 	VBROADCASTSS scale+68(FP), Y2
-	VBROADCASTSS least+64(FP), Y3
+	VBROADCASTSS threshold+64(FP), Y3
 	VPSRLD       $0x09, Y4, Y4
 	VMULPS       Y2, Y0, Y0
 	VPCMPGTD     Y4, Y3, Y4
@@ -4069,7 +4069,7 @@ blocks:
 	VMOVUPS      Y0, 96(AX)(DI*4)
 	VMOVUPS      128(CX)(DI*4), Y0
 	VBROADCASTSS scale+68(FP), Y2
-	VBROADCASTSS least+64(FP), Y3
+	VBROADCASTSS threshold+64(FP), Y3
 	VPSRLD       $0x09, Y5, Y5
 	VMULPS       Y2, Y0, Y0
 	VPCMPGTD     Y5, Y3, Y5
@@ -4077,7 +4077,7 @@ blocks:
 	VMOVUPS      Y0, 128(AX)(DI*4)
 	VMOVUPS      160(CX)(DI*4), Y0
 	VBROADCASTSS scale+68(FP), Y2
-	VBROADCASTSS least+64(FP), Y3
+	VBROADCASTSS threshold+64(FP), Y3
 	VPSRLD       $0x09, Y1, Y1
 	VMULPS       Y2, Y0, Y0
 	VPCMPGTD     Y1, Y3, Y1
@@ -4388,7 +4388,7 @@ blocks_done:
 	VMOVUPS      32(BX)(DX*4), Y6
 	VMASKMOVPS   (CX)(DI*4), Y6, Y7
 	VBROADCASTSS scale+68(FP), Y8
-	VBROADCASTSS least+64(FP), Y9
+	VBROADCASTSS threshold+64(FP), Y9
 	VPSRLD       $0x09, Y2, Y2
 	VMULPS       Y8, Y7, Y7
 	VPCMPGTD     Y2, Y9, Y2
@@ -4403,7 +4403,7 @@ blocks_done:
 	VMOVUPS      32(BX)(DX*4), Y2
 	VMASKMOVPS   32(CX)(DI*4), Y2, Y6
 	VBROADCASTSS scale+68(FP), Y7
-	VBROADCASTSS least+64(FP), Y8
+	VBROADCASTSS threshold+64(FP), Y8
 	VPSRLD       $0x09, Y0, Y0
 	VMULPS       Y7, Y6, Y6
 	VPCMPGTD     Y0, Y8, Y0
@@ -4418,7 +4418,7 @@ blocks_done:
 	VMOVUPS      32(BX)(DX*4), Y0
 	VMASKMOVPS   64(CX)(DI*4), Y0, Y2
 	VBROADCASTSS scale+68(FP), Y6
-	VBROADCASTSS least+64(FP), Y7
+	VBROADCASTSS threshold+64(FP), Y7
 	VPSRLD       $0x09, Y3, Y3
 	VMULPS       Y6, Y2, Y2
 	VPCMPGTD     Y3, Y7, Y3
@@ -4433,7 +4433,7 @@ blocks_done:
 	VMOVUPS      32(BX)(DX*4), Y0
 	VMASKMOVPS   96(CX)(DI*4), Y0, Y2
 	VBROADCASTSS scale+68(FP), Y3
-	VBROADCASTSS least+64(FP), Y6
+	VBROADCASTSS threshold+64(FP), Y6
 	VPSRLD       $0x09, Y4, Y4
 	VMULPS       Y3, Y2, Y2
 	VPCMPGTD     Y4, Y6, Y4
@@ -4448,7 +4448,7 @@ blocks_done:
 	VMOVUPS      32(BX)(DX*4), Y0
 	VMASKMOVPS   128(CX)(DI*4), Y0, Y2
 	VBROADCASTSS scale+68(FP), Y3
-	VBROADCASTSS least+64(FP), Y4
+	VBROADCASTSS threshold+64(FP), Y4
 	VPSRLD       $0x09, Y5, Y5
 	VMULPS       Y3, Y2, Y2
 	VPCMPGTD     Y5, Y4, Y5
@@ -4463,7 +4463,7 @@ blocks_done:
 	VMOVUPS      32(BX)(DX*4), Y0
 	VMASKMOVPS   160(CX)(DI*4), Y0, Y2
 	VBROADCASTSS scale+68(FP), Y3
-	VBROADCASTSS least+64(FP), Y4
+	VBROADCASTSS threshold+64(FP), Y4
 	VPSRLD       $0x09, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 	VPCMPGTD     Y1, Y4, Y1
@@ -8968,7 +8968,7 @@ average_end:
 	VZEROUPPER
 	RET
 
-// func dropoutAVX512(y []float32, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
+// func dropoutAVX512(y []float32, x []float32, counter *[4]uint32, key *[2]uint32, threshold uint32, scale float32)
 // Requires: AVX, AVX512F, CMOV
 TEXT ·dropoutAVX512(SB), NOSPLIT, $0-72
 	MOVQ y_base+0(FP), AX
@@ -9413,7 +9413,7 @@ blocks:
 	VSHUFPS      $0xdd, Z1, Z3, Z1
 	VMOVUPS      (CX)(DI*4), Z3
 	VBROADCASTSS scale+68(FP), Z13
-	VBROADCASTSS least+64(FP), Z14
+	VBROADCASTSS threshold+64(FP), Z14
 	VPSRLD       $0x09, Z2, Z2
 	VMULPS       Z13, Z3, Z3
 	VPCMPD       $0x05, Z14, Z2, K1
@@ -9421,7 +9421,7 @@ blocks:
 	VMOVUPS      Z3, (AX)(DI*4)
 	VMOVUPS      64(CX)(DI*4), Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z13
+	VBROADCASTSS threshold+64(FP), Z13
 	VPSRLD       $0x09, Z4, Z4
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z13, Z4, K1
@@ -9429,7 +9429,7 @@ blocks:
 	VMOVUPS      Z2, 64(AX)(DI*4)
 	VMOVUPS      128(CX)(DI*4), Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z5, Z5
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z5, K1
@@ -9437,7 +9437,7 @@ blocks:
 	VMOVUPS      Z2, 128(AX)(DI*4)
 	VMOVUPS      192(CX)(DI*4), Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z7, Z7
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z7, K1
@@ -9445,7 +9445,7 @@ blocks:
 	VMOVUPS      Z2, 192(AX)(DI*4)
 	VMOVUPS      256(CX)(DI*4), Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z8, Z8
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z8, K1
@@ -9453,7 +9453,7 @@ blocks:
 	VMOVUPS      Z2, 256(AX)(DI*4)
 	VMOVUPS      320(CX)(DI*4), Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z9, Z9
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z9, K1
@@ -9461,7 +9461,7 @@ blocks:
 	VMOVUPS      Z2, 320(AX)(DI*4)
 	VMOVUPS      384(CX)(DI*4), Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z0, Z0
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z0, K1
@@ -9469,7 +9469,7 @@ blocks:
 	VMOVUPS      Z2, 384(AX)(DI*4)
 	VMOVUPS      448(CX)(DI*4), Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z10, Z10
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z10, K1
@@ -9477,7 +9477,7 @@ blocks:
 	VMOVUPS      Z0, 448(AX)(DI*4)
 	VMOVUPS      512(CX)(DI*4), Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z11, Z11
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z11, K1
@@ -9485,7 +9485,7 @@ blocks:
 	VMOVUPS      Z0, 512(AX)(DI*4)
 	VMOVUPS      576(CX)(DI*4), Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z12, Z12
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z12, K1
@@ -9493,7 +9493,7 @@ blocks:
 	VMOVUPS      Z0, 576(AX)(DI*4)
 	VMOVUPS      640(CX)(DI*4), Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z6, Z6
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z6, K1
@@ -9501,7 +9501,7 @@ blocks:
 	VMOVUPS      Z0, 640(AX)(DI*4)
 	VMOVUPS      704(CX)(DI*4), Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z1, Z1
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z1, K1
@@ -9954,7 +9954,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    (CX)(DI*4), K1, Z3
 	VBROADCASTSS scale+68(FP), Z13
-	VBROADCASTSS least+64(FP), Z14
+	VBROADCASTSS threshold+64(FP), Z14
 	VPSRLD       $0x09, Z2, Z2
 	VMULPS       Z13, Z3, Z3
 	VPCMPD       $0x05, Z14, Z2, K2
@@ -9968,7 +9968,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    64(CX)(DI*4), K1, Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z13
+	VBROADCASTSS threshold+64(FP), Z13
 	VPSRLD       $0x09, Z4, Z4
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z13, Z4, K2
@@ -9982,7 +9982,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    128(CX)(DI*4), K1, Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z5, Z5
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z5, K2
@@ -9996,7 +9996,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    192(CX)(DI*4), K1, Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z7, Z7
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z7, K2
@@ -10010,7 +10010,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    256(CX)(DI*4), K1, Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z8, Z8
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z8, K2
@@ -10024,7 +10024,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    320(CX)(DI*4), K1, Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z9, Z9
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z9, K2
@@ -10038,7 +10038,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    384(CX)(DI*4), K1, Z2
 	VBROADCASTSS scale+68(FP), Z3
-	VBROADCASTSS least+64(FP), Z4
+	VBROADCASTSS threshold+64(FP), Z4
 	VPSRLD       $0x09, Z0, Z0
 	VMULPS       Z3, Z2, Z2
 	VPCMPD       $0x05, Z4, Z0, K2
@@ -10052,7 +10052,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    448(CX)(DI*4), K1, Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z10, Z10
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z10, K2
@@ -10066,7 +10066,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    512(CX)(DI*4), K1, Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z11, Z11
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z11, K2
@@ -10080,7 +10080,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    576(CX)(DI*4), K1, Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z12, Z12
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z12, K2
@@ -10094,7 +10094,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    640(CX)(DI*4), K1, Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z6, Z6
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z6, K2
@@ -10108,7 +10108,7 @@ blocks_done:
 	KMOVW        (BX)(DX*2), K1
 	VMOVUPS.Z    704(CX)(DI*4), K1, Z0
 	VBROADCASTSS scale+68(FP), Z2
-	VBROADCASTSS least+64(FP), Z3
+	VBROADCASTSS threshold+64(FP), Z3
 	VPSRLD       $0x09, Z1, Z1
 	VMULPS       Z2, Z0, Z0
 	VPCMPD       $0x05, Z3, Z1, K2

@@ -33,7 +33,7 @@ package simd
 //   - averageBackward computes w = decay∘w + r, r = decay∘r + dzᵢ and dxᵢ += gain∘r for states r and w.
 //     It adds Σ xᵢ∘r and Σ xᵢ∘w to sums.
 //     The states w, and their sums, follow all states r.
-//   - dropout computes yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.
+//   - dropout computes yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ threshold, else 0.
 //   - draw computes wordsᵢ, the first word of Philox4x32-10 for the counter with its first word replaced by atᵢ, for whole vectors; it returns the number of words.
 //   - sumSquares returns Σ x² in float64.
 //   - adamW updates the weights and both moments in one step; c holds gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − learning rate·decay.
@@ -62,7 +62,7 @@ func convolutionAVX2(y, x, weight, bias []float32, rows, taps, step int)
 func convolutionBackwardAVX2(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)
 func averageAVX2(z, state, x, decay, gain []float32, n, d, states, first, step, rows int)
 func averageBackwardAVX2(dx, sums, state, dz, x, decay, gain []float32, n, d, states, first, step, rows int)
-func dropoutAVX2(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
+func dropoutAVX2(y, x []float32, counter *[4]uint32, key *[2]uint32, threshold uint32, scale float32)
 func drawAVX2(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int
 func sumSquaresAVX2(x []float32) float64
 func adamWAVX2(w, m, v, g []float32, c *[10]float32)
@@ -90,7 +90,7 @@ func convolutionAVX512(y, x, weight, bias []float32, rows, taps, step int)
 func convolutionBackwardAVX512(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)
 func averageAVX512(z, state, x, decay, gain []float32, n, d, states, first, step, rows int)
 func averageBackwardAVX512(dx, sums, state, dz, x, decay, gain []float32, n, d, states, first, step, rows int)
-func dropoutAVX512(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
+func dropoutAVX512(y, x []float32, counter *[4]uint32, key *[2]uint32, threshold uint32, scale float32)
 func drawAVX512(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int
 func sumSquaresAVX512(x []float32) float64
 func adamWAVX512(w, m, v, g []float32, c *[10]float32)

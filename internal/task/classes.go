@@ -30,7 +30,7 @@ func (t classes) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	return err
 }
 
-func (t classes) Answer(_ *requests.Request, o sft.Output) (any, error) {
+func (t classes) Prediction(_ *requests.Request, o sft.Output) (any, error) {
 	return class{t.config.Label(sft.Argmax(o.Logits)), o.Logits, sft.Probabilities(o.Logits)}, nil
 }
 
@@ -40,14 +40,14 @@ func (t classes) ResponseNumbers(int) int { return logitNumbers(t.config) }
 // jsonl, lists hold the logits and the probabilities of all classes.
 func (t classes) Columns(format string) requests.Columns {
 	if format == "jsonl" {
-		return requests.JSONColumns(func(answer any) []any {
-			a := answer.(class)
+		return requests.JSONColumns(func(prediction any) []any {
+			a := prediction.(class)
 			return []any{a.Label, a.Logits, a.Probabilities}
 		}, "label", "logits", "probabilities")
 	}
 	columns := append([]table.OutputColumn{labelColumn(t.config, "label")}, probabilityColumns(t.config)...)
-	return requests.Columns{Columns: columns, Values: func(answer any) []any {
-		a := answer.(class)
+	return requests.Columns{Columns: columns, Values: func(prediction any) []any {
+		a := prediction.(class)
 		return append([]any{columnValue(a.Label)}, asColumns(a.Probabilities)...)
 	}}
 }
@@ -70,8 +70,8 @@ func (t classes) Notification() string {
 	return "sequence/publishClassification"
 }
 
-func (classes) Published(answer any) any {
-	a := answer.(class)
+func (classes) Published(prediction any) any {
+	a := prediction.(class)
 	return publishedClass{a.Label, a.Probabilities, a.Logits}
 }
 

@@ -47,7 +47,7 @@ func (t labels) parse(value json.RawMessage) ([]int32, error) {
 	return slices.Compact(labels), nil
 }
 
-func (t labels) Answer(_ *requests.Request, o sft.Output) (any, error) {
+func (t labels) Prediction(_ *requests.Request, o sft.Output) (any, error) {
 	predicted, probabilities := t.config.PredictedLabels(o.Logits)
 	out := predictedLabels{Labels: []any{}, Probabilities: requests.NamedNumbers{Values: probabilities}}
 	for _, label := range predicted {
@@ -65,15 +65,15 @@ func (t labels) ResponseNumbers(int) int { return logitNumbers(t.config) }
 // for jsonl, a single column has all probabilities.
 func (t labels) Columns(format string) requests.Columns {
 	if format == "jsonl" {
-		return requests.JSONColumns(func(answer any) []any {
-			a := answer.(predictedLabels)
+		return requests.JSONColumns(func(prediction any) []any {
+			a := prediction.(predictedLabels)
 			return []any{a.Labels, a.Probabilities}
 		}, "labels", "probabilities")
 	}
 	labelsFormat := labelsFormatIn(t.config, format)
 	columns := append([]table.OutputColumn{labelsFormat.column("labels")}, probabilityColumns(t.config)...)
-	return requests.Columns{Columns: columns, Values: func(answer any) []any {
-		a := answer.(predictedLabels)
+	return requests.Columns{Columns: columns, Values: func(prediction any) []any {
+		a := prediction.(predictedLabels)
 		return append([]any{labelsFormat.join(a.Labels)}, asColumns(a.Probabilities.Values)...)
 	}}
 }

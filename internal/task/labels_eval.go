@@ -58,9 +58,9 @@ func (k *labelEvaluator) result(evaluated Evaluated) (*LabelsResult, error) {
 		r.Labels[i].Name = fmt.Sprint(k.config.Label(i))
 	}
 	if k.frequencyLogits != nil {
-		r.simple = k.baseline.Report(halves(k.config.NumLabels))
-		r.Frequencies = &LabelsBaseline{r.simple.MicroF1, r.simple.MacroF1,
-			r.simple.MeanAveragePrecision, r.simple.ExactMatch}
+		r.frequencies = k.baseline.Report(halves(k.config.NumLabels))
+		r.Frequencies = &LabelsBaseline{r.frequencies.MicroF1, r.frequencies.MacroF1,
+			r.frequencies.MeanAveragePrecision, r.frequencies.ExactMatch}
 	}
 	return r, nil
 }
@@ -94,7 +94,8 @@ func (t labels) Page(in PageInput) *Page {
 		if err != nil {
 			return err
 		}
-		run.Labels = &report.Labels{Data: in.Name, Note: in.Note, Report: r.MultiLabelReport, Frequencies: r.simple}
+		run.Labels = &report.Labels{Data: in.Name, Note: in.Note, Report: r.MultiLabelReport,
+			Frequencies: r.frequencies}
 		if t.config.NumLabels > metrics.MaxConfusion {
 			return nil // the points of more curves would take gigabytes
 		}
@@ -118,17 +119,17 @@ func (t labels) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Scor
 		return nil, nil
 	}
 	logits := logitsOf(frequencies)
-	simple := metrics.NewMultiLabel(config.NumLabels)
+	baseline := metrics.NewMultiLabel(config.NumLabels)
 	err := forEachRow(set, config, func(x *seq.Example) {
 		if x.Labels != nil {
-			simple.Add(logits, x.Labels)
+			baseline.Add(logits, x.Labels)
 		}
 	})
-	if err != nil || simple.Rows() == 0 {
+	if err != nil || baseline.Rows() == 0 {
 		return nil, err
 	}
-	text := fmt.Sprintf("frequencies of the labels loss %.4f", simple.Loss())
-	report, value := simple.Report(halves(config.NumLabels)), math.NaN()
+	text := fmt.Sprintf("frequencies of the labels loss %.4f", baseline.Loss())
+	report, value := baseline.Report(halves(config.NumLabels)), math.NaN()
 	if report.MacroF1 != nil {
 		text += fmt.Sprintf(" macro F1 %.4f", *report.MacroF1)
 		value = *report.MacroF1

@@ -17,7 +17,7 @@ type LabelsResult struct {
 	// independent of the row. It is nil if the frequencies are unknown.
 	Frequencies *LabelsBaseline `json:"baseline_frequencies,omitempty"`
 
-	simple *metrics.MultiLabelReport // metrics of the label frequencies
+	frequencies *metrics.MultiLabelReport // metrics of the label frequencies
 }
 
 // LabelsBaseline has the scores of a multi-label baseline.
@@ -56,7 +56,7 @@ func (r *LabelsResult) Write(w io.Writer) error {
 	shown := slices.SortedStableFunc(slices.Values(r.Labels),
 		func(a, b metrics.LabelReport) int { return cmp.Compare(b.Rows, a.Rows) })
 	for _, k := range shown[:min(len(shown), maxLabels)] {
-		out.add("%-20s  %8d  %9d  %9.4f  %9s  %9s  %8s  %17s", k.Name, k.Rows, k.Answered, k.Threshold,
+		out.add("%-20s  %8d  %9d  %9.4f  %9s  %9s  %8s  %17s", k.Name, k.Rows, k.Predicted, k.Threshold,
 			OrNone(k.Precision), OrNone(k.Recall), OrNone(k.F1), OrNone(k.AveragePrecision))
 	}
 	if more := len(shown) - maxLabels; more > 0 {

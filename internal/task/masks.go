@@ -18,7 +18,7 @@ var errNoPrediction = errors.New("the model was trained without labels, and pred
 
 func (masks) ReadLabels(*requests.Request, *seq.Example) error { return nil }
 
-func (masks) Answer(*requests.Request, sft.Output) (any, error) { return nil, errNoPrediction }
+func (masks) Prediction(*requests.Request, sft.Output) (any, error) { return nil, errNoPrediction }
 
 func (masks) ResponseNumbers(int) int { return 0 }
 

@@ -81,9 +81,9 @@ func TestSpanMistakes(t *testing.T) {
 	}
 	var out bytes.Buffer
 	m := must.Get(NewMistakes(Of(cfg), &out, "csv", nil, true))(t)
-	see := func(id string, labels, answers []int32) {
-		logits := make([]float32, 3*len(answers))
-		for i, tag := range answers {
+	see := func(id string, labels, predictions []int32) {
+		logits := make([]float32, 3*len(predictions))
+		for i, tag := range predictions {
 			logits[3*i+int(tag)] = 1
 		}
 		m.See(&seq.Example{ID: id, A: slices.Repeat([]int32{1}, len(labels)), Labels: labels}, len(labels), logits)

@@ -23,7 +23,7 @@ func (t nodeTags) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	return err
 }
 
-func (t nodeTags) Answer(_ *requests.Request, o sft.Output) (any, error) {
+func (t nodeTags) Prediction(_ *requests.Request, o sft.Output) (any, error) {
 	var out predictedTags
 	n := t.config.NumLabels
 	for i, tag := range t.config.TagsOf(o.Logits) {
@@ -39,14 +39,14 @@ func (t nodeTags) ResponseNumbers(tokens int) int { return tagNumbers(t.config, 
 func (t nodeTags) Columns(format string) requests.Columns {
 	names := []string{"tags", "scores"}
 	if format == "jsonl" {
-		return requests.JSONColumns(func(answer any) []any {
-			a := answer.(predictedTags)
+		return requests.JSONColumns(func(prediction any) []any {
+			a := prediction.(predictedTags)
 			return []any{a.Tags, a.Scores}
 		}, names...)
 	}
 	return requests.Columns{Columns: []table.OutputColumn{{Name: names[0]}, {Name: names[1]}},
-		Values: func(answer any) []any {
-			a := answer.(predictedTags)
+		Values: func(prediction any) []any {
+			a := prediction.(predictedTags)
 			return []any{asJSON(a.Tags), asJSON(a.Scores)}
 		}}
 }

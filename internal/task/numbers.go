@@ -74,7 +74,7 @@ func listOf(names []string, object json.RawMessage) (json.RawMessage, error) {
 	return slices.Concat([]byte("["), bytes.Join(values, []byte(",")), []byte("]")), nil
 }
 
-func (t numbers) Answer(_ *requests.Request, o sft.Output) (any, error) {
+func (t numbers) Prediction(_ *requests.Request, o sft.Output) (any, error) {
 	return predictedNumbers{requests.NamedNumbers{Names: t.config.NumberNames(),
 		Values: t.config.Predictions(o.Logits)}}, nil
 }
@@ -84,11 +84,11 @@ func (t numbers) ResponseNumbers(int) int { return logitNumbers(t.config) }
 // Columns returns a column per number; for jsonl, a single column has all numbers.
 func (t numbers) Columns(format string) requests.Columns {
 	if format == "jsonl" {
-		return requests.JSONColumns(func(answer any) []any { return []any{answer.(predictedNumbers).Numbers} },
+		return requests.JSONColumns(func(prediction any) []any { return []any{prediction.(predictedNumbers).Numbers} },
 			"numbers")
 	}
-	out := requests.Columns{Values: func(answer any) []any {
-		return asColumns(answer.(predictedNumbers).Numbers.Values)
+	out := requests.Columns{Values: func(prediction any) []any {
+		return asColumns(prediction.(predictedNumbers).Numbers.Values)
 	}}
 	for _, name := range t.config.NumberNames() {
 		out.Columns = append(out.Columns, table.OutputColumn{Name: name, Kind: table.FloatColumn})

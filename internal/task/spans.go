@@ -45,7 +45,7 @@ func parseTags(c *sft.Config, value json.RawMessage, tokens int) ([]int32, error
 	return out, nil
 }
 
-func (t spans) Answer(r *requests.Request, o sft.Output) (any, error) {
+func (t spans) Prediction(r *requests.Request, o sft.Output) (any, error) {
 	return requests.NewSpans(t.config.Spans(o.Logits), r)
 }
 
@@ -68,16 +68,16 @@ func (t spans) Columns(format string) requests.Columns {
 	switch format {
 	case table.BED:
 		return requests.Columns{Columns: []table.OutputColumn{{Name: "spans"}},
-			Values: func(answer any) []any { return []any{answer} }}
+			Values: func(prediction any) []any { return []any{prediction} }}
 	case "jsonl":
-		return requests.JSONColumns(func(answer any) []any {
-			s := answer.(requests.Spans)
+		return requests.JSONColumns(func(prediction any) []any {
+			s := prediction.(requests.Spans)
 			return []any{s.Spans, s.Unit}
 		}, "spans", "unit")
 	}
 	return requests.Columns{Columns: []table.OutputColumn{{Name: "spans"}, {Name: "unit"}},
-		Values: func(answer any) []any {
-			s := answer.(requests.Spans)
+		Values: func(prediction any) []any {
+			s := prediction.(requests.Spans)
 			return []any{asJSON(s.Spans), s.Unit}
 		}}
 }

@@ -105,12 +105,12 @@ func (r *TagsResult) writeSpans(out *text) {
 	for _, s := range append([]metrics.SpanScore{*r.Spans}, r.ByType[:min(len(r.ByType), maxTypes)]...) {
 		s.Type = cmp.Or(s.Type, "all")
 		out.add("%-20s  %9.4f  %9.4f  %9.4f  %9d  %9d  %10.4f  %9.4f", s.Type, s.Precision, s.Recall, s.F1, s.Spans,
-			s.Answers, s.Overlap.F1, s.Tokens.F1)
+			s.Predicted, s.Overlap.F1, s.Tokens.F1)
 	}
 	if more := len(r.ByType) - maxTypes; more > 0 {
 		out.add("and %d more types (--json has all)", more)
 	}
-	if r.Spans.Answers == 0 {
+	if r.Spans.Predicted == 0 {
 		out.add("the model predicts 0 spans in %d rows", r.Rows)
 	}
 }

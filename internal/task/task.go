@@ -58,7 +58,7 @@ type Methods interface {
 	// means none.
 	Notification() string
 	// Published returns the part of a response that a notification contains.
-	Published(answer any) any
+	Published(prediction any) any
 	// Labels returns the names or numbers of the labels; nil for a task without labels.
 	Labels() []any
 }
@@ -109,7 +109,7 @@ func (commonTask) HasPositions() bool { return false }
 
 func (commonTask) HasWindows() bool { return false }
 
-func (commonTask) Published(answer any) any { return answer }
+func (commonTask) Published(prediction any) any { return prediction }
 
 func (t commonTask) Labels() []any {
 	labels := make([]any, t.config.NumLabels)

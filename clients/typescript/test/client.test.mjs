@@ -224,7 +224,7 @@ test('leaving the loop cancels pending requests', async () => {
   const pending = shared.classify(longSequence, { signal: abort.signal });
   abort.abort();
   await pending.catch(({ name }) => assert.equal(name, 'AbortError')); // unless the result arrived first
-  const requests = async () => (await shared.stats()).answers['sequence/classify'];
+  const requests = async () => (await shared.stats()).responses['sequence/classify'];
   const sent = await requests();
   await assert.rejects(shared.classify([1], { signal: abort.signal }), { name: 'AbortError' }); // sends nothing
   assert.equal(await requests(), sent);

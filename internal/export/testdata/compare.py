@@ -42,7 +42,7 @@ def arguments(examples, model):
     return given
 
 
-def answer(model, logits, e):
+def outputs(model, logits, e):
     """What the program says of an example: of tagging its tokens, of fill-mask its masks."""
     c = model.config
     if not model.tokens:
@@ -75,7 +75,7 @@ def compare(folder, expected):
     spec.loader.exec_module(module)
     model = module.SFTModel.from_folder(folder)
     examples, wants = lines(expected + "/inputs.jsonl"), lines(expected + "/expected.jsonl")
-    off = lambda logits, e, want: (answer(model, logits, e).flatten() - torch.tensor(want["logits"] or [])).abs().max().item() if want["logits"] else 0.0
+    off = lambda logits, e, want: (outputs(model, logits, e).flatten() - torch.tensor(want["logits"] or [])).abs().max().item() if want["logits"] else 0.0
     with torch.no_grad():
         single = max(off(model(**arguments([e], model)).logits[0], e, want) for e, want in zip(examples, wants))
         padded = max(off(logits, e, want) for logits, e, want in zip(model(**arguments(examples, model)).logits, examples, wants))

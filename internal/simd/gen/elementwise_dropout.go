@@ -24,8 +24,8 @@ func (v isa) philoxGroups() int {
 func dropout(v isa) {
 	count := v.philoxGroups()
 	block := U32(2 * count * v.width)
-	v.text("dropout", "func(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)",
-		"dropout computes yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.")
+	v.text("dropout", "func(y, x []float32, counter *[4]uint32, key *[2]uint32, threshold uint32, scale float32)",
+		"dropout computes yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ threshold, else 0.")
 	y, x := slice("y"), slice("x")
 	counter, key := Load(Param("counter"), GP64()), Load(Param("key"), GP64())
 	e := GP32()
@@ -60,16 +60,16 @@ func dropout(v isa) {
 	// kept scales u where the word is large enough, and clears u elsewhere.
 	kept := func(words, u VecVirtual) {
 		scale := v.broadcast(argument("scale"))
-		least := v.broadcast(argument("least"))
+		threshold := v.broadcast(argument("threshold"))
 		VPSRLD(U8(9), words, words)
 		VMULPS(scale, u, u)
 		if v.wide() {
 			k := K()
-			VPCMPD(U8(5), least, words, k) // ≥
+			VPCMPD(U8(5), threshold, words, k) // ≥
 			VMOVAPS_Z(u, k, u)
 			return
 		}
-		VPCMPGTD(words, least, words) // least > words
+		VPCMPGTD(words, threshold, words) // threshold > words
 		VPANDN(u, words, u)
 	}
 

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// picture shows an image as panels: the input, the pixels sampled by each layer, and the pooling weights.
-type picture struct {
+// imagePanels shows an image as panels: the input, the pixels sampled by each layer, and the pooling weights.
+type imagePanels struct {
 	Side   int
 	Panels []panel
 }
@@ -33,8 +33,8 @@ var (
 	poolingInk   = chart.Ink{Class: "pooling", Color: poolingColor}
 )
 
-func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture, error) {
-	p := &picture{Side: side}
+func newImagePanels(tokens []int32, side int, e *sft.Explanation, s scale) (*imagePanels, error) {
+	p := &imagePanels{Side: side}
 	// add draws a panel. opacity has the opacity of the overlay at each pixel; nil draws the
 	// unmodified image.
 	add := func(name string, overlay color.RGBA, opacity []float64) error {

@@ -1,11 +1,11 @@
-// Package answer computes the predictions of the commands predict and embed: it reads lines of JSON
+// Package inference computes the predictions of the commands predict and embed: it reads lines of JSON
 // or rows of tables in batches and writes a reply to each line or row, in the same order.
 //
 // As in a server, package requests parses the requests and makes the replies, so that serve and
 // predict return the same numbers. Only the scheduling differs: predict reads the next batch while
 // the model computes the previous batch, and a server has a queue that shares the model between
 // clients.
-package answer
+package inference
 
 import (
 	"context"
@@ -34,9 +34,9 @@ type Model struct {
 	OutlierRequests int
 
 	config *sft.Config
-	// answer returns a reply for each of the requests, which are all valid. A *requests.Failure in
+	// replies returns a reply for each of the requests, which are all valid. A *requests.Failure in
 	// place of a reply is the error of the request.
-	answer       func(ctx context.Context, batch []*requests.Request) ([]any, error)
+	replies      func(ctx context.Context, batch []*requests.Request) ([]any, error)
 	reply        func(r *requests.Request, o sft.Output) any                // nil for masks
 	columns      func(c *sft.Config, format string, pair bool) replyColumns // columns of a row's reply; nil for masks
 	hasPositions bool                                                       // replies are [requests.Spans]
@@ -104,7 +104,7 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 	reply := func(r *requests.Request, o sft.Output) any { return orFailure(requests.NewReply(t, c, r, o)) }
 	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c,
 		columns: predictionColumns(t), hasPositions: t.HasPositions(), reply: reply,
-		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
+		replies: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			examples := make([]seq.Example, len(batch))
 			for i, r := range batch {
 				examples[i] = r.Example()
@@ -130,7 +130,7 @@ func Embedder(scorer *sft.Scorer) *Model {
 		reply: func(r *requests.Request, o sft.Output) any {
 			return orFailure(requests.NewEmbedding(c, r, o.Embeddings))
 		},
-		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
+		replies: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			var sequences []seq.Example
 			for _, r := range batch {
 				for _, tokens := range r.Sequences {
@@ -163,7 +163,7 @@ func (m *Model) Parser(dir, file string) *requests.Parser {
 func Filler(scorer *sft.Scorer, tokenizer tokenizers.Tokenizer, candidates int) *Model {
 	c := scorer.Config()
 	return &Model{Sequences: []int{1}, config: c,
-		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
+		replies: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			sequences := make([][]int32, len(batch))
 			for i, r := range batch {
 				sequences[i] = r.Sequences[0]
@@ -188,20 +188,20 @@ func orFailure[R any](reply R, err error) any {
 	return reply
 }
 
-// Answer returns a reply for each request of a batch: the model's reply, or a [requests.Refusal] if
+// Reply returns a reply for each request of a batch: the model's reply, or a [requests.Refusal] if
 // the request is invalid or fails.
-func (m *Model) Answer(ctx context.Context, batch []*requests.Request) ([]any, error) {
+func (m *Model) Reply(ctx context.Context, batch []*requests.Request) ([]any, error) {
 	var good []*requests.Request
 	for _, r := range batch {
 		if r.Failure == nil {
 			good = append(good, r)
 		}
 	}
-	var answers []any
+	var replies []any
 	if len(good) > 0 {
 		var err error
 		m.measure(good)
-		if answers, err = m.answer(ctx, good); err != nil {
+		if replies, err = m.replies(ctx, good); err != nil {
 			return nil, err
 		}
 	}
@@ -209,8 +209,8 @@ func (m *Model) Answer(ctx context.Context, batch []*requests.Request) ([]any, e
 	for i, r := range batch {
 		f := r.Failure
 		if f == nil {
-			out[i] = answers[0]
-			answers = answers[1:]
+			out[i] = replies[0]
+			replies = replies[1:]
 			f, _ = out[i].(*requests.Failure)
 		}
 		if f != nil {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/inference"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -18,8 +18,8 @@ func warnMissingShards(c *cli.Context, paths ...string) {
 	printWarnings(c, missingShards(paths, c.String("format")))
 }
 
-// answerTable reads --input row by row, and writes the prediction or embedding of each row to --output.
-func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
+// predictTable reads --input row by row, and writes the prediction or embedding of each row to --output.
+func predictTable(c *cli.Context, config *sft.Config, model *inference.Model) error {
 	parser := model.Parser(tokenizerDir(c), c.String("input"))
 	if config.Edged() {
 		return fmt.Errorf("%s: the model reads graphs, and tables have no edges: expected JSON lines without "+
@@ -59,7 +59,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 		progress := newProgress(0, "scoring "+in.Path, "rows")
 		done, finish = progress.Add, progress.Finish
 	}
-	if err := rows.Answer(c.Context, parser, t, done); err != nil {
+	if err := rows.Predict(c.Context, parser, t, done); err != nil {
 		return err
 	}
 	finish()
@@ -92,8 +92,8 @@ func createFile(path string) (*atomicfile.File, error) {
 }
 
 // newTableOutput opens --output and returns the writer of its rows. file is nil for standard output.
-func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format string) (file *atomicfile.File,
-	rows *answer.Rows, err error) {
+func newTableOutput(c *cli.Context, model *inference.Model, in *tableInput, format string) (file *atomicfile.File,
+	rows *inference.Rows, err error) {
 	path := c.String("output")
 	to := io.Writer(c.App.Writer)
 	if path != "" && path != "-" {

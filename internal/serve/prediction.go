@@ -22,7 +22,7 @@ type Task interface {
 	Method() string
 	Notification() string
 	// Published returns the part of a prediction that a notification contains.
-	Published(answer any) any
+	Published(prediction any) any
 	// Shape returns an empty prediction, from whose type the JSON schema is generated.
 	Shape() any
 	// HasWindows reports whether the predictions of a sequence's windows can be combined.
@@ -62,7 +62,7 @@ func (w windowPrediction) MarshalJSON() ([]byte, error) {
 		Start int `json:"start"`
 		End   int `json:"end"`
 	}{w.start, w.end}
-	return jsonlines.Join(position, w.Answer, w.Explained)
+	return jsonlines.Join(position, w.Prediction, w.Explained)
 }
 
 var predictFields = fieldsOf([]string{""}, append(listFields, "sequences", "window", "explain", idField)...)

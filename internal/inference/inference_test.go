@@ -1,4 +1,4 @@
-package answer
+package inference
 
 import (
 	"bufio"
@@ -29,9 +29,9 @@ func echo() (*Model, *requests.Parser) {
 		Head:   config.Head{NumLabels: 2},
 	}
 	m := &Model{Sequences: []int{1}, config: c,
-		answer: func(_ context.Context, batch []*requests.Request) (replies []any, err error) {
+		replies: func(_ context.Context, batch []*requests.Request) (replies []any, err error) {
 			for _, r := range batch {
-				replies = append(replies, requests.Reply{ID: r.ID, Answer: struct{}{}})
+				replies = append(replies, requests.Reply{ID: r.ID, Prediction: struct{}{}})
 			}
 			return replies, nil
 		}}
@@ -117,10 +117,10 @@ func TestImmediateReplies(t *testing.T) {
 	m, parser := echo()
 	done := make(chan error)
 	go func() { done <- m.Lines(t.Context(), parser, 1<<20, noHint, in, out) }()
-	answers := bufio.NewReader(shown)
+	replies := bufio.NewReader(shown)
 	for i := range 3 {
 		fmt.Fprintf(typed, "{\"id\":%d,\"tokens\":[1]}\n", i)
-		if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,`, i)) {
+		if line, err := replies.ReadString('\n'); err != nil || !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,`, i)) {
 			t.Fatalf("got %q, error %v", line, err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestStops(t *testing.T) {
 // the line's id.
 func TestOwnFailure(t *testing.T) {
 	m, parser := echo()
-	m.answer = func(_ context.Context, batch []*requests.Request) ([]any, error) {
+	m.replies = func(_ context.Context, batch []*requests.Request) ([]any, error) {
 		replies := make([]any, len(batch))
 		for i, r := range batch {
 			replies[i] = orFailure(requests.NewReply(task.Of(m.config), m.config, r,

@@ -1,4 +1,4 @@
-package answer
+package inference
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 )
 
 // WriteDocument writes a row for a sequence of the given number of tokens. output is the result of
-// [sft.Scorer.ScoreDocument]. [Rows.Answer] writes the same row for the sequence in a table. Unlike
-// Rows.Answer, WriteDocument returns an error if the reply is a failure.
+// [sft.Scorer.ScoreDocument]. [Rows.Predict] writes the same row for the sequence in a table. Unlike
+// Rows.Predict, WriteDocument returns an error if the reply is a failure.
 func (o *Rows) WriteDocument(id string, tokens int, output sft.Output) error {
 	o.model.measureLength(tokens)
 	r := &tableRow{Request: &requests.Request{Lengths: []int{tokens}}, id: id}

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// answers is the part of a page that evaluates a run's classifier, except for the confusion matrix.
-type answers struct {
+// classification is the part of a page that evaluates a run's classifier, except for the confusion matrix.
+type classification struct {
 	Reliability, Confidence template.HTML
 	CalibrationError        float64
 	Tables                  []classTable
@@ -53,11 +53,11 @@ const maxCurves = 5
 // many classes for a table of all classes.
 const shownClasses = 12
 
-// newAnswers returns the evaluation of a run's classifier. run is the run's index, which selects its
+// newClassification returns the evaluation of a run's classifier. run is the run's index, which selects its
 // colour.
-func newAnswers(r Run, run int) *answers {
+func newClassification(r Run, run int) *classification {
 	report := r.Results.Report
-	a := &answers{CalibrationError: report.CalibrationError, Classes: len(report.Classes)}
+	a := &classification{CalibrationError: report.CalibrationError, Classes: len(report.Classes)}
 	a.Reliability, a.Confidence = reliability(report.Calibration, report.Rows, chart.StyleOf(run))
 	name := func(class int) string { return fmt.Sprint(r.Config.Label(class)) }
 	table := func(title string, classes []int) {

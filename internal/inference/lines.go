@@ -1,4 +1,4 @@
-package answer
+package inference
 
 import (
 	"bufio"
@@ -32,7 +32,7 @@ func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int,
 	encoder.SetEscapeHTML(false)
 	total, failed := 0, 0
 	for batch := range batches {
-		replies, err := m.Answer(ctx, batch)
+		replies, err := m.Reply(ctx, batch)
 		if err != nil {
 			return errors.Join(err, w.Flush())
 		}

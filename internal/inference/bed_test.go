@@ -1,4 +1,4 @@
-package answer
+package inference
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func TestBED(t *testing.T) {
 	var out bytes.Buffer
 	rows := must.Get(m.NewRows(&out, "bed", &Table{Sources: []string{"sequence"}}))(t)
 	spans := func(unit string, found ...config.Span) requests.Reply {
-		return requests.Reply{Answer: requests.Spans{Spans: found, Unit: unit}}
+		return requests.Reply{Prediction: requests.Spans{Spans: found, Unit: unit}}
 	}
 	write := func(id any, reply any) error {
 		return rows.out.Write(rows.row(&tableRow{Request: &requests.Request{}, id: id}, reply))

@@ -1,4 +1,4 @@
-package answer
+package inference
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ type replyColumns struct {
 func predictionColumns(t Task) func(c *sft.Config, format string, pair bool) replyColumns {
 	return func(c *sft.Config, format string, pair bool) replyColumns {
 		taskColumns := t.Columns(format)
-		values := func(reply any) []any { return taskColumns.Values(reply.(requests.Reply).Answer) }
+		values := func(reply any) []any { return taskColumns.Values(reply.(requests.Reply).Prediction) }
 		if format != "jsonl" {
 			return replyColumns{columns: taskColumns.Columns, values: values}
 		}

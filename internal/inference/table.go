@@ -1,4 +1,4 @@
-package answer
+package inference
 
 import (
 	"context"
@@ -59,16 +59,16 @@ func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream
 // Close completes the output; it does not close the underlying writer.
 func (o *Rows) Close() error { return o.out.Close() }
 
-// Answer writes the predictions for all rows of the table t and closes t, even after an error, so that
+// Predict writes the predictions for all rows of the table t and closes t, even after an error, so that
 // readers stop as well. It calls done with the number of rows of each written batch.
-func (o *Rows) Answer(ctx context.Context, parser *requests.Parser, t table.Reader, done func(int64)) error {
+func (o *Rows) Predict(ctx context.Context, parser *requests.Parser, t table.Reader, done func(int64)) error {
 	r := newTableReader(o.table, parser, t.Columns())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var readError error // written before rows is closed
 	for batch := range gather(ctx,
 		func(to chan<- *tableRow) { readError = errors.Join(r.read(ctx, t, to), t.Close()) }) {
-		if err := o.answer(ctx, batch); err != nil {
+		if err := o.predictBatch(ctx, batch); err != nil {
 			if flush := o.out.Flush(); flush != nil && !errors.Is(err, flush) {
 				err = errors.Join(err, flush)
 			}
@@ -82,13 +82,13 @@ func (o *Rows) Answer(ctx context.Context, parser *requests.Parser, t table.Read
 	return readError
 }
 
-// answer writes the rows of a batch.
-func (o *Rows) answer(ctx context.Context, batch []*tableRow) error {
+// predictBatch writes the rows of a batch.
+func (o *Rows) predictBatch(ctx context.Context, batch []*tableRow) error {
 	inputs := make([]*requests.Request, len(batch))
 	for i, row := range batch {
 		inputs[i] = row.Request
 	}
-	replies, err := o.model.Answer(ctx, inputs)
+	replies, err := o.model.Reply(ctx, inputs)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (o *Rows) row(r *tableRow, reply any) []any {
 	refusal, bad := reply.(requests.Refusal)
 	if !bad {
 		if r, ok := reply.(requests.Reply); ok && o.model.hasPositions {
-			o.Spans += len(r.Answer.(requests.Spans).Spans)
+			o.Spans += len(r.Prediction.(requests.Spans).Spans)
 		}
 		return append(append(row, o.reply.values(reply)...), nil)
 	}
