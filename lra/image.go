@@ -20,7 +20,7 @@ var Image = &Task{
 	Labels:      imageClasses,
 	Presets:     []*Preset{imageQuick, imageHour, imagePaper},
 	Import: &Importer{
-		Usage: "convert CIFAR-10's binary batches, or gray records",
+		Usage: "convert CIFAR-10's binary batches, in colour or in gray",
 		Description: `Reads the official binary batches (data_batch_1.bin … data_batch_5.bin and
 test_batch.bin: a label and 1,024 red, green and blue bytes each) and makes them gray
 as the Long Range Arena does. Also reads gray records (cifar10_gray_train.bin and

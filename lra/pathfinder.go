@@ -31,7 +31,7 @@ files of zero bytes, which exist in the release. The first 80% are for training,
 		Usage: "generate Pathfinder with the rules of the Long Range Arena",
 		Description: `Draws images of 32×32 pixels with two long dashed contours, short distractors,
 and two marks, which are at the two ends of one contour (joined) or at one end of each
-(apart). The same seed and rule produce the same files. Published results usually use
+(apart). The same flags produce the same files on every machine. Published results usually use
 contours of 14 dashes; contours of 9 and 6 dashes are easier.`,
 		Example: "sftseq data generate pathfinder --out data/pathfinder --train 20000 --val 2000 --test 2000",
 		Rule:    func() Rule { rule := LRAPathfinder; return &rule },

@@ -16,9 +16,10 @@ const imagesPerChunk = 32
 // Options returns all parameters of the rule.
 func (r *PathfinderRule) Options() []Option {
 	return []Option{
-		{Name: "contour", Usage: "draw contours of `N` dashes", Value: &r.Contour},
+		{Name: "contour", Usage: "draw contours of `N` dashes, 3 to 14", Value: &r.Contour},
 		{Name: "distractors", Usage: "draw `N` short contours in addition to the two long ones", Value: &r.Distractors},
-		{Name: "train-shortest", Usage: "order training rows for train --stages, from contours of `N` dashes up; 0 disables it", Value: &r.Shortest},
+		{Name: "train-shortest", Value: &r.Shortest, Usage: "sort training rows for train --stages: from contours " +
+			"of `N` dashes up to --contour; 0: unsorted"},
 	}
 }
 

@@ -27,9 +27,9 @@ func dataFilesCommand() *cli.Command {
 Example: sftseq data files --from /usr --from ~/go/pkg/mod --to data/files`,
 		Description: `Samples files of about a hundred kinds, such as python or png, by their extensions, including
 files in gzip, zip, jar and whl archives. A row has the first 1,024 bytes of a file, 512 in the middle
-and the last 512. All files of a software package are in the same split, except for rare kinds, which
-form the class other or the split unknown. Of files with equal content only one is kept. Files whose
-content contradicts the extension are omitted; those of test packages are in the split mislabelled.
+and the last 512. All files of a software package are in the same split. Files of rare kinds have the class
+other, and half of the rare kinds occur only in the split unknown. Duplicate files are dropped. Files
+whose content contradicts the extension are omitted; those of test packages are in the split mislabelled.
 The data set depends on the files installed on the machine.
 More: docs/files.md`,
 		Flags: append(group(dataGroup,
@@ -41,7 +41,8 @@ More: docs/files.md`,
 			&cli.IntFlag{Name: "min-files", Value: o.MinFiles, Usage: "count kinds with fewer than `N` files as rare"},
 			&cli.IntFlag{Name: "min-packages", Value: o.MinPackages,
 				Usage: "count kinds with files from fewer than `N` packages as rare"},
-			&cli.IntFlag{Name: "fragment", Usage: "take `N` adjacent bytes from a random place of each file instead"},
+			&cli.IntFlag{Name: "fragment", Usage: "read `N` adjacent bytes at a random offset of each file, in place " +
+				"of its head, middle and tail"},
 			&cli.Uint64Flag{Name: "seed", Usage: "choose files and splits by seed `N`"}),
 			group(outputGroup,
 				&cli.StringFlag{Name: "to", Usage: "write the data set to `DIR` (required)", TakesFile: true},

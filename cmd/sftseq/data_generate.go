@@ -56,7 +56,7 @@ func generateFlags(train, val, test int) []cli.Flag {
 			&cli.IntFlag{Name: "train", Value: train, Usage: "generate `N` rows for training"},
 			&cli.IntFlag{Name: "val", Value: val, Usage: "generate `N` rows for validation"},
 			&cli.IntFlag{Name: "test", Value: test, Usage: "generate `N` rows for testing"},
-			&cli.Uint64Flag{Name: "seed", Usage: "draw rows from seed `N`"}),
+			&cli.Uint64Flag{Name: "seed", Usage: "draw rows from seed `N` (default: 0)"}),
 		group(outputGroup,
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"},
 				Usage: "write the data set to `DIR` (required)", TakesFile: true},

@@ -30,7 +30,8 @@ scores a part, and --verify prints the result of all parts.
 More: docs/eval.md, docs/cluster.md`,
 		Flags: slices.Concat(
 			group(dataGroup,
-				&cli.StringFlag{Name: "data", Usage: "evaluate on the Arrow file, or on a split of the data set, at `FILE|DIR` (required)", TakesFile: true},
+				&cli.StringFlag{Name: "data", TakesFile: true, Usage: "evaluate on an Arrow `FILE|DIR`: " +
+					"a file, a data set, or - for a stream on standard input (required)"},
 				&cli.StringFlag{Name: "split", Value: "test", Usage: "evaluate on split `NAME` of a data set"}),
 			modelFlags(modelsFlag()),
 			group(outputGroup,

@@ -73,9 +73,9 @@ func newApp() *cli.App {
 		Name:      "sftseq",
 		UsageText: "sftseq COMMAND [flags] [arguments]",
 		Usage:     "classify and embed long sequences with sampling transformers",
-		Description: `Trains and runs SFT encoders: transformers whose attention samples the tokens of sequences of up to
-a million tokens. Commands that read a model take its directory as --model DIR
-or as the first argument.
+		Description: `Trains, evaluates and serves Sampling Foundational Transformers (SFT). Each token attends to a
+learned sample of the tokens, so that the cost is linear in the length, up to a million tokens.
+Commands that need a model take its directory as --model DIR, and most also as the first argument.
 
 Exit status: 0 success, 1 failure, 2 wrong command line.
 

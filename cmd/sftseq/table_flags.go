@@ -74,7 +74,7 @@ func outputFormat(c *cli.Context, flag string) (string, error) {
 
 func seriesFlag() cli.Flag {
 	return &cli.StringFlag{Name: "series",
-		Usage: "read a series of numbers from `COLUMN` with lists, or from 't*', one column per step"}
+		Usage: "read a series of numbers: lists in `COLUMN`, or 't*' for one column per step"}
 }
 
 // formatFlags returns the flags for the format and the delimiter of a table.

@@ -82,7 +82,7 @@ func describePresets(task *lra.Task) string {
 	case task.Features != nil:
 		data = "docs/data-clouds-graphs.md"
 	}
-	return "Presets: test accuracy (of a baseline) and time on 2 cores. Flags replace numbers of a preset.\n" +
+	return "Presets: test accuracy (a baseline's in parentheses), time on 2 cores. Flags override settings.\n" +
 		definitions(rows) +
 		"More: docs/training.md, docs/results.md, " + data
 }

@@ -27,9 +27,9 @@ const advancedModel = modelGroup + advancedSuffix
 
 // architectureFlags are the flags of the model architecture.
 var architectureFlags = []architectureFlag{
-	{"k", "num_sampled_tokens", "attend to `N` top-scored tokens, each mixed with a random one; 0 for none",
-		modelGroup, ""},
-	{"hidden", "hidden_size", "represent a token in `N` channels", modelGroup, ""},
+	{"k", "num_sampled_tokens",
+		"attend to the `N` highest-scored tokens, each mixed with a random one; 0: none", modelGroup, ""},
+	{"hidden", "hidden_size", "use vectors of `N` channels", modelGroup, ""},
 	{"layers", "num_hidden_layers", "stack `N` encoder layers", modelGroup, ""},
 	{"moving-averages", "moving_averages",
 		"add `N` exponential moving averages per channel in each direction; 0 for none", advancedModel, ""},

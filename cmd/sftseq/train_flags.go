@@ -94,7 +94,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 		deviceFlags(device.Fastest),
 		group(deviceGroup,
 			&cli.StringFlag{Name: "memory", Value: "4GiB", DefaultText: "4GiB; all of a GPU",
-				Usage: "limit memory to `SIZE`, with the same result"}),
+				Usage: "use at most `SIZE` of memory; the result is the same"}),
 		rankFlags(),
 	)
 }
@@ -193,7 +193,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 				DefaultText: presetDefault})),
 		group(modelGroup,
 			word("input-window",
-				"read the first `N` tokens of a row, or by N:tail=M the first N-M and the last M; 0 reads all")),
+				"read the first `N` tokens of a row; N:tail=M reads the first N-M and the last M; 0 reads all")),
 		advancedGroup(modelGroup,
 			word("convolutions",
 				"convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none"),
