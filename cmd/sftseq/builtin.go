@@ -19,6 +19,22 @@ const builtinPrefix = "builtin:"
 // folders of models.
 const temporaryModels = "temporary models"
 
+// builtinNames is a key in the metadata of the program. The value, a map[string]string, has the name of
+// the built-in model in each folder to which setBuiltinModel wrote one.
+const builtinNames = "built-in models"
+
+// givenModel returns --model as the user wrote it, for messages: builtin:NAME for a built-in model.
+func givenModel(c *cli.Context) string {
+	dir := c.String("model")
+	if name, ok := c.App.Metadata[builtinNames].(map[string]string)[dir]; ok {
+		return name
+	}
+	return dir
+}
+
+// isBuiltin reports whether --model is a built-in model.
+func isBuiltin(c *cli.Context) bool { return givenModel(c) != c.String("model") }
+
 // setBuiltinModel is the action of --model. For builtin:NAME it writes the model to a folder in the cache,
 // or to a temporary folder if this fails, and sets --model to the folder. An action runs only if the flag
 // is given, so `sftseq files` calls setBuiltinModel itself for its default model.
@@ -46,6 +62,7 @@ func setBuiltinModel(c *cli.Context, value string) error {
 	if err != nil {
 		return fmt.Errorf("--model %s: %w", value, err)
 	}
+	c.App.Metadata[builtinNames].(map[string]string)[dir] = value
 	return c.Set("model", dir)
 }
 

@@ -29,6 +29,11 @@ func TestBuiltin(t *testing.T) {
 		shown := succeed(t, "", "info", "--model", "builtin:"+name)
 		contains(t, shown, `"model_type"`)
 		notContains(t, shown, `"/`) // no path of the machine that trained the model
+		if !strings.HasPrefix(shown, "builtin:"+name+"\n") {
+			t.Errorf("%s: got %.60q, want the model's name", name, shown)
+		}
+		_, missing := exits(t, exitUsage, "", "eval", "--model", "builtin:"+name)
+		contains(t, missing, "expected an Arrow file or a data set directory; see sftseq eval --help")
 		contains(t, succeed(t, input[name], "predict", "--model", "builtin:"+name), `"label"`)
 		succeed(t, "", "info", "builtin:"+name)
 		found := must.Get(filepath.Glob(filepath.Join(cache, "sftseq/models", name+"-*")))(t)

@@ -62,7 +62,7 @@ func eval(c *cli.Context) error {
 	}
 	if c.String("data") == "" {
 		return usage(c, "--data is missing: expected an Arrow file or a data set directory%s",
-			recordedHint(c.String("model")))
+			recordedHint(runDirectory(c)))
 	}
 	if info, err := os.Stat(c.String("data")); c.IsSet("split") && (err != nil || !info.IsDir()) {
 		return usage(c, "--split %s: expected --data to be a data set directory, found %s",

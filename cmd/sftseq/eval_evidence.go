@@ -30,7 +30,7 @@ func evalEvidence(c *cli.Context, m models) error {
 	}
 	defer in.close()
 	if err := evaluation.CanMeasureEvidence(in.scorer); err != nil {
-		return fmt.Errorf("--evidence: the model %s: %w", c.String("model"), err)
+		return fmt.Errorf("--evidence: the model %s: %w", givenModel(c), err)
 	}
 	v, err := measureEvidence(c.Context, in.scorer, in.path, c.Int("evidence"))
 	if err != nil {

@@ -39,7 +39,7 @@ func evalMasked(c *cli.Context, m models) error {
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {
 			return usage(c, "--%s: the model %s was trained without labels, so it has no "+
-				"classes", name, c.String("model"))
+				"classes", name, givenModel(c))
 		}
 	}
 	dir := c.String("data")
@@ -53,9 +53,9 @@ func evalMasked(c *cli.Context, m models) error {
 	}
 	spec := set.Spec()
 	if err := checkTokens(m.Config, &spec); err != nil {
-		return fmt.Errorf("%s does not fit the model %s: %w", dir, c.String("model"), err)
+		return fmt.Errorf("%s does not fit the model %s: %w", dir, givenModel(c), err)
 	}
-	r := &maskedResult{Evaluated: task.Evaluated{Model: c.String("model"), Data: dir, Split: c.String("split"),
+	r := &maskedResult{Evaluated: task.Evaluated{Model: givenModel(c), Data: dir, Split: c.String("split"),
 		Trained: trainedIn(c.String("model"))}}
 	file, err := m.Config.OpenSplit(set, r.Split)
 	if err != nil {

@@ -36,13 +36,13 @@ type evalRows struct {
 func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	if c.IsSet("queries") && c.Int("queries") > 0 && !evaluation.CanRank(m.Config) {
 		return nil, usage(c, "--queries %d: the model %s has the task %s and %d outputs, expected %s with 2 classes",
-			c.Int("queries"), c.String("model"), m.Config.Task, m.Config.NumLabels, config.Retrieval)
+			c.Int("queries"), givenModel(c), m.Config.Task, m.Config.NumLabels, config.Retrieval)
 	}
 	in, path, total, err := openTestData(c.String("data"), c.String("split"))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRows(m.Config, in.Spec(), path, c.String("model")); err != nil {
+	if err := checkRows(m.Config, in.Spec(), path, givenModel(c)); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	scorer, release, err := openScorer(c, m)
@@ -130,8 +130,12 @@ func (r *evalRows) measure(c *cli.Context, evaluator task.Evaluator, in *task.In
 // run in progress may write another checkpoint later.
 func (r *evalRows) evaluated(c *cli.Context) task.Evaluated {
 	dir := c.String("model")
-	return task.Evaluated{Model: dir, Data: c.String("data"), Split: r.split, Trained: trainedIn(dir), File: r.path,
-		Advice: advice(r.scorer.Config(), dir, 0, false), Linear: r.linear}
+	e := task.Evaluated{Model: givenModel(c), Data: c.String("data"), Split: r.split, Trained: trainedIn(dir),
+		File: r.path, Linear: r.linear}
+	if !isBuiltin(c) {
+		e.Advice = advice(r.scorer.Config(), dir, 0, false)
+	}
+	return e
 }
 
 func (r *evalRows) close() {

@@ -47,7 +47,7 @@ func evalShards(c *cli.Context) error {
 	}
 	if task.Of(m.Config).Evaluator() == nil {
 		return usage(c, "--shard: the model %s was trained without labels: evaluate it without shards",
-			c.String("model"))
+			givenModel(c))
 	}
 	path, err := dataFile(c, m.Config)
 	if err != nil {
@@ -91,7 +91,7 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 		return "", err
 	}
 	defer in.Close()
-	return path, checkRows(config, in.Spec(), path, c.String("model"))
+	return path, checkRows(config, in.Spec(), path, givenModel(c))
 }
 
 // eval writes the part of a shard with all data that a report needs, and returns the number of
@@ -188,7 +188,7 @@ func reportShards(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := evaluator.Report(c.Context, task.Evaluated{Model: c.String("model"), Data: c.String("output"),
+	result, err := evaluator.Report(c.Context, task.Evaluated{Model: givenModel(c), Data: c.String("output"),
 		Trained: trainedIn(c.String("model"))})
 	if err != nil {
 		return err

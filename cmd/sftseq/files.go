@@ -71,7 +71,7 @@ func predictFiles(c *cli.Context) error {
 	}
 	if !predictsBytes(m.Config) {
 		return fmt.Errorf("%s: expected a model trained on data of sftseq data files, which reads bytes and "+
-			"predicts named classes", c.String("model"))
+			"predicts named classes", givenModel(c))
 	}
 	scorer, release, err := openScorer(c, m)
 	if err != nil {

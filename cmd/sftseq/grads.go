@@ -51,7 +51,7 @@ func grads(c *cli.Context) error {
 	}
 	m, err := loadModel(c)
 	if err == nil && m.Config.IsLinear() {
-		err = withoutLayers(c.String("model"))
+		err = withoutLayers(givenModel(c))
 	}
 	if err != nil {
 		return err

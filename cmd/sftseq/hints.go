@@ -173,10 +173,13 @@ func recordedHint(dir string) string {
 }
 
 // runDirectory returns the run directory that a command reads: --model, or --out with --resume. It
-// returns "" if the flag is not set.
+// returns "" if the flag is not set, or if the model is built into the program.
 func runDirectory(c *cli.Context) string {
-	if c.Bool("resume") {
+	switch {
+	case c.Bool("resume"):
 		return c.String("out")
+	case isBuiltin(c):
+		return ""
 	}
 	return c.String("model")
 }

@@ -59,7 +59,7 @@ func info(c *cli.Context) error {
 		}
 		return infoLinear(c, dir, m)
 	}
-	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m),
+	i := &modelInfo{Model: givenModel(c), Config: m.Config, Parameters: parameterParts(m),
 		ReceptiveField: receptiveFieldOf(m.Config)}
 	for _, n := range infoLengths {
 		if n > m.Config.MaxLength {

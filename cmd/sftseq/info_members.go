@@ -38,7 +38,8 @@ func infoLinear(c *cli.Context, dir string, m *sft.Model) error {
 		return err
 	}
 	shape := m.Parameters.List[0].Shape
-	i := &linearInfo{Model: dir, Config: config, Features: shape[0], Weights: shape[1], Memory: config.Memory(shape[0])}
+	i := &linearInfo{Model: givenModel(c), Config: config, Features: shape[0], Weights: shape[1],
+		Memory: config.Memory(shape[0])}
 	config.Extra = removeZeros(config.Extra)
 	return show(c, i, i.write)
 }
@@ -104,7 +105,7 @@ func infoFusion(c *cli.Context, dir string, f *sft.Fusion) error {
 	if c.IsSet("cluster") {
 		return fmt.Errorf("--cluster: %s", describeRuns(dir, "--model "))
 	}
-	i := &fusionInfo{Model: dir, Config: f}
+	i := &fusionInfo{Model: givenModel(c), Config: f}
 	for _, name := range f.Members {
 		m, err := loadWithContext(c.Context, filepath.Join(dir, name))
 		if err != nil {

@@ -81,7 +81,8 @@ Exit status: 0 success, 1 failure, 2 wrong command line.
 
 Example: sftseq train listops --out runs/listops
          echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
-		Metadata:             map[string]any{closingFailed: new(atomic.Bool), temporaryModels: new([]string)},
+		Metadata: map[string]any{closingFailed: new(atomic.Bool), temporaryModels: new([]string),
+			builtinNames: map[string]string{}},
 		EnableBashCompletion: true,
 		Suggest:              true,
 		// A comma does not separate values, because file names may contain commas. A flag is repeated instead.

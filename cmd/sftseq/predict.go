@@ -197,14 +197,14 @@ func checkOutput(c *cli.Context, m *sft.Config) error {
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
 		return fmt.Errorf("--fill: the model %s has the task %s, expected a model from sftseq pretrain",
-			c.String("model"), m.Task)
+			givenModel(c), m.Task)
 	case fill && m.MaskTargets != nil:
 		return fmt.Errorf("--fill: the model %s predicts the spectrum around a masked sample, not the sample (to fill "+
-			"masks, train a model with sftseq pretrain --mask-targets tokens)", c.String("model"))
+			"masks, train a model with sftseq pretrain --mask-targets tokens)", givenModel(c))
 	case !fill && fills && c.Command.Name == "predict":
 		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), so it cannot predict them: "+
 			"fill masks with --fill, compute vectors with sftseq embed, or train on labels with sftseq train "+
-			"--init-from", c.String("model"))
+			"--init-from", givenModel(c))
 	}
 	return nil
 }

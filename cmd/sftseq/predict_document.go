@@ -60,7 +60,7 @@ func predictDocument(c *cli.Context, m *sft.Config, scorer *sft.Scorer, model *i
 	path := c.String("document")
 	if c.Command.Name == "embed" && m.IsLinear() {
 		return fmt.Errorf("--document: %s: found a linear model, which has no embeddings, expected a chunked model "+
-			"(sftseq train custom --chunks N)", c.String("model"))
+			"(sftseq train custom --chunks N)", givenModel(c))
 	}
 	if err := scorer.CanScoreDocument(); err != nil {
 		return fmt.Errorf("--document: %w", err)

@@ -208,7 +208,7 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 	m, err := loadModels(c, single)
 	if err == nil && m.Config.HasFeatures() && c.String("index") != "" {
 		err = fmt.Errorf("%s: the tokens of the model have features, "+
-			"but an index stores token ids: omit --index", c.String("model"))
+			"but an index stores token ids: omit --index", givenModel(c))
 	}
 	if err == nil && m.Config.IsLinear() && c.String("index") != "" {
 		err = fmt.Errorf("--index: %w", sft.ErrLinear)
@@ -232,11 +232,14 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		Device: d.Name(), Hash: m.hash(), Release: func() { closeDevice(c, d) }}, nil
 }
 
-// modelName returns the name of the model for clients: --model-name, or the last element of the
-// directory.
+// modelName returns the name of the model for clients: --model-name, builtin:NAME, or the last element
+// of the directory.
 func modelName(c *cli.Context) string {
 	if name := c.String("model-name"); name != "" {
 		return name
+	}
+	if isBuiltin(c) {
+		return givenModel(c)
 	}
 	dir := c.String("model")
 	if absolute, err := filepath.Abs(dir); err == nil {

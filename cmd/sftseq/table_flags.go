@@ -152,7 +152,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		if in.Points {
 			what, flags = "features", "--features COLUMN or --series"
 		}
-		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found column %s", c.String("model"), what,
+		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found column %s", givenModel(c), what,
 			flags, strings.Join(in.Sources, ","))
 	}
 	have, err := in.columns(c)
@@ -178,10 +178,10 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 			listOf(have))
 	case len(in.Sources) == 1 && !slices.Contains(sequences, 1):
 		return nil, usage(c, "the model %s compares two sequences: expected --pair A,B, found one column, %s",
-			c.String("model"), in.Sources[0])
+			givenModel(c), in.Sources[0])
 	case len(in.Sources) == 2 && !slices.Contains(sequences, 2):
 		return nil, usage(c, "the model %s reads one sequence: expected --text COLUMN, found a pair, %s",
-			c.String("model"), strings.Join(in.Sources, ","))
+			givenModel(c), strings.Join(in.Sources, ","))
 	}
 	if in.Keep, err = in.kept(c, have); err != nil {
 		return nil, err
