@@ -72,8 +72,8 @@ func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files
 // errSplitOfDirectory returns the error for a split name given with a directory, whose files
 // determine the splits.
 func errSplitOfDirectory(dir, split string) error {
-	return fmt.Errorf("%s: found a directory with the split %q, expected a single file "+
-		"(the files of a directory determine the splits)", dir, split)
+	return fmt.Errorf("%s: split %q: expected a single file, found a directory, whose files determine "+
+		"the splits (omit the split)", dir, split)
 }
 
 // convertFile converts a file and adds it as a split to a data set, which may have other splits.

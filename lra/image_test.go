@@ -154,7 +154,7 @@ func TestBadImages(t *testing.T) {
 		"no archive": {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin.gz": "\x1f\x8b"},
 			"cifar10_gray_test.bin.gz"},
 		"a directory with a split name": {map[string]string{},
-			"found a directory with the split \"val\", expected a single file"},
+			"split \"val\": expected a single file, found a directory, whose files determine the splits"},
 	} {
 		o := ConvertOptions{}
 		if name == "a directory with a split name" {

@@ -11,11 +11,11 @@
 //   example, tower [B], random [3]: counter and seed of the random numbers
 //   key, mark [T], board: memory between the steps
 //
-// S1, the ties at its limit and S2 are each a choice of the smallest words, which radix select
-// finds in linear time. The limit is the last chosen word. For each of four digits, from the highest,
-// radix select counts the values of the digit among the words that equal the limit in all higher
-// digits. The counts determine the limit's digit. Sums of integers do not depend on their order, so
-// the result does not depend on the distribution of work.
+// S1, its ties and S2 are three selections. Each selects the smallest of a set of 32-bit words, by
+// radix select in linear time. The limit of a selection is the largest selected word. For each of
+// four digits, from the highest, radix select counts the values of the digit among the words that
+// equal the limit in all higher digits. The counts determine the limit's digit. Sums of integers do
+// not depend on their order, so the result does not depend on the distribution of work.
 //
 // A workgroup processes a chunk of a sequence's tokens, and an invocation processes the same tokens
 // in all steps. If chunk is 0, the chunk is the whole sequence: one launch does all steps, and the
@@ -78,7 +78,7 @@ uint me, g, b;            // indices of the invocation, the workgroup and the se
 uint begin, lo, hi; // first row of the sequence; rows lo … hi−1 of the chunk
 uint chunkIndex, chunks; // index of the chunk, and number of chunks, in the sequence
 uvec2 seed;
-uvec4 counter; // counter of the sequence's draws, without e and the stream
+uvec4 counter; // Philox counter of the sequence's draws; draw adds the position and the stream
 
 // The state of the sequence's choice, the same in all invocations.
 uint candidate; // mark of the candidates; DROPPED if no token is free
@@ -270,7 +270,7 @@ void place(uint step) {
     }
 }
 
-// runStep clears the tally and runs a step. Call settle for the previous step first.
+// runStep clears the tally and runs a step. Call finishStep for the previous step first.
 void runStep(uint step) {
     tally[me] = 0;
     barrier();
@@ -283,8 +283,8 @@ void runStep(uint step) {
     barrier();
 }
 
-// settle updates the state of the sequence's choice from the tally of a completed step.
-void settle(uint step) {
+// finishStep updates the state of the sequence's choice from the tally of a completed step.
+void finishStep(uint step) {
     if (step == DRAW) {
         candidate = tally[FREE] > 0 ? FREE : DROPPED; // without free tokens, the dropped tokens are the candidates
         alive = tally[candidate];
@@ -343,7 +343,7 @@ void main() {
     tied = false;
     if (launch.first > 0) recall(launch.first - 1);
     for (uint step = launch.first; step < launch.end; step++) {
-        if (step > 0) settle(step - 1);
+        if (step > 0) finishStep(step - 1);
         runStep(step);
     }
     if (launch.chunk > 0) record(launch.first);

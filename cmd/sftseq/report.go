@@ -75,7 +75,7 @@ func reportRuns(c *cli.Context) error {
 			return err
 		}
 	}
-	// Files are checked first, because scoring the rows takes long.
+	// Files are checked first, because scoring the rows takes a long time.
 	page, err := createFile(c.String("out"))
 	if err != nil {
 		return err

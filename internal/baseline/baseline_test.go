@@ -74,9 +74,9 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestNeighbours checks that pairs of adjacent tokens distinguish rows that have the same tokens in
+// TestBigrams checks that bigrams distinguish rows that have the same tokens in
 // a different order.
-func TestNeighbours(t *testing.T) {
+func TestBigrams(t *testing.T) {
 	set := dataset(t, spec("ab", "ba"), sizes, func(r *rand.Rand) seq.Example {
 		tokens, at, label := noise(r, 20), r.IntN(19), r.IntN(2)
 		tokens[at+label], tokens[at+1-label] = 41, 42

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// buckets = 2^bucketBits is the number of features. Tokens or words, and pairs of neighbours, are
-// hashed to buckets: Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
+// buckets = 2^bucketBits is the number of features. Unigrams and bigrams of tokens or words are hashed
+// to buckets: Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
 const (
 	bucketBits = 18
 	buckets    = 1 << bucketBits
@@ -20,8 +20,7 @@ type feature struct {
 	weight float32
 }
 
-// bucket returns the hash bucket of the neighbours first and second, or of a single token: first is then
-// -1 and second the token.
+// bucket returns the hash bucket of the bigram (first, second), or of the unigram second if first is -1.
 func bucket(first, second int32) uint32 {
 	h := uint64(uint32(first))<<32 | uint64(uint32(second))
 	h = (h ^ h>>31) * 0x9E3779B97F4A7C15 // both factors are constants of splitmix64
@@ -29,12 +28,12 @@ func bucket(first, second int32) uint32 {
 }
 
 // counts returns the number of occurrences of each bucket in a sequence, in ascending order of the
-// buckets. If neighbours is set, it also counts pairs of neighbours.
-func counts(tokens []int32, neighbours bool) []feature {
+// buckets. If bigrams is set, it also counts bigrams.
+func counts(tokens []int32, bigrams bool) []feature {
 	found := make([]uint32, 0, 2*len(tokens))
 	for i, t := range tokens {
 		found = append(found, bucket(-1, t))
-		if neighbours && i > 0 {
+		if bigrams && i > 0 {
 			found = append(found, bucket(tokens[i-1], t))
 		}
 	}
@@ -50,14 +49,14 @@ func counts(tokens []int32, neighbours bool) []feature {
 }
 
 // bags returns the bucket counts of each sequence, computed on all cores.
-func bags(sequences [][]int32, what counted, neighbours bool) [][]feature {
+func bags(sequences [][]int32, what counted, bigrams bool) [][]feature {
 	out := make([][]feature, len(sequences))
 	var group sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
 		group.Go(func() {
 			for i := w; i < len(sequences); i += workers {
-				out[i] = counts(what.unitsOf(sequences[i]), neighbours)
+				out[i] = counts(what.unitsOf(sequences[i]), bigrams)
 			}
 		})
 	}

@@ -29,13 +29,13 @@ func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	})
 }
 
-// TestRidge checks that ridge regression predicts counts of neighbours and constants, and predicts noise
+// TestRidge checks that ridge regression predicts counts of bigrams and constants, and predicts noise
 // hardly better than the mean of the noise.
 func TestRidge(t *testing.T) {
 	set := numbersSet(t, 300)
 	numbers := must.Get(Ridge(context.Background(), set, "test", seq.Window{}))(t)
 	if n := numbers[0]; n.R2 < 0.999 || n.MAE > 0.05 {
-		t.Errorf("counts of neighbours: got %+v, want R² ≥ 0.999", n)
+		t.Errorf("counts of bigrams: got %+v, want R² ≥ 0.999", n)
 	}
 	if n := numbers[1]; n.R2 > 0.1 || n.R2 < -0.5 {
 		t.Errorf("noise: got %+v, want R² near 0", n)

@@ -14,7 +14,7 @@ import (
 const (
 	TokenNGrams = "token n-grams, logistic regression"
 	WordNGrams  = "word n-grams, logistic regression"
-	Cosine      = "cosine of bags of tokens and neighbours"
+	Cosine      = "cosine of token unigrams and bigrams"
 	WordsCosine = "TF-IDF cosine of words"
 )
 

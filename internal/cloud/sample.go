@@ -130,7 +130,7 @@ func (s *Shape) farthest(ctx context.Context, n int, random func() float64) (sel
 	}
 	next := min(int(random()*float64(len(s.Points))), len(s.Points)-1)
 	for len(selected) < n {
-		if err := ctx.Err(); err != nil { // a step takes long for ten million points
+		if err := ctx.Err(); err != nil { // a step takes a long time for ten million points
 			return nil, err
 		}
 		selected = append(selected, next)

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Span tags are stored in the scheme BIO. Other schemes also mark the last token of a span, and
+// Span tags are stored in the BIO scheme. Other schemes also mark the last token of a span, and
 // single-token spans. Their tags are converted to BIO, because two adjacent spans could otherwise become one:
 //
 //	BIOES  B-X I-X E-X, S-X

@@ -25,7 +25,7 @@ func TestSeriesWithoutTargets(t *testing.T) {
 			set(rows, func(o *Options) { o.Series, o.Numbers, o.ID = []string{"t*"}, []string{"target"}, "tid" })},
 		"the series * has 4 columns, t1 to target, without tid": {4,
 			set(rows, func(o *Options) { o.Series, o.Label = []string{"*"}, "tid" })},
-		"in this order, in which t2 follows t10": {3,
+		"in the order of the file, in which t2 follows t10": {3,
 			set("t1,t10,t2,y\n1,1,5,b\n2,3,4,a\n", func(o *Options) { o.Series, o.Label = []string{"t*"}, "y" })},
 		"columns are missing between t1 and t3": {2,
 			set("t1,t3,y\n1,5,b\n2,4,a\n", func(o *Options) { o.Series, o.Label = []string{"t*"}, "y" })},

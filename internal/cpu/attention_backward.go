@@ -36,7 +36,7 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 	r.parallel((a.Heads+group-1)/group, func(w *worker, piece int) {
 		for b := range a.n {
 			if w == r.self {
-				r.yield() // a piece takes long
+				r.yield() // a piece takes a long time
 			}
 			g.sequence(w, b, piece*group, min(a.Heads, (piece+1)*group))
 		}

@@ -20,7 +20,7 @@ type target struct{ pkg, name string }
 
 func (t target) String() string { return t.pkg + "." + t.name }
 
-// targets returns the fuzz targets below a directory with a full name, PACKAGE.NAME, that matches.
+// targets returns the fuzz targets below dir whose full names, PACKAGE.NAME, match the regular expression.
 // Like go test, it identifies targets by the prefix Fuzz.
 func targets(dir string, match *regexp.Regexp) (out []target, err error) {
 	list := exec.Command("go", "list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,IgnoredGoFiles", "./...")

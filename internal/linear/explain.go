@@ -50,7 +50,7 @@ func (p *Predictor) Explain(e *seq.Example, output int) []Explanation {
 	if p.pairs != nil && len(sides) == 2 {
 		for _, s := range p.pairs.Shared(e.A, e.B, MaxExplained, MaxPlaces) {
 			for side, places := range s.Places {
-				out[side].Shared = append(out[side].Shared, NGram{places, s.Part})
+				out[side].Shared = append(out[side].Shared, NGram{places, s.Contribution})
 			}
 		}
 	}

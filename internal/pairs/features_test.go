@@ -187,7 +187,7 @@ func TestFeatures(t *testing.T) {
 		want := referenceOf(a).features(referenceOf(b), df, len(known))
 		sum := 0.0
 		for _, s := range m.NewPredictor().Shared(ids(a), ids(b), 1000, 1) {
-			sum += s.Part
+			sum += s.Contribution
 		}
 		if math.Abs(sum-want[0]) > 1e-9 {
 			t.Fatalf("%q and %q: the parts of shared words sum to %v, want the cosine %v", a, b, sum, want[0])

@@ -7,13 +7,13 @@ import (
 
 // Shared is an n-gram of the first view, such as a word, that both texts have.
 type Shared struct {
-	Places [2][][2]int // first occurrences in each text, as ranges of tokens: [from, to)
-	Part   float64     // part of the cosine of the texts
+	Places       [2][][2]int // first occurrences in each text, as ranges of tokens: [from, to)
+	Contribution float64     // term of the n-gram in the cosine of the texts
 }
 
 // Shared returns up to limit n-grams of the first view that both texts have, in descending order of
-// their part of the cosine. N-grams with the part 0 are omitted. Shared returns at most maxPlaces
-// occurrences of an n-gram per text.
+// their contribution to the cosine. N-grams that contribute 0 are omitted. Shared returns at most
+// maxPlaces occurrences of an n-gram per text.
 func (p *Predictor) Shared(a, b []int32, limit, maxPlaces int) []Shared {
 	x := p.compare
 	x.reader.read(a, &x.a)
@@ -32,9 +32,9 @@ func (p *Predictor) Shared(a, b []int32, limit, maxPlaces int) []Shared {
 			continue
 		}
 		idf := x.idf(0, g.slot, 2)
-		if part := x.term(g, bb[e.number], idf) / norm; part > 0 {
+		if term := x.term(g, bb[e.number], idf) / norm; term > 0 {
 			number[g.slot] = len(out)
-			out = append(out, Shared{Part: part})
+			out = append(out, Shared{Contribution: term})
 		}
 	}
 	for side, tokens := range [][]int32{a, b} {
@@ -44,7 +44,7 @@ func (p *Predictor) Shared(a, b []int32, limit, maxPlaces int) []Shared {
 			}
 		})
 	}
-	slices.SortStableFunc(out, func(a, b Shared) int { return cmp.Compare(b.Part, a.Part) })
+	slices.SortStableFunc(out, func(a, b Shared) int { return cmp.Compare(b.Contribution, a.Contribution) })
 	return out[:min(limit, len(out))]
 }
 

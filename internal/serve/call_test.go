@@ -69,7 +69,7 @@ func TestErrorsCounted(t *testing.T) {
 }
 
 // TestSessionGoesOnBesideRelease checks that a session serves other calls while a call releases the
-// old model's device, which can take long.
+// old model's device, which can take a long time.
 func TestSessionGoesOnBesideRelease(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	withMethod(t, "test/wait", func(*call) (any, error) {

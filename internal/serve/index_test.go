@@ -248,7 +248,7 @@ func TestLoneSurrogates(t *testing.T) {
 	o := optionsWithIndex(t, "pre")
 	o.Debounce = time.Hour
 	c := dial(t, startServer(t, o)).initialize(struct{}{})
-	ask := func(id, method, params, want string) {
+	add := func(id, method, params, want string) {
 		t.Helper()
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}`, id, method, params))
 		m := c.message()
@@ -256,10 +256,10 @@ func TestLoneSurrogates(t *testing.T) {
 			t.Errorf("%s %s: got error %+v", method, params, m.Error)
 		}
 	}
-	ask("1", "retrieval/add", `{"id":"\ud800","text":"1"}`, `id: expected text, found lone surrogate \ud800 at byte 0`)
-	ask("2", "retrieval/remove", `{"ids":["a\udfff"]}`, `found lone surrogate \udfff at byte 1`)
-	ask("3", "sequence/classify", `{"text":"1 \ud83d 2"}`, `text: expected text, found lone surrogate \ud83d at byte 2`)
-	ask("4", "sequence/classify", `{"uri":"\ud83d"}`, `uri: expected text, found lone surrogate \ud83d at byte 0`)
+	add("1", "retrieval/add", `{"id":"\ud800","text":"1"}`, `id: expected text, found lone surrogate \ud800 at byte 0`)
+	add("2", "retrieval/remove", `{"ids":["a\udfff"]}`, `found lone surrogate \udfff at byte 1`)
+	add("3", "sequence/classify", `{"text":"1 \ud83d 2"}`, `text: expected text, found lone surrogate \ud83d at byte 2`)
+	add("4", "sequence/classify", `{"uri":"\ud83d"}`, `uri: expected text, found lone surrogate \ud83d at byte 0`)
 	c.send(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"1\ude42"}}`)
 	if m := c.message(); m.Method != "window/logMessage" ||
 		!strings.Contains(string(m.Params), "text: expected text, found lone surrogate \\\\ude42 at byte 1") {

@@ -23,8 +23,8 @@ func TestCancelWhilePlanning(t *testing.T) {
 	defer close(release)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1<<19)})
-	ask := map[string]any{"uri": "u", "window": map[string]any{"policy": "head", "length": 10}}
-	params := map[string]any{"sequences": slices.Repeat([]any{ask}, 5000)}
+	sequence := map[string]any{"uri": "u", "window": map[string]any{"policy": "head", "length": 10}}
+	params := map[string]any{"sequences": slices.Repeat([]any{sequence}, 5000)}
 	for n := range 2 {
 		c.request(n, "sequence/classify", params)
 		eventually(t, "no batch runs", func() bool { _, _, running := queueState(s); return running > 0 })

@@ -36,9 +36,9 @@ func TestMemoryOfDocuments(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1<<16)})
 	const n = 30
-	ask := map[string]any{"uri": "u", "window": map[string]any{"policy": "head", "length": 100}}
+	params := map[string]any{"uri": "u", "window": map[string]any{"policy": "head", "length": 100}}
 	for i := range n {
-		c.request(i, "sequence/classify", ask)
+		c.request(i, "sequence/classify", params)
 	}
 	for range n - 8 { // at most 8 requests fit, because each holds 256 KiB of tokens
 		if m := c.message(); m.Error == nil || m.Error.Code != -32000 ||
@@ -51,7 +51,7 @@ func TestMemoryOfDocuments(t *testing.T) {
 	for len(c.in) > 0 {
 		c.message()
 	}
-	c.call("again", "sequence/classify", ask, nil)
+	c.call("again", "sequence/classify", params, nil)
 	// The tokens alone would fit, but not together with the copy of the text.
 	c.notify("sequence/didOpen", map[string]any{"uri": "large", "version": 1, "text": strings.Repeat("1 ", 225000)})
 	c.expectError("large", "sequence/classify", map[string]any{"uri": "large"}, -32602, "--max-memory")
@@ -116,9 +116,9 @@ func TestMemoryOfResults(t *testing.T) {
 	s := startServer(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	const n = 1200
-	ask := map[string]any{"sequences": slices.Repeat([]any{map[string]any{"tokens": []int{1}}}, n)}
+	params := map[string]any{"sequences": slices.Repeat([]any{map[string]any{"tokens": []int{1}}}, n)}
 	var x listResponse
-	c.call(1, "sequence/embed", ask, &x)
+	c.call(1, "sequence/embed", params, &x)
 	good := 0
 	for _, r := range x.Results {
 		if r.Error == nil {
@@ -131,8 +131,8 @@ func TestMemoryOfResults(t *testing.T) {
 	if good == 0 || good > limit {
 		t.Errorf("got %d results, want 1 to %d", good, limit)
 	}
-	ask["partialResultToken"], ask["workDoneToken"] = "p", "w"
-	c.request(2, "sequence/embed", ask)
+	params["partialResultToken"], params["workDoneToken"] = "p", "w"
+	c.request(2, "sequence/embed", params)
 	sent, total := 0, 0
 	for m := c.message(); m.Method != ""; m = c.message() {
 		var p struct {
@@ -275,8 +275,8 @@ func TestMemoryBesideIdleConnections(t *testing.T) {
 	}
 }
 
-// TestMemoryOfExceedingSession checks that one session at a time exceeds its limit, and that memory
-// remains for the small requests of other sessions.
+// TestMemoryOfExceedingSession checks that only one session at a time may exceed its limit, and that
+// memory remains for the small requests of other sessions.
 func TestMemoryOfExceedingSession(t *testing.T) {
 	s := &Server{memory: memory{limit: 1600}}
 	s.sessionCount.Store(3)

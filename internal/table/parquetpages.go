@@ -128,10 +128,11 @@ func (c *chunk) check(h *pageHeader) error {
 	case h.uncompressed < 0 || h.uncompressed > maxPage:
 		return fmt.Errorf("expected at most %d bytes, found %d", maxPage, h.uncompressed)
 	case h.values < 0 || h.kind != pageDictionary && int64(h.values) > c.values:
-		return fmt.Errorf("expected at most the %d values of the row group, found %d", c.values, h.values)
-	case h.kind == pageDictionary && (c.page > 0 || h.values > h.uncompressed):
-		return fmt.Errorf("expected a dictionary as the first page, of at most %d values, found %d",
-			h.uncompressed, h.values)
+		return fmt.Errorf("expected at most the remaining %d values of the row group, found %d", c.values, h.values)
+	case h.kind == pageDictionary && c.page > 0:
+		return errors.New("expected a dictionary only as the first page")
+	case h.kind == pageDictionary && h.values > h.uncompressed:
+		return fmt.Errorf("dictionary: expected at most %d values, found %d", h.uncompressed, h.values)
 	case h.kind == pageDictionary:
 		if h.encoding != encodingPlain && h.encoding != encodingPlainDictionary {
 			return fmt.Errorf("dictionary encoding: expected PLAIN, found %s", nameOf(encodingNames, h.encoding))

@@ -133,7 +133,7 @@ func describeOrder(name string, columns []string) string {
 		case err != nil:
 			return "" // the columns are not numbered
 		case i > 0 && n <= last:
-			return fmt.Sprintf("; the steps are in this order, in which %s follows %s", column, columns[i-1])
+			return fmt.Sprintf("; the steps are in the order of the file, in which %s follows %s", column, columns[i-1])
 		case i > 0 && n > last+1 && missing == "":
 			missing = fmt.Sprintf("; columns are missing between %s and %s", columns[i-1], column)
 		}
@@ -200,7 +200,7 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 			}
 			continue
 		case missing != "": // only the last steps may be missing
-			return nil, fmt.Errorf("column %s: expected a number, because column %s has one, found nothing", missing,
+			return nil, fmt.Errorf("column %s: expected a value, because column %s has one, found nothing", missing,
 				r.columns[i])
 		case list:
 			channels = append(channels, numbers)

@@ -55,7 +55,7 @@ func TestSeries(t *testing.T) {
 				`! column v: number 1: expected a number, found "x"|! column v: expected a list of numbers, found a number: if each step has its own column, list all columns (or a pattern such as 't*')|null g|` +
 				`! column v: number 1: expected a number, found "..."|! column v: number 1: expected a finite float32, found "nan"`},
 		{"a.tsv", "id\tt1\tt2\tt3\nx\t1\t2.5\t3\ny\t1\t\t\nz\t1\t\t3\nu\t\t\t\nv\t1\tNaN\tNaN\nw\t1\t0x1\t3\n", "t*",
-			`[[1] [2.5] [3]] x|[[1]] y|! column t2: expected a number, because column t3 has one, found nothing|null u|[[1]] v|! column t2: number 0: expected a number, found "0x1"`},
+			`[[1] [2.5] [3]] x|[[1]] y|! column t2: expected a value, because column t3 has one, found nothing|null u|[[1]] v|! column t2: number 0: expected a number, found "0x1"`},
 		{"a.csv", "x,id,y\n1 2,a,3 4\n1 2,b,3\n1 2,c,5 6 7\n1 2,d,\n", "x,y",
 			`[[1 3] [2 4]] a|! column y: expected either lists or single numbers in all columns of the series, found both|! column y: expected 2 numbers, as in column x, found 3|! column y: expected a list of numbers, found nothing`},
 		{"a.json", `[{"x":{"l":[1,2]},"id":"a"}]`, "x.l", "[[1] [2]] a"},

@@ -25,7 +25,7 @@ func forEachRow(set *seq.Dataset, config *sft.Config, visit func(x *seq.Example)
 	return nil
 }
 
-// Baselines returns nil, because data convert measures the baselines of classes.
+// Baselines returns nil, because data convert measures the classification baselines.
 func (classes) Baselines(context.Context, *seq.Dataset, string) ([]Score, error) { return nil, nil }
 
 func (masks) Baselines(context.Context, *seq.Dataset, string) ([]Score, error) { return nil, nil }

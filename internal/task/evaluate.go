@@ -48,7 +48,7 @@ type Input struct {
 	Score   func(context.Context, []seq.Example) ([]sft.Output, error) // Begin may replace it
 	Embed   evaluation.Embed
 	Ranking func(queries int) (done func()) // shows progress
-	// Baseline returns the baselines of classes stored with the data set, or nil.
+	// Baseline returns the classification baselines stored with the data set, or nil.
 	Baseline func() *baseline.Result
 }
 

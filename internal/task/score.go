@@ -64,7 +64,7 @@ func OrNaN(v *float64) float64 {
 	return *v
 }
 
-// Accuracies returns the scores of the baselines of classes.
+// Accuracies returns the accuracy of each classification baseline as a [Score].
 func Accuracies(r *baseline.Result) (out []Score) {
 	for _, l := range r.Lines() {
 		out = append(out, Score{l.Name, "", l.Accuracy})

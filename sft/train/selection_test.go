@@ -94,8 +94,8 @@ func TestEqualEvaluations(t *testing.T) {
 	}
 }
 
-// TestSelectionNeedsTwoClasses checks that a validation split that does not define the area under
-// the curve is refused before the first step.
+// TestSelectionNeedsTwoClasses checks that a validation split for which the AUC is undefined
+// is refused before the first step.
 func TestSelectionNeedsTwoClasses(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
@@ -234,9 +234,9 @@ func TestScaledLossOfLabels(t *testing.T) {
 	}
 }
 
-// TestOneStandardError checks that the lowest loss among evaluations within one standard error of
-// the best accuracy so far is saved. An evaluation outside of the standard error is not saved, and
-// a saved model that falls outside is replaced.
+// TestOneStandardError checks that the saved model has the lowest loss among the evaluations within one
+// standard error of the best accuracy so far. A saved model that falls outside of the standard error is
+// replaced.
 func TestOneStandardError(t *testing.T) {
 	var s State
 	for i, c := range []struct {
@@ -264,6 +264,6 @@ func TestOneStandardError(t *testing.T) {
 		}
 	}
 	if s.Selected != 0.93 || s.Best != 0.92 || s.BestStep != 8 {
-		t.Errorf("state %+v, want selected 0.93, best accuracy 0.92 at step 8", s)
+		t.Errorf("state %+v, want best accuracy 0.93, and the saved model of step 8 with accuracy 0.92", s)
 	}
 }

@@ -125,7 +125,8 @@ func (b *Batcher) cancelJobs(jobs []*Job) {
 	releaseModels(waiting)
 }
 
-// releaseModels releases the jobs' models, which may close a device and take long. The caller must not hold b.mu.
+// releaseModels releases the jobs' models, which may take a long time, for example to close a device. The caller
+// must not hold b.mu.
 func releaseModels(jobs []*Job) {
 	for _, j := range jobs {
 		j.model.Done()
@@ -140,7 +141,7 @@ func (b *Batcher) startBatches() {
 		first := b.queue.nextUrgent()
 		if b.running >= slots {
 			// A running batch of urgent jobs finishes soon, so the next urgent job waits for it. Small batches
-			// from sessions above their share do not count: they have low priority and may take long.
+			// from sessions above their share do not count: they have low priority and may take a long time.
 			if first == nil || b.urgentRunning || b.smallBatches > 0 {
 				return
 			}

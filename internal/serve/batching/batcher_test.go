@@ -146,7 +146,7 @@ func TestModelFailed(t *testing.T) {
 }
 
 // TestReleaseDoesNotBlock checks that jobs can be submitted while the device of a retired model
-// closes, which can take long.
+// closes, which can take a long time.
 func TestReleaseDoesNotBlock(t *testing.T) {
 	for _, dropped := range []bool{false, true} {
 		b, next := start(t, Options{})

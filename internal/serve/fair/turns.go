@@ -25,7 +25,7 @@ type Turns struct {
 	extraTurns int // running light turns, in addition to the turns of the pools
 }
 
-// Kind is the kind of a turn. Small turns do not wait for large turns, which may take long.
+// Kind is the kind of a turn. Small turns do not wait for large turns, which may take a long time.
 type Kind int
 
 const (

@@ -81,8 +81,8 @@ func TestTablesAreTheEncoding(t *testing.T) {
 	}
 }
 
-// TestEveryKernel checks that each kernel of package tensor has a file of the same name here, with
-// its cases.
+// TestEveryKernel checks that the cases of each kernel of package tensor are in the file of this package
+// that has the name of the kernel's file.
 func TestEveryKernel(t *testing.T) {
 	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`)
 	files := must.Get(filepath.Glob("../*.go"))(t)
