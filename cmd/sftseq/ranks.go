@@ -246,7 +246,8 @@ func hashOf(path string) ([]byte, error) {
 }
 
 // singleProcessCommands are the commands that refuse to run on several ranks.
-var singleProcessCommands = []string{"data", "predict", "embed", "serve", "grads", "check", "bench", "plot", "report"}
+var singleProcessCommands = []string{"data", "predict", "embed", "serve", "grads", "check", "bench", "plot", "report",
+	"files", "export", "import", "info", "devices"}
 
 // checkSingleProcess returns an error if a launcher has started several processes of a command that
 // cannot share its work.
