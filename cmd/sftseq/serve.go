@@ -81,7 +81,7 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/ope
 				&cli.StringFlag{Name: "max-line", Value: "16MiB",
 					Usage: "refuse messages of more than `SIZE`, at most 1GiB"},
 				&cli.IntFlag{Name: "max-inflight", Value: 512,
-					Usage: "refuse a client's request while `N` others wait"},
+					Usage: "refuse a client's request while `N` of its requests wait"},
 				&cli.IntFlag{Name: "max-clients",
 					Usage:       "accept at most `N` connections; a new one replaces an idle one",
 					DefaultText: "as open files allow"},
@@ -451,8 +451,8 @@ func (r *serving) stopReloading() {
 	defer r.reloading.Unlock()
 }
 
-// reload reads the tokens and the model again. If either cannot be read, the current one stays in
-// use.
+// reload reads the tokens and the model again. If one of the two cannot be read, its previous version
+// remains in use.
 func (r *serving) reload() {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
@@ -464,8 +464,8 @@ func (r *serving) reload() {
 		r.reloadTokens()
 	}
 	if err := r.server.Reload(); err != nil {
-		r.log.Error("the model was not loaded again", "error", err)
+		r.log.Error("the model could not be reloaded: the previous model remains in use", "error", err)
 	} else {
-		r.log.Info("the model was loaded again", "hash", r.server.Hash())
+		r.log.Info("the model was reloaded", "hash", r.server.Hash())
 	}
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // mixedLoad sends valid and invalid requests of several kinds to a server from 64 concurrent clients.
-// It checks that each request gets one response with the expected status, and that each vector has the
-// same bits as before the load.
+// It checks that each request gets one response with the expected status, and that each vector is
+// bitwise identical to the vector before the load.
 type mixedLoad struct {
 	server  attackedProcess
 	client  *http.Client

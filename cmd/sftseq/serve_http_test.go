@@ -28,8 +28,8 @@ func serveHTTP(t *testing.T, args ...string) (url string) {
 	return url
 }
 
-// TestServeHTTPAsEmbed checks that /v1/embeddings with --normalize=false returns the same bits as
-// embed.
+// TestServeHTTPAsEmbed checks that /v1/embeddings with --normalize=false returns vectors that are
+// bitwise identical to the output of embed.
 func TestServeHTTPAsEmbed(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	for _, model := range []string{"pre", "conv", "tagging"} {
@@ -67,7 +67,8 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 	}
 }
 
-// TestOpenAIClient checks that OpenAI's client works unmodified and gets the same bits as embed.
+// TestOpenAIClient checks that OpenAI's client works unmodified and gets vectors that are bitwise
+// identical to the output of embed.
 func TestOpenAIClient(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	needNode(t)

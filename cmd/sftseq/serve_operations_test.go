@@ -168,7 +168,7 @@ func TestServeReloadTokens(t *testing.T) {
 		must.Succeed(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		await(t, 30*time.Second, func() bool {
 			added := o.logs.String()[before:]
-			return strings.Contains(added, want) && strings.Contains(added, "the model was loaded again")
+			return strings.Contains(added, want) && strings.Contains(added, "the model was reloaded")
 		}, o.logs)
 	}
 	expect(map[string]int{"first-client-0000": 200, "second-client-000": 200, "third-client-0000": 401})

@@ -52,13 +52,13 @@ func TestServeDamagedModel(t *testing.T) {
 	damaged[len(damaged)-5] ^= 0x10 // a byte of a weight
 	for round := range 2 {
 		must.Succeed(t, os.WriteFile(weights, damaged, 0o666))
-		if log := hangUp("the model was not loaded again"); !strings.Contains(log, weights) ||
-			!strings.Contains(log, "expected the checksum xxh128:") {
+		if log := hangUp("the model could not be reloaded: the previous model remains in use"); !strings.Contains(log,
+			weights) || !strings.Contains(log, "expected the checksum xxh128:") {
 			t.Errorf("round %d: got log %s, want the file and the expected checksum", round, log)
 		}
 		equal(t, classify(), want, round)
 		must.Succeed(t, os.WriteFile(weights, intact, 0o666))
-		hangUp("the model was loaded again")
+		hangUp("the model was reloaded")
 		equal(t, classify(), want, round)
 	}
 	input.Close()
