@@ -253,8 +253,8 @@ func TestSystemdUnit(t *testing.T) {
 	}
 }
 
-// TestCompose checks that Compose accepts its file, and that serve has the environment variables in the
-// files for Compose and Kubernetes.
+// TestCompose checks that Compose accepts examples/deploy/compose.yaml, and that serve has the environment
+// variables in the files for Compose and Kubernetes.
 func TestCompose(t *testing.T) {
 	for name := range variablesOf(t, regexp.MustCompile(`(?m)^ {6}(SFTSEQ_\w+): (.*)$`), "deploy/compose.yaml") {
 		isVariable(t, name)

@@ -191,7 +191,7 @@ func TestWithoutVulkan(t *testing.T) {
 }
 
 // TestResumeOnAnotherDevice checks that a run on the CPU can resume on Vulkan and then on the CPU
-// again. The only warning is that the bits of the results may differ.
+// again. Each resumed run prints exactly one warning.
 func TestResumeOnAnotherDevice(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})

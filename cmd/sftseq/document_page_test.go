@@ -22,8 +22,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestDocumentPage checks that the page examples/web/document.html shows the class of predict, and
-// marks the characters of the tokens that predict --explain lists, before and after edits.
+// TestDocumentPage checks that the page examples/web/document.html shows the class that predict prints,
+// and marks the characters of the tokens that predict --explain lists, before and after edits. It also
+// checks the page without text and its error messages.
 func TestDocumentPage(t *testing.T) {
 	testenv.Long(t, "opens a browser")
 	c := must.Get(config.Read(goldenPath("chunks", "config.json")))(t)

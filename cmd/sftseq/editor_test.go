@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// nvimScript writes the underlined texts with their labels to the file FOUND: first after the
-// server's response, then after the server was stopped and the file was opened again.
+// nvimScript writes two lists of underlined texts with their labels to the file $FOUND: the list after
+// the server's response, and the list after the server was stopped and the file was reopened.
 const nvimScript = `
 local function show()
   vim.wait(20000, function() return #vim.diagnostic.get(0) > 0 end, 20)
@@ -42,7 +42,7 @@ func TestNeovim(t *testing.T) {
 	page := readText(t, "../../docs/protocol.md")
 	lua := regexp.MustCompile("(?s)```lua\n(.*?)```").FindStringSubmatch(page)
 	if lua == nil {
-		t.Fatal("the page has no example for Neovim")
+		t.Fatal("docs/protocol.md has no example for Neovim")
 	}
 	dir := t.TempDir()
 	model := must.Get(filepath.Abs(goldenPath("tagging")))(t)

@@ -148,7 +148,7 @@ func (m models) truncate() {
 }
 
 // membersOf returns the directories of the models of an ensemble, or dir itself. It includes runs that
-// have no weights yet, but not the members of a fusion whose weight is 0.
+// have no weights yet, but excludes fusion members of weight 0.
 func membersOf(dir string) (members []string) {
 	if f, err := sft.ReadFusion(dir); dir != "" && err == nil && f != nil {
 		for _, name := range f.Kept().Members {

@@ -39,7 +39,8 @@ func evalEvidence(c *cli.Context, m models) error {
 	return show(c, v, v.Write)
 }
 
-// measureEvidence measures the evidence of n evenly spaced rows of a file, or of all if it has fewer.
+// measureEvidence measures the evidence of n evenly spaced rows of a file, or of all its rows if it
+// has fewer.
 func measureEvidence(ctx context.Context, s *sft.Scorer, path string, n int) (*evaluation.Evidence, error) {
 	f, err := seq.OpenWindow(path, s.Config().ReadWindow())
 	if err != nil {

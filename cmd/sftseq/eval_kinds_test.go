@@ -105,8 +105,8 @@ func checkLabelErrors(t *testing.T, model, data string) {
 	}
 }
 
-// checkNumberErrors checks that --errors writes all rows in order of decreasing error in standard
-// deviations.
+// checkNumberErrors checks that --errors writes all rows in order of decreasing error. The error of a row
+// is the largest error of its numbers, in standard deviations.
 func checkNumberErrors(t *testing.T, model, data string, names ...string) {
 	t.Helper()
 	var result task.NumbersResult

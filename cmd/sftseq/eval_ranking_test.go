@@ -76,7 +76,7 @@ func TestEvalRanking(t *testing.T) {
 	slices.Sort(documents)
 	documents = slices.Compact(documents)
 	if len(documents) == 30 {
-		t.Fatal("no document is the head of another document")
+		t.Fatal("no two documents are equal within the window")
 	}
 	want := metrics.Ranking{Queries: len(related), AllQueries: len(related), Documents: len(documents)}
 	var recall [len(metrics.Cutoffs)]float64
@@ -118,8 +118,8 @@ func TestEvalRanking(t *testing.T) {
 	}
 }
 
-// TestEvalRankingDeterministic checks that the report is the same, bit for bit, with any number of threads,
-// and that the ranking does not change the rest of the report.
+// TestEvalRankingDeterministic checks that the report is identical for any number of threads, and that
+// the ranking does not change the rest of the report.
 func TestEvalRankingDeterministic(t *testing.T) {
 	path, _ := pairFile(t, 700, 400)
 	args := []string{"eval", "--json", "--model", windowed(t), "--data", path}
@@ -149,7 +149,7 @@ func TestEvalRankingChance(t *testing.T) {
 		math.Abs(got.MRR-got.ChanceMRR) > 4*deviation {
 		t.Errorf("%+v differs by more than 4·%v from chance", got, deviation)
 	}
-	constant := windowed(t) // a model that gives all pairs the same score
+	constant := windowed(t) // a model with the same score for all pairs
 	file := filepath.Join(constant, "model.safetensors")
 	tensors, metadata := must.Get2(safetensors.Read(file))(t)
 	for _, x := range tensors {
@@ -162,7 +162,7 @@ func TestEvalRankingChance(t *testing.T) {
 	for _, r := range got.Recall {
 		if got.MRR != got.ChanceMRR || math.Abs(r.Recall-r.Chance) > 1e-12 ||
 			math.Abs(r.Chance-float64(r.K)/float64(got.Documents-1)) > 1e-12 {
-			t.Errorf("%+v: equal scores do not give chance", got)
+			t.Errorf("%+v: the MRR or recall of equal scores differs from chance", got)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestExportedTokenizer(t *testing.T) {
 	_, script, found := strings.Cut(readText(t, "../../docs/export.md"), "```js\n")
 	script, _, ends := strings.Cut(script, "```")
 	if !found || !ends {
-		t.Fatal("the page has no example in JavaScript")
+		t.Fatal("docs/export.md has no example in JavaScript")
 	}
 	script = strings.NewReplacer("reviews.tokenizer.json", path, "Not bad at all.", text).Replace(script)
 	c := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e",
@@ -170,7 +170,7 @@ func TestExportedModel(t *testing.T) {
 	}
 }
 
-// TestExportPyTorch checks that a model predicts the same bits after an export for PyTorch, and after
+// TestExportPyTorch checks that predictions are bitwise identical after an export for PyTorch, and after
 // the import of this export. Files of a model are not overwritten.
 func TestExportPyTorch(t *testing.T) {
 	dir := t.TempDir()

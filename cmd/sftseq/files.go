@@ -34,7 +34,7 @@ model, builtin:files; sftseq data files collects data to train your own. More: d
 		Flags: append(modelFlags(&cli.StringFlag{Name: "model", Category: modelGroup, Value: builtinPrefix + "files",
 			Usage: "read the model in `DIR`, or the ensemble of a folder of models", TakesFile: true,
 			Action: setBuiltinModel}), group(outputGroup,
-			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "print unknown for a lower probability than `P`"},
+			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "print unknown if the probability is below `P`"},
 			&cli.BoolFlag{Name: "evidence", Usage: "print the bytes with the largest weights"},
 			&cli.IntFlag{Name: "fragments", DefaultText: "whole files",
 				Usage: "predict the kind of each `N` bytes of a file (16 to 65536), by default with builtin:fragments"},
@@ -126,7 +126,7 @@ type filePredictor struct {
 	linear       bool // a member is a linear model, which explains its predictions
 	batch        []sampledFile
 	bytes        int // bytes of the samples in batch
-	read, failed int
+	read, failed int // numbers of files; failed also counts folders
 }
 
 // sampledFile is a file and a sample of its bytes, or a fragment of a file.

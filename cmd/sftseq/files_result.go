@@ -31,15 +31,15 @@ type fileResult struct {
 	bytes       int            // size of the sample
 }
 
-// fragmentRange is the range of the file that a fragment covers.
+// fragmentRange is the range of bytes [Start, End) that a fragment covers in the file.
 type fragmentRange struct {
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
 }
 
-// fileEvidence is a range of bytes with a weight: for models with a linear member the contribution of an n-gram
-// to the logit of Nearest, otherwise ln p − ln p′, where p is the probability of Nearest, and p′ its probability
-// without these bytes.
+// fileEvidence is a range of bytes [Start, End) with a weight: for models with a linear member the
+// contribution of an n-gram to the logit of Nearest, otherwise ln p − ln p′, where p is the probability of
+// Nearest, and p′ its probability without these bytes.
 type fileEvidence struct {
 	Start  int64   `json:"start"`
 	End    int64   `json:"end"`

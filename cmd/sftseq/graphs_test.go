@@ -99,7 +99,7 @@ func TestGraphs(t *testing.T) {
 	checkReportPictures(t, dir, "nodes; pooling weights")
 }
 
-// TestFewGraphs checks that convert warns of empty splits and names the cause, and that it refuses a
+// TestFewGraphs checks that data convert warns of empty splits and names the cause, and that it refuses a
 // random walk of too many steps.
 func TestFewGraphs(t *testing.T) {
 	dir := t.TempDir()

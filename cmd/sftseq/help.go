@@ -25,7 +25,7 @@ const (
 	deviceGroup   = "Device"
 )
 
-// groups are the headings in order. Flags without a heading come first.
+// groups lists the headings in the order of --help. Flags without a heading come first.
 var groups = []string{"", dataGroup, inputGroup, labelGroup, splitGroup, trainingGroup, modelGroup, serverGroup,
 	outputGroup, deviceGroup}
 

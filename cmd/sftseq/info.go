@@ -26,7 +26,7 @@ Examples: sftseq info --model runs/listops
 		Description: `Shows the configuration, parameters and multiply-adds per token by part, and the memory that a
 sequence or pair needs in prediction and in training. Shows the n-grams of a linear model, and the
 weights of the members of an ensemble. --cluster measures a few steps here and simulates training on
-1, 2, 4, … ranks of machines like this one. More: docs/cluster.md`,
+1, 2, 4, … ranks, each on a machine like this one. More: docs/cluster.md`,
 		Flags: slices.Concat([]cli.Flag{modelFlag()},
 			group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}), clusterFlags()),
 		Action: info,
@@ -298,7 +298,7 @@ func (i *modelInfo) write(w io.Writer) error {
 			bench.FormatBytes(4*int64(weights)))
 	}
 	if f := i.ReceptiveField; f != nil {
-		t.add("\nneighbouring tokens that convolutions mix into one: %d in a layer, %d in all", f.Layer, f.Model)
+		t.add("\nreceptive field of the convolutions in tokens: %d in a layer, %d in all layers", f.Layer, f.Model)
 	}
 	if len(i.Costs) > 0 {
 		edits := ""

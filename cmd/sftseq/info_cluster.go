@@ -31,7 +31,8 @@ const defaultLatency = 50 * time.Microsecond
 func clusterFlags() []cli.Flag {
 	return append(deviceFlags(device.FP32), advancedGroup(deviceGroup,
 		&cli.StringFlag{Name: "cluster",
-			Usage: fmt.Sprintf("simulate 1 to W ranks (at most %d) for `W,BANDWIDTH`, such as 64,10Gbit; ,LATENCY may follow (%v)", maxRanks, defaultLatency)},
+			Usage: fmt.Sprintf("simulate 1 to W ranks (at most %d) for `W,BANDWIDTH`, such as 64,10Gbit; "+
+				",LATENCY may follow (default %v)", maxRanks, defaultLatency)},
 		&cli.IntFlag{Name: "batch", Usage: "simulate steps of `ROWS`", DefaultText: "batch of the model's training"},
 		&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`",
 			DefaultText: fmt.Sprintf("%d, or the maximum length of the model", bench.DefaultLength)},

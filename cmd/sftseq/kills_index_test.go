@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// itemText returns the sequence of an item of the index.
+// itemText returns the text of the item with an id.
 func itemText(id int) string {
 	return fmt.Sprintf("[MAX %s ]", strings.Join(strings.Split(fmt.Sprint(id), ""), " "))
 }

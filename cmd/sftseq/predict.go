@@ -99,7 +99,8 @@ sftseq embed --model DIR [flags] --document FILE [--output FILE]
 
 Example: sftseq embed --model runs/reviews/lexical --input reviews.csv --text review --output vectors.parquet
          echo '{"id":"q1","text":"a query"}' | sftseq embed --model runs/retrieval`,
-		Description: `Reads what predict reads and writes the pooled vector of each sequence, to be compared by cosine:
+		Description: `Reads the same input as predict and writes the pooled vector of each sequence, to be compared by
+cosine:
   {"id": "q1", "embedding": […], "length": 7}
 A pair yields embedding_a and embedding_b. More: docs/predict.md, docs/cluster.md`,
 		Flags:  lineFlags(modelFlag(), vectorFormats),

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// samples converts generated sound files to a data set of raw samples and returns its directory.
+// samples converts generated sound files to a data set of µ-law samples and returns its directory.
 func samples(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func samples(t *testing.T) string {
 }
 
 // TestPretrainSounds checks that pretraining on sound predicts the spectrum around a masked sample, as the
-// nearest of the spectra that the run learns. A resumed run writes the same bits. The model can
+// nearest of the spectra that the run learns. A resumed run writes bitwise identical weights. The model can
 // initialise a classifier. With --mask-targets tokens, pretraining predicts tokens instead.
 func TestPretrainSounds(t *testing.T) {
 	data, runs := samples(t), t.TempDir()

@@ -35,7 +35,7 @@ type progress struct {
 	total       int64 // below 1 if unknown
 	start       time.Time
 	last        time.Time
-	silent      bool // no line has been written yet
+	silent      bool // Finish writes no line: no progress line precedes it, or Finish was called before
 }
 
 // progressTo is the writer on which progress is shown.

@@ -110,8 +110,7 @@ func trainPublished(t *testing.T, task, data, out string, more ...string) string
 }
 
 // TestModelNet40 checks that files in the official layout are converted to a data set with all 40
-// classes, that each preset trains on it, and that eval reports the accuracy and the mean accuracy
-// over the classes.
+// classes, that each preset trains on it, and that eval reports the mean accuracy of the classes.
 func TestModelNet40(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	data := filepath.Join(t.TempDir(), "data")
@@ -148,7 +147,7 @@ func TestModelNet40(t *testing.T) {
 }
 
 // TestShapeNetPart checks that files in the official layout are converted to a data set with all 50
-// parts, that two presets train on it, and that the saved model has the best instance IoU.
+// parts, that two presets train on it, and that IoU selects the saved model.
 func TestShapeNetPart(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	data := filepath.Join(t.TempDir(), "data")

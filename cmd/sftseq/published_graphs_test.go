@@ -68,8 +68,8 @@ func convertPublished(t *testing.T, task, from string, more ...string) string {
 }
 
 // TestPeptidesFunc checks that graphs whose labels are numbers or names are converted, with and
-// without random walks. Both presets train on them, and the saved model has the best mean average
-// precision.
+// without random walks. Both presets train on them, and mean average precision selects the
+// saved model.
 func TestPeptidesFunc(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	from := graphLines(t, atom, bond, func(g, _ int) map[string]any {
@@ -119,7 +119,7 @@ func TestPeptidesFunc(t *testing.T) {
 }
 
 // TestPeptidesStruct checks that graphs with eleven numbers are converted and a model trains on
-// them. The saved model has the lowest mean absolute error, which eval reports.
+// them. Mean absolute error selects the saved model, and eval reports the same error.
 func TestPeptidesStruct(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	published := must.Get(lra.Lookup("peptides-struct"))(t)
@@ -152,7 +152,7 @@ func TestPeptidesStruct(t *testing.T) {
 }
 
 // TestPascalVOC checks that graphs with a class for each node, which may be unknown, are converted.
-// Both presets train on them, and the saved model has the best macro F1 over the nodes.
+// Both presets train on them, and macro F1 over the nodes selects the saved model.
 func TestPascalVOC(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	from := graphLines(t, func(g, i int) []float32 {

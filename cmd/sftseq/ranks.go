@@ -145,7 +145,7 @@ func (r *ranks) threads() int {
 
 // exchangeErrors exchanges the results of all ranks, and returns the error of the run: the same error
 // on all ranks. The rank of this error returns it unchanged. If the other ranks are unreachable,
-// exchangeErrors returns the error of this rank, or else of the exchange.
+// exchangeErrors returns the error of this rank, or else the error of the exchange.
 func (r *ranks) exchangeErrors(err error) error {
 	var rankErr *distributed.Error
 	if !errors.As(err, &rankErr) {
