@@ -33,7 +33,7 @@ func TestExportPage(t *testing.T) {
 }
 
 // TestIgnoredFiles checks that git ignores the models and the token that commands of these pages
-// write in a clone. The files therefore make no version dirty, and nobody commits the token.
+// write in a clone. The version therefore does not end in +dirty, and nobody commits the token.
 func TestIgnoredFiles(t *testing.T) {
 	testenv.NeedPrograms(t, "git")
 	testenv.NeedFile(t, "a clone", filepath.Join(root, ".git"))

@@ -13,7 +13,7 @@ import (
 )
 
 // TestPublicNames checks that public packages use no internal type in an exported declaration or in
-// its comment, because users cannot import it.
+// its comment, because users cannot import internal packages.
 func TestPublicNames(t *testing.T) {
 	packages := map[string]bool{}
 	goFiles(t, func(file string, text []byte) {
