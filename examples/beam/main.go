@@ -43,7 +43,7 @@ type Prediction struct{ ID, Label string }
 // score is a DoFn that predicts the labels of the rows of a file.
 type score struct {
 	Program, Model, Column string
-	ID                     string // name of the id column; "" for the file name and the position in the file
+	ID                     string // name of the id column; if "", an id is the file name and the row's position
 }
 
 func (s *score) ProcessElement(ctx context.Context, file string, emit func(Prediction)) error {

@@ -138,7 +138,7 @@ func TestPoints(t *testing.T) {
 	}
 	near := spacings(points)
 	slices.Sort(near)
-	// The expected d is √(8A/πn) for n points on an area A, here 1/radius².
+	// The distance to the eighth neighbour is about √(8A/πn) for n points on an area A, here 1/radius².
 	if want := math.Sqrt(8/(math.Pi*2000)) / radius; math.Abs((math.Exp(float64(near[1000]))-1e-3)/want-1) > 0.1 {
 		t.Errorf("spacing %v, expected %v", math.Exp(float64(near[1000])), want)
 	}

@@ -90,7 +90,7 @@ func split(files []*file, seed uint64, maxFiles int) ([]*file, error) {
 }
 
 // sameSeries returns a function that maps series of a class with an identical file, such as a mesh sold
-// by two makers, to the name of the first series.
+// by two makers, to the name that sorts first.
 func sameSeries(files []*file) (func(string) string, error) {
 	first := map[string]string{}
 	root := func(series string) string {
@@ -117,7 +117,7 @@ func sameSeries(files []*file) (func(string) string, error) {
 }
 
 // divide assigns the groups of a class to splits. First, test and then val take the first remaining group
-// with at most a tenth of the files. If there is no such group and the class has three or more groups,
+// with at most a tenth of the files, rounded up. If there is no such group and the class has three or more groups,
 // they take the first remaining group except the largest. Then test and val take further groups as long
 // as each has at most a tenth of the files. All other groups, at least one, are in train.
 func divide(groups []*group) {

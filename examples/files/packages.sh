@@ -41,7 +41,8 @@ records() {
         }' | sort -u
 }
 
-# draw N PATTERN prints at most N of the records whose names match, always the same for the same records.
+# draw N PATTERN reads records and prints at most N of those whose names match PATTERN. The choice depends only
+# on the records.
 draw() { { grep -E "^($2) " || true; } | shuf --random-source=<(yes) | awk "NR <= $1"; }
 
 # missing KIND reads records and prints those that are not extracted yet, with their folders.
@@ -51,7 +52,8 @@ missing() {
     done
 }
 
-# binary KILOBYTES N PATTERN downloads and extracts at most N packages whose names match a pattern.
+# binary KILOBYTES N PATTERN downloads and extracts at most N binary packages of at most this size whose names match
+# PATTERN.
 binary() {
     local wanted name to
     wanted=$(records Packages "$1" | draw "$2" "$3" | missing "$architecture-")
@@ -67,7 +69,7 @@ binary() {
     echo "$architecture $3: done" >&2
 }
 
-# sources KILOBYTES N downloads and unpacks at most N source packages.
+# sources KILOBYTES N downloads and unpacks at most N source packages of at most this size.
 sources() {
     local wanted name to archive
     wanted=$(records Sources "$1" | draw "$2" '.*' | missing source-)

@@ -38,7 +38,7 @@ func run(ctx context.Context, dir string) error {
 	}
 	defer dev.Close()
 
-	// Train: data, a model with suitable settings, a run directory.
+	// Train: write a data set, choose the settings, and train in a run directory.
 	web, err := makeData(filepath.Join(dir, "web-data"), webLine)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func run(ctx context.Context, dir string) error {
 		return err
 	}
 	config, settings := preset.Config, preset.Settings
-	// a small model for an example
+	// A small model keeps the example fast.
 	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize = 1, 32, 32, 64
 	settings.EvalEvery, settings.LogEvery = steps/2, steps/2
 	if err := config.DescribeData(web.Spec()); err != nil {
@@ -150,7 +150,7 @@ func encode(lines []string) (out [][]int32, err error) {
 	return out, nil
 }
 
-// makeData writes a data set of labelled lines from draw.
+// makeData writes a data set of the labelled lines that draw returns.
 func makeData(dir string, draw func(*rand.Rand) (line string, label int32)) (*seq.Dataset, error) {
 	t, err := tokenizers.New(byteTokenizer)
 	if err != nil {

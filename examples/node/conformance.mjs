@@ -45,7 +45,7 @@ class LineWriter extends AbstractMessageWriter {
 
 const [Reader, Writer] = { lsp: [StreamMessageReader, StreamMessageWriter], lines: [LineReader, LineWriter] }[framing];
 
-// predict returns the output of `sftseq predict`. The server's results must have the same bits.
+// predict returns the output of `sftseq predict`. The server's results must be bit-identical to it.
 function predict(sequences) {
   const input = sequences.map((s) => JSON.stringify(s)).join('\n');
   const { status, stdout } = spawnSync(program, ['predict', '--model', model], { input, encoding: 'utf8' });
@@ -115,7 +115,7 @@ async function open(...flags) {
   return s;
 }
 
-// expectError waits for a response, which must be an error with a code, and returns the error.
+// expectError waits for a response, which must be an error with the given code, and returns the error.
 async function expectError(code, response) {
   try {
     assert.fail(`expected ${code}, got ${JSON.stringify(await response).slice(0, 300)}`);
