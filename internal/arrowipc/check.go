@@ -60,7 +60,7 @@ func checkSchema(schema flatTable) error {
 // A schemaWalk holds the remaining budget of fields and of bytes of text.
 type schemaWalk struct{ columns, bytes int }
 
-// fields counts the fields in a slot of a schema or field, and their children.
+// fields counts the fields in a slot of a schema or a field, with their text and their children.
 func (w *schemaWalk) fields(parent flatTable, slot, depth int) error {
 	start, count, err := parent.vector(slot, 4)
 	if err != nil {

@@ -44,7 +44,7 @@ func decompressedSize(buffer []byte, codec int64) (int64, error) {
 		return compressed, nil
 	}
 	if size < 0 || size > MaxBody || codec == codecLZ4 && size > 255*compressed {
-		return 0, fmt.Errorf("the stated size of %d bytes exceeds the maximum of %d compressed bytes", size, compressed)
+		return 0, fmt.Errorf("the stated size of %d bytes exceeds the maximum for %d compressed bytes", size, compressed)
 	}
 	if codec == codecZSTD {
 		maxSize, err := maxZSTDSize(buffer[8:], size)
@@ -80,8 +80,8 @@ func maxZSTDSize(frames []byte, size int64) (maxSize int64, err error) {
 		}
 		content := head.FrameContentSize
 		if head.WindowSize > maxWindow || head.HasFCS && (content > uint64(size) || first && content != uint64(size)) {
-			return 0, fmt.Errorf("the stated size of %d bytes contradicts the frame (size %d, window %d)", size,
-				head.FrameContentSize, head.WindowSize)
+			return 0, fmt.Errorf("the stated size of %d bytes contradicts the frame (size %d, window %d), "+
+				"or the window is too large", size, head.FrameContentSize, head.WindowSize)
 		}
 		frames = frames[head.HeaderSize:]
 		if head.Skippable {

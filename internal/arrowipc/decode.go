@@ -23,10 +23,9 @@ func decodeSchema(schema *message) (result *arrow.Schema, err error) {
 	return reader.Schema(), nil
 }
 
-// decodeBatch decodes a checked record batch and its dictionaries with Arrow. It uses a new Arrow
-// reader for each batch, which takes microseconds, so that there is no state that a failure could
-// corrupt or that goroutines would share. The record needs no Release, because its memory is
-// garbage-collected.
+// decodeBatch decodes a checked record batch and its dictionaries with Arrow. It creates a new Arrow
+// reader for each batch, so that no state can be corrupted by a failure or shared by goroutines; a new
+// reader takes microseconds. The record needs no Release, because its memory is garbage-collected.
 func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow.Record, err error) {
 	defer Contain(&err)
 	defer explainDecoder(&err)
@@ -100,8 +99,8 @@ func Contain(err *error) {
 // errDamaged is the error for a message on which Arrow panics.
 var errDamaged = errors.New("the message is damaged: its metadata and its buffers contradict each other")
 
-// explainDecoder replaces an error in which Arrow reports a recovered runtime error by errDamaged.
-// It must be deferred.
+// explainDecoder replaces an error with errDamaged if Arrow has recovered a runtime error. It must be
+// deferred.
 func explainDecoder(err *error) {
 	if *err != nil && strings.Contains((*err).Error(), "runtime error") {
 		*err = errDamaged

@@ -142,8 +142,8 @@ func readFooter(whole *io.SectionReader) (schema *message, blocks []block, err e
 	return schema, append([]block{}, blocks...), nil
 }
 
-// blocksOf returns the blocks in a field of the footer. It refuses overlapping blocks, with which a
-// small file could expand to a large one.
+// blocksOf returns the blocks in a field of the footer. It refuses blocks whose offsets do not ascend, and
+// overlapping blocks, with which a small file could expand to a large one.
 func blocksOf(footer []byte, slot int) ([]block, error) {
 	table, err := flatRoot(footer)
 	if err != nil {

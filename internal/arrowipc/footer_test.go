@@ -19,8 +19,8 @@ func footerIn(t *testing.T, data []byte) []byte {
 	return data[end-int(size) : end]
 }
 
-// blocksIn returns the end of a footer, which begins with a field's vector of blocks: 4 bytes for the
-// number of blocks, then the blocks.
+// blocksIn returns the part of a footer from a field's vector of blocks to the end. The vector has 4 bytes
+// for the number of blocks, then the blocks.
 func blocksIn(t *testing.T, footer []byte, slot int) []byte {
 	t.Helper()
 	table := must.Get(flatRoot(footer))(t)

@@ -74,8 +74,8 @@ func newFramer(buffer *bufio.Reader, dictionaries bool) framer {
 }
 
 // next returns the next message. It returns io.EOF at an end marker, and at the end of the source. At
-// a file's footer without an end marker before it, next returns errFooter and leaves the bytes of the
-// footer that it has read in f.head.
+// other bytes that do not begin a message, such as the footer of a file without an end marker, next
+// returns errFooter and keeps the bytes that it has read in f.head.
 func (f *framer) next() (*message, error) {
 	m, err := f.begin()
 	if err != nil {

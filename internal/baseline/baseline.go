@@ -30,7 +30,7 @@ type Result struct {
 	Class    string  `json:"largest_class"`
 	Majority float64 `json:"majority"`
 	Models   []Model `json:"models,omitempty"` // trained baselines, if any
-	Only     *Model  `json:"model,omitempty"`  // baseline in files of older versions, which had one
+	Only     *Model  `json:"model,omitempty"`  // the only baseline in a file of an older version
 }
 
 // Model is a trained baseline.

@@ -9,7 +9,7 @@ import (
 // NearestMean is the name of the [nearestMean] baseline.
 const NearestMean = "nearest class mean"
 
-// nearestMean returns a model that predicts the class whose mean training row has the smallest
+// nearestMean returns a baseline that predicts the class whose mean training row has the smallest
 // Euclidean distance from the row. All rows have the given length.
 func nearestMean(length, classes int, limits limits) *baseline {
 	rows := make([]int, classes)

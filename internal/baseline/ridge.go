@@ -29,7 +29,7 @@ func RidgeName(m *seq.Manifest) string {
 	return of + ", ridge regression"
 }
 
-// Ridge evaluates a linear regression of numbers on a split. Its inputs are bags of tokens and bigrams,
+// Ridge fits a linear regression for each number and evaluates it on a split. The inputs are bags of tokens and bigrams,
 // or the [moments] of tokens with features. With x the inputs of a sequence divided by their
 // standard deviations, m the means of x, and y a number, the weights minimise
 //

@@ -9,7 +9,7 @@ import (
 // Root is the name of the [root] baseline.
 const Root = "operator at the root alone"
 
-// root returns a model that predicts the most frequent value of the training expressions with the
+// root returns a baseline that predicts the most frequent value of the training expressions with the
 // same first token.
 func root(classes int, limits limits) *baseline {
 	values := map[int32][]int{} // row counts per value, by first token

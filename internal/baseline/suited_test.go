@@ -45,7 +45,7 @@ func test(t *testing.T, set *seq.Dataset) Result {
 }
 
 // TestWordsOfBytes checks that bytes are split into lower-case words. Both words have the same
-// bytes and the same byte pairs, so only whole words separate the classes. Without spaces, bytes
+// bytes and the same bigrams of bytes, so only whole words separate the classes. Without spaces, bytes
 // are counted.
 func TestWordsOfBytes(t *testing.T) {
 	bytes := specOf(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
@@ -219,7 +219,7 @@ func TestRootOfListOps(t *testing.T) {
 	}
 }
 
-// TestNearestMeanOfImages checks the accuracy of the nearest class mean on grey CIFAR-10 images.
+// TestNearestMeanOfImages checks the accuracy of the nearest class mean on gray CIFAR-10 images.
 func TestNearestMeanOfImages(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	set, err := lra.Image.Convert(context.Background(), testenv.NeedData(t, "cifar10"),

@@ -106,8 +106,8 @@ func (c *Ceilings) rate(prepare func() func() int) float64 {
 	return best
 }
 
-// Memory returns the bandwidth for a number of bytes, which the threads share. It measures each size
-// only once, so it rounds the number up to a multiple of a step. With one thread, there are four steps
+// Memory returns the bandwidth for a number of bytes, which the threads share. It rounds the number up to
+// a multiple of a step, and measures each rounded size only once. With one thread, there are four steps
 // per power of two, of at least 4 KiB each.
 func (c *Ceilings) Memory(bytes int) Bandwidth {
 	if c.device != nil {

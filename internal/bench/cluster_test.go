@@ -137,8 +137,8 @@ func TestMeasureExchange(t *testing.T) {
 	})
 }
 
-// TestTokenTimes checks that tokenTimes subtracts the update from every step, and that noise never makes a
-// time negative.
+// TestTokenTimes checks that tokenTimes subtracts the update from every step, that noise never makes a
+// time negative, and that Together is at most Alone.
 func TestTokenTimes(t *testing.T) {
 	if f := tokenTimes(4000, 16000, 1, 5, 9); f != (distributed.ClusterFigures{Alone: 1e-3, Together: 5e-4,
 		Update: 1}) {
