@@ -81,7 +81,7 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/ope
 				&cli.StringFlag{Name: "max-line", Value: "16MiB",
 					Usage: "refuse messages of more than `SIZE`, at most 1GiB"},
 				&cli.IntFlag{Name: "max-inflight", Value: 512,
-					Usage: "refuse a client's request while `N` of its requests wait"},
+					Usage: "refuse a client's request while `N` of its requests are pending"},
 				&cli.IntFlag{Name: "max-clients",
 					Usage:       "accept at most `N` connections; a new one replaces an idle one",
 					DefaultText: "as open files allow"},
