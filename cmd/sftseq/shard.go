@@ -331,7 +331,7 @@ func checkVerify(c *cli.Context, input string) error {
 	allowed := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
 	for _, name := range c.LocalFlagNames() {
 		if !slices.Contains(allowed, name) {
-			return usage(c, "--verify reads only --output, --model and --%s: expected no --%s",
+			return usage(c, "--verify reads only --output, --shard, --model and --%s: expected no --%s",
 				input, name)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // TestShardKey checks that an existing part is refused if the command, a flag or a file of the model
-// differs from the job that wrote the part.
+// has changed since the part was written.
 func TestShardKey(t *testing.T) {
 	model := moodModel(t)
 	in := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"text":"aab","key":"a","ids":[1,2]}`)

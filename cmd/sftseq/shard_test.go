@@ -307,7 +307,7 @@ func TestShardUsage(t *testing.T) {
 func TestVerifyUsage(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []refusal{
-		{"--verify reads only --output, --model and --input: expected no --text",
+		{"--verify reads only --output, --shard, --model and --input: expected no --text",
 			[]string{"predict", "--text", "a"}},
 		{"--model and --input: expected no --on-error", []string{"embed", "--on-error", "column"}},
 		{"--model and --data: expected no --threads", []string{"eval", "--threads", "1"}},

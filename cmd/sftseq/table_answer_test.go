@@ -325,8 +325,8 @@ func tableText(t *testing.T, path string, columns []string) (out []string) {
 	return out
 }
 
-// TestCSVSafe checks that --csv-safe prefixes texts that a spreadsheet would evaluate as formulas
-// with an apostrophe, in predict and in eval --errors. The flag is refused unless the output is CSV
+// TestCSVSafe checks that --csv-safe puts an apostrophe before each text that a spreadsheet would
+// evaluate as a formula, in predict and in eval --errors. The flag is refused unless the output is CSV
 // or TSV.
 func TestCSVSafe(t *testing.T) {
 	dir := t.TempDir()

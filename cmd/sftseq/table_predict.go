@@ -115,8 +115,8 @@ func newTableOutput(c *cli.Context, model *inference.Model, in *tableInput, form
 	return file, rows, err
 }
 
-// absentColumns collects requested columns that no row of a file has. Without an id column, rows
-// are numbered. Without a column of --keep, nothing is copied.
+// absentColumns collects requested columns that no row of a file has. If the column of --id is absent,
+// rows have their default ids. An absent column of --keep has no values to copy.
 type absentColumns struct {
 	first []string // the first messages, at most maxAbsent
 	more  int      // number of further messages

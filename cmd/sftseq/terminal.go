@@ -123,7 +123,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// maxErrorBytes is the maximum number of bytes that are printed of an error, because names and
+// maxErrorBytes is the length of an error message above which its middle is cut, because names and
 // values in files can be long.
 const maxErrorBytes = 4 << 10
 

@@ -144,8 +144,8 @@ type trainRun struct {
 	watch     func(event any)  // also receives the trainer's events; may be nil
 }
 
-// newTrainRun prepares a run. begun is nil or the checkpoint of another seed's run; a new run must
-// have the same settings. fusion is nil unless the model is a member of a fusion.
+// newTrainRun prepares a run. begun is nil or the checkpoint of another seed's run, whose settings a
+// new run must have. fusion is nil unless the model is a member of a fusion.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	begun *train.Checkpoint, fusion *fusedRun) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)

@@ -43,7 +43,7 @@ func chunkFlags(task *lra.Task) []cli.Flag {
 			Usage:       "read rows in chunks of about `N` tokens, a power of two; or fixed:N, or none",
 			DefaultText: unset},
 		&cli.IntFlag{Name: "chunk-exports",
-			Usage:       "pass `N` sampled rows of each chunk to the document encoder, up to the shortest chunk's length",
+			Usage:       "pass `N` sampled tokens of each chunk to the document encoder, up to the shortest chunk's length",
 			DefaultText: strconv.Itoa(defaultChunkExports)},
 		&cli.IntFlag{Name: "local-layers", DefaultText: "all but the last",
 			Usage: "use `N` layers for chunks and the remaining layers for the document"}))

@@ -82,7 +82,7 @@ func TestTrainChunks(t *testing.T) {
 	})
 }
 
-// TestChunkLengths checks the limit of chunked models on rows, and the advice for rows that are too long.
+// TestChunkLengths checks the length limit of chunked models, and the advice for rows that are too long.
 func TestChunkLengths(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")

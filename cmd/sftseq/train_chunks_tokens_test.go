@@ -39,7 +39,8 @@ func TestPretrainChunks(t *testing.T) {
 		filepath.Join(runs, "members"))
 }
 
-// TestTrainChunkedTags trains a chunked model of tags and uses it with the commands that support it.
+// TestTrainChunkedTags trains a chunked model of tags, uses it with the commands that support it, and checks
+// the errors of other commands.
 func TestTrainChunkedTags(t *testing.T) {
 	var text strings.Builder
 	for i := range 60 {

@@ -160,7 +160,7 @@ func TestModelFlags(t *testing.T) {
 }
 
 // TestCustomCalibrates checks that train custom saves a temperature, and that predict and eval divide
-// the logits by it. Without the key, the logits are not scaled.
+// the logits by it. Without a temperature in config.json, they do not scale the logits.
 func TestCustomCalibrates(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")

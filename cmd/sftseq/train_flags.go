@@ -166,7 +166,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 			selectFlag(task))),
 		flagsIf(hasKind(task, classesKind), advancedGroup(trainingGroup,
 			&cli.BoolFlag{Name: "span-decoding",
-				Usage:       "choose how logits become spans on the validation split (--select span-f1)",
+				Usage:       "choose on the validation split how logits become spans (--select span-f1)",
 				DefaultText: presetDefault},
 			&cli.BoolFlag{Name: "temperature-scaling",
 				Usage:       "calibrate probabilities by a temperature fitted on the validation split",

@@ -69,7 +69,7 @@ func TestTrainFused(t *testing.T) {
 	r := decode[task.ClassesResult](t, found)
 	if m := r.Members; len(m) != 3 || m[0].Accuracy != 1 || m[2].Name != sumName ||
 		math.Abs(m[2].Loss-r.Loss) > 1e-9 {
-		t.Errorf("members %+v, want an exact linear model and a sum with the loss %v", r.Members, r.Loss)
+		t.Errorf("members %+v, want a linear model with accuracy 1 and a sum with the loss %v", r.Members, r.Loss)
 	}
 	parts := filepath.Join(t.TempDir(), "parts")
 	printed(t, "", "eval", "--model", out, "--data", data, "--device", "cpu", "--shard", "0/1", "--output", parts)
@@ -217,7 +217,8 @@ func TestTrainFusedKinds(t *testing.T) {
 
 // TestTrainFusedAlone checks that predict applies the weight and the temperature of a fusion even if
 // only one member has a positive weight, with and without --explain. With two positive weights,
-// --explain explains both members. Without config.json, the error says how to finish the training.
+// --explain explains both members. Without config.json, the error names the command to
+// finish the training.
 func TestTrainFusedAlone(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	_, output := exits(t, exitUsage, "", "train", "custom", "--data", data, "--out", out, "--preset", "no")

@@ -98,9 +98,9 @@ func isBytes(m *seq.Manifest) bool {
 // half of defaultTime on two cores.
 const maxSeedTokens = 1_500_000
 
-// lexicalSeeds returns three seeds for fewer than lexicalRows rows with at most maxSeedTokens tokens, unless
-// the tokens are bytes. On few rows the predictions of lexical models differ with the seed, and their sum
-// is more accurate: docs/experiments/2026-11-28-texts.md.
+// lexicalSeeds returns three seeds for fewer than lexicalRows rows with at most maxSeedTokens tokens in total,
+// unless the tokens are bytes. Otherwise it returns "". On few rows the predictions of lexical models differ
+// with the seed, and their sum is more accurate: docs/experiments/2026-11-28-texts.md.
 func lexicalSeeds(m *seq.Manifest) string {
 	split := m.Splits["train"]
 	if isBytes(m) || split.Rows >= lexicalRows || float64(split.Rows)*split.Lengths.Mean > maxSeedTokens {

@@ -40,9 +40,9 @@ func checkNoAttention(t *testing.T, data, model string) {
 		"--device", "cpu")
 }
 
-// TestTrainLexical trains a model with n-gram embeddings beside a linear model. The run is resumed
-// to the same bits, described, evaluated and exported. --init-from refuses the model for a run
-// without n-grams.
+// TestTrainLexical trains a model with n-gram embeddings beside a linear model. It checks that a resumed
+// run has the same bits, and that the model is described, evaluated and exported. --init-from refuses the
+// model for a run without n-grams.
 func TestTrainLexical(t *testing.T) {
 	for name, tokenizer := range map[string]string{"bytes": "byte", "words": "words:200"} {
 		t.Run(name, func(t *testing.T) {

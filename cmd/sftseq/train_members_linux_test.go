@@ -40,8 +40,7 @@ func TestRanksOfMembers(t *testing.T) {
 }
 
 // TestRanksOfTooLongRows checks that all ranks choose chunks for a row that a model without chunks cannot read,
-// although only one of the ranks receives the error that a
-// row is too long.
+// although only one rank receives the error about the length of the row.
 func TestRanksOfTooLongRows(t *testing.T) {
 	program, data := built(t), tooLongRows(t)
 	for launcher := range launchers {

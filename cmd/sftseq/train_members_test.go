@@ -130,8 +130,8 @@ func TestTrainCustomAlone(t *testing.T) {
 }
 
 // TestTrainFusedSeeds checks that --seeds trains one linear model and a transformer for each seed.
-// The transformers have equal parts of the prior weight. When --resume starts a missing seed, the seed gets the
-// number of steps of the other seeds.
+// The transformers divide their prior weight equally. When --resume starts a missing seed, the seed gets
+// the number of steps of the other seeds.
 func TestTrainFusedSeeds(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	args := []string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1", "--device",

@@ -24,7 +24,7 @@ const (
 	measuredFraction = 0.02   // fraction of the time in which steps are measured
 	maxMeasuredSteps = 0.05   // maximum fraction of the run's steps that is measured
 	evaluationCost   = 1. / 3 // time to predict a row relative to the time to train on it
-	minSteps         = 10
+	minSteps         = 10     // minimum steps of a planned run
 )
 
 // lengthPlan estimates the duration of runs.

@@ -13,8 +13,8 @@ import (
 )
 
 // baselineScores returns the validation scores of the baselines as text, or "" if unknown. The
-// result better is the sentence of [task.DescribeBetterBaseline], or "". The conversion has measured the
-// baselines of classification. For regression, multi-label models and tags, baselineScores measures
+// result better is the sentence of [task.DescribeBetterBaseline], or "". The command data convert has
+// measured the baselines of classification. For regression, multi-label models and tags, baselineScores measures
 // them within seconds. A failure does not fail the run.
 func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	if r.baseline != nil {

@@ -14,8 +14,8 @@ type trainEvents struct {
 }
 
 // newTrainEvents creates an event file for a run. The parameter done is the last completed step, or 0.
-// The file begins with the events of this step, because earlier files may lack them. TensorBoard shows
-// only the points of this file from the last step on.
+// The file begins with the events of this step, because earlier files may lack them. From this step
+// on, TensorBoard shows only the points of this file.
 func newTrainEvents(dir string, done int) (*trainEvents, error) {
 	m := &train.Metrics{}
 	if done > 0 {

@@ -192,9 +192,9 @@ func prepareChoice(c *cli.Context, m *seq.Manifest, seed uint64) error {
 }
 
 // betterChunks returns the value of --chunks for the validation losses of a flat and a chunked
-// model. Chunked models are preferred, because edits take little time and the length has no limit.
-// Flat models are preferred for tags, because a chunked model of tags computes half of a document after
-// an edit, and has no explanations.
+// model. Chunked models are preferred, because edits take little time and rows may be longer.
+// Flat models are preferred for tags, because a chunked model of tags computes half of a document again
+// after an edit, and has no explanations.
 func betterChunks(flat, chunked float64, task string) string {
 	flatWins := flat < (1-lossAdvantage)*chunked
 	if task == seq.Tagging {

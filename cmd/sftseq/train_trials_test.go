@@ -136,7 +136,7 @@ func TestTrialPlan(t *testing.T) {
 	}
 }
 
-// TestChunksOfOneLayer checks that a chunked model whose default has one layer gets a second one.
+// TestChunksOfOneLayer checks that --chunks adds a second layer if a model has one layer by default.
 func TestChunksOfOneLayer(t *testing.T) {
 	text := "a,b,same\n"
 	for i := range 60 {
@@ -154,8 +154,8 @@ func TestChunksOfOneLayer(t *testing.T) {
 	equal(t, [2]int{c.NumLayers, c.Chunks.Layers}, [2]int{2, 1})
 }
 
-// TestBetterChunks checks that for classes a flat model is chosen only if its loss is clearly lower, and for tags a
-// chunked model.
+// TestBetterChunks checks that a flat model of classes is chosen only if its loss is clearly lower, and likewise a
+// chunked model of tags.
 func TestBetterChunks(t *testing.T) {
 	for _, x := range []struct {
 		flat, chunked float64

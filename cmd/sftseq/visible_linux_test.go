@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// terminal opens a pseudo-terminal: the program writes to one end, the test reads the other end.
+// terminal opens a pseudo-terminal: the program writes to one end, and the test reads the other end.
 func terminal(t *testing.T) (program, screen *os.File) {
 	t.Helper()
 	screen = must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0))(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestWebClients checks that published clients of Cohere, of reranking in Vercel's AI SDK, of OpenAI
-// embeddings in LangChain and of Hugging Face endpoints work with the server unmodified.
+// TestWebClients checks that the server works with the unmodified clients of Cohere, Vercel's AI SDK
+// (reranking), LangChain (OpenAI embeddings) and Hugging Face (endpoints).
 func TestWebClients(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	const folder = "testdata/web-clients"
