@@ -314,7 +314,8 @@ func TestPackageSize(t *testing.T) {
 	}
 }
 
-// goFiles calls visit for each Go file of the module, with its path relative to the root.
+// goFiles calls visit for each Go file of the module, with its path relative to the root. It skips testdata
+// and hidden directories.
 func goFiles(t *testing.T, visit func(path string, text []byte)) {
 	t.Helper()
 	tree := os.DirFS(root)

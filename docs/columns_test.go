@@ -11,7 +11,7 @@ import (
 )
 
 // columns is the maximum width of a line of Go, where a tab counts as four columns. maxWide is the
-// maximum number of longer lines: long strings, and code with a comment behind it. It may only
+// maximum number of longer lines: long strings, and code with a comment after it. It may only
 // decrease.
 const (
 	columns = 120
