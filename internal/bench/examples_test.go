@@ -27,8 +27,8 @@ func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload 
 		Device: cpu.New(1), Memory: 4 << 30}
 }
 
-// TestClouds checks that points are uniformly distributed on the sphere, each with its normal,
-// and that examples are distinct and reproducible.
+// TestClouds checks that points lie on the unit sphere with a mean near its centre, each with its
+// normal, and that examples are distinct and reproducible.
 func TestClouds(t *testing.T) {
 	w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 	examples := w.Examples()
@@ -64,8 +64,8 @@ func TestClouds(t *testing.T) {
 	}
 }
 
-// TestGraphs checks that a graph has the requested number of edges, and that the edges are
-// distributed over all nodes.
+// TestGraphs checks that a graph has the requested number of edges. The numbers of nodes without an
+// outgoing or an incoming edge must agree with uniformly drawn sources and targets.
 func TestGraphs(t *testing.T) {
 	w := generated(t, lra.GraphsName, func(*sft.Config) {})
 	w.EdgesPerNode = 3

@@ -75,7 +75,7 @@ func (r *fixture) normal(axis tensor.Axis, width int, deviation float64) *tensor
 		func() float64 { return deviation * r.random.NormFloat64() })
 }
 
-// fixed declares an input of fixed size, filled like normal.
+// fixed declares an input of fixed size, filled with numbers as in [fixture.normal].
 func (r *fixture) fixed(deviation float64, shape ...int) *tensor.Tensor {
 	return r.floats(r.Input("input", tensor.Fixed, shape...),
 		func() float64 { return deviation * r.random.NormFloat64() })

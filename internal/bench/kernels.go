@@ -10,7 +10,7 @@ import (
 
 // Kernel is a kernel to be measured, with operands of one size.
 type Kernel struct {
-	Name string // name as in package tensor, with its direction
+	Name string // kernel and direction, such as "attention backward"
 	Size string
 	work work // replaces the result of [kernelWork] if set
 	// build declares operands and returns the launch.
@@ -40,7 +40,7 @@ type KernelResult struct {
 	Ceiling float64 `json:"ceiling_fraction,omitempty"`
 }
 
-// kernelTime is the duration for which each kernel is repeated.
+// kernelTime is the minimum total duration of the repetitions of a kernel.
 const kernelTime = 300 * time.Millisecond
 
 // Measure measures the kernel, and compares its rate with the device's peak rates if they are
@@ -77,8 +77,8 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 	return out, nil
 }
 
-// kernelSeconds returns the median time of f. For a device with its own memory it returns the mean of
-// the times that the device measures itself.
+// kernelSeconds returns the median time of f. For a device with its own memory it returns the mean time
+// per run that the device's profiler measures.
 func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, error) {
 	if _, ownMemory := tensor.Capability[tensor.OwnMemory](device); !ownMemory {
 		return Seconds(ctx, f, 3, kernelTime)

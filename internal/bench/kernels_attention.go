@@ -17,7 +17,7 @@ const (
 	hidden      = heads * headDim
 )
 
-// attentionKernels returns attention with and without the relative encoding.
+// attentionKernels returns attention, forward and backward, with and without the relative encoding.
 func attentionKernels() []Kernel {
 	var out []Kernel
 	for _, relative := range []bool{false, true} {
@@ -96,8 +96,8 @@ func frequencies() *sinusoid.Frequencies {
 }
 
 // relationKernels returns the kernels for the tables of the relative encoding. Their work is the
-// matrix product of coefficients and cosines. Tables of differences are even, so only one side
-// counts.
+// matrix product of coefficients and cosines for all differences and sums of positions. The tables of
+// differences are even, so negative differences do not count.
 func relationKernels() []Kernel {
 	size := fmt.Sprintf("L %d, %d heads, dimension %d", length, heads, hidden)
 	batch := func() *fixture { return newFixture(sampledKeys, length) }

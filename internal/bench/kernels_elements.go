@@ -70,7 +70,7 @@ func elementKernels() []Kernel {
 	}
 }
 
-// tokenKernels returns the kernels of sampling, of the gradient of the embedding, and of the loss.
+// tokenKernels returns the kernels for sampling, the embedding gradient and the loss.
 func tokenKernels() []Kernel {
 	const (
 		long       = 65536

@@ -34,8 +34,8 @@ func (s product) backward() Kernel {
 	}, s.fixture}
 }
 
-// linearKernels returns the forward and backward kernels of linear layers with the sizes of the
-// projections, of the feed-forward block, and of the layer of the paper's runtime table.
+// linearKernels returns the forward and backward kernels of linear layers. The sizes are those of the
+// projections and the feed-forward block of the ListOps model, and of the paper's runtime table.
 func linearKernels() []Kernel {
 	var out []Kernel
 	for _, s := range []product{{4096, 128, 128}, {4096, 128, 512}, {4096, 512, 128}, {1024, 256, 256}} {

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestKernels checks that every kernel has a unique name and size, runs, and reads and writes memory.
+// TestKernels checks that every kernel has a unique pair of name and size, runs, and reads and writes memory.
 func TestKernels(t *testing.T) {
 	device := cpu.New(0)
 	seen := map[string]bool{}
@@ -28,7 +28,7 @@ func TestKernels(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if m := r.traffic(launch); m.read <= 0 || m.written <= 0 || m.resident > m.read+m.written {
-			t.Errorf("%s: got traffic %+v, want positive", name, m)
+			t.Errorf("%s: got traffic %+v, want positive numbers, and resident at most read + written", name, m)
 		}
 	}
 }
@@ -82,8 +82,8 @@ func TestSecondsStops(t *testing.T) {
 	}
 }
 
-// TestCeilings checks that measured rates are positive, and that a kernel's minimum time follows
-// from them.
+// TestCeilings checks that measured rates are positive, and that given rates determine a kernel's
+// minimum time.
 func TestCeilings(t *testing.T) {
 	c, err := NewCeilings(cpu.New(1), 1)
 	if err != nil {

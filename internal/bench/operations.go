@@ -43,8 +43,8 @@ func kernelWork(k tensor.Kernel) work {
 	return work{}
 }
 
-// pairs returns the work over all channels of all pairs of query and key, for a number of products
-// and a number of scores per pair.
+// pairs returns the work of attention on all pairs of query and key, for the given numbers of products
+// and scores per pair. Each of them passes over all channels of the pair.
 func pairs(k tensor.Attention, products, scores float64) work {
 	perPass := 2 * float64(k.Q.Words()) * float64(k.K.Shape[0]) / float64(k.Count.Shape[0])
 	if k.Score == tensor.Dot {

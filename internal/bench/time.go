@@ -12,7 +12,7 @@ type Run func(ctx context.Context) error
 // Spread is the median, minimum and maximum of several values.
 type Spread struct{ Median, Min, Max float64 }
 
-// SpreadOf returns the spread of at least one value.
+// SpreadOf returns the spread of values, which must not be empty.
 func SpreadOf(values []float64) Spread {
 	s := slices.Sorted(slices.Values(values))
 	n := len(s)

@@ -19,7 +19,7 @@ type Chart struct {
 type Axis struct {
 	Label       string // quantity and unit
 	Logarithmic bool
-	Zero        bool    // include 0 if the scale is linear
+	Zero        bool    // start a linear scale at 0, or at a negative minimum
 	Low, High   float64 // limits; if they are equal, the limits follow from the values
 	Ticks       []Tick  // labelled values that replace the automatic ticks
 }
@@ -65,7 +65,7 @@ const (
 	tickGap   = 6 // between an axis and its labels
 	lineRoom  = 16
 	nameRoom  = 22
-	labelRoom = 17 // from the x axis to the base line of its labels
+	labelRoom = 17 // from the x axis to the baseline of its labels
 )
 
 // Scene draws the chart without a legend.
@@ -214,8 +214,8 @@ func overlap(labels []tick) bool {
 	return false
 }
 
-// scale returns the scale of the axis. Without limits, the scale includes the values, and 0 if zero is
-// set and the scale is linear.
+// scale returns the scale of the axis. Without limits, the scale includes the values. If zero is set, a
+// linear scale starts at 0, or at the minimum if this is negative.
 func (a *Axis) scale(values []float64, zero bool) Scale {
 	if a.Low != a.High {
 		return Scale{Low: a.Low, High: a.High, Logarithmic: a.Logarithmic}

@@ -19,8 +19,8 @@ var (
 
 // palette has colours that are distinguishable on white with normal vision, protanopia,
 // deuteranopia and tritanopia, according to the simulation of Machado, Oliveira and Fernandes ("A
-// Physiologically-based Model for Simulation of Color Vision Deficiency", 2009). It has the hues of
-// the palette of Okabe and Ito, two of whose colours are too pale for lines on white.
+// Physiologically-based Model for Simulation of Color Vision Deficiency", 2009). It resembles the
+// palette of Okabe and Ito, two of whose colours are too pale for lines on white.
 var palette = [...]Ink{
 	{"c0", color.RGBA{0x1c, 0x89, 0xee, 0xff}}, // blue
 	{"c1", color.RGBA{0xe2, 0x79, 0x05, 0xff}}, // orange
@@ -70,7 +70,7 @@ type Style struct {
 	Apart bool    // draw all points and no line
 }
 
-// dashes are alternating lengths of strokes and gaps.
+// dashes are the dash patterns: alternating lengths of dashes and gaps in pixels; nil means a solid line.
 var dashes = [...][]float64{nil, {7, 3}, {2, 2.5}, {9, 3, 2, 3}}
 
 // StyleOf returns the n-th style, counted from 0. The first 24 styles differ.

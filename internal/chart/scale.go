@@ -29,14 +29,14 @@ type tick struct {
 	Label, Note string
 }
 
-// ticks returns at least two ticks at round values: about n on a linear scale, or the values of decades
-// on a logarithmic scale.
+// ticks returns at least two ticks at round values: about n on a linear scale, or the values that decades
+// returns on a logarithmic scale.
 func (a Scale) ticks(n int) []tick {
 	var values []float64
 	if a.Logarithmic {
 		values = a.decades()
 	}
-	for ; len(values) < 2; n++ { // a short logarithmic axis may contain fewer than two values of decades
+	for ; len(values) < 2; n++ { // on a short axis, decades may return fewer than two values
 		values = a.roundValues(n)
 	}
 	var out []tick
@@ -89,7 +89,8 @@ func roundStep(v float64) float64 {
 	return 10 * power
 }
 
-// paddedScale returns a scale of values with a margin, even if all values are zero or equal.
+// paddedScale returns a scale of values with a margin, even if all values are zero or equal. The
+// parameters from and to are the pixels of its limits.
 func paddedScale(values []float64, from, to float64) Scale {
 	low, high := slices.Min(values), slices.Max(values)
 	margin := 0.05 * (high - low)

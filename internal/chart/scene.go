@@ -49,7 +49,7 @@ type area struct {
 	title   string
 }
 
-// mark is the symbol of a point of a line.
+// mark is the symbol at a data point.
 type mark struct {
 	at    Point
 	shape Shape
@@ -67,7 +67,7 @@ const (
 	End
 )
 
-// text is a line of text whose position is on the base line.
+// text is a line of text whose position is on the baseline.
 type text struct {
 	at     Point
 	text   string

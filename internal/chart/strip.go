@@ -102,7 +102,7 @@ func (t *Strip) forEachBin(values []float64, f func(bin []float64, from, to floa
 	}
 }
 
-// columns returns the outline of a bar chart of the largest value of each bin.
+// columns returns the outline of a bar chart with one bar per bin. A bar is as high as the bin's maximum.
 func (t *Strip) columns(values []float64, y float64) [][]Point {
 	largest := max(slices.Max(values), 1e-30)
 	out := []Point{{stripLeft, y + stripArea}}

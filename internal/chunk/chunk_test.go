@@ -90,8 +90,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestLengths checks the bounds and the mean of the lengths of random tokens. A geometric
-// distribution with mean A, plus A/4 − 1 and cut off at 2A, has the mean 68.2.
+// TestLengths checks the bounds and the mean of chunk lengths for random tokens. A geometric
+// distribution with mean A, plus A/4 − 1 and cut off at 2A, has a mean of 68.2 for A = 64.
 func TestLengths(t *testing.T) {
 	tokens := randomTokens(rand.New(rand.NewPCG(3, 4)), 1<<20)
 	lengths := NewCutter(Config{Content, 64}, 256).Lengths(tokens)
@@ -107,7 +107,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestEdit inserts a token in documents. The chunks before the edit must not change, and an edit may
+// TestEdit inserts a token into documents. The chunks before the edit must not change, and an edit may
 // change at most 3 chunks on average.
 func TestEdit(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))

@@ -95,8 +95,8 @@ func TestPlan(t *testing.T) {
 }
 
 // fakeProgram replaces sftseq. One command fails and leaves a process behind, one dies in the
-// middle of a line, and one hangs and ignores signals if a file named hang exists. The program
-// records the processes that it leaves, and all processes that it finds alive.
+// middle of a line, and one hangs and ignores SIGTERM if a file named hang exists. The program records
+// the processes that it leaves behind, and each of them that is alive when a later command starts.
 const fakeProgram = `#!/bin/sh
 kit=${0%/*}
 for pid in $(cat "$kit/hanging" 2>/dev/null); do
@@ -134,7 +134,7 @@ version*) printf 'sftseq 1.2\nand more\n' ;;
 esac
 `
 
-// fakePython replaces Python with PyTorch. Its compiler leaves a process behind.
+// fakePython replaces a Python that has PyTorch. Its compilation leaves a process behind.
 const fakePython = `#!/bin/sh
 case "$*" in
 -c*) echo PyTorch 9 ;;
@@ -311,7 +311,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("got %+v", lines)
 	}
 
-	// Invalid arguments delete nothing.
+	// An invalid argument or device leaves the results unchanged.
 	before := read(t, filepath.Join(results, "results.jsonl"))
 	checkRefused(t, dir, results, "no part \"kernel\"", 2, env, "--part", "kernel")
 	checkRefused(t, dir, results, "no device vulkan:1", 1, append(env, "DEVICE=vulkan:1"))
@@ -320,7 +320,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// checkRefused checks that run.sh prints an error and leaves the results unchanged.
+// checkRefused checks that run.sh prints an error, and neither creates nor removes the directory results.
 func checkRefused(t *testing.T, dir, results, want string, wantStatus int, env []string, args ...string) {
 	t.Helper()
 	_, before := os.Stat(results)
@@ -333,7 +333,8 @@ func checkRefused(t *testing.T, dir, results, want string, wantStatus int, env [
 	}
 }
 
-// TestArguments checks that run.sh refuses invalid arguments before it runs or writes anything.
+// TestArguments checks that run.sh refuses invalid arguments, environment variables and devices before it
+// writes results.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -408,7 +409,7 @@ func TestPyTorch(t *testing.T) {
 }
 
 // TestHang checks that a part which exceeds its time is recorded with its results so far, and that
-// all its processes have ended before another part runs.
+// all its processes have ended when run.sh ends.
 func TestHang(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)

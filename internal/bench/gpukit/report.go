@@ -35,7 +35,8 @@ type results struct {
 	truncated int // number of unreadable lines
 }
 
-// kitSystem holds the system and time of the run, and the versions of drivers and PyTorch.
+// kitSystem is a line about the environment of a run: the date, the version of sftseq and the system, or in
+// Says a driver or PyTorch with its version.
 type kitSystem struct {
 	Date    string `json:"date"`
 	Version string `json:"version"`
@@ -83,7 +84,7 @@ type kitPart struct {
 	Seconds int    `json:"seconds"`
 	Planned int    `json:"planned"` // seconds
 	Limit   int    `json:"limit"`   // seconds
-	Note    string `json:"note"`    // skipped measurements, and the reason
+	Note    string `json:"note"`    // for example skipped measurements, and the reason
 }
 
 // kitFailure is a failed command.

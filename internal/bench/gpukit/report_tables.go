@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// shownShare is the fraction of the kernels' total time from which the profile shows a kernel.
+// shownShare is the minimum fraction of the kernels' total time for a row of its own in the profile.
 const shownShare = 0.005
 
 // markdown returns the report as Markdown.
@@ -197,13 +197,13 @@ func ratio(a, b float64) string {
 	return bench.FormatDigits(a/b) + "×"
 }
 
-// presetsTable returns a table of the five tasks, with PyTorch's best result for the same task if
-// it was measured.
+// presetsTable returns a table of the five tasks of the Long Range Arena, with PyTorch's best result for
+// the same task and pass if it was measured.
 func (r *results) presetsTable() *mdTable {
 	const none = "–"
 	type measurement struct{ task, what string }
 	best := map[measurement]torchResult{}
-	var tasks []measurement // tasks that PyTorch measured, in order
+	var tasks []measurement // measured with PyTorch, in the order of the results
 	for _, x := range slices.Concat(r.torch, r.taskTorch) {
 		key := measurement{x.Task, x.pass()}
 		if x.Model != "sft" || x.TokensPerSec <= best[key].TokensPerSec {
@@ -249,8 +249,8 @@ func (r *results) lengthsTable() *mdTable {
 	return t
 }
 
-// profileTable returns a table of the kernels with a relevant share, and of all other kernels
-// together.
+// profileTable returns a table with a row for each kernel with at least shownShare of the time, and a row
+// for all other kernels together.
 func profileTable(m *bench.ModelResult) *mdTable {
 	t := newMDTable(fmt.Sprintf("Kernels of %s, %s", m.What, m.Precision), bench.ProfileColumns...)
 	rest := bench.KernelShare{}

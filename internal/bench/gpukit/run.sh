@@ -15,7 +15,7 @@ Writes into \${OUT:-results}, replacing earlier results: results.jsonl, report.t
 (its tables), log.txt, and the runs loss-fp32 and loss-mixed, which sftseq plot
 draws. Each part has its own time limit. A command that fails or hangs is recorded,
 and the next parts run. The exit status is 1 if sftseq fails or runs out of time; a
-failure of PyTorch is a result.
+failure of PyTorch is only recorded.
 
   --quick       run at a reduced size, the default if the driver computes on the CPU
   --plan        print the parts and the time planned for each
@@ -335,8 +335,8 @@ part_kernels() {
 	for p in "${PRECISIONS[@]}"; do run kernels sftseq bench kernels --device "$DEVICE" --precision "$p" --json "${only[@]}"; done
 }
 
-# part_presets measures the other tasks of the Long Range Arena. A pair of sequences counts as one
-# sequence of twice the length.
+# part_presets measures the tasks of the Long Range Arena except ListOps. A pair of sequences counts as
+# one sequence of twice the length.
 part_presets() {
 	local task
 	if [ -n "$QUICK" ]; then
@@ -354,7 +354,7 @@ part_lengths() {
 	model lengths --what train --batch 1 --length "$lengths" --reps 2
 }
 
-# part_peers measures the other tasks with PyTorch, compiled if time permits.
+# part_peers measures the tasks of part_presets with PyTorch, compiled if time permits.
 part_peers() {
 	has_peer || { skip "$TORCH" && return; }
 	local task
