@@ -1,6 +1,6 @@
 // Package cloud reads points and surfaces from files (XYZ, PTS, OFF, OBJ, PLY), samples point clouds
-// and converts folders of such files to data sets. By default it samples the farthest points of a
-// point set, and uniformly distributed points on a surface.
+// and converts folders of such files to data sets. By default it samples a point set by farthest
+// point sampling, and a surface uniformly.
 package cloud
 
 import (
@@ -107,8 +107,8 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// check returns an error if there are no points, if the numbers of points and normals differ, if a
-// number or its square is not finite, or if a corner of a face does not exist.
+// check returns an error if there are no points, if the numbers of points and normals differ, if the
+// norm of a point or normal is not finite, or if a corner of a face does not exist.
 func (s *Shape) check() error {
 	if len(s.Points) == 0 {
 		return errors.New("expected points, found none")

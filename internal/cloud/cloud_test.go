@@ -148,8 +148,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestColours checks that columns 4 to 6 are read as normals if their length is 1 up to rounding,
-// or 0 for points without a normal. Other columns, such as colours, are ignored and described,
+// TestColours checks that columns 4 to 6 are read as normals if their length is about 1, or 0 for
+// points without a normal. Other columns, such as colours, are ignored and described,
 // but they are an error for points with parts.
 func TestColours(t *testing.T) {
 	for text, want := range map[string]string{

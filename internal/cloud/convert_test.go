@@ -132,7 +132,7 @@ func TestValidation(t *testing.T) {
 	}
 	for id := range ids(t, some, "val") {
 		if ids(t, d, "val")[id] == "" {
-			t.Errorf("%s is in val if there are 40 files, but not with all files", id)
+			t.Errorf("%s is in val with 40 files, but not with all files", id)
 		}
 	}
 	if d, _, err := convert(t, folder(t, append(official, "chair/val/0.off")...), o); err != nil ||
@@ -371,8 +371,8 @@ func TestTooLarge(t *testing.T) {
 }
 
 // TestOtherFiles checks that unsupported files in class folders are counted by extension, and that
-// folders with only such files are named. Hidden files, links to folders, and files beside the
-// class folders must not count.
+// folders with only such files are named. Hidden files, links to folders, JSON files, and files
+// beside the class folders must not count.
 func TestOtherFiles(t *testing.T) {
 	from := t.TempDir()
 	for i, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.",

@@ -71,8 +71,8 @@ func parseClasses(text []byte) (map[string]string, error) {
 	return classes, err
 }
 
-// parseModels adds the clouds that the list of a split names to splits, a map from FOLDER/NAME to the
-// split.
+// parseModels parses the list of a split. It adds the listed clouds to splits, a map from FOLDER/NAME
+// to the split.
 func parseModels(text []byte, split string, classes, splits map[string]string) error {
 	return lines(text, func(words []string) error {
 		class := words[0][:max(0, strings.LastIndexByte(words[0], '_'))]

@@ -141,8 +141,8 @@ func TestKnownLabels(t *testing.T) {
 	}
 }
 
-// TestDrawn checks that points are drawn with replacement, that the seed determines them, and that each
-// keeps its normal and part, even if more points are requested than exist.
+// TestDrawn checks that points are drawn with replacement and keep their normals and parts, even if
+// more points are requested than exist, and that another seed draws other points.
 func TestDrawn(t *testing.T) {
 	o := Options{Points: 400, Parts: true, Drawn: true}
 	from := shapeNetPart(t)

@@ -161,7 +161,7 @@ func TestShapeNetLeftOut(t *testing.T) {
   03797390/m4.txt: the file is not listed in a list of train_test_split
 2 of 7 rows left out: the file cannot be read
   02691156/a2.txt: line 2: part "1.5", expected a whole number from 0 to 65535
-  03797390/m1.txt: line 1: found 6 numbers, expected 4 or 7 as on the first line: a point, an optional normal, and a part
+  03797390/m1.txt: line 1: found 6 numbers, expected 4 or 7: a point, an optional normal, and a part
 `
 	if report := strings.ReplaceAll(skipped.String(), from+"/", ""); report != want {
 		t.Errorf("got\n%s\nwant\n%s", report, want)

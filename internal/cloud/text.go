@@ -66,8 +66,8 @@ func parseVec(words []string) (v Vec, err error) {
 }
 
 // readXYZ reads lines of x y z, or x y z nx ny nz, and ignores further columns. Columns 4 to 6 are
-// normals only if their vector has a length of about 1, or of 0, in every line. Otherwise they may be colours: they are
-// ignored with a note, and columns 7 to 9 are the normals if their lengths are valid.
+// normals only if they have a length of about 1, or of 0, in every line. Otherwise they may be colours:
+// they are ignored with a note, and columns 7 to 9 are the normals if their lengths are valid.
 func readXYZ(text []byte) (*Shape, error) {
 	s := &Shape{}
 	return s, s.readPoints(text, false)
@@ -266,7 +266,8 @@ func readWithParts(text []byte, counted bool) (*Shape, error) {
 			return nil
 		}
 		if len(words) != want {
-			return fmt.Errorf("found %d numbers, expected %s as on the first line: a point, an optional normal, and a part", len(words), expected)
+			return fmt.Errorf("found %d numbers, expected %s: a point, an optional normal, and a part",
+				len(words), expected)
 		}
 		number, err := strconv.ParseFloat(words[want-1], 64)
 		if err != nil || number != math.Trunc(number) || number < 0 || number >= maxParts {

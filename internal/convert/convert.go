@@ -76,9 +76,9 @@ type Options struct {
 	MaxField int  // maximum bytes of a row; 0 means table.DefaultMaxField
 
 	// Callbacks for progress; each may be nil.
-	TokenizerProgress func(bytes int64)   // bytes of the files that were read to learn a tokenizer
+	TokenizerProgress func(bytes int64)   // bytes read since the last call, to learn a tokenizer
 	TokenizerRounds   func(done, all int) // finished and total rounds of learning a tokenizer
-	Progress          func(bytes int64)   // converted bytes of the files
+	Progress          func(bytes int64)   // bytes converted since the last call
 
 	head int // bytes to keep in memory before output files are created, for tests; 0 means headBytes
 }
@@ -151,7 +151,7 @@ type converter struct {
 	assignedSplits map[uint64]string // splits by the hash of a text; nil if the hash and the fractions decide
 	// firstUnreadable is the error of the first unreadable row for learning a tokenizer, or nil.
 	firstUnreadable error
-	// firstUnsuitable is the reason why the first text was skipped when learning a tokenizer, or
+	// firstUnsuitable is the error of the first text that was skipped when learning a tokenizer, or
 	// nil.
 	firstUnsuitable error
 }

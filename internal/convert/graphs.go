@@ -34,7 +34,7 @@ type GraphOptions struct {
 	Replace                        bool              // replace a complete data set
 	Note                           func(text string) // receives notes on unusual edges; may be nil
 
-	metadataKeys   []string          // metadata keys from which the first table set names
+	metadataKeys   []string          // keys in the metadata of the first table whose names the options use
 	assignedSplits map[uint64]string // splits of a small data set by graph key; nil means random splits by key
 }
 
@@ -186,7 +186,7 @@ func hashOf(x *graphlines.Row) uint64 {
 	return h.Sum64()
 }
 
-// graphSummary is the summary of the graphs in files.
+// graphSummary holds the specification, split sizes and labels of the graphs in all files.
 type graphSummary struct {
 	spec   seq.Spec
 	rows   map[string]int   // number of rows in each split

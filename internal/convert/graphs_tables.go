@@ -240,8 +240,8 @@ func (r *tableRow) named(label string, missing, number bool) (string, error) {
 	return r.labels[index], nil
 }
 
-// nameByTable sets names of features and labels that the options lack from the metadata of the
-// first file, if it is a table. Without a column of edge features, edges have no features.
+// nameByTable reads the names of features and labels from the metadata of the first file, if it is a
+// table. Names in the options take precedence. Without a column of edge features, edges have no features.
 func (o *GraphOptions) nameByTable(ctx context.Context) error {
 	if !isTable(o.From[0]) {
 		return nil

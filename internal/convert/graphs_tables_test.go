@@ -87,8 +87,8 @@ func writeTables(t testing.TB, schema *arrow.Schema, rows string) (paths []strin
 	return paths
 }
 
-// TestTables checks that graphs read from tables equal graphs read from JSON lines, including their
-// names and the bits of their numbers.
+// TestTables checks that graphs read from tables equal graphs read from JSON lines, including ids and
+// the names of features, labels and numbers.
 func TestTables(t *testing.T) {
 	for _, c := range []struct {
 		lines, rows string
@@ -321,7 +321,7 @@ func TestInvalidTables(t *testing.T) {
 	}
 }
 
-// FuzzTables checks that every data set which is converted from Arrow has valid rows.
+// FuzzTables checks that every data set converted from Arrow can be opened.
 func FuzzTables(f *testing.F) {
 	for _, c := range [][]arrow.Field{
 		columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text, "tags", texts),

@@ -110,7 +110,7 @@ func TestIDsOfLateLabels(t *testing.T) {
 }
 
 // TestSameIDs checks that rows with duplicate ids are kept and are counted with their locations,
-// and that locations used as ids are unique.
+// and that locations used as ids do not count as duplicates. An unknown id column must be an error.
 func TestSameIDs(t *testing.T) {
 	from := writeFile(t, "a.csv", "key,label,text\nk,x,one\nj,x,two\nk,x,three\n,x,four\n,x,five\nk,x,\nk,x,six\n")
 	o := textOptions(t, from)

@@ -70,7 +70,7 @@ func wave(i int) []byte {
 }
 
 // TestStrayFilesBesideWAV checks that a folder of WAV files is audio even if it contains another file or
-// a malformed WAV file, which is left out.
+// a malformed WAV file, and that this file is left out.
 func TestStrayFilesBesideWAV(t *testing.T) {
 	for name, content := range map[string]string{"low/readme.txt": "Recorded at night.", "README": "See low.",
 		"low/cut.wav": string(wave(1)[:20]), "low/x.wav": "RIFF",

@@ -70,8 +70,8 @@ func writeLists(t *testing.T) (asArrow, asParquet string) {
 }
 
 // TestMultiLabel checks that lists, labels with a separator, and a column of 0 and 1 for each label
-// produce rows with the same labels. A row may have an empty list of labels, but not a missing list or an unknown
-// label.
+// produce rows with the same labels. A row may have an empty list of labels, but not a missing list or
+// an unknown label.
 func TestMultiLabel(t *testing.T) {
 	asArrow, asParquet := writeLists(t)
 	for name, set := range map[string]struct {

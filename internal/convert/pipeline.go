@@ -293,7 +293,7 @@ func (w *worker) hashTexts(row *table.Row) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashLabel returns a hash of the hash of a text and the row's class, labels, tags or numbers; 0 if the
+// hashLabel hashes the row's class, labels, tags or numbers together with the hash of its text; 0 if the
 // row has none of these targets.
 func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	if e.Label == seq.NoLabel && e.Labels == nil && e.Numbers == nil {
@@ -327,8 +327,8 @@ func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	return w.hashSequence(e.A)
 }
 
-// hashSequence returns a hash of tokens. It processes two tokens per step; maphash would need them
-// copied to bytes, and this copy costs more than a simple tokenizer.
+// hashSequence returns a hash of tokens. It processes two tokens per step. The package maphash would
+// require a copy of the tokens as bytes, which takes longer than a fast tokenizer takes for the text.
 func (w *worker) hashSequence(tokens []int32) uint64 {
 	const odd = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 	hash := uint64(len(tokens))

@@ -46,7 +46,7 @@ func innerTag(tag string) string {
 }
 
 // continuesSpan reports whether a tag continues the span of the previous tag. The previous tag may be
-// I-X at the beginning of a span, as in the scheme IOB1.
+// I-X at the beginning of a span, as in the IOB1 scheme.
 func continuesSpan(before, tag string) bool {
 	return strings.HasPrefix(tag, "I-") && innerTag(before) == tag
 }
@@ -195,7 +195,7 @@ func (w *worker) tokenTags(row *table.Row, e *seq.Example) ([]int32, *source.Ski
 	return w.tagParts(text.Text, tokens, parts, between, true)
 }
 
-// spanOf returns the part for a span of the given kind, tagged in BIO.
+// spanOf returns the tagged range of a span with the given label, in BIO.
 func spanOf(start, end int, kind string) taggedRange {
 	return taggedRange{start, end, "B-" + kind, "I-" + kind}
 }
