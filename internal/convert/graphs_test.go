@@ -177,7 +177,8 @@ func TestInvalidGraphs(t *testing.T) {
 			"lines.jsonl:2: tags: expected a list of 1, one for each node, found 2"},
 		{`{"features":[[1,2]],"edges":[],"tags":"a"}`, "lines.jsonl:2: tags: expected a list"},
 		{`{"features":[[1,2]],"edges":[],"label":"a","tags":["a"]}`, "lines.jsonl:2: found both label and tags"},
-		{`{"features":[[1,2]],"edges":[],"label":{}}`, "lines.jsonl:2: label: expected a string or a number, found {}"},
+		{`{"features":[[1,2]],"edges":[],"label":{}}`,
+			"lines.jsonl:2: label: expected a string, a number or a boolean, found {}"},
 		{`[1]`, "lines.jsonl:2: "},
 		{`{"features":`, "lines.jsonl:2: "},
 	} {

@@ -38,8 +38,9 @@ func keyOf(targets []int32) string {
 //
 // The probabilities are not estimated by sampling. The computation is sparse and follows the edges from
 // each node. It takes at most steps × nodes × edges additions, and fewer if few nodes are within reach.
-// Nodes with the same targets, such as the leaves of a star, share a walk after the first step. Sums are
-// in the order of the edges. AppendWalk returns an error if it needs more than maxAdditions.
+// Nodes with the same targets, such as the leaves of a star, share a walk after the first step. The
+// order of the edges determines the order of the additions, so equal graphs have bitwise identical
+// probabilities. AppendWalk returns an error if it needs more than maxAdditions.
 func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, steps int) error {
 	if steps == 0 {
 		return nil

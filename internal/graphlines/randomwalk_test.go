@@ -53,7 +53,7 @@ func TestWalk(t *testing.T) {
 }
 
 // TestWalkStar checks that the leaves of a star share a walk, and that their probabilities are
-// correct. With a walk for each leaf, the time would grow with the square of their number.
+// correct. With a walk for each leaf, the time would grow with the square of the number of leaves.
 func TestWalkStar(t *testing.T) {
 	const leaves = 100_000
 	x := undirected(leaves + 1)
@@ -121,8 +121,8 @@ func TestWalkDense(t *testing.T) {
 	}
 }
 
-// TestWalkVanishes checks that a node is listed once even if its probability underflows. In the graph,
-// a chain, each node has two edges to the next node and many to a dead end.
+// TestWalkVanishes checks that the list of active nodes has no duplicates even if probabilities underflow.
+// In the graph, a chain, each node has two edges to the next node and many to a dead end.
 func TestWalkVanishes(t *testing.T) {
 	const chain, dead, steps = 125, 3000, 125
 	x := &seq.Example{Features: make([][]float32, chain+1)}

@@ -21,14 +21,15 @@ type Row struct {
 	seq.Example
 	Names   []string  // class, positive labels, or a tag per node
 	Named   []bool    // by index in Names: false for a null tag; nil means that no name is null
-	List    bool      // whether the field of Names was a list
-	Field   string    // field of Names
+	List    bool      // whether Names was read from a list
+	Field   string    // name of the field that Names was read from
 	Split   string    // text of the split field
 	Amounts []float32 // numbers to predict, in the order of Reader.Numbers
 }
 
-// Number sets the targets of a row for a task: Numbers to Amounts, and Label or Labels to the labels of
-// Names. It returns false if a name is unknown, or if a classification does not have exactly one name.
+// Number sets the targets of a row for a task: Numbers to Amounts, and Label or Labels to the indices that
+// labels maps Names to. It returns false if a name is unknown, or if a classification does not have exactly
+// one name.
 func (x *Row) Number(task string, labels map[string]int32) (known bool) {
 	x.Numbers = x.Amounts
 	if task == seq.Regression {
@@ -69,7 +70,7 @@ type Reader struct {
 	fields map[string]bool
 }
 
-// Each calls visit for every row. Errors name the file and the line.
+// Each calls visit for every row. An error in a line, or of visit, names the file and the line.
 func (r *Reader) Each(ctx context.Context, visit func(*Row) error) error {
 	r.fields = map[string]bool{"id": true, "features": true, "edges": true, r.Label: true, r.Tags: true}
 	for _, name := range r.Numbers {
@@ -216,17 +217,17 @@ func (x *Row) listOf(value json.RawMessage, tags bool) error {
 // textOf returns the value of a JSON string, or the JSON text of a number or boolean.
 func textOf(value json.RawMessage) (string, error) {
 	if len(value) == 0 {
-		return "", errors.New("expected a string or a number, found nothing")
+		return "", errors.New("expected a string, a number or a boolean, found nothing")
 	}
 	switch value[0] {
 	case '"':
 		text, err := jsonlines.Text(value)
 		if err == nil && text == "" {
-			err = errors.New("expected a string or a number, found an empty string")
+			err = errors.New("expected a string, a number or a boolean, found an empty string")
 		}
 		return text, err
 	case '[', '{', 'n':
-		return "", fmt.Errorf("expected a string or a number, found %.40s", value)
+		return "", fmt.Errorf("expected a string, a number or a boolean, found %.40s", value)
 	}
 	return string(value), nil
 }

@@ -122,7 +122,7 @@ func (m *bpe) join(w *wordScratch, top join) {
 // characters sets w.ids to the ids of a word's characters.
 func (m *bpe) characters(w *wordScratch, word string) {
 	w.ids = w.ids[:0]
-	pending := false // an unknown character that is not yet appended
+	pending := false // whether an unknown character has not been appended yet
 	for at := 0; at < len(word); {
 		_, n := utf8.DecodeRuneInString(word[at:])
 		char := word[at : at+n]
@@ -153,7 +153,7 @@ func (m *bpe) characters(w *wordScratch, word string) {
 	}
 }
 
-// newBPE returns a model that merges the given pairs of tokens, in order of their ranks.
+// newBPE returns a model that merges the given pairs of tokens. The rank of a pair is its index in merges.
 func newBPE(v vocabulary, merges [][2]string) (*bpe, error) {
 	m := &bpe{vocabulary: v, merges: make(map[pair]merge, len(merges)), unknown: -1}
 	for rank, tokens := range merges {

@@ -86,10 +86,10 @@ type reader struct {
 	depth     int
 	firstOnly bool // a Metaspace prefixes only the first word
 	shortens  bool // a normalizer removes characters
-	cut       bool // a splitter has been read
+	cut       bool // a splitter other than a sequence has been read
 }
 
-// maxDepth is the maximum nesting of sequences.
+// maxDepth is the maximum nesting of stages: a stage in a sequence is one level deeper than the sequence.
 const maxDepth = 16
 
 // recordToken records the text of a token for Decode, and extends the vocabulary size to include its
@@ -109,11 +109,11 @@ func (t *Tokenizer) recordToken(token string, id int64) error {
 }
 
 // readStage calls read for a stage of the tokenizer. The kind of the stage is the value of its key
-// "type". readStage limits the nesting of sequences.
+// "type". readStage limits the nesting of stages to maxDepth.
 func readStage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T,
 	kind string, err error) {
 	if r.depth++; r.depth > maxDepth {
-		return t, "", fmt.Errorf("expected sequences nested at most %d deep, found more", maxDepth)
+		return t, "", fmt.Errorf("expected stages nested at most %d deep, found more", maxDepth)
 	}
 	defer func() { r.depth-- }()
 	var o struct {

@@ -13,7 +13,7 @@ type pattern struct {
 	Regex  *string `json:"Regex"`
 }
 
-// normalizer reads the normalizer.
+// normalizer reads a normalizer, which may be a sequence. For null it returns one that changes nothing.
 func (r *reader) normalizer(text json.RawMessage) (normalizer, error) {
 	if isNull(text) {
 		return normalizers(nil), nil

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// splitter reads the pre_tokenizer.
+// splitter reads a pre-tokenizer, which may be a sequence. For null it returns one that does not split.
 func (r *reader) splitter(text json.RawMessage) (splitter, error) {
 	if isNull(text) {
 		return splitters(nil), nil

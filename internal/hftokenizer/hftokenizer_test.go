@@ -91,7 +91,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestNotUTF8 checks that text which is not UTF-8 is an error.
+// TestNotUTF8 checks that Encode returns an error for text that is not UTF-8.
 func TestNotUTF8(t *testing.T) {
 	must.Fail(t, "UTF-8")(parsed(t, "gpt2").Encode("a\xffb"))
 }

@@ -45,8 +45,8 @@ func (m *wordLevel) encode(ids []int32, word string) ([]int32, error) {
 	return append(ids, id), nil
 }
 
-// wordPiece splits a word greedily: it repeatedly takes the longest token that begins the remaining
-// text.
+// wordPiece splits a word greedily: it repeatedly takes the longest token that is a prefix of the
+// remaining text.
 type wordPiece struct {
 	vocabulary
 	unknown       int32

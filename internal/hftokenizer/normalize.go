@@ -115,7 +115,7 @@ type withoutAccents struct{}
 func (withoutAccents) normalize(text string) (string, error) {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == 0x1885 || r == 0x1886 || r == 0xA9BD || r == 0x111C9: // marks since a version after Unicode 8
+		case r == 0x1885 || r == 0x1886 || r == 0xA9BD || r == 0x111C9: // nonspacing marks only after Unicode 8
 			return r
 		case inUnicode8(r, unicode.Mn) || r == 0x1734: // U+1734 was a nonspacing mark in Unicode 8
 			return -1
@@ -201,8 +201,8 @@ type replace struct {
 	runs     bool // replace runs of at least two spaces instead of old
 }
 
-// maxGrowth is the maximum number of bytes that a normalizer of tokenizer.json may insert into a text, or write as
-// a result (precompiled).
+// maxGrowth limits the memory of two normalizers, in bytes: the text that Replace inserts for a String pattern, and
+// the result of Precompiled.
 const maxGrowth = 64 << 20
 
 var errGrowth = errors.New("the normalizer expands the text too much")

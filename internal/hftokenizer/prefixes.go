@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// prefixes finds all words of a list with which a text begins.
+// prefixes finds all words of a list that are prefixes of a text.
 type prefixes struct {
 	words []string // sorted
 	ids   []int32
@@ -33,7 +33,7 @@ func newPrefixes(words []string, ids []int32) prefixes {
 	return p
 }
 
-// each calls visit for every word with which text begins, shortest first.
+// each calls visit for every word that is a prefix of text, shortest first.
 func (p *prefixes) each(text string, visit func(length int, id int32)) {
 	if text == "" {
 		return

@@ -23,7 +23,7 @@ func (s *score) UnmarshalJSON(text []byte) error {
 	if mantissa, e, ok := strings.Cut(strings.ToLower(digits), "e"); ok {
 		n, err := strconv.Atoi(e)
 		if err != nil || n < -9999 || n > 9999 {
-			return fmt.Errorf("expected a score, found %.40q", number)
+			return fmt.Errorf("expected a score with an exponent from -9999 to 9999, found %.40q", number)
 		}
 		digits, exponent = mantissa, n
 	}
@@ -56,7 +56,7 @@ func (s *score) UnmarshalJSON(text []byte) error {
 		f /= power
 	}
 	if f > 1e300 {
-		return fmt.Errorf("expected a score, found %.40q", number)
+		return fmt.Errorf("expected a score from -1e300 to 1e300, found %.40q", number)
 	}
 	if negative {
 		f = -f

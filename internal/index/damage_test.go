@@ -18,8 +18,8 @@ func dropped(x *Index) int64 {
 	return n
 }
 
-// indexOf creates an index of n groups of one item each. It returns the file's bytes, the items, and
-// in ends the offset where the groups begin, followed by the end offset of each group.
+// indexOf creates an index of n groups of one item each. It returns the bytes of the file and the items.
+// ends has the offset where the groups begin, followed by the end offset of each group.
 func indexOf(t testing.TB, n int) (data []byte, ends []int64, items map[string]Item) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.arrow")

@@ -26,8 +26,9 @@ type Options struct {
 	Tokenizer string // identifies the tokenizer that produced the tokens
 	Size      int    // numbers per vector
 	Units     string // units of the lexical score: ngram.Words for text stored as bytes, or ngram.Tokens, the default
-	// Embed recomputes the vectors if the index belongs to another model with the same tokenizer;
-	// nil makes this an error. Progress is called with the numbers of finished and of all vectors.
+	// Embed recomputes the vectors if the index belongs to another model with the same tokenizer. If
+	// Embed is nil, Open returns an error for such an index. Progress is called with the numbers of
+	// finished and of all vectors; it may be nil.
 	Embed    func(tokens [][]int32) ([][]float32, error)
 	Progress func(done, total int)
 	// Failed, unless nil, is called once when a disk error has stopped all changes.
@@ -160,9 +161,9 @@ type Query struct {
 }
 
 // Search returns the k items with the largest scores for a query, in descending order; equal scores
-// are ordered by id. It searches a snapshot taken at its start and does not block changes. It passes
-// each piece of the work to the function in, which runs it, for example when a CPU is free. A piece
-// scores at most [blockItems] items. An error of this function ends the search.
+// are ordered by id. It searches a snapshot taken at its start and does not block changes. The
+// parameter in is a function that runs a piece of the work, for example when a CPU is free. Each piece
+// scores at most [blockItems] items; the last piece sorts the hits. An error of in ends the search.
 func (x *Index) Search(query Query, k int, in func(piece func()) error) ([]Hit, error) {
 	q := &scorer{vector: query.Vector, norm: math.Sqrt(dot(query.Vector, query.Vector)), weight: query.Lexical}
 	var words terms

@@ -52,7 +52,7 @@ func (s *splitter) split(tokens []int32) terms {
 	return t
 }
 
-// statistics are the word counts over all items.
+// statistics holds the document frequency of each word and the total number of words.
 type statistics struct {
 	items  map[uint32]int // number of items by word
 	length int            // total number of words of all items
@@ -88,7 +88,7 @@ func (t *table) query(q terms) *lexicalQuery {
 	return l
 }
 
-// score returns the BM25 of an item divided by its least upper bound, from 0 to 1.
+// score returns the BM25 score of an item divided by l.bound, from 0 to 1, and 0 for a query without words.
 func (l *lexicalQuery) score(t terms) float64 {
 	sum, at := 0.0, 0
 	damping := saturation * (1 - normalisation + normalisation*float64(t.length)/max(1, l.mean))

@@ -100,7 +100,7 @@ func (r *row) checksum() uint32 {
 
 // decode returns the rows of a record batch with vectors of the given size.
 func decode(record arrow.Record, size int) (rows []row, err error) {
-	// An error makes load treat the group as torn. Arrow's accessors may panic on damage that
+	// An error makes replay end before this group. Arrow's accessors may panic on damage that
 	// arrowipc's checks miss, and a panic would prevent every start.
 	defer arrowipc.Contain(&err)
 	ids, ok1 := record.Column(0).(*array.String)

@@ -146,8 +146,8 @@ func (w worst) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
 func (w *worst) Push(any) { panic("a heap of hits grows by add") }
 func (w *worst) Pop() any { panic("a heap of hits does not shrink") }
 
-// search returns the k best items of the blocks, best first. It passes each piece of the work to the
-// function in, whose error ends the search.
+// search returns the k best items of the blocks, best first. The parameter in is a function that runs a
+// piece of the work; its error ends the search.
 func search(blocks []*block, q *scorer, k int, in func(func()) error) ([]Hit, error) {
 	items := 0
 	for _, b := range blocks {

@@ -60,7 +60,7 @@ func FuzzFeatures(f *testing.F) {
 			}
 		}
 		if (err == nil) != (wrong == nil && !null) {
-			t.Fatalf("%s: got error %v, encoding/json has %v", value, err, wrong)
+			t.Fatalf("%s: got error %v, but %v from encoding/json", value, err, wrong)
 		}
 		if err != nil {
 			return
