@@ -23,7 +23,7 @@ import (
 type Model struct {
 	// Sequences are the allowed numbers of sequences per request: 1, 2, or either.
 	Sequences []int
-	// Record converts an Arrow record of sequences to a record of results; nil for masks.
+	// Record converts an Arrow record of sequences to a record of results; nil for a model of [Filler].
 	Record func(context.Context, arrow.Record) (arrow.Record, error)
 	// Longest is the number of tokens of the longest training row; 0 means unknown. LongRequests
 	// counts the requests longer than [MaxLengthRatio] times Longest. LongestRequest is the number of
@@ -37,8 +37,8 @@ type Model struct {
 	// replies returns a reply for each of the requests, which are all valid. A *requests.Failure in
 	// place of a reply is the error of the request.
 	replies      func(ctx context.Context, batch []*requests.Request) ([]any, error)
-	reply        func(r *requests.Request, o sft.Output) any                // nil for masks
-	columns      func(c *sft.Config, format string, pair bool) replyColumns // columns of a row's reply; nil for masks
+	reply        func(r *requests.Request, o sft.Output) any                // nil for a model of Filler
+	columns      func(c *sft.Config, format string, pair bool) replyColumns // nil for a model of Filler
 	hasPositions bool                                                       // replies are [requests.Spans]
 }
 
@@ -64,8 +64,8 @@ func (m *Model) measureLength(n int) {
 	}
 }
 
-// MaxDeviations is the number of standard deviations above which a series probably has other units than
-// the training data.
+// MaxDeviations is the number of standard deviations above which the units of a series probably differ from
+// the units of the training data.
 const MaxDeviations = 10
 
 // isOutlier reports whether the root mean square of a feature, after standardisation with the mean and

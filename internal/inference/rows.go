@@ -50,8 +50,8 @@ type tableRow struct {
 	size  int // bytes of the kept columns and the id
 }
 
-// Tokens returns the row's size in a batch. It exceeds the length of the sequence if the kept columns and
-// the id are much longer.
+// Tokens returns the row's size in a batch: its number of tokens or, if larger, 1/16 of the bytes of its
+// kept columns and id.
 func (r *tableRow) Tokens() int { return max(r.Request.Tokens(), r.size/16) }
 
 // tableReader converts rows to requests.
@@ -59,9 +59,9 @@ type tableReader struct {
 	*Table
 	parser *requests.Parser
 	names  *table.Names
-	at     map[string]int // indices of columns in the values
+	at     map[string]int // index of each column in the values of a row
 	all    []string       // columns of the table; nil if each row has its own, as in JSON lines
-	bytes  map[string]int // number of kept values that are bytes, not text, by column
+	bytes  map[string]int // number of values that are not UTF-8, by column of Keep
 }
 
 func newTableReader(in *Table, parser *requests.Parser, all []string) *tableReader {
@@ -97,7 +97,7 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 	}
 }
 
-// warnOfBytes warns of kept values that are left out because they are bytes, not text.
+// warnOfBytes warns of values in the columns of Keep that are left out because they are not UTF-8.
 func (r *tableReader) warnOfBytes() {
 	for _, name := range slices.Sorted(maps.Keys(r.bytes)) {
 		if r.Warn != nil {

@@ -29,8 +29,8 @@ type Rows struct {
 // NoSpans reports whether a model that predicts spans found none, although at least one row was valid.
 func (o *Rows) NoSpans() bool { return o.model.hasPositions && o.Spans == 0 && o.Count > o.Failed }
 
-// NewRows returns a writer of a model's predictions for the rows of a table, in one of
-// [table.OutputFormats], or of spans as BED. The caller must call Close.
+// NewRows returns a writer of a model's predictions for the rows of a table. The format is one of
+// [table.OutputFormats], or [table.BED] for predicted spans. The caller must call Close.
 func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 	o := &Rows{model: m, table: t, reply: m.columns(m.config, format, len(t.Sources) == 2)}
 	var err error

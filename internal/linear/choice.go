@@ -58,7 +58,7 @@ func (f *fitting) validate(ctx context.Context) (v validation, err error) {
 	if f.val == nil {
 		return v, nil
 	}
-	const chunk = 256 // rows per task of a thread
+	const chunk = 256 // rows per task
 	var losses [len(scales)]float64
 	err = f.val.inOrder(ctx, func(all []row) error {
 		sums := make([][len(scales)]float64, (len(all)+chunk-1)/chunk)

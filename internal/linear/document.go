@@ -1,7 +1,7 @@
 package linear
 
-// Document is an editable row of one sequence. After each edit, its logits have the same bits as the
-// logits of [Predictor.Logits] for the whole row. It is not safe for concurrent use.
+// Document is an editable row of one sequence. After each edit, its logits are bitwise identical to the
+// result of [Predictor.Logits] for the whole row. It is not safe for concurrent use.
 type Document struct {
 	counts []uint32 // number of n-grams per feature
 	sums   []sum    // by column

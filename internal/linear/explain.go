@@ -21,7 +21,7 @@ type Explanation struct {
 	NGrams []NGram
 	// Rest is the sum of the contributions of all other n-grams. The contributions and rests of all
 	// sequences add up to the output minus the output of a row without n-grams. For a model of
-	// pairs, this output is the weighted output of the n-grams alone.
+	// pairs, both outputs are the weighted outputs of the n-grams alone.
 	Rest float64
 	// Shared lists the words or tokens that both sequences of a pair have, by descending
 	// contribution to the cosine. Both sequences have the same list, each with the token ranges in

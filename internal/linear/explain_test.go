@@ -90,7 +90,7 @@ func TestExplainPairs(t *testing.T) {
 		sum += g.Contribution
 	}
 	if sum <= 0 || sum > 1 {
-		t.Errorf("the parts add up to %v, want a cosine", sum)
+		t.Errorf("the contributions add up to %v, want a cosine above 0", sum)
 	}
 	total := got[0].Rest + got[1].Rest
 	for side, tokens := range [][]int32{e.A, e.B} {

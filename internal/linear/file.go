@@ -129,7 +129,7 @@ func Load(dir string) (*Model, error) {
 
 // checkShapes returns an error for the first tensor that is missing, has an unexpected type or
 // shape, or is not part of the model. It takes two numbers from the file, because the configuration
-// does not contain them: features, and used slots of a comparison of pairs.
+// does not contain them: the number of features, and the number of used slots of a comparison of pairs.
 func (c *Config) checkShapes(found []safetensors.Tensor) error {
 	indexOf := func(name string) int {
 		return slices.IndexFunc(found, func(t safetensors.Tensor) bool { return t.Name == name })
@@ -162,7 +162,7 @@ func (c *Config) checkShapes(found []safetensors.Tensor) error {
 		case found[at].Type != w.Type:
 			return fmt.Errorf("tensor %q: expected %s, found %s", w.Name, typeName(w.Type), typeName(found[at].Type))
 		case !slices.Equal(found[at].Shape, w.Shape):
-			const format = "tensor %q: expected the shape %v by config.json and the other tensors, found %v"
+			const format = "tensor %q: expected the shape %v according to config.json and the other tensors, found %v"
 			return fmt.Errorf(format, w.Name, w.Shape, found[at].Shape)
 		}
 	}

@@ -242,7 +242,7 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// TestDocument checks that the logits of an edited document equal the logits of its text bit for bit.
+// TestDocument checks that the logits of an edited document are bitwise identical to the logits of its text.
 func TestDocument(t *testing.T) {
 	for _, classes := range []int{2, 4} {
 		m, _ := fitted(t, classSpec(classes), wordOptions, moods(1, 600, classes), nil, Options{})

@@ -24,7 +24,7 @@ var pairsPrior = [2]float64{0.3, 0.6}
 
 const (
 	pairsUpdates  = 1 << 25 // default of Options.Updates for pairs
-	maxWeightRows = 1 << 16 // approximate maximum of validation rows for fitting the weights of the parts
+	maxWeightRows = 1 << 16 // approximate maximum number of validation rows for fitting the weights of the parts
 )
 
 // comparison trains the part of the model that compares the sides of a pair, and fits the weights of

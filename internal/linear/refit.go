@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Refit trains a model on the rows of two splits together, with the choice that [Fit] made for the
-// first split. [Refits] is false for regressions and pairs, which Refit does not support.
+// Refit trains a model on the rows of two splits together, with the choice that [Fit] made when it trained
+// on train and validated on val. [Refits] is false for regressions and pairs, which Refit does not support.
 func Refit(ctx context.Context, config *Config, train, val Rows, choice Choice, o Options) (*Model, *Report, error) {
 	o.maxEpoch, o.scale = choice.Epoch, choice.Scale
 	if choice.Rate > 0 {

@@ -22,9 +22,9 @@ const (
 //
 //	Σ (w·(x − m) − y)² + λ |w|²
 //
-// over the training rows (Hoerl and Kennard, Technometrics 12, 1970), where x are a row's features
-// of norm 1 and m is their mean. Conjugate gradients minimise it (Hestenes and Stiefel, Journal of
-// Research of the NBS 49, 1952), starting from the solution for the previous penalty.
+// over the training rows (Hoerl and Kennard, Technometrics 12, 1970), where x is a row's feature vector,
+// scaled to norm 1, and m is the mean of x over the rows. Conjugate gradients minimise it (Hestenes and
+// Stiefel, Journal of Research of the NBS 49, 1952), starting from the solution for the previous penalty.
 func (f *fitting) ridge(ctx context.Context, m *Model) error {
 	if err := f.standardise(ctx); err != nil {
 		return err

@@ -2,8 +2,9 @@ package linear
 
 import "github.com/sftseq/sftseq/internal/ngram"
 
-// Stream computes the logits of a row of one sequence that arrives in parts. They equal the logits of the whole row
-// bit for bit, and the memory does not grow with the row. A stream is not safe for concurrent use.
+// Stream computes the logits of a row of one sequence that arrives in parts. They are bitwise identical to
+// the logits of the whole row, and the memory does not grow with the row. A stream is not safe for
+// concurrent use.
 type Stream struct {
 	model  *Model
 	ngrams *ngram.Stream

@@ -10,8 +10,8 @@ var Cutoffs = [...]int{1, 5, 10, 100}
 //	reciprocal rank  1/rank of the first relevant candidate, with ranks from 1
 //	recall@k         relevant candidates among the first k / all relevant candidates
 //
-// The scores are means over all orders of candidates with equal scores. They therefore do not
-// depend on the order of a file or on the sorting algorithm.
+// Candidates with equal scores have no defined order, so each metric is the mean over all their orders.
+// It therefore does not depend on the order of a file or on the sorting algorithm.
 //
 // Sources: Manning, Raghavan, Schütze, "Introduction to Information Retrieval", chapter 8 (recall);
 // Voorhees, "The TREC-8 Question Answering Track Report" (reciprocal rank); McSherry, Najork,
@@ -22,8 +22,8 @@ type Ranked struct {
 	Recall         [len(Cutoffs)]float64
 }
 
-// Rank ranks a query's candidates by descending score. relevant has the distinct indices in scores
-// of the relevant candidates, at least one.
+// Rank ranks a query's candidates by descending score. relevant has at least one index: the distinct
+// indices in scores of the relevant candidates.
 func Rank(scores []float64, relevant []int) Ranked {
 	var levels []float64 // distinct scores of the relevant candidates, ascending
 	for _, i := range relevant {
@@ -95,7 +95,7 @@ func (t tie) reciprocalRank() float64 {
 // Ranking has the mean scores over queries.
 type Ranking struct {
 	Queries    int            `json:"queries"`     // ranked queries
-	AllQueries int            `json:"all_queries"` // ranked and other queries; set by the caller
+	AllQueries int            `json:"all_queries"` // all queries, ranked or not; set by the caller
 	Documents  int            `json:"documents"`   // set by the caller
 	MRR        float64        `json:"mrr"`
 	ChanceMRR  float64        `json:"chance_mrr"` // MRR of a random order

@@ -8,7 +8,7 @@ type Regression struct {
 	numbers []deviations
 }
 
-// deviations has sums over the rows for one number.
+// deviations has the sums and the mean over the rows for one number.
 type deviations struct {
 	absolute, squared float64 // sums of the absolute and of the squared errors
 	mean, total       float64 // mean of the true values, and Σ(y − mean)²

@@ -174,7 +174,8 @@ var (
 )
 
 // DecodingChoice selects the [SpanDecoding] that maximises the mean of the exact span F1 and the
-// span F1 at IoU ≥ 0.5. Ties are resolved to the smallest penalty, then gap, then length.
+// span F1 at IoU ≥ 0.5. Ties are resolved to the smallest penalty, then the smallest gap, then the
+// smallest length.
 type DecodingChoice struct {
 	tags      *Tags
 	decodings []SpanDecoding

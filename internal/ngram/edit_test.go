@@ -50,7 +50,7 @@ func TestMargins(t *testing.T) {
 			included, all = included+before+after, all+len(tokens)
 		}
 		if included > all*2/3 {
-			t.Errorf("%+v: the edits and their margins have %d of %d tokens, want at most two thirds", o, included, all)
+			t.Errorf("%+v: the margins have %d of %d tokens, want at most two thirds", o, included, all)
 		}
 	}
 }
