@@ -90,8 +90,8 @@ fuzz:
 
 # Kills the program at random moments while it trains, pretrains, generates, converts, predicts shards
 # and serves an index. Each of the eight tests makes KILLS/6 kills. They check that no file is
-# half-written, that no acknowledged change is lost, and that a resumed run has the same bits. The
-# ordinary tests make three kills each.
+# half-written, that no acknowledged change is lost, and that a resumed run is bitwise identical to an
+# uninterrupted one. The ordinary tests make three kills each.
 KILLS ?= 1000
 kills:
 	$(GO) test ./cmd/sftseq -count 1 -timeout 0 -v -run '^TestKills' -kills $(KILLS)

@@ -67,9 +67,9 @@ type curvePoint struct {
 	Best     float64 `json:"best"` // best accuracy up to this step
 }
 
-// addCurves adds the points of the runs, and a row for each variant with the mean, the minimum and the
-// maximum over its seeds. The panels follow the paper: running maxima in training and in validation,
-// and the validation curve.
+// addCurves adds the points of the runs, and a row for each variant. The panels follow the paper: running
+// maxima in training and in validation, and the validation curve. For each panel the row has the mean,
+// the minimum and the maximum of the last values over the variant's seeds.
 func (r *report) addCurves(variants []variant, runs []trainedRun) {
 	step, accuracy := chart.Axis{Label: "step", Zero: true}, chart.Axis{Label: "accuracy (%)"}
 	r.charts = []chart.Chart{newChart("Training, running maximum", step, accuracy),

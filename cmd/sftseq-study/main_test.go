@@ -262,7 +262,7 @@ func must(t *testing.T, err error) {
 func golden(name string) string { return filepath.Join("..", "..", "sft", "testdata", "golden", name) }
 
 // TestForeignData checks that data of a different kind than the training data are an error, and that
-// a value fitted on the validation split, such as a temperature, causes no error.
+// a value fitted on the validation split, such as a temperature, is not.
 func TestForeignData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "listops")
 	if _, err := lra.ListOps.Generate(t.Context(), dir, lra.GenerateOptions{Train: 4, Val: 4, Test: 4}); err != nil {
@@ -317,7 +317,7 @@ func TestUsage(t *testing.T) {
 		{"--data is missing", []string{"relative"}},
 		{"--device: ", []string{"cost", "--device", "abacus"}},
 		{"--k 21: expected at most 20, the length of the longest sequence", []string{"sampling", "--data", data, "--k", "21"}},
-		{`-seeds: "1": expected distinct numbers`, []string{"relative", "--seeds", "1,1"}},
+		{`-seeds: "1": expected distinct whole numbers`, []string{"relative", "--seeds", "1,1"}},
 		{"--model and --data are required", []string{"similarity", "--model", golden("pre")}},
 		{"-reps: expected a whole number from 1 to", []string{"inference", "--reps", "0"}},
 	} {

@@ -50,7 +50,7 @@ func (p *pseudoconvexity) report(ctx context.Context, r *report) error {
 	}
 	r.title, r.charts = "Tests that contradict pseudoconvexity, inside one orthant and anywhere (pale)",
 		[]chart.Chart{figure}
-	r.note(`The paper's theorem says that a layer's output is pseudoconvex in each of these blocks, also
+	r.note(`The paper's theorem states that a layer's output is pseudoconvex in each of these blocks, also
 with GELU. A fraction above 0 inside contradicts it. A small number of tests may miss rare violations.`)
 	r.note("Tokens %d, width %d, %d tests of each case. The paper did not measure pseudoconvexity. As in the "+
 		"theorem, the layer has no norm and no sampling.", p.tokens, p.width, p.tests)

@@ -55,7 +55,7 @@ func (r *rankMeasurement) report(ctx context.Context, out *report) error {
 		addBand(&entropies, n, r.probabilities[n], layers, entropy)
 	}
 	out.title, out.charts = "Rank of identical tokens after random layers", []chart.Chart{ranks, entropies}
-	out.note(`The paper (Figs. 3 and 8) draws a rank that "gradually gains" with the leaky probability and
+	out.note(`The paper (Figs. 3 and 8) plots a rank that "gradually gains" with the leaky probability and
 is "still small" after 1 to 20 layers.`)
 	out.note("The paper: 256 tokens, width 512, 100 layers, 30 draws, float32. Here: %d tokens, width %d, %d layers, draws %d, float64.", r.tokens, r.width, r.layers, r.draws)
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/internal/chart"
 )
 
-// pointsName is the file with a study's points. It is written last, so a directory with this file
+// pointsName is the name of the file with a study's points. It is written last, so a directory with this file
 // contains a complete study.
 const pointsName = "points.jsonl"
 

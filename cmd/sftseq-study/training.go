@@ -97,7 +97,7 @@ func (f *flags) trainingFlags() *training {
 		for word := range strings.SplitSeq(text, ",") {
 			seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
 			if err != nil || slices.Contains(t.seeds, seed) {
-				return fmt.Errorf("%q: expected distinct numbers, separated by commas", word)
+				return fmt.Errorf("%q: expected distinct whole numbers, separated by commas", word)
 			}
 			t.seeds = append(t.seeds, seed)
 		}

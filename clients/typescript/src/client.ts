@@ -47,8 +47,8 @@ type Items<T> = Iterable<T> | AsyncIterable<T>;
 type Params = Record<string, unknown>;
 
 /**
- * A session with a server. If the server is busy, the methods retry for `patience` milliseconds. An
- * invalid request throws ServerError. A lost connection throws ConnectionLost.
+ * A session with a server. If the server is busy, the methods retry for at most `patience`
+ * milliseconds. An invalid request throws ServerError. A lost connection throws ConnectionLost.
  *
  * Each method for one sequence has a variant …Each, which takes an iterable, asynchronous or not, and
  * yields results in order. At most `ahead` requests (64 by default) are pending, and the next element

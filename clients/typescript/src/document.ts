@@ -55,7 +55,7 @@ export class Document implements OpenDocument {
   /**
    * Waits until the server publishes the result for the current version. Throws ServerError for an
    * invalid document, ConnectionLost if the connection is lost, and an Error after timeout
-   * milliseconds. Pair models and models without labels publish nothing.
+   * milliseconds. Pair models and fill-mask models publish nothing.
    */
   async wait(timeout?: number): Promise<PublishedResult> {
     const signal = timeout === undefined ? undefined : AbortSignal.timeout(timeout);

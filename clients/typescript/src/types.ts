@@ -56,7 +56,7 @@ export interface Explanation {
   layers?: { positions: number[]; weights: number[]; mass: number[] }[];
   /** Absent for linear models, chunked models and tags. */
   pooling?: number[];
-  /** Present for chunked models: tokens of each chunk, its weight, and its tokens with the largest weights. */
+  /** Present for chunked models: the token range of each chunk, its weight, and its tokens with the largest weights. */
   chunks?: { start: number; end: number; weight: number; positions: number[]; weights: number[] }[];
   /** Present for linear models and for fusions with one. */
   linear?: LinearExplanation;
@@ -69,7 +69,7 @@ export interface LinearExplanation {
   ngrams: NGramExplanation[];
   /** Sum of the contributions of all other n-grams. */
   rest: number;
-  /** For pairs, the words that both texts have. */
+  /** For pairs, the words that both texts have, with their contributions to the cosine. */
   shared?: NGramExplanation[];
 }
 
@@ -174,9 +174,9 @@ export interface Model {
   task: string;
   labels: (string | number)[];
   numbers?: string[];
-  /** Feature names of tokens without ids. */
+  /** The names of a token's features, if tokens have features instead of ids. */
   features?: string[];
-  /** Feature names of edges. */
+  /** The names of an edge's features. */
   edgeFeatures?: string[];
   tokenizer: { type: string; hash: string } | null;
   vocabSize: number;

@@ -42,7 +42,7 @@ AHEAD = 64
 class Client:
     """A session with a server. Its methods are thread-safe.
 
-    If the server is busy, the methods retry for `patience` seconds; request() does not retry. An
+    If the server is busy, the methods retry for at most `patience` seconds; request() does not retry. An
     invalid request raises ServerError. A lost connection raises ConnectionError.
 
     Each method for one sequence has a variant `..._each`, which takes an iterable and yields results
@@ -94,7 +94,7 @@ class Client:
         return self._call("sequence/classify", _predict_params(sequence, window, explain))
 
     def predict(self, sequence: Sequence, window: Optional[Window] = None) -> Numbers:
-        """Returns the numbers of a sequence, or of a window of it."""
+        """Returns the numbers predicted for a sequence, or for a window of it."""
         return self._call("sequence/predict", _predict_params(sequence, window))
 
     def labels(self, sequence: Sequence, window: Optional[Window] = None) -> Labels:
@@ -130,7 +130,7 @@ class Client:
     def predict_each(
         self, sequences: Iterable[Sequence], window: Optional[Window] = None, ahead: int = AHEAD
     ) -> Iterator[Union[Numbers, ServerError]]:
-        """Yields the numbers of each sequence."""
+        """Yields the numbers predicted for each sequence."""
         return self._each("sequence/predict", sequences, lambda s: _predict_params(s, window), ahead)
 
     def labels_each(
