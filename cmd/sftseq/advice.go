@@ -31,7 +31,7 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 	if !ok || strings.Contains(p.Command, "&&") {
 		return ""
 	}
-	command += shellWord.ReplaceAllString(rest, "") // keeps the flags that set the length of the run
+	command += shellWord.ReplaceAllString(rest, "") // keeps --epochs and --steps, which follow
 	try := func(suffix, flags string, replaced ...string) string {
 		without := regexp.MustCompile(` --(`+strings.Join(replaced, "|")+`)[ =]\S+`).ReplaceAllString(command, "")
 		return without + flags + " --out " + shellQuote(filepath.Clean(dir)+suffix)

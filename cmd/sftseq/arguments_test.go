@@ -85,8 +85,8 @@ func TestVersionFlag(t *testing.T) {
 	}
 }
 
-// TestModelForms checks that every command that reads a model, except files, accepts the model's
-// directory as --model and as the first argument, with the same result.
+// TestModelForms checks that every command that reads a model accepts the model's directory as --model
+// and as the first argument, with the same result. The command files is an exception.
 func TestModelForms(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

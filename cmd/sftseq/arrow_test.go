@@ -54,9 +54,9 @@ func arrowRows(t *testing.T, path string) []replyLine {
 	return out
 }
 
-// TestArrow checks that the results for an Arrow file equal the results for JSON lines bit for bit.
+// TestArrow checks that the results for an Arrow file are bitwise identical to those for JSON lines.
 func TestArrow(t *testing.T) {
-	in, lines := sequences(t, 1100) // more than two record batches
+	in, lines := sequences(t, 1100) // more than one record batch
 	for _, command := range []string{"predict", "embed"} {
 		out := filepath.Join(t.TempDir(), "out.arrow")
 		succeed(t, "", command, "--model", goldenPath("pre"), "--input", in, "--output", out)

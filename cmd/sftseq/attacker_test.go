@@ -43,7 +43,8 @@ var attacks = []struct {
 	{name: "http-never-readers", clients: 20, run: (*attacker).unreadEmbeddings, http: true},
 }
 
-// attackUntilKilled runs the clients of an attack and prints "attacking" after each has tried to connect.
+// attackUntilKilled runs the clients of an attack and prints "attacking" after every client
+// has tried to connect.
 func attackUntilKilled(server, name string) {
 	socket, web, _ := strings.Cut(server, " ")
 	for _, a := range attacks {

@@ -57,7 +57,7 @@ func benchThreads(c *cli.Context) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// parseCounts parses a flag that is a list of distinct positive integers, separated by commas.
+// parseCounts parses the value of a flag, a list of distinct positive integers, separated by commas.
 func parseCounts(c *cli.Context, name string) ([]int, error) {
 	var out []int
 	for word := range strings.SplitSeq(c.String(name), ",") {

@@ -35,8 +35,8 @@ Examples: sftseq bench model --config listops --batch 8
           sftseq bench model --config text:quick --length 1024 --what train --profile
           sftseq bench model --device vulkan --profile --what train`,
 		Description: `Measures a model with random weights on random tokens, points or graphs: forward as predict does,
-train as a step of training. Prints tokens per second, seconds (medians after a warm-up), the fraction of peak
-(the rate of a loop of float32 multiply-adds) and the peak memory. --profile adds the time of
+train as a step of training. Prints tokens per second, the time (the median after a warm-up), the fraction
+of the peak rate (a loop of float32 multiply-adds) and the peak memory. --profile adds the time of
 each kernel. More: docs/performance.md`,
 		Flags: benchFlags(append(group(modelGroup,
 			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name,
@@ -260,14 +260,14 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	}
 	for _, n := range m.lengths {
 		if n > maxLength || n < minLength {
-			return usage(c, "--length %d: expected %d to %d tokens, which the model accepts", n, minLength, maxLength)
+			return usage(c, "--length %d: expected %d to %d tokens, the limits of the model", n, minLength, maxLength)
 		}
 	}
 	if err := checkPlotPath(c, "plot"); err != nil {
 		return err
 	}
 	if c.IsSet("plot") && len(m.lengths) < 2 {
-		return usage(c, "--plot draws over length: give at least two, as in --length 1024,2048")
+		return usage(c, "--plot draws over length: expected at least two lengths, such as --length 1024,2048")
 	}
 	return nil
 }

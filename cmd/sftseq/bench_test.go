@@ -120,7 +120,7 @@ func TestBenchModelTable(t *testing.T) {
 	}
 }
 
-// TestBenchModelGenerated checks that models of clouds and graphs are measured without data, also at
+// TestBenchModelGenerated checks that models of clouds and graphs are measured without data, even at
 // lengths beyond the configured maximum.
 func TestBenchModelGenerated(t *testing.T) {
 	testenv.NoRace(t, "benchmarks code that the tests of package train cover")

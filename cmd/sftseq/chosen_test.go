@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestChosenPresets checks that presets that were measured with train custom equal the choice of
-// train custom, given the flags of the measurement and data of the same size.
+// TestChosenPresets checks that a preset measured with train custom equals the configuration and the
+// settings that train custom chooses for the same flags and a data set of the same size.
 func TestChosenPresets(t *testing.T) {
 	points := func(rows, points int64) seq.SplitInfo {
 		return seq.SplitInfo{Rows: rows, Lengths: seq.Quantiles{Min: points, P25: points, P50: points, P75: points,

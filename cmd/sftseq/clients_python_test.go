@@ -59,7 +59,7 @@ func TestPythonClient(t *testing.T) {
 }
 
 // TestPythonInstall checks that pip installs clients/python without leaving files in the source.
-// Debian's Python has pip and the build backend, so that nothing is downloaded.
+// Debian's Python has pip and the build backend, so nothing is downloaded.
 func TestPythonInstall(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if _, err := exec.Command(python, "-c", "import pip, flit_core").Output(); err != nil {

@@ -140,7 +140,7 @@ func TestCloudParts(t *testing.T) {
 }
 
 // TestConvertParts checks that a folder in the layout of ShapeNetPart is converted to a data set of
-// parts, and that a line without a part is an error.
+// parts, and that a line without a part is an error with --strict.
 func TestConvertParts(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeText(t, filepath.Join(from, "synsetoffset2category.txt"), "Mug\t03797390\nLamp\t03636649\n")
@@ -161,8 +161,8 @@ func TestConvertParts(t *testing.T) {
 		"7.txt: the file cannot be read: line 1: found 6 numbers, expected 4 or 7")
 }
 
-// TestPartsExample runs the commands on parts of shapes in docs/data-clouds-graphs.md on smaller
-// data.
+// TestPartsExample runs the commands in the section "Parts of shapes" of docs/data-clouds-graphs.md,
+// with less data.
 func TestPartsExample(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	_, section, _ := strings.Cut(readText(t, "../../docs/data-clouds-graphs.md"), "\n### Parts of shapes\n")

@@ -240,7 +240,7 @@ func TestFewFiles(t *testing.T) {
 	}
 }
 
-// TestCloudExample runs the commands on tables of clouds in docs/data-clouds-graphs.md.
+// TestCloudExample runs the commands for tables of clouds that docs/data-clouds-graphs.md shows.
 func TestCloudExample(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	page := must.Get(os.ReadFile("../../docs/data-clouds-graphs.md"))(t)

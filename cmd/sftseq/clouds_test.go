@@ -117,8 +117,9 @@ func checkReportPictures(t *testing.T, dir, caption string) {
 	contains(t, string(text), caption, `aria-label="layer 1 sampled"`)
 }
 
-// TestAugmentedClouds checks that a run that rotates, scales and shifts its clouds resumes with the
-// same bits, and differs from a run without augmentation; invalid ranges are refused.
+// TestAugmentedClouds checks that the weights of a resumed run that rotates, scales and shifts its clouds
+// are bitwise identical to those of an uninterrupted run. They differ from the weights of a run without
+// augmentation. Invalid ranges are refused.
 func TestAugmentedClouds(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	data := filepath.Join(t.TempDir(), "data")

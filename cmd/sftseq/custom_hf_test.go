@@ -12,7 +12,7 @@ import (
 )
 
 // TestCustomHF uses a tokenizer.json from conversion to prediction. The data set and the model have
-// copies of this file, so that the test can remove the original.
+// copies of this file, so the test removes the original.
 func TestCustomHF(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()

@@ -27,7 +27,7 @@ func TestConvertBaselines(t *testing.T) {
 		var majority, bag float64
 		if n, err := fmt.Sscanf(line, "%s %f%%, word n-grams, logistic regression %f%%", &class, &majority,
 			&bag); !ok || n != 3 || majority < 30 || majority > 70 || bag < 95 {
-			t.Errorf("%s: %q, %v, expected about 50%% for the majority and 100%% for the word n-grams", split,
+			t.Errorf("%s: %q, %v, expected about 50%% for the largest class and 100%% for the word n-grams", split,
 				line, err)
 		}
 	}
@@ -123,8 +123,8 @@ func TestTaskBaselines(t *testing.T) {
 		"baselines", "--data", alone)
 }
 
-// TestBaselinesOfNumbers checks that data baselines prints the regression baselines of val and test, with
-// the same errors as eval.
+// TestBaselinesOfNumbers checks that data baselines prints the regression baselines of val and test. The
+// errors on test equal those that eval prints.
 func TestBaselinesOfNumbers(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")

@@ -55,7 +55,7 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return badFlag(c, "label-separator", "a separator that is not empty, with --label and without "+
 			"--pair")
 	case o.Labels != nil && o.Label == "" && o.Tags == "" && o.Spans == "" && o.Intervals == "":
-		return usage(c, "--labels needs --label")
+		return usage(c, "--labels needs --label, --tags, --spans or --intervals")
 	case o.LabelPattern != nil && o.Label == "":
 		return usage(c, "--label-pattern needs --label")
 	case o.SplitPattern != nil && o.SplitColumn == "":

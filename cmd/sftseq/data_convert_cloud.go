@@ -40,9 +40,10 @@ More: docs/data-clouds-graphs.md`, strings.Join(cloud.Extensions(), ", ")),
 					Usage: "predict the part of each point, the last number of its line, in place of classes"}),
 			group(splitGroup,
 				&cli.Float64Flag{Name: "val-part", Value: 0.1,
-					Usage: "use this fraction of the files outside split folders for validation"},
+					Usage: "use `FRACTION` of the files outside split folders, and of train without val, " +
+						"for validation"},
 				&cli.Float64Flag{Name: "test-part", Value: 0.1,
-					Usage: "use this fraction of the files outside split folders for testing"},
+					Usage: "use `FRACTION` of the files outside split folders for testing"},
 				&cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"}),
 			outputFlags()),
 		Action: convertCloud,
@@ -129,7 +130,7 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, unassigned bo
 		return
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
-	// warnClasses handles data sets with several non-empty splits
+	// warnClasses handles data sets with several non-empty splits.
 	if len(m.LabelNames) == 1 && len(folders) == 1 && len(filled) == 1 {
 		warn("the only class is %s, so train has nothing to learn: expected a folder for each class in %s",
 			m.LabelNames[0], c.String("from"))

@@ -34,9 +34,9 @@ fields as columns. An invalid line ends the conversion. More: docs/data-clouds-g
 				randomWalkFlag()),
 			advancedGroup(inputGroup,
 				&cli.StringFlag{Name: "feature-names", Usage: "name the features of nodes `NAME,…`",
-					DefaultText: "of the file, or f0,f1,…"},
+					DefaultText: "from the file, or f0,f1,…"},
 				&cli.StringFlag{Name: "edge-feature-names", Usage: "name the features of edges `NAME,…`",
-					DefaultText: "of the file, or e0,e1,…"}),
+					DefaultText: "from the file, or e0,e1,…"}),
 			group(labelGroup,
 				&cli.StringFlag{Name: "label", Value: "label",
 					Usage: "predict the class, or the list of labels, in `FIELD`"},
@@ -131,7 +131,7 @@ func firstEmptySplit(m *seq.Manifest) string {
 // randomWalkFlag returns the flag that adds random-walk features to the nodes of graphs.
 func randomWalkFlag() cli.Flag {
 	return &cli.IntFlag{Name: "random-walk",
-		Usage: "add features to nodes: the return probabilities of random walks of 1 to `STEPS`"}
+		Usage: "add features to nodes: the return probabilities of random walks of 1 to `N` steps"}
 }
 
 // checkSteps returns an error if the number of random-walk steps is out of range.

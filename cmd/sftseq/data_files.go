@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// dpkgFolder is the folder of the database of Debian's package manager.
+// dpkgFolder is the database folder of Debian's package manager.
 const dpkgFolder = "/var/lib/dpkg"
 
 func dataFilesCommand() *cli.Command {
@@ -118,7 +118,7 @@ func installedRoots() (out []string) {
 	return out
 }
 
-// printFileKinds prints the numbers of files of each kind.
+// printFileKinds prints the number of files and packages of each kind.
 func printFileKinds(w io.Writer, s *files.Summary) error {
 	var out strings.Builder
 	mislabelled := 0

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestDataFiles collects the files of 30 packages, trains a linear model of their kinds and evaluates it
-// on the splits test and mislabelled.
+// TestDataFiles collects the files of 30 packages, trains a linear model to predict their kinds and
+// evaluates the model on the splits test and mislabelled.
 func TestDataFiles(t *testing.T) {
 	dir := t.TempDir()
 	software, data, model := filepath.Join(dir, "software"), filepath.Join(dir, "data"), filepath.Join(dir, "model")

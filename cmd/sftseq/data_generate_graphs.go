@@ -13,15 +13,15 @@ func generateGraphsCommand() *cli.Command {
 	return &cli.Command{
 		Name: lra.GraphsName, Usage: "generate graphs whose edges join nodes of the same kind often or rarely",
 		UsageText: "sftseq data generate graphs --out DIR [flags]\n\nExample: sftseq data generate graphs --out data/graphs\n         sftseq train custom --data data/graphs --out runs/graphs",
-		Description: `Draws graphs whose nodes are of two kinds, half of each. The class is the share of edges that
-join nodes of the same kind: 80% in like, 50% in mixed, 20% in unlike. A model needs both the edges
-and the kinds to predict it. The feature of a node is its kind, 1 or -1. The feature of an edge is its
-length, which is independent of the class. The same seed gives the same files.`,
+		Description: `Draws graphs with two kinds of nodes, in equal numbers. The class states which fraction of
+the edges joins nodes of the same kind: 80% in like, 50% in mixed, 20% in unlike. A model needs both the edges and the
+kinds to predict the class. The feature of a node is its kind, 1 or -1. The feature of an edge is its
+length, which is independent of the class. The same seed generates the same files.`,
 		Flags: append(generateFlags(usual.Train, usual.Val, usual.Test), group(dataGroup,
 			&cli.IntFlag{Name: "nodes", Value: usual.Nodes,
-				Usage: "draw at most `N` nodes of a graph, and at least half as many"},
+				Usage: "draw graphs of N/2 to `N` nodes"},
 			&cli.IntFlag{Name: "degree", Value: usual.Degree,
-				Usage: "draw `N` edges of a node on average, each in both directions"})...),
+				Usage: "draw `N` edges per node on average, each in both directions"})...),
 		Action: generateGraphs,
 	}
 }

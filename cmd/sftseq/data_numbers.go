@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// describeNumber formats the summary of a number.
+// describeNumber formats the summary of a regression target.
 func describeNumber(n seq.NumberSummary) string {
 	return fmt.Sprintf("%s, %.6g to %.6g, mean %.6g, deviation "+
 		"%.6g", countRows(n.Rows), n.Min, n.Max, n.Mean, n.Deviation)

@@ -21,7 +21,7 @@ func TestStatsUnlabelled(t *testing.T) {
 		"label a 1 (25.0%)|label z 2 (50.0%)|without label 1 (25.0%)")
 }
 
-// TestOutline checks that the outline of a histogram is zero at both ends and in empty bins.
+// TestOutline checks that the outline of a histogram is zero at both ends and between separate bins.
 func TestOutline(t *testing.T) {
 	s := metrics.Stats{Rows: 4, Histogram: []metrics.Bin{{From: 1, To: 2, Rows: 1}, {From: 2, To: 3, Rows: 1},
 		{From: 8, To: 9, Rows: 2}}}

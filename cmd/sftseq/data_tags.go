@@ -22,7 +22,7 @@ func tagFlags() []cli.Flag {
 		&cli.StringFlag{Name: "intervals",
 			Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gtf", TakesFile: true}),
 		advancedGroup(labelGroup,
-			&cli.StringFlag{Name: "types", Usage: "take intervals called `NAME,…`", DefaultText: "all"},
+			&cli.StringFlag{Name: "types", Usage: "predict only the intervals called `NAME,…`", DefaultText: "all"},
 			&cli.BoolFlag{Name: "strands", Usage: "predict the strand of intervals, too: NAME(+) and NAME(-)"})...)
 }
 

@@ -144,7 +144,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 		w.Length = c.Int("length")
 	}
 	if w.Length < minLength || w.Length > maxLength {
-		return nil, usage(c, "--length %d: expected %d to %d tokens, which the model accepts", w.Length, minLength,
+		return nil, usage(c, "--length %d: expected %d to %d tokens, the limits of the model", w.Length, minLength,
 			maxLength)
 	}
 	var err error
