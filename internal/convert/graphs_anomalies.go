@@ -10,7 +10,7 @@ import (
 type edgeAnomalies struct {
 	graphs   int               // graphs with an edge
 	indices  int               // graphs whose two edges may be a list of sources and a list of targets
-	distinct int               // graphs with an edge between different nodes
+	distinct int               // graphs with an edge between different nodes, counted until reversed is set
 	reversed bool              // whether some graph has an edge and its reverse edge
 	pairs    map[[2]int32]bool // edges of the current graph
 }

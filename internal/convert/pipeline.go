@@ -293,8 +293,8 @@ func (w *worker) hashTexts(row *table.Row) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashLabel hashes the row's class, labels, tags or numbers together with the hash of its text; 0 if the
-// row has none of these targets.
+// hashLabel returns a hash of the row's class, labels, tags or numbers, combined with the hash of its text.
+// It returns 0 if the row has none of these targets.
 func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	if e.Label == seq.NoLabel && e.Labels == nil && e.Numbers == nil {
 		return 0
