@@ -55,7 +55,7 @@ func newAttentionRun(r *run, k tensor.Attention, grad tensor.RelativeBiasGradien
 	return a
 }
 
-// leakOf returns the leak of a head for sequence b.
+// leakOf returns the leak of a head for sequence b, or 0 if the attention has no leak.
 func (a *attentionRun) leakOf(b, head int) float32 {
 	if a.leak == nil {
 		return 0

@@ -124,8 +124,8 @@ func (g *attentionGradient) newScratch(memory []float32) backwardScratch {
 }
 
 // headsPerGroup returns the number of heads that a worker processes for each tile. Their channels are
-// adjacent in a row, which is then loaded only once. The result is the largest number that keeps
-// all threads as busy as single heads would and whose memory fits the second-level cache.
+// adjacent in a row, which is then loaded only once. The result is the largest number of heads that
+// fits the second-level cache and keeps all threads as busy as single heads would.
 func (g *attentionGradient) headsPerGroup() int {
 	const maxFloats = 1 << 16
 	keys := 0

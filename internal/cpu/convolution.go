@@ -27,8 +27,8 @@ func convolution(r *run, k tensor.Convolution) rowwise {
 	}}
 }
 
-// convolutionBackward computes DX and the gradient of the weights in one pass, because both need the
-// same rows of DZ.
+// convolutionBackward computes DX and the gradients of the weights and the bias in one pass, because
+// they need the same rows of DZ.
 func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 	s, d, taps, rows := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0], r.rows(k.X)
 	reach := taps / 2

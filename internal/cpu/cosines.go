@@ -16,7 +16,7 @@ const maxCosines = 8 << 20
 
 // cosineCache caches tiles of [sinusoid.Frequencies.Cosines], because every layer of every pass
 // multiplies by the same cosines. When the cache is full, further tiles are computed each time,
-// with the same bits.
+// with bitwise identical results.
 type cosineCache struct {
 	mu    sync.Mutex
 	tiles map[cosineKey][]float32

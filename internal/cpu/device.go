@@ -98,7 +98,7 @@ type executable struct {
 	launches []launch
 }
 
-// launch is a launch with the implementation of its kernel.
+// launch holds the implementation of one of the program's launches.
 type launch struct {
 	run            func(*run)         // nil for rowwise launches
 	rowwise        func(*run) rowwise // nil for other launches
@@ -223,7 +223,7 @@ type run struct {
 	self           *worker
 	done           <-chan struct{} // closed when the run is cancelled
 	cancelled      bool            // yield has panicked because the run was cancelled
-	yielded        time.Time       // time when the run last yielded its thread
+	yielded        time.Time       // time when the run last yielded its CPU
 	computingSince time.Time       // start of the current period of computing
 	bound          [tensor.Regions]*memory
 	mem            [tensor.Regions][]uint32

@@ -1,5 +1,5 @@
 // Package cpu implements the device that runs programs on the CPU. The forward and backward pass of
-// a kernel are in the file whose name equals that of the kernel's file in package tensor. Attention
+// a kernel are in the file with the same name as the kernel's file in package tensor. Only attention
 // has several files.
 //
 // Every sum has a fixed order of additions, which depends only on shapes and lengths, so that the

@@ -46,8 +46,8 @@ func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
 	return simd.Rows(memory, k+cachePad)
 }
 
-// maxUnpackedColumns is the maximum row length in floats for which a product reads x in place. The
-// rows of a panel then fit into the first-level cache.
+// maxUnpackedColumns is the maximum row length in floats for which transposedMul reads x in place.
+// The rows of a panel then fit into the first-level cache.
 const maxUnpackedColumns = 128
 
 // transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y: y [rows, out], x [rows, in],

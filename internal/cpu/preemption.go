@@ -42,7 +42,7 @@ func (d *Device) Reserve(n int) {
 	d.updateReserved()
 }
 
-// setUrgent starts or ends an urgent run.
+// setUrgent starts or ends the preemption of other runs by an urgent run.
 func (d *Device) setUrgent(urgent bool) {
 	d.preemption.mu.Lock()
 	defer d.preemption.mu.Unlock()

@@ -2,18 +2,18 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// rowwise is a launch whose row of results needs only the same row of its operands, weights, and
-// rows that exist before the launch begins. Consecutive rowwise launches can be fused: all of them
-// run on one block of rows, then all on the next block. A block stays in the second-level cache from
-// the first launch to the last.
+// rowwise is a launch that computes each row of its results from the same row of its operands, from
+// weights, and from rows that exist before the launch begins. Consecutive rowwise launches can be
+// fused: all of them run on one block of rows, then all on the next block. A block stays in the
+// second-level cache from the first launch to the last.
 type rowwise struct {
 	n      int                         // rows in use
 	block  func(w *worker, lo, hi int) // computes rows lo … hi−1
 	finish func()                      // runs after all rows; may be nil
 }
 
-// rowBlock is the number of rows in a block: a multiple of 6 and 14, the heights of the tiles of
-// matrix products.
+// rowBlock is the number of rows in a block: a multiple of 6 and 14, the tile heights of the matrix
+// products.
 const rowBlock = 84
 
 // blocks returns the number of blocks for n rows.
@@ -78,7 +78,7 @@ func rowAxis(k tensor.Kernel) tensor.Axis {
 }
 
 // canFuse reports whether a launch can be fused with the rowwise launches before it, over rows of the
-// same axis. When it processes a block, the launches before it have processed this block and
+// same axis. When the launch processes a block, the launches before it have processed this block and
 // perhaps no other block. Memory that one launch writes and another accesses must therefore hold
 // the same rows in both launches.
 func canFuse(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {

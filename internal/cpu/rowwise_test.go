@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestFusedLaunches checks that fused launches compute the same bits as launches that run one after the
-// other, even while they are profiled. All launches which can be fused must be fused.
+// TestFusedLaunches checks that the results of fused launches are bitwise identical to those of separate
+// launches, even while they are profiled. All launches that can be fused must be fused.
 func TestFusedLaunches(t *testing.T) {
 	const d, wide, rows, capacity = 8, 24, 200, 230 // three blocks
 	p := tensor.NewProgram()
@@ -107,12 +107,12 @@ func TestFusedLaunches(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		dev := New(threads)
 		if !slices.Equal(result(dev, nil), separate) {
-			t.Errorf("%d threads: fused launches compute other bits than separate launches", threads)
+			t.Errorf("%d threads: the results of fused launches differ from those of separate launches", threads)
 		}
 		dev.StartProfile()
 		began := time.Now()
 		if !slices.Equal(result(dev, nil), separate) {
-			t.Errorf("%d threads: a profiled run computes other bits than separate launches", threads)
+			t.Errorf("%d threads: the results of a profiled run differ from those of separate launches", threads)
 		}
 		maxSeconds := time.Since(began).Seconds()
 		total, counted := 0.0, map[string]int{}

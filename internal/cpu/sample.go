@@ -155,8 +155,8 @@ func moveMarked(token []int32, mark []uint32, chosen []int32) (remaining int) {
 	return remaining
 }
 
-// descending maps floats to integers in reverse order; −0 and 0 are equal. It avoids branches
-// because the sign of a score is not predictable.
+// descending maps floats to integers in reverse order, and −0 and 0 to the same integer. It avoids
+// branches because the sign of a score is not predictable.
 func descending(v float32) uint32 {
 	b := math.Float32bits(v)
 	if b == 1<<31 {

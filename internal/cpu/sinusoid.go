@@ -41,8 +41,8 @@ func (t *tables) tile(i int) (t0, nf, ng int) {
 // row returns the entries in use of row i of a table.
 func (t *tables) row(table []float32, i int) []float32 { return table[i*t.width:][:2*t.longest-1] }
 
-// scratch returns memory for one tile: its columns of all tables, its cosines, which stay unused if
-// they are cached, and a rest for other uses, whose size is the parameter more.
+// scratch returns memory for one tile: y for its columns of all tables, cosines for its cosines, unused
+// if they are cached, and rest for other uses. The parameter more is the length of rest.
 func (t *tables) scratch(w *worker, more int) (y, cosines, rest []float32) {
 	ny, nc := 2*t.rows*cosineTile, t.terms*cosineTile
 	memory := w.floats(ny + nc + more)
@@ -85,7 +85,7 @@ func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
 	}
 }
 
-// mirror stores entries of an even table, starting at t0, on both sides of the row's centre.
+// mirror stores values of an even function, starting at t0, on both sides of the row's centre.
 func (t *tables) mirror(row []float32, t0 int, y []float32) {
 	zero := t.longest - 1
 	for i, v := range y {

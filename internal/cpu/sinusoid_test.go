@@ -50,8 +50,8 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 	return x, mem
 }
 
-// TestCosineCache checks that cached and recomputed cosines have the same bits, even if several
-// programs run concurrently.
+// TestCosineCache checks that results from cached and recomputed cosines are bitwise identical, even
+// if several programs run concurrently.
 func TestCosineCache(t *testing.T) {
 	const heads, dim, longest = 2, 20, 700
 	k := must.Get(simd.Best())(t)
