@@ -178,8 +178,8 @@ func TestMarkedEnds(t *testing.T) {
 	}
 }
 
-// TestSkippedTags checks that a row with invalid tags or spans is left out with its location and reason,
-// and that invalid intervals are errors.
+// TestSkippedTags checks that a row with invalid tags or spans is left out and reported with its location
+// and the reason, and that invalid intervals are errors.
 func TestSkippedTags(t *testing.T) {
 	byteSpans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }
 	good := `{"text":"ok","spans":[],"tags":["x","y"]}` + "\n"

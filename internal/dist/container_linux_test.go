@@ -129,7 +129,8 @@ func (b *builder) container(t *testing.T, image string) string {
 	return b.buildah(t, "from", "--pull-never", "localhost/"+image)
 }
 
-// run runs the image's entry point, as its user and in its folder, and returns the output.
+// run runs the image's entry point, as the image's user and in its working directory, and returns the
+// standard output.
 func (b *builder) run(t *testing.T, container string, args ...string) string {
 	t.Helper()
 	entry := strings.Trim(b.buildah(t, "inspect", "--format", "{{.OCIv1.Config.Entrypoint}}", container), "[]")

@@ -188,7 +188,7 @@ func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 var committed = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // untar and unzip map the paths in an archive, without the top-level folder, to the files' contents.
-// They check modes, times and order.
+// They check modes, times and order; untar also checks owners.
 func untar(t *testing.T, archive []byte) map[string][]byte {
 	compressed := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
 	if !compressed.ModTime.IsZero() || compressed.Name != "" {

@@ -4,8 +4,8 @@
 //
 // An archive contains the program, its manual page and shell completions, README.md, and the
 // licences of the program and of all code linked into it. A target linux/ARCH/vulkan is built with cgo, using
-// this machine's C compiler and C library. All other targets are built without cgo and have no Vulkan:
-// their archives have the same bytes for the same commit and Go version, for any path and user.
+// this machine's C compiler and C library. All other targets are built without cgo and have no Vulkan.
+// Their archives are reproducible: they depend only on the commit and the Go version, not on paths or users.
 package main
 
 import (

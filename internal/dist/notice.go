@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// licenceFile matches the names of files with terms and authors.
+// licenceFile matches the names of files and folders with licence terms, patents or authors.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[sc]es?|copying|notice|patents|authors)([.-].*)?$`)
 
 // licenceText matches a README that contains the licence of its module.
@@ -93,7 +93,8 @@ func addLicences(namesByText map[string][]string, name, dir string) error {
 	return nil
 }
 
-// addFiles adds the files of a folder with matching names and returns their number.
+// addFiles adds the files of a folder whose names match the pattern, except Go files, and all files of
+// subfolders whose names match. It returns the number of added files.
 func addFiles(namesByText map[string][]string, name, dir string, pattern *regexp.Regexp) (n int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

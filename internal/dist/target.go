@@ -27,8 +27,8 @@ func parseTarget(name string) (target, error) {
 	}
 	t := target{m[1], m[2], m[3] != ""}
 	if t.vulkan && (t.system != "linux" || runtime.GOOS != "linux" || t.arch != runtime.GOARCH) {
-		return target{}, fmt.Errorf("%q: a program with Vulkan must be built on Linux for the architecture of "+
-			"this machine, found %s/%s", name, runtime.GOOS, runtime.GOARCH)
+		return target{}, fmt.Errorf("%q: a target with Vulkan must be built on Linux, for Linux and the architecture "+
+			"of this machine, which is %s/%s", name, runtime.GOOS, runtime.GOARCH)
 	}
 	return t, nil
 }
@@ -36,7 +36,7 @@ func parseTarget(name string) (target, error) {
 // host returns the target of this machine, without Vulkan.
 func host() target { return target{system: runtime.GOOS, arch: runtime.GOARCH} }
 
-// suffix returns the end of an archive's name.
+// suffix returns the platform at the end of an archive's name, such as linux-amd64.
 func (t target) suffix() string {
 	text := t.system + "-" + t.arch
 	if t.vulkan {

@@ -141,7 +141,7 @@ func (f ClusterFigures) host(parameters int, sums []int, total int) float64 {
 	return f.Copy*(float64(maxSums)*p+float64(total)*share+share+p) + f.Add*float64(total-1)*share
 }
 
-// Doubling returns the numbers of ranks 1, 2, 4, … below last, and last.
+// Doubling returns numbers of ranks: the powers of two below the parameter last, then last itself.
 func Doubling(last int) (ranks []int) {
 	for w := 1; w < last; w *= 2 {
 		ranks = append(ranks, w)

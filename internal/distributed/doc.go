@@ -1,7 +1,7 @@
-// Package distributed trains on several processes, the ranks, and computes the same bits as one
-// process. It determines the micro-batches and sums of each rank ([Deal], [Frontier]), connects the
-// ranks ([JoinMPI], [NewLocal]), synchronises their decisions ([Agree]), and predicts the time of a
-// step on larger numbers of ranks ([PredictSteps]).
+// Package distributed trains on several processes, the ranks. The results of all ranks are bitwise
+// identical to the results of one process. The package determines the micro-batches and sums of each
+// rank ([Deal], [Frontier]), connects the ranks ([JoinMPI], [NewLocal]), synchronises their decisions
+// ([Agree]), and predicts the time of a step on larger numbers of ranks ([PredictSteps]).
 //
 // # The sum of a batch
 //

@@ -92,8 +92,8 @@ func (c *Local) AllToAll(send []uint32, sendCounts []int, receive []uint32, rece
 	return c.exchange(localMessage{"AllToAll", send, sendCounts}, func(sent []localMessage) error {
 		for r, m := range sent {
 			if m.call != "AllToAll" || m.counts[c.rank] != receiveCounts[r] {
-				return fmt.Errorf("rank %d is in AllToAll and expects %d words of rank %d, which is in %s with counts %v",
-					c.rank, receiveCounts[r], r, m.call, m.counts)
+				return fmt.Errorf("rank %d is in AllToAll and expects %d words from rank %d, which is in %s with "+
+					"counts %v", c.rank, receiveCounts[r], r, m.call, m.counts)
 			}
 			at := 0
 			for _, n := range m.counts[:c.rank] {

@@ -57,7 +57,7 @@ func worker(work func(*World) error) error {
 		return err
 	}
 	if w.Rank() != LaunchedRank() {
-		return fmt.Errorf("rank %d, the launcher says %d", w.Rank(), LaunchedRank())
+		return fmt.Errorf("rank %d, want rank %d as assigned by the launcher", w.Rank(), LaunchedRank())
 	}
 	fmt.Printf("rank %d of %d: well, %s\n", w.Rank(), w.Size(), w.Version())
 	return nil

@@ -31,9 +31,9 @@ func MaxSums(microBatches, tokens int) int {
 	return bits.Len(uint((k+2)*(k+2)/4)) - 1
 }
 
-// Deal splits micro-batches, given by their tokens, into one run per rank with similar numbers of
-// tokens: rank r computes micro-batches cuts[r] to cuts[r+1]−1. It cuts at the edges of large tree
-// nodes, so that a rank has few sums, see [MaxSums].
+// Deal splits micro-batches, given by their numbers of tokens, into one run per rank with similar
+// numbers of tokens: rank r computes micro-batches cuts[r] to cuts[r+1]−1. It cuts at the edges of
+// large tree nodes, so that a rank has few sums, see [MaxSums].
 func Deal(tokens []int, ranks int) (cuts []int) {
 	leaves := len(tokens)
 	prefix := make([]int, leaves+1)

@@ -41,8 +41,8 @@ type Evidence struct {
 	onlyEvidence, onlyRandom int
 }
 
-// CanMeasureEvidence returns an error unless the scorer's model reads tokens, predicts classes and has
-// weights of tokens.
+// CanMeasureEvidence returns an error unless the scorer's model reads tokens, predicts one class per row
+// and can explain predictions by weights of tokens.
 func CanMeasureEvidence(s *sft.Scorer) error {
 	c := s.Config()
 	switch {
@@ -108,7 +108,7 @@ func count(x bool) int {
 	return 0
 }
 
-// largest selects the tenth of the tokens with the largest weights, of equal weights the first.
+// largest selects the tenth of the tokens with the largest weights, the first among equal weights.
 func largest(weights []float32) []bool {
 	order := make([]int, len(weights))
 	for i := range order {
