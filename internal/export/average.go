@@ -3,7 +3,7 @@ package export
 import "github.com/sftseq/sftseq/internal/onnx"
 
 // averageChunk is the number of tokens in a chunk of a moving average. The size of the matrices is
-// proportional to its square, and the number of steps of the recurrence to its inverse.
+// proportional to the square of this number, and the number of steps of the recurrence to its inverse.
 const averageChunk = 32
 
 // movingAverage returns the weighted sums of a layer's moving averages of x, [length, hidden].

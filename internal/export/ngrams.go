@@ -134,7 +134,7 @@ func (g *ngramGraph) row(h onnx.Tensor) onnx.Tensor {
 	return g.Where(g.Equal(g.BitwiseAnd(word, bit), g.Int(0)), g.Int(noRow), row)
 }
 
-// slotRows returns a table of the row of each slot.
+// slotRows returns a table with the row of each slot, or [noRow] for an unused slot.
 func (g *ngramGraph) slotRows() onnx.Tensor {
 	used := ngram.Bitmap(g.model.NGrams.Used)
 	rows, next := make([]int32, g.config.NGrams.Slots), int32(0)
@@ -147,7 +147,7 @@ func (g *ngramGraph) slotRows() onnx.Tensor {
 	return g.Int32s("ngrams.slot_rows", rows)
 }
 
-// fileNumbers returns the number of 4-byte numbers of a model's tensors in an ONNX file.
+// fileNumbers returns how many 4-byte numbers the tensors of a model have in an ONNX file.
 func fileNumbers(m *sft.Model) int {
 	n := m.Parameters.Count()
 	if table := m.NGrams; table != nil {

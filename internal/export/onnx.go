@@ -41,11 +41,11 @@ const (
 //
 // Outputs, float32 unless another type is stated:
 //
-//	logits     [labels]; of tagging [read, labels], a row for each token in the input window; of
+//	logits     [labels]; for tagging [read, labels], a row for each token in the input window; for
 //	           fill-mask [masks, labels], a row for each mask
-//	embedding  [hidden]; of pairs embedding_a and embedding_b
-//	numbers    [labels], of a regression: mean + deviation·logits
-//	positions  int64 [masks], of fill-mask: positions of the masks
+//	embedding  [hidden]; for pairs embedding_a and embedding_b
+//	numbers    [labels], only for a regression: mean + deviation·logits
+//	positions  int64 [masks], only for fill-mask: positions of the masks
 //
 // The metadata describe the meaning of tokens and outputs.
 func ONNX(m *sft.Model) ([]byte, error) {

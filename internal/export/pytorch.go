@@ -95,7 +95,7 @@ func replaceExport(m *sft.Model, tokenizer []byte, dir string) error {
 	}
 	staging, err := os.MkdirTemp(dir, stagingPattern)
 	if err != nil {
-		return fmt.Errorf("%s: creating a folder in it: %w", dir, atomicfile.Cause(err))
+		return fmt.Errorf("%s: creating a temporary folder: %w", dir, atomicfile.Cause(err))
 	}
 	defer os.RemoveAll(staging)
 	if err := writeExport(m, tokenizer, staging); err != nil {

@@ -85,7 +85,7 @@ func TestPyTorch(t *testing.T) {
 			continue
 		}
 		if !(r.Gradient <= 1) {
-			t.Errorf("%s: the error of the gradient of %s is %.2g of the tolerance", names[i], r.Tensor, r.Gradient)
+			t.Errorf("%s: the error of the gradient of %s is %.2g times the tolerance", names[i], r.Tensor, r.Gradient)
 		}
 		if !(r.After < r.Before) {
 			t.Errorf("%s: a step changes the loss from %v to %v, want a lower loss", names[i], r.Before, r.After)

@@ -8,10 +8,10 @@ import (
 
 // relation is the relative encoding: features of each pair of a query and a sampled token.
 type relation interface {
-	// among prepares the relations of queries and the tokens of a sample. The returned functions
-	// take the positions of queries, and the prefix of the names of weight and bias. They return a
-	// linear form per head, [heads, queries, keys]: of queries and top tokens, and of queries and
-	// partners.
+	// among prepares the relations of queries and the tokens of a sample. The first returned function
+	// takes the positions of queries, the second the name prefix of a weight and its bias. The second
+	// returns a linear form per head, [heads, queries, keys], for queries and top tokens and for
+	// queries and partners.
 	among(sample sampled) func(positions onnx.Tensor) func(name string) (top, partner onnx.Tensor)
 }
 

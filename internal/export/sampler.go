@@ -31,9 +31,9 @@ func (s *sequence) sampled(name string, x onnx.Tensor, maxKeys, layer int) sampl
 	return out
 }
 
-// sample selects tokens by their scores [length], like package tensor's Sample: S1, at most the
-// given number, by descending score, then tie key, then position; S2 from the other tokens by partner
-// key, then position. TopK, which takes the first of equal values, defines all orders.
+// sample selects tokens by their scores [length], like package tensor's Sample: S1, at most maxKeys
+// tokens, by descending score, then tie key, then position; S2 from the other tokens by partner key,
+// then position. TopK, which takes the first of equal values, defines all orders.
 func (s *sequence) sample(score onnx.Tensor, maxKeys, layer int) (out sampled) {
 	keys := s.Min(s.length, s.Int(int64(maxKeys)))
 	pairs := s.Min(keys, s.Sub(s.length, keys)) // number of keys with a partner

@@ -54,7 +54,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// TestAgrees checks contents against the kinds of extensions.
+// TestAgrees checks whether contents agree with the kinds of the file names.
 func TestAgrees(t *testing.T) {
 	for _, c := range []struct {
 		name, content string
@@ -253,8 +253,9 @@ func texts(t *testing.T, d *seq.Dataset, split string) map[string]string {
 	return out
 }
 
-// TestWrite checks the rows of a collected data set. It has files in archives, omits duplicates, files
-// with contradicting content and rare kinds, and each package is in only one split.
+// TestWrite checks the rows of a collected data set. It must contain files in archives, and omit
+// duplicates, files whose content contradicts their kind, and rare kinds. Each package must be in only
+// one split.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	software(t, dir)
@@ -303,8 +304,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestMislabelled checks that files of test packages with contradicting content are in the split
-// Mislabelled.
+// TestMislabelled checks that files of test packages are in the split Mislabelled if their content
+// contradicts their kind.
 func TestMislabelled(t *testing.T) {
 	dir := t.TempDir()
 	software(t, dir)
@@ -368,8 +369,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestWalk checks the kinds of files by their names, in archives, and below roots that contain or link to
-// each other.
+// TestWalk checks that Walk finds the kinds of files by their names or ELF headers, in archives, and below
+// roots that contain or link to each other.
 func TestWalk(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, content []byte) {

@@ -80,7 +80,7 @@ func TestOther(t *testing.T) {
 			want = Unknown
 		}
 		if k.In != want {
-			t.Errorf("the summary of %s says %q, want %q", k.Name, k.In, want)
+			t.Errorf("the summary of %s: got In %q, want %q", k.Name, k.In, want)
 		}
 	}
 	if random[Unknown] != total/2 || len(lengths) < total/2 {

@@ -57,8 +57,8 @@ func Fragment(r io.ReaderAt, size int64, n int, place float64) ([]byte, error) {
 	return readAt(r, nil, int64(place*float64(size-int64(n)+1)), n)
 }
 
-// Fragments calls visit for the successive fragments of n bytes of a regular file, with their offsets. The
-// last fragment may be shorter.
+// Fragments calls visit for the successive fragments of n bytes of a regular file, with their offsets and
+// the size of the file. The last fragment may be shorter.
 func Fragments(path string, n int, visit func(offset, size int64, fragment []byte) error) error {
 	return withFile(path, func(r io.ReaderAt, size int64) error {
 		for offset := int64(0); offset < size; offset += int64(n) {

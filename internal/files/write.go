@@ -34,7 +34,7 @@ type Summary struct {
 	Random     int           // rows of random bytes
 	Duplicates int           // files whose sample or row equals that of a kept file
 	Unreadable int           // files that could not be read
-	FirstError error         // for the first unreadable file
+	FirstError error         // error of the first unreadable file, or nil
 }
 
 // KindSummary counts the files of a kind.
@@ -191,7 +191,7 @@ func withoutDuplicates(rows []row) []row {
 	return out
 }
 
-var errTooShort = errors.New("the file is too short")
+var errTooShort = errors.New("the file has fewer than 16 bytes")
 
 // rare reports whether a kind has too few files or packages, or no files in a split.
 func (o *Options) rare(s KindSummary) bool {
@@ -201,8 +201,9 @@ func (o *Options) rare(s KindSummary) bool {
 // unseen reports whether a rare kind occurs only in the split [Unknown].
 func (o *Options) unseen(kind int) bool { return o.fraction("kind", Kinds[kind].Name) < 0.5 }
 
-// place sets the split and the label of a row. Files of rare kinds get the label other. They get no
-// split if the data set does not have this label or their content contradicts the kind.
+// place sets the split and the label of a row. Files of rare kinds get the label other, or no split if the
+// data set does not have this label. Files whose content contradicts their kind get no split, except test
+// files of common kinds: these get the split Mislabelled.
 func (o *Options) place(r *row, labels map[int]int32, hasOther bool, other int32) {
 	label, common := labels[r.file.Kind]
 	switch {

@@ -5,12 +5,12 @@
 // therefore uses only float32 additions, multiplications, divisions and bit operations, with
 // selections instead of branches wherever both sides are cheap. Every product in a sum is converted
 // with float32(…), which prevents the compiler from fusing multiplication and addition. The results
-// therefore have the same bits on every platform.
+// are therefore bitwise identical on every platform.
 //
 // The coefficients are minimax fits (Remez, 160 bits), rounded to float32. This package's tests
 // check the error stated for each function against package math, at regular steps over the
 // function's range.
 //
-// Some functions may flush subnormal numbers (below 2⁻¹²⁶) to zero, because many devices always do.
-// The comments of these functions say so.
+// Some functions return zero instead of a subnormal number (below 2⁻¹²⁶), as their comments state,
+// because many devices always flush subnormal numbers to zero.
 package fmath

@@ -215,7 +215,7 @@ func TestNaNPayloads(t *testing.T) {
 	}
 }
 
-// TestSoftplusSigmoidIsBoth checks that SoftplusSigmoid returns the bits of Softplus and Sigmoid.
+// TestSoftplusSigmoidIsBoth checks that SoftplusSigmoid returns the same values as Softplus and Sigmoid.
 func TestSoftplusSigmoidIsBoth(t *testing.T) {
 	visit(-200, 200, func(x float32) {
 		sp, sig := SoftplusSigmoid(x)

@@ -17,8 +17,8 @@ func Sigmoid(x float32) float32 {
 	return choose(x, z, 1) / (1 + z)
 }
 
-// SoftplusSigmoid returns the same bits as Softplus(x) and Sigmoid(x), and computes only one
-// exponential.
+// SoftplusSigmoid returns Softplus(x) and Sigmoid(x), bitwise identical to the results of these
+// functions, but computes only one exponential.
 func SoftplusSigmoid(x float32) (softplus, sigmoid float32) {
 	z := Exp(-abs(x))
 	softplus = relu(x) + (z - float32(float32(z*z)*log1pTail(z)))

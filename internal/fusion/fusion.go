@@ -7,7 +7,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Kind returns the kind of the outputs of a model that predicts a target for each row.
+// Kind returns the kind of output of a model that predicts a target for each row: labels, numbers or
+// classes.
 func Kind(c *config.Config) metrics.FusionKind {
 	switch {
 	case c.IsMultiLabel():

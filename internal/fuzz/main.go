@@ -1,4 +1,4 @@
-// Command fuzz runs all fuzz targets of the module, each for the same time:
+// Command fuzz runs the fuzz targets of the module, each for the same time:
 //
 //	go run ./internal/fuzz -time 10s -match 'seq|table.*JSON'
 //
@@ -35,7 +35,7 @@ func main() {
 
 func run(ctx context.Context) (err error) {
 	duration := flag.String("time", "10s", "time for each target, or number of inputs, such as 1000x")
-	match := flag.String("match", ".", "regular expression of the targets PACKAGE.NAME")
+	match := flag.String("match", ".", "regular expression for the names PACKAGE.NAME of the targets")
 	memory := flag.String("memory", "4GiB", "memory limit of a process, if the system supports it")
 	flag.Parse()
 	limit, err := humanize.ParseBytes(*memory)

@@ -1,5 +1,5 @@
-// Package golden compares a device with golden folders. A golden folder is a model with logits,
-// gradients and training losses that were computed in float64.
+// Package golden compares a device with golden folders. A golden folder is a model with expected
+// logits, gradients or training losses, which were computed in float64.
 package golden
 
 import (
@@ -266,7 +266,7 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	for _, w := range want {
 		p, ok := m.Parameters.Lookup(w.Name)
 		if !ok || p.Size() != len(w.Data) {
-			return fmt.Errorf("%s: %s is not a tensor of the model, or has another shape", path, w.Name)
+			return fmt.Errorf("%s: tensor %s: expected the name and the size of a tensor of the model", path, w.Name)
 		}
 		total = math.Hypot(total, norm(w.Data, make([]float32, len(w.Data))))
 		deviation = math.Hypot(deviation, norm(m.Parameters.Slice(got, p), w.Data))
