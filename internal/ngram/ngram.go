@@ -65,7 +65,7 @@ func (o *Options) Validate() error {
 	case o.MinN < 1 || o.MinN > MaxN:
 		return fmt.Errorf("min_n: expected 1 to %d, found %d", MaxN, o.MinN)
 	case o.MaxN < o.MinN || o.MaxN > MaxN:
-		return fmt.Errorf("max_n: expected min_n, which is %d, to %d, found %d", o.MinN, MaxN, o.MaxN)
+		return fmt.Errorf("max_n: expected %d (min_n) to %d, found %d", o.MinN, MaxN, o.MaxN)
 	case o.Slots < MinSlots || o.Slots > MaxSlots || o.Slots&(o.Slots-1) != 0:
 		return fmt.Errorf("slots: expected a power of two from %d to %d, found %d", MinSlots, MaxSlots, o.Slots)
 	case o.MinCount < 1 || o.MinCount > MaxCount:

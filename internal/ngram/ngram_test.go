@@ -122,8 +122,8 @@ func TestNoByte(t *testing.T) {
 	}
 }
 
-// TestLocated checks the ranges of tokens of units and n-grams: the text or token in a unit's range has
-// the unit's hash, for words in lower case, and the n-grams are the n-grams of Hashes.
+// TestLocated checks the token ranges of units and n-grams. The text or token in a unit's range must have
+// the unit's hash; words are hashed in lower case. The n-grams must equal the n-grams of Hashes.
 func TestLocated(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	chars := []rune("abXY 01.,'-<\t\n éÉßİΣ́　。好日€😀")
@@ -197,7 +197,7 @@ func TestSides(t *testing.T) {
 	}
 }
 
-// TestDistinct compares the set with a map, also when the set grows and when the generations wrap
+// TestDistinct compares the set type distinct with a map, also when the set grows and when the generations wrap
 // around.
 func TestDistinct(t *testing.T) {
 	var d distinct
@@ -308,8 +308,8 @@ func TestOptions(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		`units: expected words, bytes or tokens, found "signs"`:                            func(o *Options) { o.Units = "signs" },
 		"min_n: expected 1 to 8, found 0":                                                  func(o *Options) { o.MinN = 0 },
-		"max_n: expected min_n, which is 1, to 8, found 9":                                 func(o *Options) { o.MaxN = 9 },
-		"max_n: expected min_n, which is 5, to 8, found 3":                                 func(o *Options) { o.MinN = 5 },
+		"max_n: expected 1 (min_n) to 8, found 9":                                          func(o *Options) { o.MaxN = 9 },
+		"max_n: expected 5 (min_n) to 8, found 3":                                          func(o *Options) { o.MinN = 5 },
 		"slots: expected a power of two from 1024 to 16777216, found 1099511627776":        func(o *Options) { o.Slots = 1 << 40 },
 		"slots: expected a power of two from 1024 to 16777216, found 3000":                 func(o *Options) { o.Slots = 3000 },
 		"slots: expected a power of two from 1024 to 16777216, found -9223372036854775808": func(o *Options) { o.Slots = -1 << 63 },
@@ -321,7 +321,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// BenchmarkFeatures measures n-grams of 1 to 3 words of a text of 1,300 bytes.
+// BenchmarkFeatures measures Features for n-grams of 1 to 3 words in a text of 1,300 bytes.
 func BenchmarkFeatures(b *testing.B) {
 	o := Options{Words, 1, 3, 1 << 22, 1, 0}
 	x, used := NewExtractor(o), NewBitmap(1<<22)

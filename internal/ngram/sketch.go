@@ -37,8 +37,8 @@ func (s *Sketch) Merge(other *Sketch) {
 	}
 }
 
-// nonzero yields the cells with rows. It tests eight cells at a time, because most cells of small
-// data have no rows.
+// nonzero yields each cell with a count above 0, and the count. It tests eight cells at a time, because
+// most counts of a small data set are 0.
 func (s *Sketch) nonzero() iter.Seq2[int, uint8] {
 	return func(yield func(int, uint8) bool) {
 		for first := 0; first < len(s.rows); first += 8 {

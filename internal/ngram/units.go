@@ -71,8 +71,9 @@ func (x *Extractor) append(minN, maxN int, begins *[MaxN + 1]uint64) {
 }
 
 // Ending returns the hashes of a sequence's n-grams by the token at which they end. Units must be
-// Bytes or Tokens. Each token has [Options.Orders] hashes, 0 if no n-gram of this length ends there.
-// The hashes equal the hashes of the first side of a pair. The next call overwrites the result.
+// Bytes or Tokens. Each token has [Options.Orders] hashes, one per n-gram length. A hash is 0 if no
+// n-gram of its length ends at the token. The hashes equal the hashes of the first side of a pair. The
+// next call overwrites the result.
 func (x *Extractor) Ending(tokens []int32) []uint64 {
 	o, groups := &x.options, x.options.Orders()
 	x.hashes = slices.Grow(x.hashes[:0], len(tokens)*groups)[:len(tokens)*groups]

@@ -60,11 +60,11 @@ func (v *Vocabulary) Features(x *Extractor, a, b []int32, out []uint32) []uint32
 	return out
 }
 
-// NoFeature marks an n-gram without a feature in the result of [Vocabulary.Ending].
+// NoFeature marks a missing n-gram or an n-gram without a feature in the result of [Vocabulary.Ending].
 const NoFeature = math.MaxUint32
 
-// Ending appends the feature, or [NoFeature], of each n-gram that ends at a token of a sequence to
-// out, in the order of [Extractor.Ending].
+// Ending appends one feature, or [NoFeature], to out for each hash of [Extractor.Ending], in the same
+// order.
 func (v *Vocabulary) Ending(x *Extractor, tokens []int32, out []uint32) []uint32 {
 	shift := v.Options.slotShift()
 	for _, h := range x.Ending(tokens) {
@@ -97,7 +97,8 @@ func (v *Vocabulary) feature(h uint64, shift int) (feature uint32, ok bool) {
 	return v.ranks[slot/32] + uint32(bits.OnesCount32(word&(1<<bit-1))), true
 }
 
-// Use adds the slots of a row's n-grams in kept cells to used.
+// Use adds the slots of a row's n-grams to used. N-grams whose cells are not in kept are skipped; if kept is
+// nil, none are.
 func Use(x *Extractor, kept, used Bitmap, a, b []int32) {
 	shift := x.options.slotShift()
 	for _, h := range x.Hashes(a, b) {

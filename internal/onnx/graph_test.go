@@ -111,7 +111,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestTooLarge checks that Model rejects a model above the maximum size, before it allocates the file.
+// TestTooLarge checks that Model rejects a model above the maximum size.
 func TestTooLarge(t *testing.T) {
 	data := make([]float32, 1<<20)
 	g := &onnx.Graph{}

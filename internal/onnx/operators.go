@@ -141,7 +141,7 @@ func (g *Graph) ReduceMean(x Tensor, axis int64) Tensor {
 // Shape returns the vector of the sizes of x.
 func (g *Graph) Shape(x Tensor) Tensor { return g.op("Shape", []Tensor{x}) }
 
-// Reshape returns x with another shape. −1 is the remaining size; 0 keeps the size of x in this axis.
+// Reshape returns x with another shape. A size of −1 is inferred; a size of 0 keeps the size of x in this axis.
 func (g *Graph) Reshape(x Tensor, shape ...int64) Tensor {
 	return g.op("Reshape", []Tensor{x, g.Ints(shape...)})
 }

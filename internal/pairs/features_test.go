@@ -190,7 +190,7 @@ func TestFeatures(t *testing.T) {
 			sum += s.Contribution
 		}
 		if math.Abs(sum-want[0]) > 1e-9 {
-			t.Fatalf("%q and %q: the parts of shared words sum to %v, want the cosine %v", a, b, sum, want[0])
+			t.Fatalf("%q and %q: the contributions of shared words sum to %v, want the cosine %v", a, b, sum, want[0])
 		}
 		for i := range want {
 			if math.Abs(got[i]-want[i]) > 1e-9 {

@@ -14,7 +14,7 @@ const (
 	slotsTensor      = "pair_used_slots"    // I32 [views, slots/32], one bit per slot
 	TextsTensor      = "pair_texts"         // I32 [used slots], number of training texts with an n-gram in the slot
 	meanTensor       = "pair_mean"          // F32 [features]
-	scaleTensor      = "pair_scale"         // F32 [features], 1 divided by the deviation
+	scaleTensor      = "pair_scale"         // F32 [features], 1 divided by the standard deviation
 	hiddenTensor     = "pair_hidden_weight" // F32 [hidden units, features]
 	hiddenBiasTensor = "pair_hidden_bias"   // F32 [hidden units]
 	outputTensor     = "pair_output_weight" // F32 [outputs, hidden units]

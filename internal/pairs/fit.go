@@ -37,8 +37,8 @@ type Report struct {
 	Kept   int       // index in Losses of the selected epoch; -1 without validation
 }
 
-// maxRows is the maximum number of rows with features in memory. Of a larger split, Fit computes the
-// features of only every second, fourth, … row.
+// maxRows is the maximum number of rows with features in memory. For a larger split, Fit computes the
+// features of every second, fourth, … row only.
 const maxRows = 1 << 20
 
 // Fit trains a comparison on the labelled rows of train and keeps the epoch with the lowest loss on

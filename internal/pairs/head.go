@@ -33,8 +33,8 @@ func (h *head) parts(all []float64) (w, b, v, c []float64) {
 // cannot determine the prediction.
 const maxDeviation = 8
 
-// standardise converts features to deviations from their means in training, in standard deviations,
-// from −maxDeviation to maxDeviation.
+// standardise subtracts the training means from the features, divides by the standard deviations, and
+// clips the results to ±maxDeviation.
 func (h *head) standardise(x []float64) {
 	for i, v := range x {
 		x[i] = max(-maxDeviation, min(maxDeviation, (v-h.mean[i])*h.scale[i]))
@@ -126,7 +126,7 @@ const (
 	beta1       = 0.9
 	beta2       = 0.999
 	epsilon     = 1e-8
-	updatedRows = 1 << 20 // rows over all epochs, within the limits of epochs
+	updatedRows = 1 << 20 // target for the rows over all epochs; minEpochs and maxEpochs take precedence
 	minEpochs   = 12
 	maxEpochs   = 60
 )

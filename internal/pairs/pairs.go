@@ -15,7 +15,7 @@
 // texts, divided by 10. The first view, such as the words, has further features. Shared words are
 // grouped by the range of idf_j (0 to 1, 1 to 2, … and above 11) and by whether all occurrences in
 // both texts are capitalised within a sentence. Each of these 24 groups has ln(1 + its number of
-// shared words) and its part of the cosine. The last feature is the length, ln((w_a + 1)(w_b + 1))/20
+// shared words) and its contribution to the cosine. The last feature is the length, ln((w_a + 1)(w_b + 1))/20
 // for texts of w_a and w_b words.
 //
 // The standardised features are the input of a perceptron with a hidden layer of rectified linear

@@ -112,7 +112,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestThreads checks that the model has the same bits for any number of threads.
+// TestThreads checks that the model and the report are bitwise identical for any number of threads.
 func TestThreads(t *testing.T) {
 	train, val := stories(1, 500, 3), stories(2, 100, 3)
 	one, report := fitted(t, ngram.Words, 3, 1, train, val)

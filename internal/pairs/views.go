@@ -41,7 +41,7 @@ type gram struct {
 	capital capital // minimum over the n-grams; used for single words
 }
 
-// bag holds the n-grams of a text's view, in the order of each slot's first n-gram.
+// bag holds the n-grams of a text in one view, in the order of each slot's first n-gram.
 type bag []gram
 
 // text holds the bags of a text.

@@ -21,8 +21,8 @@ const (
 	StreamGenerate uint32 = 11 // synthetic data sets
 	StreamSplit    uint32 = 12 // train, validation and test splits
 	// Token noise in training: e = position. The first word deletes a token if u < rate, the second
-	// replaces it, and the third selects the replacement. For a point cloud e = draw: the first
-	// draw determines scale and shift, further draws the rotation.
+	// replaces it, and the third selects the replacement. For a point cloud, e = index of the draw: the
+	// first draw determines scale and shift, and further draws determine the rotation.
 	StreamNoise uint32 = 13
 
 	// Masked tokens in training: e = position. First word: a span continues if u < 1 − 1/mean.

@@ -62,8 +62,8 @@ func (p *Provenance) JSON() (json.RawMessage, error) { return json.Marshal(p) }
 var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 
 // MoveEnd changes the end of a resumed run and makes its command repeat the whole run. It stores the
-// result in the configuration of the checkpoint from. resume is the command that resumes the run. There are three
-// cases:
+// result in from.Config, the configuration of the checkpoint. The parameter resume is the command that
+// resumes the run. There are three cases:
 //
 //   - If the run had already reached its end, it was evaluated there. The new command runs to the
 //     old end and then resumes.

@@ -29,7 +29,7 @@ type Start struct {
 	Version        string    `json:"sftseq"`
 }
 
-// maxStarts is the maximum size of the file in bytes.
+// maxStarts is the maximum size of a StartsFile in bytes.
 const maxStarts = 256 << 20
 
 // AddStart adds a line to the StartsFile of the run in dir. A start at step 0 replaces the file.

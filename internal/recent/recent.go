@@ -29,8 +29,9 @@ type Sequence[V any] struct {
 func NewList[V any](limit int64) *List[V] { return &List[V]{limit: limit} }
 
 // Take removes the sequence that shares the most leading and trailing tokens with the given tokens. It
-// returns the sequence and the numbers of shared leading and trailing tokens. It returns nil if no
-// sequence shares as many tokens as half the length of the shorter of the sequence and the given tokens.
+// returns the sequence and the numbers of shared leading and trailing tokens. The shared tokens must make
+// up at least half of the sequence or of the given tokens, whichever is shorter. If no sequence qualifies,
+// Take returns nil.
 func (l *List[V]) Take(tokens []int32) (best *Sequence[V], prefix, suffix int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

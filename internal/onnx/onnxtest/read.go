@@ -163,7 +163,7 @@ func valueName(t *testing.T, text []byte) string {
 	return ""
 }
 
-// elementBytes maps types to the size of an element.
+// elementBytes maps ONNX element types to bytes per element.
 var elementBytes = map[uint64]uint64{1: 4, 6: 4, 7: 8, 11: 8}
 
 func (m *Model) check(t *testing.T) {
