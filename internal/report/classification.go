@@ -133,12 +133,13 @@ func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *
 	styles := []chart.Style{}
 	if classes == 2 {
 		shown = curves[len(curves)-1:]
-		v.Note = fmt.Sprintf("All thresholds of the probability of %s.", name(shown[0].Class))
+		v.Note = fmt.Sprintf("The curves vary the threshold on the probability of %s.", name(shown[0].Class))
 	} else {
 		worst := slices.Clone(curves)
 		slices.SortStableFunc(worst, func(a, b metrics.Curve) int { return cmp.Compare(a.AUC, b.AUC) })
 		shown = append(worst[:min(len(worst), maxCurves)], metrics.MeanCurve(curves))
-		v.Note = "All thresholds of each class's probability (one-vs-rest); the macro mean weights all classes equally."
+		v.Note = "The curves vary the threshold on a class's probability (one-vs-rest); " +
+			"the macro mean weights all classes equally."
 		if omitted := len(curves) - maxCurves; omitted > 0 {
 			v.Note += fmt.Sprintf(" The %d classes with the lowest AUC are shown; %d are not.",
 				maxCurves, omitted)

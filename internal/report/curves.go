@@ -29,10 +29,10 @@ func (c Curve) SVG() template.HTML {
 // quantities are the charts in page order.
 var quantities = []struct {
 	name, unit, caption string
-	wide, logarithmic   bool                                 // logarithmic axis if the values span orders of magnitude
+	wide, logarithmic   bool                                 // wide chart; log axis if values span orders of magnitude
 	train               func(train.StepReport) float64       // NaN if missing
 	validation          func(train.EvaluationReport) float64 // nil if only training measures the quantity
-	baseline            func(Run) float64                    // strongest baseline; NaN if unknown, nil if not shown
+	baseline            func(Run) float64                    // best baseline's score, or NaN; nil if not shown
 }{
 	{"Loss", "loss", "Mean over the rows of an interval in training, and over the validation split.", true, false,
 		func(r train.StepReport) float64 { return r.Loss },

@@ -13,7 +13,7 @@ const (
 	maxEdges = 4000
 )
 
-// layoutGraph places the nodes of a graph by a force-directed layout. With d the distance of two
+// layoutGraph places the nodes of a graph by a force-directed layout. With d the distance between two
 // nodes and ℓ the spacing of evenly spread nodes, all nodes repel each other with ℓ²/d, and edges
 // attract with d²/ℓ. A weak force towards the centre keeps disconnected parts near each other. A
 // temperature that falls to 0 limits the movement per step. The layout starts from a circle and takes a

@@ -12,7 +12,7 @@ import (
 
 // TestLayouts checks that the layout of a graph is finite and deterministic. In graphs of at least 12
 // nodes with some but not all edges, it checks that no two nodes coincide. Except for stars, the median
-// edge of these graphs must be shorter than the median distance of two nodes.
+// edge of these graphs must be shorter than the median distance between two nodes.
 func TestLayouts(t *testing.T) {
 	sizes := []int{1, 2, 3, 12, 100}
 	if !testing.Short() {

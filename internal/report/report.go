@@ -103,7 +103,7 @@ type view struct {
 	Runs    []runView
 	Several bool
 	Charts  []Curve
-	// Measured reports whether a run was evaluated on labelled rows.
+	// Measured reports whether the first table has a score of a run on labelled rows.
 	Measured bool
 	Config   configTable
 	Lengths  []lengthChart

@@ -108,7 +108,7 @@ func TestPageIsSelfContained(t *testing.T) {
 		t.Error("the page lacks the name of the example's row")
 	}
 	if !strings.Contains(text, "metrics.jsonl is incomplete") || !strings.Contains(text, "no examples: "+hostile) {
-		t.Error("the page lacks the reason for missing examples")
+		t.Error("the page lacks the note on metrics.jsonl or the reason for missing examples")
 	}
 	// Each byte of the example is a separate span. Together, the spans are the text.
 	if i := strings.Index(page, `<div class="text mono">`); i < 0 ||

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainingTime returns the computing time of a run. Each metrics line has the seconds since the start of
+// trainingTime returns the training time of a run. Each metrics line has the seconds since the start of
 // the process that wrote the line. Steps that were lost when a process was killed do not count.
 func trainingTime(m *train.Metrics, starts []provenance.Start) time.Duration {
 	type line struct {
@@ -75,7 +75,7 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// joinDevices returns the distinct devices that computed a run, in order of their first use.
+// joinDevices returns the distinct devices on which a run was trained, in order of their first use.
 func joinDevices(starts []provenance.Start) string {
 	var out []string
 	if len(resumes(starts)) == len(starts) {

@@ -1,5 +1,5 @@
-// Package requests parses sequences from JSON, and builds the replies with a model's predictions. It
-// serves the lines of predict and embed and the requests of a server.
+// Package requests parses sequences from JSON, and builds the replies with a model's predictions. The
+// commands predict and embed use it for lines, and the server uses it for requests.
 package requests
 
 import (
@@ -215,7 +215,7 @@ func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]stri
 		return []string{a, b}, nil
 	case p.allows(1) && p.allows(2):
 		return nil, Fail(CodeRequest,
-			"expected tokens or text, or both of a pair (tokens_a or text_a, tokens_b or text_b)")
+			"expected tokens or text, or a pair (tokens_a or text_a, and tokens_b or text_b)")
 	case p.allows(2):
 		return nil, Fail(CodeRequest, "expected a pair (tokens_a or text_a, and tokens_b or text_b), found %s",
 			describeFound(line, single, a, b))

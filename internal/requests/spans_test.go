@@ -35,7 +35,7 @@ func byteTags() *sft.Config {
 }
 
 // TestSpansOfBytes checks that each byte that is not valid UTF-8 counts as one character. The second text
-// has 2¹⁸ of these bytes, to show a quadratic running time.
+// has 2¹⁸ of these bytes, so the test would take a long time if the running time were quadratic.
 func TestSpansOfBytes(t *testing.T) {
 	c := byteTags()
 	p := NewParser(c, "", "f", 1)
@@ -104,8 +104,8 @@ func TestOffsetsOfHead(t *testing.T) {
 }
 
 // TestRecordPositionsMemory checks that RecordPositions needs little memory for a long text if the
-// model reads only few of the text's tokens. The dna tokenizer is excepted. It also checks the error for
-// more tokens than the text has.
+// model reads only few of the text's tokens. The limit does not apply to the dna tokenizer. The test also
+// checks the error for more tokens than the text has.
 func TestRecordPositionsMemory(t *testing.T) {
 	const size = 8 << 20
 	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-",

@@ -60,7 +60,7 @@ func (r *Rope) byteOffset(unit int) (offset int, within bool) {
 	return offset, false
 }
 
-// rune returns the character at a byte offset.
+// rune returns the four-byte character at a byte offset.
 func (r *Rope) rune(at int) rune {
 	var text [utf8.UTFMax]byte
 	for i := range text {

@@ -125,11 +125,11 @@ func (p parser) expect(want json.Delim) error {
 	return nil
 }
 
-// maxKeys is the maximum number of keys of an object, because a key takes ten times its text in
+// maxKeys is the maximum number of keys of an object, because a key may take ten times its length in
 // memory. The checkpoint of the largest allowed model has fewer tensors.
 const maxKeys = 1 << 19
 
-// object reads { key value, … }. It calls value to read the value of each key, and refuses
+// object reads {"key": value, …}. It calls value to read the value of each key, and refuses
 // duplicate keys.
 func (p parser) object(value func(key string) error) error {
 	if err := p.expect('{'); err != nil {

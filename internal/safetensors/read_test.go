@@ -119,7 +119,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestHeaderLimit checks the limit of the header's length with a sparse file that is large enough for
+// TestHeaderLimit checks the maximum length of the header with a sparse file that is large enough for
 // the stated length.
 func TestHeaderLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large")
@@ -188,8 +188,8 @@ func TestCheckFinite(t *testing.T) {
 	}
 }
 
-// expectTensors checks that names, shapes and float32 data are equal. It compares bits, so that equal
-// NaNs count as equal.
+// expectTensors checks that names, shapes and float32 data are equal. It compares bits, so NaNs with
+// equal bits count as equal.
 func expectTensors(t *testing.T, got, want []Tensor) {
 	t.Helper()
 	if len(got) != len(want) {

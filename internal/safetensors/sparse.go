@@ -37,7 +37,7 @@ func checkStored(file *os.File, size int64) error {
 		return nil
 	}
 	if stored < size/minStored {
-		return fmt.Errorf("only %d of %d bytes are stored, the rest are holes: the file is incomplete, copy or download it again", stored, size)
+		return fmt.Errorf("only %d of %d bytes are stored, and the rest are holes: the file is incomplete; copy or download it again", stored, size)
 	}
 	return nil
 }

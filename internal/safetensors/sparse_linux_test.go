@@ -22,7 +22,7 @@ func TestSparseFile(t *testing.T) {
 	want := fmt.Sprintf(" of %d bytes are stored", 8+len(header)+size)
 	_, _, err := Read(path)
 	must.Fail(t, want)(err)
-	must.Fail(t, "the file is incomplete, copy or download it again")(ReadShapes(path))
+	must.Fail(t, "the file is incomplete; copy or download it again")(ReadShapes(path))
 
 	whole := filepath.Join(t.TempDir(), "b.safetensors")
 	must.Succeed(t, Write(whole,
