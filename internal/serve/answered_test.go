@@ -65,8 +65,8 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 	}
 }
 
-// TestUsedOfWindows checks the field "used" in responses of a model that truncates. With windows it
-// is the number of tokens in all of them.
+// TestUsedOfWindows checks the field "used" in responses of a model that truncates. With windows, it is
+// the number of tokens from the start of the first window to the end of the last.
 func TestUsedOfWindows(t *testing.T) {
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
 		c := dial(t, startServer(t, truncatingOptions(t, folder))).initialize(nil)

@@ -46,7 +46,7 @@ func (l *bareLine) tokens() int {
 	return sft.PlannedTokens(l.request.Tokens(), len(l.request.Edges))
 }
 
-// bareMethod is the method name of bare lines in statistics.
+// bareMethod is the method name of bare lines in statistics, the access log and errors.
 const bareMethod = "line"
 
 // acceptBare handles a line in predict's format, which has no field jsonrpc. In a stream of bare

@@ -85,7 +85,7 @@ func TestEditChunks(t *testing.T) {
 		}
 	}
 	if computed := int(after.Computed) - e.chunks; computed < e.made || computed > 20*e.made {
-		t.Errorf("%d edits of %d chunks computed %d", e.made, e.chunks, computed)
+		t.Errorf("%d edits in documents of %d chunks computed %d chunks", e.made, e.chunks, computed)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 var changeFields = newFieldSet("uri", "version", "changes")
 
-// Fields of a change, which replaces a range of a document or all of its text, and fields of a range.
-// An unknown field of a change is an error.
+// Fields of a change and of its range. A change replaces the range, or the whole text if it has no range. An
+// unknown field of a change is an error.
 var (
 	changeFieldNames = []string{"range", "text"}
 	changeFieldSet   = map[string]bool{"range": true, "text": true}
@@ -26,8 +26,8 @@ func (s *session) didChange(params json.RawMessage) error {
 	return s.changeDocument(fields, bad)
 }
 
-// changeDocument changes a document as the fields of sequence/didChange say. bad is the error of a
-// refused field.
+// changeDocument applies the changes in the fields of sequence/didChange. bad is the error for these fields,
+// or nil; fields is nil if the params could not be parsed.
 func (s *session) changeDocument(fields map[string]json.RawMessage, bad error) error {
 	uri, err := documentURI(fields)
 	if fields == nil {

@@ -141,7 +141,7 @@ func (b *Batcher) startBatches() {
 		first := b.queue.nextUrgent()
 		if b.running >= slots {
 			// A running batch of urgent jobs finishes soon, so the next urgent job waits for it. Small batches
-			// from sessions above their share do not count: they have low priority and may take a long time.
+			// from accounts above their share do not count: they have low priority and may take a long time.
 			if first == nil || b.urgentRunning || b.smallBatches > 0 {
 				return
 			}
@@ -188,7 +188,7 @@ func (b *Batcher) startLater(after time.Duration) {
 // computation.
 const urgentTokens = 512
 
-// startBatch runs a batch in a slot or, if it is urgent, in addition to the slots. The caller holds b.mu.
+// startBatch starts a batch in a slot or, if it is urgent, in addition to the slots. The caller holds b.mu.
 func (b *Batcher) startBatch(jobs []*Job, budget int, urgent bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &batch{jobs: jobs, incomplete: len(jobs), cancel: cancel,

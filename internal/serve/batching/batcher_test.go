@@ -100,7 +100,7 @@ func TestFailureIsIsolated(t *testing.T) {
 }
 
 // TestEditedDocuments checks that a job of an edited document counts the tokens that the model computes
-// again, in the queue and for the share of its session.
+// again, in the queue and for the usage of its account.
 func TestEditedDocuments(t *testing.T) {
 	file := must.Get(sft.Load("../../../sft/testdata/golden/chunks"))(t)
 	file.Config.MaxLength = 1 << 20
@@ -238,8 +238,8 @@ func TestInterruptedAlone(t *testing.T) {
 	must.FailWith(t, errUnwanted)(jobs[0].Wait())
 }
 
-// TestStats checks the counters for computed and cancelled jobs. An interrupted batch counts as
-// cancelled only.
+// TestStats checks the counters for computed and cancelled jobs. The job of an interrupted batch counts
+// only as cancelled.
 func TestStats(t *testing.T) {
 	b, m := start(t, Options{})
 	for _, j := range b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: ones(3)}, seq.Example{A: ones(4)}) {

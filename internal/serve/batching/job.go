@@ -28,7 +28,7 @@ type Job struct {
 	tokens  int // cost in tokens, at least minTokens
 	group   *group
 	arrived time.Time
-	urgent  bool // a short job of a session below its share
+	urgent  bool // a short job of an account below its share
 
 	done        chan struct{} // closed when out and err are set
 	completed   atomic.Bool   // set by the goroutine that closes done

@@ -13,8 +13,8 @@ import (
 //
 // The algorithm is self-clocked fair queueing (Golestani 1994). The virtual clock counts the tokens received
 // by each flow. A job is due when its flow has received the tokens of its earlier jobs and of the job itself.
-// The first job of a new flow is thus delayed only by its own length. Short jobs overtake a long
-// job until they have received the same number of tokens.
+// The first job of a new flow is thus delayed only by its own length. Short jobs overtake a long job until
+// their flow has received as many tokens as the long job has.
 type queue struct {
 	buckets map[kind]*bucket
 	flows   map[flow]int64 // due time of each flow's last job

@@ -3,7 +3,7 @@ package batching
 import "time"
 
 // rate is the rate of computation, from separate moving averages of time and tokens. A batch is
-// weighted by the part of the budget that it fills, because small batches take longer per token and
+// weighted by the fraction of the budget that it fills, because small batches take longer per token and
 // do not occur under load.
 type rate struct{ time, tokens float64 }
 
