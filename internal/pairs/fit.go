@@ -26,7 +26,7 @@ type Options struct {
 	Classes int
 	Seed    uint64 // seed of the head's initial weights and of the order of rows
 	Threads int    // 0 means GOMAXPROCS; the model does not depend on it
-	// Progress is called with the number of rows read since the last call; nil means no calls.
+	// Progress is called with the number of rows processed since the last call; nil means no calls.
 	Progress func(rows int)
 }
 

@@ -37,7 +37,7 @@ func TestLoneSurrogates(t *testing.T) {
 		t.Errorf("id %s: got failure %+v", r.ID, r.Failure)
 	}
 	if r := p.Parse([]byte(`{"text":"1 \ud83d\ude42"}`), 1, nil); r.Failure != nil || len(r.Sequences[0]) != 2 {
-		t.Errorf("a whole pair: got failure %+v", r.Failure)
+		t.Errorf("a surrogate pair: got failure %+v", r.Failure)
 	}
 	for value, ok := range map[string]bool{`"\ud800"`: false, `"\ufffd"`: true, `"1"`: true, `1`: true} {
 		if _, err := ParseLabel(cfg, json.RawMessage(value)); (err == nil) != ok {
