@@ -23,7 +23,7 @@ type Device struct {
 	profile    atomic.Pointer[tensor.KernelTimes] // nil unless the device is being profiled
 }
 
-// worker is a thread's slot with its scratch memory.
+// worker is a slot for a computing thread, with its scratch memory.
 type worker struct {
 	scratch []float32
 	parts   []float32 // see run.parts

@@ -15,7 +15,7 @@ func leak(r *run, k tensor.Leak) {
 		r.device.simd.Softplus(softplus, c[lo*h:(lo+n)*h])
 		total := y[b*h : (b+1)*h]
 		clear(total)
-		// The sums of tiles limit the rounding error of a long sum.
+		// Summing tile by tile limits the rounding error of a long sum.
 		for at := 0; at < n; at += keyTile {
 			clear(part)
 			for j := at; j < min(n, at+keyTile); j++ {

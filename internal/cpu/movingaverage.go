@@ -67,7 +67,7 @@ func movingAverageBackward(r *run, k tensor.MovingAverageBackward) {
 		for t := lo; t < hi; t++ {
 			clear(dx[t*d+c:][:n])
 		}
-		// The sums of sumRows rows are added to total. The first half of the states r and w of
+		// Each call adds the sums over at most sumRows rows to total. The first half of the states r and w of
 		// AverageBackward belongs to the forward averages, the second half to the backward averages.
 		total := sums[2*b*all:][:2*all]
 		for from := 0; from < hi-lo; from += sumRows {

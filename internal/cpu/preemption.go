@@ -9,8 +9,8 @@ import (
 )
 
 // preemption decides how many workers may compute. An urgent run preempts all other runs; at most
-// one run is urgent at a time. The program can reserve threads for other work. If the reservation
-// leaves fewer workers than runs, the runs take turns. A worker checks before each piece of its work,
+// one run is urgent at a time. [Device.Reserve] reserves threads for other work. If the reservation
+// leaves fewer threads than runs, the runs take turns. A worker checks before each piece of its work,
 // and waits or stops if too many workers compute, so that a long pass does not delay a short pass.
 type preemption struct {
 	worker chan *worker // worker of the urgent run

@@ -11,7 +11,7 @@ import (
 // [tensor.Profiler]. Launches are still fused; the time of a launch is the sum over its blocks.
 func (d *Device) StartProfile() { d.profile.Store(new(tensor.KernelTimes)) }
 
-// StopProfile ends the profile and returns the times by kernel; nil without a profile. A time is the
+// StopProfile ends the profile and returns the times by kernel, or nil without a profile. A time is the
 // mean computing time of all threads, so it is less than the elapsed time if some threads wait for
 // others.
 func (d *Device) StopProfile() []tensor.KernelTime {

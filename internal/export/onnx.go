@@ -34,8 +34,9 @@ const (
 
 // ONNX returns the ONNX file of a model, with opset [onnx.OpsetVersion]. The graph reads one example:
 // int64 tokens[length], or a[length_a] and b[length_b] for pairs. Points and nodes are float32
-// features[length, names]. With relative encoding of edges, int64 edges[edges, 2] and float32
-// edge_features[edges, names] are further inputs; with n-grams of words, int64 word_hashes[length].
+// features[length, names]. Further inputs are int64 edges[edges, 2] with relative encoding of edges,
+// float32 edge_features[edges, names] if these edges have features, and int64 word_hashes[length] with
+// n-grams of words.
 // Tokens, features, edges and lengths that the model does not accept become indices out of bounds:
 // the runtime reports an error.
 //

@@ -126,8 +126,8 @@ func (s *sequence) random() {
 	s.words = s.philox(s.config.SamplerSeed, counters)[0]
 }
 
-// philox emits [philox.Words] with int64 numbers below 2³². No product reaches 2⁶³, because
-// runtimes differ in integer overflow.
+// philox emits [philox.Words] with int64 numbers below 2³². All products stay below 2⁶³, because
+// integer overflow differs between runtimes.
 func (e *emitter) philox(seed uint64, c [4]onnx.Tensor) [4]onnx.Tensor {
 	key0, key1 := uint32(seed), uint32(seed>>32)
 	xor := func(a, b onnx.Tensor, k uint32) onnx.Tensor {
