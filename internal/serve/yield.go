@@ -29,9 +29,9 @@ func (s *session) runInTurns(bytes int, f func() error) (err error) {
 	return f()
 }
 
-// yield is called between pieces of work on a message, with the work of the last piece. After yieldWork
-// it waits for another turn. It returns an error if the rest of the message is not needed, because the
-// client disconnected or the server drains.
+// yield is called between pieces of work on a message, with the work of the last piece. After every
+// yieldWork, it ends the turn, if any, and waits for another. It returns an error if the rest of the message
+// is not needed, because the client disconnected or the server drains.
 func (s *session) yield(work int) error {
 	if s.unyieldedWork += work; s.unyieldedWork < yieldWork {
 		return nil
@@ -58,7 +58,7 @@ func (s *session) yield(work int) error {
 	return errStopped
 }
 
-// ending reports whether the session ends, so that pending work on its messages is not needed.
+// ending reports whether the session is ending, which makes the remaining work on its messages unnecessary.
 func (s *session) ending() bool {
 	select {
 	case <-s.stopRead:

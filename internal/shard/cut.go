@@ -11,9 +11,9 @@ import (
 // shard.
 //
 // The files are concatenated to T bytes. Shard i of N has the rows that begin at a byte from
-// ⌊T·i/N⌋ to ⌊T·(i+1)/N⌋−1. A JSON line counts as its first byte. Row r of the R rows of an Arrow
-// or Parquet file of S bytes counts as byte ⌊r·S/R⌋, independent of the row's size. All rows of a
-// compressed file count as its first byte.
+// ⌊T·i/N⌋ to ⌊T·(i+1)/N⌋−1. A JSON line begins at its first byte. Row r, from 0, of the R rows of an
+// Arrow or Parquet file of S bytes is assumed to begin at byte ⌊r·S/R⌋ of the file, whatever its size.
+// All rows of a compressed file are assumed to begin at its first byte.
 func (in *Input) Cut(s Shard) (parts []table.Part) {
 	var total int64
 	for _, f := range in.Files {
@@ -32,7 +32,8 @@ func (in *Input) Cut(s Shard) (parts []table.Part) {
 }
 
 // cut converts a byte offset relative to the start of the file to a bound of a part: the first row at or
-// after the offset, or for JSON lines the offset, limited to the file.
+// after the offset, or for JSON lines the offset, limited to the file. For a compressed file, the bound is 0
+// or the end.
 func (f *File) cut(at int64) int64 {
 	end := f.Bytes
 	switch {

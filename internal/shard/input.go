@@ -58,8 +58,9 @@ func Find(ctx context.Context, named []string, format string) (*Input, error) {
 		if format == "" {
 			var err error
 			if f.Format, err = table.FormatOf(path); err != nil || !slices.Contains(formats, f.Format) {
-				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, found another file name: an --output "+
-					"folder requires input that can be split (set --format, or write one file)", path)
+				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, found a file name without such an "+
+					"extension: an --output folder requires input that can be split (set --format, or "+
+					"write one file)", path)
 			}
 		}
 		var err error
@@ -154,8 +155,9 @@ const (
 
 // Fingerprint returns a SHA-256, in hexadecimal, of the names, formats, sizes and row counts of all files
 // and of samples of their contents. It reads files up to 64 KiB completely. From a larger file it reads 16
-// evenly spaced pieces, including the beginning and the end, and misses changes between the pieces that
-// keep the size. A hash of all contents would make each worker read the whole input.
+// evenly spaced pieces, including the beginning and the end. A change between the pieces is detected only
+// if it changes the size or the number of rows. A hash of all contents would make each worker read the whole
+// input.
 func (in *Input) Fingerprint() (string, error) {
 	h := sha256.New()
 	names := table.NewNames(in.Named)

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// Part is the pending file of a shard.
+// Part is the output file of a shard before it is complete.
 type Part struct {
 	*atomicfile.File
 	path string
@@ -33,7 +33,7 @@ func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 	}
 	for _, s := range shards {
 		if s.Count != key.Shard.Count {
-			return nil, 0, fmt.Errorf("%s: expected parts of %d shards, found %s: give the same N "+
+			return nil, 0, fmt.Errorf("%s: expected parts of %d shards, found %s: use the same N "+
 				"(--shard %d/%d, or auto/%d), or another directory",
 				dir, key.Shard.Count, s.File(), key.Shard.Index, s.Count, s.Count)
 		}
@@ -49,7 +49,7 @@ func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 	return part, 0, err
 }
 
-// checkExisting returns the number of rows of an existing part, which must have the key.
+// checkExisting returns the number of rows of an existing part, or an error if the part has another key.
 func checkExisting(path string, key *Key) (rows int64, err error) {
 	found, rows, err := readPart(path)
 	if err != nil {
@@ -63,7 +63,7 @@ func checkExisting(path string, key *Key) (rows int64, err error) {
 }
 
 // Commit renames the part to its final name, unless a part with the same key exists already, and
-// removes unfinished files of other workers for the part.
+// removes unfinished files of other workers for the part. An existing part with another key is an error.
 func (p *Part) Commit() error {
 	err := p.File.CommitNew()
 	if errors.Is(err, fs.ErrExist) {

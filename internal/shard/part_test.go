@@ -71,7 +71,7 @@ func TestBegin(t *testing.T) {
 		"input (fingerprint): expected x, found i": func(k *Key) { k.Input = "x" },
 		"options: expected x, found {":             func(k *Key) { k.Options = "x" },
 		"kernels: expected x, found k":             func(k *Key) { k.Kernels = "x" },
-		"expected parts of 4 shards, found part-00003-of-00008.arrow: give the same N (--shard 3/8, or auto/8)": func(k *Key) { k.Shard.Count = 4 },
+		"expected parts of 4 shards, found part-00003-of-00008.arrow: use the same N (--shard 3/8, or auto/8)": func(k *Key) { k.Shard.Count = 4 },
 	} {
 		other := *k
 		change(&other)

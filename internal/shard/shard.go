@@ -114,7 +114,7 @@ func jobOf(environment func(string) string) (*job, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return 0, fmt.Errorf("%s is %q: expected a number", name, text)
+			return 0, fmt.Errorf("%s is %q: expected an integer of at least 0", name, text)
 		}
 		return n, nil
 	}
@@ -136,7 +136,7 @@ func jobOf(environment func(string) string) (*job, error) {
 					slurmID)
 			}
 			if last != none && (last-first)/step+1 != count || (j.index-first)%step != 0 {
-				return Shard{}, fmt.Errorf("the array has only %d of the tasks from %d to %d: "+
+				return Shard{}, fmt.Errorf("cannot derive the shard in an array of %d tasks from %d to %d: "+
 					"expected --shard auto/N with the number of shards", count, first, last)
 			}
 			s := Shard{(j.index - first) / step, count}

@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 		{"", slurm("5", "2", "3", "5", "1"), ": expected --shard auto/N"},
 		{"", slurm("13", "3", "10", "14", "2"), ": expected --shard auto/N"}, // variables of another array
 		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "4"}, "but not SLURM_ARRAY_TASK_COUNT: expected --shard auto/N"},
-		{"", slurm("x", "2", "3", "5", "1"), `SLURM_ARRAY_TASK_ID is "x": expected a number`},
+		{"", slurm("x", "2", "3", "5", "1"), `SLURM_ARRAY_TASK_ID is "x": expected an integer of at least 0`},
 		{"auto/8", kubernetes, "3/8"},
 		{"", kubernetes, "but not the number of tasks: expected --shard auto/N"},
 		{"", map[string]string{"JOB_COMPLETION_INDEX": "3", "JOB_COMPLETIONS": "4"}, "3/4"},

@@ -20,7 +20,7 @@ import (
 // as one table, skip names that begin with _.
 const ManifestName = "_manifest.json"
 
-// ErrorColumn is the column of a part with the errors of rows.
+// ErrorColumn is the name of a part's column with the error of each row; null means no error.
 const ErrorColumn = "error"
 
 // Manifest describes the output of a complete job.
@@ -147,7 +147,7 @@ func errOtherJob(path, differences string) error {
 	return fmt.Errorf("%s: not part of the job: %s", path, differences)
 }
 
-// count counts the rows of a part and its rows with errors.
+// count counts the rows of a part and its rows with errors, and calls seen, if any, with each record.
 func (r *reader) count(part *ManifestPart, seen func(arrow.Record) error) error {
 	failed := r.Schema().FieldIndices(ErrorColumn)
 	for {

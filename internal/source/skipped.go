@@ -143,8 +143,9 @@ func (s *Skipped) String() string {
 			" of a row in another split: a model evaluated on them has seen their "+content+" in training")
 	}
 	if s.OtherTokens.Rows > 0 {
-		write(&s.OtherTokens, "have the same tokens as a row in another split, but another text (for example in case "+
-			"or in unknown words) or order of a pair: a model evaluated on them has seen their tokens in training")
+		write(&s.OtherTokens, "have the same tokens as a row in another split, but differ in their text (for example "+
+			"in case or unknown words) or in the order of a pair: a model evaluated on them has seen "+
+			"their tokens in training")
 	}
 	if s.SameID.Rows > 0 {
 		write(&s.SameID, "repeat the id of an earlier row, and are kept: their ids are not unique")

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestQuantize checks that 8-bit weights differ from the originals by at most half of their row's
-// unit, that the unit is the smallest possible, and that quantizing the dequantized weights changes nothing.
+// TestQuantize checks that 8-bit weights differ from the originals by at most half of their row's unit
+// 2^exponent, that the unit is the smallest possible, and that quantizing the dequantized weights changes nothing.
 // Weights beyond the largest exponent are limited. Dequantize refuses invalid integers and exponents.
 func TestQuantize(t *testing.T) {
 	const width = 8

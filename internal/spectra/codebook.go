@@ -25,13 +25,14 @@ func Decode(text string, bands int) (Codebook, error) {
 	case bands < 1 || bands > 256:
 		return Codebook{}, fmt.Errorf("expected 1 to 256 bands, found %d", bands)
 	case len(bytes) == 0 || len(bytes)%(4*bands) != 0 || len(bytes) > maxCodebookBytes:
-		return Codebook{}, fmt.Errorf("codebook: expected spectra of %d bands, found %d bytes", bands, len(bytes))
+		return Codebook{}, fmt.Errorf("codebook: expected spectra of %d bands, found %d bytes (a spectrum has 4 bytes "+
+			"per band, a codebook at most 4 MiB)", bands, len(bytes))
 	}
 	values := make([]float32, len(bytes)/4)
 	for i := range values {
 		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))
 		if x := float64(values[i]); math.IsNaN(x) || math.IsInf(x, 0) {
-			return Codebook{}, fmt.Errorf("codebook: number %d is %v", i, x)
+			return Codebook{}, fmt.Errorf("codebook: number %d is %v, expected a finite number", i, x)
 		}
 	}
 	return Codebook{bands, values}, nil
