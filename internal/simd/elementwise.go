@@ -39,7 +39,7 @@ type Elementwise struct {
 	LayerNormBackward, LayerNormBackwardAdd func(dx, dgain, dbias, dy, x, mean, rstd, gain []float32)
 
 	// RowDot computes yᵢ = xᵢ·w + bias for len(y) rows of len(w) elements. The results of equal rows
-	// have the same bits.
+	// are bitwise identical.
 	RowDot func(y, x, w []float32, bias float32)
 	// AddOuter computes yᵢ += aᵢ·w for len(a) rows of len(w) elements.
 	AddOuter func(y, a, w []float32)

@@ -63,8 +63,8 @@ var (
 	}
 )
 
-// checkedAddRows wraps a kernel of AddRows and panics on an invalid row, because the rows come from data
-// and the assembly has no checks.
+// checkedAddRows wraps a kernel of AddRows and panics on an invalid row index, because the indices come from
+// data and the assembly has no checks.
 func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(y, x []float32,
 	at []int32, width, stride int) {
 	return func(y, x []float32, at []int32, width, stride int) {

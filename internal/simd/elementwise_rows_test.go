@@ -252,7 +252,7 @@ func TestNormBackwardInPlace(t *testing.T) {
 	}
 }
 
-// TestEqualRows checks that sums of equal rows have the same bits at any position.
+// TestEqualRows checks that sums of equal rows are equal at any position.
 func TestEqualRows(t *testing.T) {
 	for _, d := range []int{1, 7, 16, 53, 128, 130} {
 		x := make([]float32, testRows*d)

@@ -344,7 +344,7 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// TestPositionIndependence checks that the bits of an element do not depend on its position or its
+// TestPositionIndependence checks that the result for an element does not depend on its position or its
 // neighbours.
 func TestPositionIndependence(t *testing.T) {
 	x, want := make([]float32, 67), make([]float32, 67)

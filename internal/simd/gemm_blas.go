@@ -11,7 +11,7 @@ var productsGo = Products{}
 // regardless of the device's number of threads.
 const blasRows, blasCols = 64, 3 * 64
 
-// mulBLAS is Mul for CPUs without assembly. It computes the product for each block of the summed
+// mulBLAS is Mul without assembly. It computes the product for each block of the summed
 // index and adds it to the total.
 func mulBLAS(c, a Matrix, b Packed, init Matrix, m int) {
 	var part [blasRows * blasCols]float32

@@ -83,7 +83,7 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 			t.Fatalf("%s: element (%d, %d) is %g, want %g", name, i/stride, i%stride, v, want[at])
 		}
 	}
-	// A single row must have the same bits as the same row of a larger product.
+	// A row computed alone must be bitwise identical to the same row of a larger product.
 	row := make([]float32, n)
 	last := m - 1
 	if init.Row != 0 {
@@ -97,7 +97,7 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 	}
 }
 
-// TestView checks that products with a view and with a packed factor have the same bits, and that nothing
+// TestView checks that products with a view and with a packed factor are equal, and that nothing
 // beyond the view's required columns is read.
 func TestView(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

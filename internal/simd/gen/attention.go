@@ -256,8 +256,8 @@ func maxoutBackwardStep(v isa, j int, q, k Op, weight Mem, dq, dk, one VecVirtua
 	VFNMADD231PS(one, mask, dk)
 }
 
-// lilyBackwardStep adds v − u to the gradient of the query and v + u to the gradient of the key,
-// with v = g·sign(q+k), u = g·sign(q−k) and sign(0) = 0.
+// lilyBackwardStep adds plus − minus to the gradient of the query and plus + minus to the gradient of the
+// key, with plus = g·sign(q+k), minus = g·sign(q−k) and sign(0) = 0.
 func lilyBackwardStep(v isa, _ int, q, k Op, weight Mem, dq, dk, _ VecVirtual) {
 	g := v.broadcast(weight)
 	signed := func(x VecVirtual) VecVirtual {

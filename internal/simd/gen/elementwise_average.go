@@ -9,8 +9,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Moving averages process some states of a vector of channels at a time. The states, their decays
-// and gains stay in registers for all rows.
+// The kernels of moving averages process a vector of channels and a few of its states at a time. These
+// states, their decays and their gains stay in registers for all rows.
 
 func averages(v isa) {
 	average(v)

@@ -8,7 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Depthwise convolutions process tiles of some rows and channels. The weights of a tap are loaded
+// Depthwise convolutions process tiles of a few rows and channels. The weights of a tap are loaded
 // once for all rows of a tile, and the sums stay in registers until the last tap. The sums of a
 // tile are independent of each other.
 

@@ -57,7 +57,7 @@ func scale(v isa) {
 	end()
 }
 
-// mix emits the weighted mean of two rows and its backward pass.
+// mix emits the weighted mean of two slices and its backward pass.
 func mix(v isa) {
 	// weights returns the weight and 1 minus the weight.
 	weights := func() (w, rest VecVirtual) {

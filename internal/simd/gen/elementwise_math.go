@@ -10,7 +10,7 @@ import (
 
 // The elementary functions are the functions of package fmath, with its polynomials and
 // coefficients, but with fused multiply-adds. A function takes several vectors and emits each step
-// for all of them, so that a step need not wait for the previous step.
+// for all of them, so that consecutive instructions do not depend on each other.
 
 // linear returns c1·x + c0.
 func (v isa) linear(x []VecVirtual, c1, c0 float32) []VecVirtual {

@@ -95,8 +95,8 @@ func (v isa) sumLanes(x VecVirtual) {
 	VADDPS(h.AsX(), x.AsX(), x.AsX())
 }
 
-// text begins a function for this instruction set. The sentence doc may describe several functions
-// that differ only in their instruction set or in a number.
+// text begins a function for this instruction set. The parameter doc is its documentation. Functions may
+// share it if they differ only in their instruction set or in a number.
 func (v isa) text(name, signature, doc string) {
 	TEXT(name+v.suffix, NOSPLIT, signature)
 	declare(name+v.suffix, signature, doc)

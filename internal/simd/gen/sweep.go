@@ -19,7 +19,7 @@ func (s span) at(p Register, j int) Mem {
 	return Mem{Base: p, Index: s.i, Scale: 4, Disp: j * s.v.bytes()}
 }
 
-// load emits loads of the span of the slice at p. Masked lanes are 0.
+// load emits loads of the span of the slice at p. Lanes outside the mask become 0.
 func (s span) load(p Register) []VecVirtual {
 	x := s.v.vecs(s.n)
 	for j := range x {
@@ -47,7 +47,7 @@ func (s span) operands(p Register) []Op {
 	return x
 }
 
-// hide emits code that sets masked lanes to 0, so that they do not affect sums.
+// hide emits code that sets the lanes outside the mask to 0, so that they do not affect sums.
 func (s span) hide(x []VecVirtual) {
 	switch {
 	case s.mask == nil:
