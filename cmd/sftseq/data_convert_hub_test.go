@@ -131,7 +131,7 @@ func TestHubConfigsRefused(t *testing.T) {
 		writeText(t, filepath.Join(dir, name+".csv"), "text,label\n[MAX 2 9 ],a\n")
 	}
 	want := "expected tables of one configuration, found tables of en, fr (" + filepath.Join(dir, "README.md") +
-		":3): give the files of one configuration, or a folder that contains no other tables, such as " + filepath.Join(dir, "en-train.csv")
+		":3): pass the files of one configuration, or a folder that contains no other tables, such as " + filepath.Join(dir, "en-train.csv")
 	for _, args := range [][]string{
 		{"data", "convert", "--from", dir, "--to", filepath.Join(t.TempDir(), "x"), "--text", "text", "--label",
 			"label"},

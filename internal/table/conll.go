@@ -40,8 +40,8 @@ type conllReader struct {
 	tokens    int               // number of tokens in the first sentence
 }
 
-// longSentence is the number of tokens from which a file of a single sentence is assumed to have
-// lost its empty lines.
+// longSentence is the number of tokens from which a file of a single sentence is assumed to lack the
+// empty lines between sentences.
 const longSentence = 400
 
 func newCoNLL(in *source.Source, o Options) (*conllReader, error) {

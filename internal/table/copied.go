@@ -82,7 +82,7 @@ func appendElement(out []byte, f arrow.Field, a arrow.Array, i, limit int) ([]by
 				return nil, fmt.Errorf("%s: %w", key.Text, err)
 			}
 			if len(out) > limit {
-				return nil, fmt.Errorf("%s: the map has more bytes than a row may have", key.Text)
+				return nil, fmt.Errorf("%s: the map exceeds the size limit of a row", key.Text)
 			}
 		}
 		return append(out, '}'), nil
@@ -117,7 +117,7 @@ func appendElement(out []byte, f arrow.Field, a arrow.Array, i, limit int) ([]by
 				return nil, fmt.Errorf("%s: %w", field.Name, err)
 			}
 			if len(out) > limit {
-				return nil, fmt.Errorf("%s: the struct has more bytes than a row may have", field.Name)
+				return nil, fmt.Errorf("%s: the struct exceeds the size limit of a row", field.Name)
 			}
 		}
 		return append(out, '}'), nil

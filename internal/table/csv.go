@@ -59,7 +59,7 @@ func binaryKind(text string) string {
 	return ""
 }
 
-// notTable returns the error for a file that is named like a table of text but has other content.
+// notTable returns the error for a file that is read as a table of text but has other content.
 func notTable(found string) error {
 	return fmt.Errorf("expected a table of text, found %s: pass a table, or name the format of the file with --format",
 		found)

@@ -19,7 +19,7 @@ type delimited struct {
 	window  *window
 	limit   int // maximum bytes of a row
 	columns []string
-	wanted  []int
+	wanted  []int // indices of the wanted columns
 }
 
 // maxColumns is the maximum number of columns. A first row with more columns is refused.

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// edgeBytes is the memory of an edge, two 32-bit integers.
+// edgeBytes is the memory of an edge in bytes: two 32-bit integers.
 const edgeBytes = 8
 
 // isEdgeList reports whether t is a list of lists of integers.

@@ -161,7 +161,7 @@ func cutWord(head string) (word, rest string) {
 	return head, ""
 }
 
-// fastqRecord reads the second to fourth line of a record, and keeps the next record's first line
+// fastqRecord reads the second to fourth lines of a record, and keeps the next record's first line
 // in r.header. bad is an error of the record. err is final, because the start of the next record is
 // unknown.
 func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {

@@ -140,7 +140,7 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 				return fs.SkipDir
 			}
 		case entry.Type().IsRegular() && slices.Contains(unsupportedCompressions, strings.ToLower(filepath.Ext(path))):
-			return fmt.Errorf("%s: %s: decompress the file, or give a folder without it", path, UnsupportedAdvice(path))
+			return fmt.Errorf("%s: %s: decompress the file, or pass a folder without it", path, UnsupportedAdvice(path))
 		case entry.Type().IsRegular():
 			r.files = append(r.files, path)
 		}
@@ -217,7 +217,7 @@ func countFiles(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// spread reorders files so that the files of every prefix are evenly distributed among all files. It
+// spread reorders files so that files with a common path prefix, such as a class, are evenly distributed. It
 // steps through the n files by about n divided by the golden ratio, modulo n.
 func spread(files []string) []string {
 	const golden = 0.6180339887498949

@@ -111,7 +111,7 @@ func splitName(shard string) string {
 	return ""
 }
 
-// shardName matches the name of a table that is a part of several: train-00000-of-00002.parquet.
+// shardName matches the name of a numbered shard of a table: train-00000-of-00002.parquet.
 var shardName = regexp.MustCompile(`^(.*-)(\d{5,9})(-of-)(\d{5,9})(\..*)?$`)
 
 // MissingShard returns the path of a shard that is missing among the numbered shards of a folder,

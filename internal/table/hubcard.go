@@ -207,7 +207,7 @@ func checkConfigs(dir string, shards []string) error {
 		names += fmt.Sprintf(" and tables of no configuration, such as %s", filepath.FromSlash(shards[other]))
 	}
 	return fmt.Errorf("expected tables of one configuration, found tables of %s (%s:%d): "+
-		"give the files of one configuration, "+
+		"pass the files of one configuration, "+
 		"or a folder that contains no other tables, such as %s for %s", names, filepath.Join(root, hubCard), found[0].line,
 		filepath.Join(dir, filepath.FromSlash(found[0].folder(examples[0], prefix, shards))), found[0].name)
 }

@@ -88,7 +88,7 @@ func readHubInfos(dir string) (infos []hubInfo) {
 	return infos
 }
 
-// cardClasses returns the class names that the nearest card above a file gives to the file's columns.
+// cardClasses returns the class names of a file's columns in the nearest card above the file.
 // A column with different names in several configurations of the file has none.
 //
 // Source: https://github.com/huggingface/datasets/blob/main/src/datasets/features/features.py
@@ -145,7 +145,8 @@ type namedClasses struct {
 	isJSON  bool // the table is JSON, which distinguishes texts from numbers
 }
 
-// withCardClasses returns the reader with the class names of a card, if it reads a column of classes.
+// withCardClasses wraps a reader to replace class numbers by the class names of the file's card. It returns
+// the reader itself if none of the columns in o has class names.
 func withCardClasses(r Reader, file string, isJSON bool, o Options) Reader {
 	if len(o.Columns) == 0 {
 		return r
