@@ -32,7 +32,8 @@ func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string,
 	return convertClouds(ctx, spec, from, dir, options, files, cloud.Options{Parts: true, Drawn: true})
 }
 
-// convertClouds converts a directory of shapes. The files named in lists must exist in the directory.
+// convertClouds converts a directory of shapes. The directory must contain the files whose
+// names are in lists.
 func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions, lists []string,
 	o cloud.Options) (*seq.Dataset, error) {
 	if options.Split != "" {

@@ -14,7 +14,7 @@ const GraphsName = "graphs"
 type GraphsOptions struct {
 	Train, Val, Test int // graphs per split; a split without graphs is not written
 	Nodes            int // nodes of the largest graphs; the smallest graphs have half this number
-	Degree           int // average number of undirected edges per node
+	Degree           int // average number of undirected edges that a node has
 	Seed             uint64
 	Replace          bool             // true allows replacing a complete data set
 	Progress         func(rows int64) // called with the number of added rows; may be nil
@@ -33,7 +33,7 @@ var graphClasses = []struct {
 	alike int
 }{{"like", 80}, {"mixed", 50}, {"unlike", 20}}
 
-// Validate returns an error if the options cannot draw any graph.
+// Validate returns an error if the options are invalid or request no graph.
 func (o *GraphsOptions) Validate() error {
 	switch {
 	case o.Nodes < 8 || o.Nodes > maxNodes:

@@ -67,7 +67,7 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestGraphsInvalidOptions checks that GenerateGraphs refuses options that cannot draw any graph.
+// TestGraphsInvalidOptions checks that GenerateGraphs refuses invalid options and writes no data set.
 func TestGraphsInvalidOptions(t *testing.T) {
 	for _, o := range []GraphsOptions{{}, {Train: 1}, {Train: -1, Nodes: 32, Degree: 4}, {Nodes: 32, Degree: 4},
 		{Train: 1, Nodes: 32, Degree: 5}, {Train: 1, Nodes: maxNodes + 1, Degree: 1}} {

@@ -15,7 +15,7 @@ import (
 )
 
 // maxLine is the maximum length of a line of an official file in bytes. The longest real line has
-// about 20,000.
+// about 20,000 bytes.
 const maxLine = 1 << 20
 
 // listOpsHeader is the first line of the official files.
@@ -78,8 +78,8 @@ func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int
 	}
 }
 
-// readLine returns the next line, without its line end, or io.EOF after the last line. It fails for
-// a line that exceeds the limit, which is in bytes.
+// readLine returns the next line, without its line end, or io.EOF after the last line. It fails if
+// the line, with its line end, has more than limit bytes.
 func readLine(r *bufio.Reader, limit int) (string, error) {
 	var line []byte
 	for {

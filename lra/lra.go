@@ -24,9 +24,9 @@ type Task struct {
 	Tokenizer   json.RawMessage // argument of tokenizers.New; nil for tokens with features
 	Labels      []string        // names of the classes, labels or tags
 
-	Features     []string // names of the numbers of each token, which replace a tokenizer
+	Features     []string // names of the numbers of each token; nil for tasks with a tokenizer
 	EdgeFeatures []string // names of the numbers of each edge; nil without edges
-	Numbers      []string // names of the predicted numbers, which replace labels
+	Numbers      []string // names of the predicted numbers; nil for tasks with labels
 
 	// Rows lists the published sizes of the splits. It is nil if sizes are not compared.
 	Rows []PublishedRows
@@ -71,7 +71,7 @@ func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOpt
 type ConvertOptions struct {
 	Split     string            // split of a single file; "" means test
 	NoVerify  bool              // true skips the check of labels
-	Documents string            // path of the texts of document ids; "" means the directory of the source
+	Documents string            // path of the documents' texts; "" means docs.tsv beside the pairs
 	Points    int               // points per cloud; 0 means the task's default
 	Walk      int               // number of return probabilities of a random walk per node
 	Seed      uint64            // seed of random splits and points

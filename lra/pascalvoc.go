@@ -20,8 +20,8 @@ var PascalVOC = &Task{
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with 14
 numbers for each superpixel and 2 for each border. The field tags lists the class of each
-superpixel, by number or name. --random-walk 24 adds the return probabilities that
-the paper calls RWPE.`,
+superpixel, by number or name. --random-walk 24 adds the return probabilities of a
+random walk of 1 to 24 steps (RWPE).`,
 		Example: "sftseq data convert pascalvoc-sp --from pascalvoc-sp --to data/pascalvoc-sp",
 		Walks:   true,
 		convert: convertVOC,

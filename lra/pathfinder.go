@@ -52,7 +52,7 @@ var pathfinderPaper = &Preset{
 }
 
 // pathfinderQuick trains on the easiest of the three official rules. It begins with shorter
-// contours, because a model that begins with long contours stays at chance.
+// contours, because a model that begins with long contours stays at chance level.
 var pathfinderQuick = &Preset{
 	Name:        "quick",
 	Description: "contours of 6 dashes, the easiest split",

@@ -8,7 +8,7 @@ const size = 32
 // point is a pixel.
 type point struct{ y, x int }
 
-// inside reports whether a pixel is at least border from the edge.
+// inside reports whether a pixel is in the image, but not in its border of the given width in pixels.
 func (p point) inside(border int) bool {
 	return p.y >= border && p.x >= border && p.y < size-border && p.x < size-border
 }
@@ -73,7 +73,7 @@ const (
 )
 
 // newPaddle returns the dash from the origin to a pixel. The dash is a line one fine pixel wide,
-// reduced with Lanczos's filter and clipped to 0 … 1.
+// reduced with a Lanczos filter and clipped to 0 … 1.
 func newPaddle(to point) *paddle {
 	const side = antialias * (2*paddleReach + 1)
 	line := make([]float32, side*side)
@@ -134,7 +134,7 @@ func roundDivide(a, b int) int {
 	return (2*a + b) / (2 * b)
 }
 
-// shrink returns a square image, reduced by the factor antialias with Lanczos's filter of three
+// shrink returns a square image, reduced by the factor antialias with a Lanczos filter of three
 // lobes and clipped to 0 … 1.
 func shrink(fine []float32, side int) []float32 {
 	small := side / antialias

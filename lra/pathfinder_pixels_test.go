@@ -175,11 +175,11 @@ func brightness(pixels []int32, marks [2]spot) map[string]float64 {
 		}
 	}
 	return map[string]float64{
-		"mean level":              sum,
-		"pixels above 100":        bright,
-		"brightest dash":          float64(levels[len(levels)-1]),
-		"level of the 50th pixel": float64(levels[len(levels)-50]),
-		"brightest near a mark":   near,
+		"sum of the levels":     sum,
+		"pixels above 100":      bright,
+		"brightest dash":        float64(levels[len(levels)-1]),
+		"50th brightest pixel":  float64(levels[len(levels)-50]),
+		"brightest near a mark": near,
 	}
 }
 

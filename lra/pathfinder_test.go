@@ -148,7 +148,7 @@ func TestRedraw(t *testing.T) {
 			e := redraw(epoch, row)
 			want := drawPathfinder(5, 1<<63+uint64(epoch)<<32+uint64(row), rule(int(row)))
 			if !slices.Equal(e.A, want.A) || e.Label != want.Label {
-				t.Errorf("epoch %d, row %d: found another image than its rule draws", epoch, row)
+				t.Errorf("epoch %d, row %d: the image differs from the image of its rule", epoch, row)
 			}
 			seen[fmt.Sprint(e.A)] = true
 		}

@@ -13,7 +13,7 @@ import (
 const (
 	contourDashes = 14
 	roundingBias  = 0.5     // px that the rounding adds to each coordinate of a step
-	stepLength    = 3.65    // px between the middles of adjacent dashes: L + 2m, minus the effect of turns
+	stepLength    = 3.65    // px between the middles of adjacent dashes: dash plus two margins, minus effect of turns
 	stepSpread    = 0.6     // px, standard deviation of the length of a step
 	turnSpread    = 0.5     // radians, standard deviation of a turn between a dash and a step
 	maxGap        = 4.5     // maximum px between the ends of linked dashes
@@ -22,7 +22,7 @@ const (
 	darkCost      = 1. / 60 // cost per level of the light that a dash at a mark leaves unexplained
 	startDistance = 7.0     // px between the starts of the contours
 	startCost     = 3.0     // cost of another distance between the starts
-	tracedChains  = 60      // number of chains followed at a time
+	tracedChains  = 60      // maximum number of chains followed at a time
 )
 
 // contourStep leads from the end of a dash to the far end of another dash.

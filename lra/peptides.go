@@ -23,8 +23,8 @@ var PeptidesFunc = &Task{
 compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
 nine numbers of each atom and the three of each bond. The field label lists the peptide's
 functions, by number or name. The numbers of atoms and bonds become one-hot features, so
-that a linear layer of them is a sum of embeddings.
---random-walk 24 adds the return probabilities that the paper calls RWPE.`,
+that a linear layer on these features adds up embeddings.
+--random-walk 24 adds the return probabilities of a random walk of 1 to 24 steps (RWPE).`,
 		Example: "sftseq data convert peptides-func --from peptides-func --to data/peptides-func",
 		Walks:   true,
 		convert: convertPeptides,
@@ -47,9 +47,9 @@ var PeptidesStruct = &Task{
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
 nine numbers of each atom, the three of each bond, and a field for each target. The
-numbers of atoms and bonds become one-hot features, so that a linear layer of them is a
-sum of embeddings.
---random-walk 24 adds the return probabilities that the paper calls RWPE.`,
+numbers of atoms and bonds become one-hot features, so that a linear layer on these
+features adds up embeddings.
+--random-walk 24 adds the return probabilities of a random walk of 1 to 24 steps (RWPE).`,
 		Example: "sftseq data convert peptides-struct --from peptides-struct --to data/peptides-struct",
 		Walks:   true,
 		convert: convertPeptides,

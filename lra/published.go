@@ -33,9 +33,9 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// Matches reports whether data have the task's kind, labels, numbers and features. It ignores the name,
-// and the labels if the task has none. If the importer can add the features of a random walk, the data
-// may have these features too.
+// Matches reports whether data have the task's kind, labels, numbers and features. It ignores the name
+// and the tokenizer, and the labels if the task has none. If the importer can add the features of a
+// random walk, the data may have these features too.
 func (t *Task) Matches(s *seq.Spec) bool {
 	features := len(t.Features)
 	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features &&

@@ -23,7 +23,7 @@ var pairSplits = []splitFile{{"train", "train"}, {"val", "eval"}, {"test", "test
 // idsSuffix is the suffix of files with document ids instead of texts.
 const idsSuffix = ".only_ids.tsv"
 
-// maxPair is the maximum length of a line or a document in bytes. Two papers have about 60,000.
+// maxPair is the maximum length of a line or a document in bytes. Two papers have about 60,000 bytes.
 const maxPair = 1 << 26
 
 // convertRetrieval converts a directory of pairs, or a single file as one split. The pairs include
@@ -218,7 +218,7 @@ func (p *pairReader) document(id string) (string, error) {
 		text, ok = p.documents[p.folder+"/"+id]
 	}
 	if !ok {
-		return "", fmt.Errorf("document %.60q is missing among the %d of --docs", id, len(p.documents))
+		return "", fmt.Errorf("document %.60q is missing among the %d documents (see --docs)", id, len(p.documents))
 	}
 	return text, nil
 }

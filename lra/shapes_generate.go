@@ -43,8 +43,8 @@ func (r *ShapesRule) Validate() error {
 	return nil
 }
 
-// draw returns the training clouds, and val validation clouds followed by the test clouds. No two
-// splits have the same clouds.
+// draw returns two sequences: the training clouds, and the validation clouds followed by the test
+// clouds. The parameter val is the number of validation clouds. No cloud is in two splits.
 func (r *ShapesRule) draw(ctx context.Context, seed uint64, _, val int) (training, others rows) {
 	split := func(n uint64) rows {
 		return numberedRows(ctx, n, func(number uint64) seq.Example { return r.cloud(seed, number) })

@@ -45,7 +45,7 @@ var (
 	filmsName  = regexp.MustCompile(`(?:^|/)train/urls_(pos|neg)\.txt$`)
 )
 
-// maxReview is the maximum size of a review in bytes. The longest real review has 13,704.
+// maxReview is the maximum size of a review in bytes. The longest real review has 13,704 bytes.
 const maxReview = 1 << 20
 
 // validationFilms is the fraction of films whose training reviews become the validation split.
