@@ -132,7 +132,8 @@ func (b *Block) Append(e Example) error {
 // tokenizer. AppendBytes is faster, since the file stores the bytes themselves.
 func (b *Block) AppendBytes(first, second string, e Example) error {
 	if b.spec.VocabSize != 257 || b.layout.first != 1 {
-		return fmt.Errorf("bytes: expected a vocabulary of 257 with pad 0, found %d", b.spec.VocabSize)
+		return fmt.Errorf("bytes: expected a vocabulary of 257 with pad id 0, found a vocabulary of %d "+
+			"or another pad id", b.spec.VocabSize)
 	}
 	if err := b.check(len(first), len(second), second != "", e); err != nil {
 		return err

@@ -157,8 +157,8 @@ func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 	existing, want := d.Manifest.Spec(""), spec
 	want.Split, want.IDs = "", false // both may differ between splits
 	if !existing.Schema().Equal(want.Schema()) || !existing.sameMetadata(&want) {
-		return nil, fmt.Errorf("%s: expected a data set with the task, vocabulary and labels of %s, found %s",
-			dir, want.Name, existing.Name)
+		return nil, fmt.Errorf("%s: expected a data set with the name, task, vocabulary, labels and features of %s, "+
+			"found %s, which differs in one of them (choose another directory)", dir, want.Name, existing.Name)
 	}
 	b.manifest = *d.Manifest
 	return b, b.clean()

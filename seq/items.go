@@ -10,8 +10,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// The columns of features, edges and features of edges hold a list of items per row. An item is a
-// token or an edge, and all items of a column have the same number of numbers.
+// The columns of features, edges and edge features hold a list of items per row. An item is a token
+// or an edge, and consists of the same count of numbers as every other item of the column.
 
 // itemsType returns the Arrow type of a column of items in written files.
 func itemsType(number arrow.DataType, width int) *arrow.ListType {

@@ -142,7 +142,7 @@ func malformedManifest(size int, err error) error {
 // validate returns an error for the first invalid field.
 func (m *Manifest) validate() error {
 	if m.Version != ManifestVersion && m.Version != "1" { // version 1 has SHA-256 checksums
-		return fmt.Errorf("version: expected %q, found %.40q", ManifestVersion, m.Version)
+		return fmt.Errorf("version: expected \"1\" or %q, found %.40q", ManifestVersion, m.Version)
 	}
 	spec := m.Spec("")
 	if err := spec.Validate(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// OpenPart opens a range of rows of a file, or of a stream in a file: the rows with an index i in
-// from ≤ i < to. It skips record batches before the first of these rows without decoding them.
+// OpenPart opens a range of rows of a file, or of a stream in a file: the rows i with from ≤ i < to.
+// It skips record batches before the first of these rows without decoding them.
 func OpenPart(path string, from, to int64) (*Reader, error) {
 	f, err := atomicfile.OpenRegular(path)
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 
 var accessByTag = map[string]access{"": read, "write": write, "add": add, "accumulate": accumulate}
 
-// operand is a field of a kernel.
+// operand is a field of a kernel: a tensor, or a batch, struct or interface with operands.
 type operand struct {
 	field    int
 	access   access

@@ -14,7 +14,7 @@ const (
 	Inputs                  // data of one batch: tokens, offsets, labels, seed
 	Weights                 // parameters, persistent
 	Gradients               // gradients of the parameters, in the layout of Weights
-	Partial                 // second block of gradients, to be added to the first
+	Partial                 // second block of gradients, to be added to Gradients
 	Moment1                 // AdamW's first moment, in the layout of Weights
 	Moment2                 // AdamW's second moment, in the layout of Weights
 	Regions                 // number of regions
@@ -45,7 +45,7 @@ type Tensor struct {
 	Offset int  // in words, within the region; the program places arena tensors
 	Int    bool // true if the words are integers
 
-	first, last int  // indices of the first and last launch that use the tensor; first is −1 without a launch
+	first, last int  // for arena tensors: indices of the first and last launch that use it; first is −1 without one
 	kept        bool // true for outputs, which stay valid until the end of the program
 }
 

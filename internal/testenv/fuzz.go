@@ -20,8 +20,8 @@ const maxWait = 30 * time.Second
 //
 //	defer testenv.FuzzLimits(t, 64<<20)()
 //
-// If the work takes twice as long, or more than maxWait, FuzzLimits ends the program and prints the
-// stack of every goroutine, so that the fuzzer keeps the input.
+// If the work takes twice the CPU time, or more than maxWait in total, FuzzLimits ends the program and
+// prints the stack of every goroutine, so that the fuzzer keeps the input.
 func FuzzLimits(t testing.TB, bytes int) (end func()) {
 	t.Helper()
 	w := &work{began: time.Now(), busy: CPUTime(), allocated: allocated()}
@@ -53,7 +53,7 @@ func (w *work) check() {
 	case w.ended.Load():
 	case CPUTime()-w.busy > 2*maxCPUTime || time.Since(w.began) > maxWait:
 		debug.SetTraceback("all")
-		panic(fmt.Sprintf("the input takes more than %v", maxCPUTime))
+		panic(fmt.Sprintf("the input takes more than %v of CPU time or %v in total", 2*maxCPUTime, maxWait))
 	default:
 		time.AfterFunc(maxCPUTime/4, w.check)
 	}

@@ -53,9 +53,9 @@ func Missing(t testing.TB, what string, err error) {
 // Unlike Missing it skips even with CI=true.
 func Unavailable(t testing.TB, what string, err error) {
 	t.Helper()
-	// go test caches a result by the variables that a test reads. A new file name therefore repeats
-	// the skipped tests, so that each run lists them, or runs them if their requirements were
-	// installed meanwhile.
+	// The cache of go test depends on the variables that a test reads. With a new file name, it
+	// therefore repeats the skipped tests: they are listed again, or executed if their requirements
+	// were installed meanwhile.
 	if list := os.Getenv("SFTSEQ_LEFT_OUT"); list != "" {
 		line := what + "\t" + packageName() + "\t" + t.Name() + "\n"
 		f, openErr := os.OpenFile(list, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o666)
