@@ -14,7 +14,7 @@ import (
 type documents struct {
 	mu        sync.Mutex
 	open      map[string]*document
-	lastClose uint64 // number of the session's edits at the last close
+	lastClose uint64 // value of session.edits at the last close
 	ending    bool   // true if the session ends and failed classifications are not retried
 }
 
@@ -31,13 +31,13 @@ type document struct {
 	reservedBytes int64 // memory reserved on the server
 	encoded       *encoded
 	version       int64
-	lastEdit      uint64 // number of the session's edits at the last change
+	lastEdit      uint64 // value of session.edits at the last change
 	broken        error  // the error that broke the text, or nil
 	closed        bool
 	ctx           context.Context // ends at the next change
 	changed       context.CancelFunc
 	timer         *time.Timer // debounce timer of the classification
-	timerNumber   int         // number of timers so far; a timer that fired too late has a lower number
+	timerNumber   int         // number of the current timer; a timer that fired too late has a lower number
 }
 
 // find returns the open document with a URI, or nil.
@@ -65,7 +65,7 @@ func (d *documents) publishNow() {
 	}
 }
 
-// isEnding reports whether the session ends.
+// isEnding reports whether the session is ending.
 func (d *documents) isEnding() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

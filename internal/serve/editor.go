@@ -10,9 +10,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// An editor opens documents with LSP's own notifications, and the server shows the spans of a
-// tagging model as diagnostics. The server requests whole texts, because LSP's ranges of changes are in
-// lines.
+// An editor opens documents with LSP's own notifications, and the server sends the spans of a
+// tagging model as diagnostics. The server requests whole texts, because LSP gives the range of a change
+// as line positions.
 
 // textDocumentSync selects the notifications that an editor sends.
 type textDocumentSync struct {

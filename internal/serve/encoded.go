@@ -53,7 +53,7 @@ func (c *call) encodeEdited(field, text string, last *encoded) ([]int32, error) 
 
 // sharedEnds returns the numbers of leading and trailing bytes that two texts share.
 func sharedEnds(a, b string) (prefix, suffix int) {
-	const block = 1024 // a comparison of memory is many times as fast as a loop over bytes
+	const block = 1024 // comparing blocks is many times as fast as a loop over bytes
 	n := min(len(a), len(b))
 	for prefix+block <= n && a[prefix:prefix+block] == b[prefix:prefix+block] {
 		prefix += block

@@ -11,7 +11,7 @@ import (
 type allowances struct {
 	silent time.Duration // before the first message
 	unread time.Duration // while a write to the client blocks
-	idle   time.Duration // since the last request
+	idle   time.Duration // since the last request or response
 }
 
 var defaultAllowances = allowances{silent: time.Second, unread: 10 * time.Second, idle: time.Minute}
@@ -29,7 +29,7 @@ func (a *activity) note() {
 	a.last.Store(&now)
 }
 
-// evictionRank is a session's rank for eviction. Lower ranks are evicted first.
+// evictionRank is a session's rank for eviction. Lower ranks are evicted first; keptClient is never evicted.
 type evictionRank int
 
 const (

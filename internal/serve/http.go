@@ -129,7 +129,7 @@ func (x *exchange) checkHost() *webError {
 		return nil
 	}
 	return webFailure(http.StatusMisdirectedRequest, "", "",
-		"Host %q: expected localhost or an address; other names need a server with --http-token, "+
+		"Host %q: expected localhost or an IP address; other names need a server with --http-token, "+
 			"or a proxy that sets Host: localhost", short(x.r.Host))
 }
 

@@ -129,7 +129,7 @@ func (c *webConn) endRequest() {
 	c.phase, c.response = awaitingRequest, nil
 }
 
-// Close ends the connection and its session. It is called between requests.
+// Close ends the connection and its session. net/http calls it after the last request.
 func (c *webConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {

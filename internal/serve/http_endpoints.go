@@ -24,7 +24,7 @@ var describingMethods = map[string]bool{"model/info": true, "server/stats": true
 
 // endpoints returns the handlers of all paths. Each JSON-RPC method has a path, the last part of
 // its name, with the same request and result. Other paths implement APIs of OpenAI, Cohere and Text
-// Embeddings Inference, the description of the API, and monitoring.
+// Embeddings Inference, describe the API, or serve monitoring.
 func (g *gateway) endpoints() *http.ServeMux {
 	mux := http.NewServeMux()
 	handle := func(verb, pattern string, h http.HandlerFunc) {

@@ -54,8 +54,8 @@ const statusClientClosed = 499
 // codeNoModel occurs only over HTTP, since requests of JSON-RPC do not name a model.
 const codeNoModel = -32001
 
-// pathNames rewrites a message for HTTP. It replaces names of methods by paths, and advice to use
-// documents, because only JSON-RPC has documents.
+// pathNames returns the replacer that rewrites a message for HTTP. Method names become paths. Advice to
+// use documents is replaced or removed, because only JSON-RPC has documents.
 var pathNames = sync.OnceValue(func() *strings.Replacer {
 	pairs := []string{openAdvice, "documents exist only in JSON-RPC: pass text, tokens or bytes"}
 	for _, suffix := range []string{"", "_a", "_b"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// openIndex opens the index of the server's model.
+// openIndex opens the index file named by the options, for the server's model.
 func (s *Server) openIndex(ctx context.Context) error {
 	m := s.current()
 	tokenizer := ""

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ServeListener serves every client that connects to l until ctx ends or l fails. Started sessions
+// ServeListener serves every client that connects to l until ctx ends or l is closed. Started sessions
 // continue after it returns.
 func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
@@ -31,7 +31,7 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 }
 
 // accept returns the next connection of l. It returns nil and no error when ctx has ended, and an
-// error when l has failed.
+// error when l was closed for another reason. Any other error of l is temporary: accept retries.
 func (s *Server) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	for {
 		conn, err := l.Accept()

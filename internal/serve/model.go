@@ -15,8 +15,8 @@ import (
 type Model struct {
 	Scorer  *sft.Scorer
 	Task    Task
-	Name    string // public name: the base name of its directory
-	Dir     string // directory that it was loaded from
+	Name    string // name that clients see
+	Dir     string // directory of the tokenizer's file
 	Device  string
 	Hash    string // hash of configuration and weights, see Hash
 	Release func() // closes the device
@@ -47,8 +47,8 @@ type served struct {
 	chunked bool             // the model is chunked, and a cache keeps the exports of chunks
 }
 
-// exportCacheDivisor is the ratio of --max-memory to the size of the cache for exports of chunks. The
-// cache takes memory in addition to --max-memory.
+// exportCacheDivisor is the ratio of --max-memory to the size of the cache of
+// [sft.Scorer.CacheDocuments]. The cache takes memory in addition to --max-memory.
 const exportCacheDivisor = 8
 
 func (s *Server) newServed(m *Model) *served {

@@ -159,21 +159,22 @@ func (c *call) operations() map[string]operation {
 		route := "/" + path.Base(name)
 		switch {
 		case slices.Contains(predictions, name):
-			all[route] = operation{"predict for a sequence, or for each of a list",
+			all[route] = operation{"predict for a sequence, or for each sequence of a list",
 				c.requestSchema(predictFields, "sequences"),
 				responseSchema(c.predictionSchema(), true)}
 		case name == scoreMethod:
-			all[route] = operation{"predict for a pair, or for each of a list", c.requestSchema(scoreFields, "pairs"),
+			all[route] = operation{"predict for a pair, or for each pair of a list",
+				c.requestSchema(scoreFields, "pairs"),
 				responseSchema(c.predictionSchema(), true)}
 		case name == embedMethod:
 			inputs := nullable(schema{"inputs": sequencesSchema(), "normalize": ofType("boolean"),
 				"dimensions": ofType("integer")}, "inputs")
-			all[route] = operation{"embed a sequence, or each of a list",
+			all[route] = operation{"embed a sequence, or each sequence of a list",
 				anyOf(c.requestSchema(embedFields, "sequences"), inputs),
 				anyOf(responseSchema(schemaOf(reflect.TypeFor[embeddingResult]()), true),
 					listOf(listOf(ofType("number"))))}
 		case name == "retrieval/add":
-			all[route] = operation{"add an item to the index, or many", c.requestSchema(addFields, "items"),
+			all[route] = operation{"add one or more items to the index", c.requestSchema(addFields, "items"),
 				responseSchema(schemaOf(reflect.TypeFor[addResult]()), true)}
 		case name == "retrieval/remove":
 			all[route] = operation{"remove items from the index", c.requestSchema(removeFields, ""),

@@ -20,7 +20,7 @@ func ServeProfiles(l net.Listener) (stop func()) {
 	h := &http.Server{ReadHeaderTimeout: defaultTimeout,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if l.Addr().Network() != "unix" && !isLocalHost(r.Host) {
-				http.Error(w, fmt.Sprintf("Host %q: expected localhost or an address", short(r.Host)),
+				http.Error(w, fmt.Sprintf("Host %q: expected localhost or an IP address", short(r.Host)),
 					http.StatusMisdirectedRequest)
 				return
 			}

@@ -27,7 +27,7 @@ func (s *session) publishes() bool {
 	return s.server.current().task.Notification() != ""
 }
 
-// reschedule schedules another classification of the document.
+// reschedule schedules another classification of the document, unless it is closed or broken.
 func (d *document) reschedule() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -57,7 +57,7 @@ type session struct {
 	positionUnit  string // unit of positions in results; "" means characters
 	bare          bareLines
 	unit          rope.Unit // unit of offsets in documents
-	edits         uint64
+	edits         uint64    // number of events that opened, changed, broke or closed documents
 	exited        bool      // the client sent exit
 	turn          fair.Turn // current turn for a message, see runInTurns
 	unyieldedWork int       // work since the last check in yield

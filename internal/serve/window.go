@@ -28,7 +28,7 @@ type windowParams struct {
 	Stride *int    `json:"stride"`
 }
 
-// windowRefusal returns the error text for a window in a request whose task supports no windows.
+// windowRefusal returns the error text for a window if the model's task does not support windows.
 func (m *served) windowRefusal() string {
 	return fmt.Sprintf("the task %s does not support windows: expected no window", m.config.Task)
 }

@@ -13,8 +13,8 @@ import (
 // and writing JSON run in turns. Few turns run concurrently; the next turn goes to the session with
 // the least service. The model's computations take no turn: the batcher schedules them.
 //
-// A small turn of a light session starts immediately, up to a limit, beside the turns of the pools.
-// The operating system divides the cores among all of them. Other clients therefore do not delay a
+// A small turn of a light session (see [Meter.Light]) starts immediately, up to a limit, beside the
+// turns of the pools. The operating system divides the cores among all of them. Other clients therefore do not delay a
 // client with small requests.
 type Turns struct {
 	reserve func(cores int) // sets the number of cores that the model's device leaves free
@@ -151,8 +151,8 @@ func (x Turn) End() {
 	}
 }
 
-// passOn gives an ended turn of a pool to the waiting session with the least service, or else frees
-// the slot. The caller holds t.mu.
+// passOn passes the slot of an ended turn to the waiting session with the least service, or frees the
+// slot if no session waits. The caller holds t.mu.
 func (t *Turns) passOn(kind Kind) {
 	p := &t.pools[kind]
 	if len(p.waiting) == 0 {
