@@ -137,8 +137,8 @@ func TestOpenedBadly(t *testing.T) {
 	c.expectError(3, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 }
 
-// TestWholeTextAgain checks that the server reports every refused whole text after it has asked for
-// the whole text, and ignores edits silently.
+// TestWholeTextAgain checks that, after the server has requested the whole text, it reports every
+// whole text that it refuses, and ignores edits silently.
 func TestWholeTextAgain(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})

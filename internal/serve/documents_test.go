@@ -113,7 +113,7 @@ func TestEdits(t *testing.T) {
 				}
 				c.notify("sequence/didChange", map[string]any{"uri": uri, "version": version, "changes": changes})
 			}
-			// The response comes after all changes, so the texts can be compared without a lock.
+			// The server handles the request after all changes, so its text is final once the response arrives.
 			var info anyClassification
 			c.request("now", "sequence/classify", map[string]any{"uri": uri})
 			last, responded, pushed := -1, false, published{}
@@ -135,7 +135,7 @@ func TestEdits(t *testing.T) {
 				last, pushed = int(p.Version), p
 			}
 			if got := documentText(s, uri); got != text.String() {
-				t.Fatalf("got another text of %d bytes, want %d bytes", len(got), len(text.String()))
+				t.Fatalf("got a different text of %d bytes, want %d bytes", len(got), len(text.String()))
 			}
 			var final anyClassification
 			c.call("final", "sequence/classify", map[string]any{"text": text.String()}, &final)
@@ -253,7 +253,7 @@ func TestVersionWanted(t *testing.T) {
 		c.expectError(3, method, map[string]any{"uri": "u", "version": 4}, -32801,
 			"version: expected version 4 of u, found 3")
 		c.expectError(4, method, map[string]any{"text": "1", "version": 3}, -32602,
-			"version: expected uri beside it, found text")
+			"version: expected only with uri, found with text")
 		c.expectError(5, method, map[string]any{"uri": "u", "version": "3"}, -32602,
 			`version: expected a whole number, found "3"`)
 	}
@@ -409,7 +409,7 @@ func TestEndPushesClasses(t *testing.T) {
 		}
 		pushes, err := c.end()
 		if len(pushes) != want || err != nil {
-			t.Errorf("got pushes %q, error %v", pushes, err)
+			t.Errorf("got pushes %q, error %v, want %d pushes", pushes, err, want)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func formatDiagnostics(t *testing.T, text string, shown []diagnostic) (out []str
 	for _, x := range shown {
 		if x.Range.Start.Line != x.Range.End.Line || x.Source != "sftseq" || x.Severity != severityInformation ||
 			!strings.HasPrefix(x.Message, x.Code+" 0.") {
-			t.Errorf("got diagnostic %+v, want an information of sftseq on one line with a probability", x)
+			t.Errorf("got diagnostic %+v, want severity information, source sftseq, one line and a probability", x)
 		}
 		line := lines[x.Range.Start.Line]
 		out = append(out, string(utf16.Decode(line[x.Range.Start.Character:x.Range.End.Character])))
@@ -151,8 +151,8 @@ func TestEditor(t *testing.T) {
 	if d := next(); len(d.Diagnostics) != 0 || *d.Version != 5 {
 		t.Errorf("got %+v, want no diagnostics for a blank document", d)
 	}
-	// The server asked for whole texts, so a change of a range cannot be applied. A diagnostic
-	// reports it.
+	// The server requested whole texts, so a change of a range cannot be applied. A diagnostic reports
+	// the error.
 	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///a", "version": 6},
 		"contentChanges": []any{map[string]any{"text": "x", "range": map[string]any{
 			"start": map[string]int{"line": 0, "character": 0}, "end": map[string]int{"line": 0, "character": 1}}}}})
@@ -175,6 +175,6 @@ func TestEditor(t *testing.T) {
 	other.call(1, "initialize", map[string]any{"capabilities": map[string]any{"textDocument": map[string]any{
 		"publishDiagnostics": map[string]any{}}}}, &hello)
 	if hello.Capabilities.TextDocumentSync != nil {
-		t.Error("a classifier asks the editor for documents, want no synchronisation")
+		t.Error("a classifier requests documents from the editor, want no synchronisation")
 	}
 }

@@ -221,6 +221,6 @@ func TestShiftChunks(t *testing.T) {
 	want := []sft.ChunkExplanation{{Start: 10, End: 13, Positions: []int32{10, 12}},
 		{Start: 13, End: 14, Positions: []int32{13}}}
 	if !reflect.DeepEqual(chunks, want) {
-		t.Errorf("%v, want %v", chunks, want)
+		t.Errorf("got %v, want %v", chunks, want)
 	}
 }

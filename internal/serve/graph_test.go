@@ -29,7 +29,7 @@ func TestGraph(t *testing.T) {
 	c.call(1, "sequence/classify", map[string]any{"features": cloud["features"], "explain": true}, &out)
 	c.call(2, "sequence/embed", cloud, &out)
 	if out.Length != 1 || out.Label == nil || len(out.Embedding) != 8 || len(out.Explain.Pooling) != 1 {
-		t.Errorf("got %+v", out)
+		t.Errorf("got %+v, want a label, 8 embedding values and 1 pooling weight for 1 token", out)
 	}
 	for id, x := range []struct {
 		params map[string]any

@@ -161,7 +161,7 @@ func TestOtherFraming(t *testing.T) {
 
 // FuzzStream sends arbitrary bytes in both framings, before and after initialize. Every request before
 // an exit must get at most one response, and exactly one if the stream has no exit. The session must end
-// without a panic or counted memory.
+// without a panic, and no memory may stay counted.
 func FuzzStream(f *testing.F) {
 	for _, text := range []string{
 		"{\"tokens\":[1]}\n", "[]\n[[[[\n",
@@ -277,8 +277,8 @@ func TestEndsEarly(t *testing.T) {
 	}
 }
 
-// TestClientsVanish checks that no session is left when clients disconnect at random points of a
-// message.
+// TestClientsVanish checks that no session is left when clients disconnect at random points of their
+// streams.
 func TestClientsVanish(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	r := rand.New(rand.NewPCG(5, 6))

@@ -200,8 +200,8 @@ func TestHTTPUnread(t *testing.T) {
 	})
 }
 
-// TestHTTPUnreadSmall checks that the server also closes a connection whose client does not read
-// many small responses.
+// TestHTTPUnreadSmall checks that the server also closes a connection whose client sends many requests
+// and reads none of the small responses.
 func TestHTTPUnreadSmall(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Timeout: 300 * time.Millisecond})
 	for _, line := range []string{"OPTIONS *", "GET //x", "GET /" + strings.Repeat("x", 60)} {

@@ -206,7 +206,7 @@ func TestRerankQueryOnce(t *testing.T) {
 	}
 }
 
-// TestRerankStopsAtError checks that no document is computed after a document with an error.
+// TestRerankStopsAtError checks that no document is scored after a document with an error.
 func TestRerankStopsAtError(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "retrieval"), HTTPOptions{})
 	more := strings.Repeat(`,"a document"`, 100)
@@ -215,6 +215,6 @@ func TestRerankStopsAtError(t *testing.T) {
 		t.Errorf("got %s %s, want 400", r.Status, got)
 	}
 	if n := w.server.stats().Sequences; n != 0 {
-		t.Errorf("computed %d documents of a refused request, want 0", n)
+		t.Errorf("scored %d documents of a refused request, want 0", n)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestIDsOfSequences checks that a response repeats the "id" of its sequence, which may be any JSON
+// TestIDsOfSequences checks that a response repeats the "id" of its sequence. The id may be any JSON
 // value. An id beside a list of sequences is refused.
 func TestIDsOfSequences(t *testing.T) {
 	for _, x := range []struct{ folder, method, many, fields string }{

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// loadVariable names the environment variable with the number of requests of the long load tests.
-// The figures in docs/performance.md use 100000.
+// loadVariable names the environment variable with the number of requests of TestLoad. It selects the
+// long form of both load tests. The figures in docs/performance.md use 100000.
 const loadVariable = "SFTSEQ_LOAD"
 
 // loadRequests returns the number of requests set by loadVariable, or 0 for the short form of the

@@ -142,7 +142,7 @@ func TestLostWhileTriedAlone(t *testing.T) {
 	m := s.current()
 	slots, tried, release := int64(m.Scorer.Slots()), atomic.Int64{}, make(chan struct{})
 	s.batcher.Before = func(context.Context) {
-		if tried.Add(1) == slots+3 { // batches so far: slots, the batch of three, and the bad job alone
+		if tried.Add(1) == slots+3 { // before: a batch per slot, the batch of three, the bad job
 			d.lost.Store(true)
 		}
 		<-release

@@ -69,14 +69,14 @@ func (s *Server) sessionLimit() string {
 func (s *Server) tooMany(flag, outcome string) *Error {
 	needs := ""
 	if flag == "--max-memory" {
-		needs = fmt.Sprintf(" (one more needs at least %d bytes)", 2*(s.sessionCount.Load()+1)*sessionBytes)
+		needs = fmt.Sprintf(" (one more connection needs at least %d bytes)", 2*(s.sessionCount.Load()+1)*sessionBytes)
 	}
 	return fail(codeBusy, retryDelay{s.retryAfter()}, "the server has reached the connection limit of %s%s%s", flag,
 		needs, outcome)
 }
 
 // reserve reserves n bytes of the server's memory for the session, or returns false. If there are
-// other sessions, a session has at most as much memory as is free (Choudhury and Hahne, Dynamic
+// other sessions, a session may hold at most as much memory as is free (Choudhury and Hahne, Dynamic
 // queue length thresholds for shared-memory packet switches, 1998). A session that holds no memory
 // can then always reserve some.
 func (s *session) reserve(n int64) bool {
@@ -93,8 +93,8 @@ func (s *session) reserve(n int64) bool {
 }
 
 // reserveForRequest reserves n bytes for a request. One session at a time may exceed the limit of
-// reserve, up to maxRequest of all sessions together, so that idle connections do not make a large
-// request fail forever.
+// reserve, as long as all sessions together use at most maxRequest. Otherwise idle connections would
+// make a large request fail forever.
 func (s *session) reserveForRequest(n int64) bool {
 	if s.reserve(n) {
 		return true

@@ -57,8 +57,8 @@ func TestMemoryOfDocuments(t *testing.T) {
 	c.expectError("large", "sequence/classify", map[string]any{"uri": "large"}, -32602, "--max-memory")
 }
 
-// TestMemoryOfJobs checks that a request with many elements or windows queues a bounded number of
-// jobs at a time, and still gets all its results.
+// TestMemoryOfJobs checks that requests with many elements or windows queue a bounded number of jobs at
+// a time, and that the request with many elements still gets all its results.
 func TestMemoryOfJobs(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxBatchTokens, o.Debounce = 100, time.Hour // small batches, so jobs stay queued
@@ -104,7 +104,7 @@ func TestMemoryOfJobs(t *testing.T) {
 		}
 	}
 	if len(x.Results) != n {
-		t.Errorf("got %d results", len(x.Results))
+		t.Errorf("got %d results, want %d", len(x.Results), n)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestMemoryOfResults(t *testing.T) {
 		}
 	}
 	if sent != n || total != n {
-		t.Errorf("got %d results and total %d", sent, total)
+		t.Errorf("got %d results and total %d, want %d", sent, total, n)
 	}
 }
 

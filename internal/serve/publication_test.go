@@ -19,7 +19,7 @@ func TestPublishedNumbersAndLabels(t *testing.T) {
 			t.Helper()
 			m := c.message()
 			if decode(t, m.Params, &out); m.Method != methods[1] {
-				t.Fatalf("%s: got method %s", folder, m.Method)
+				t.Fatalf("%s: got method %s, want %s", folder, m.Method, methods[1])
 			}
 			return out
 		}

@@ -134,7 +134,7 @@ func TestMemoryOfSessions(t *testing.T) {
 	dial(t, s).initialize(struct{}{})
 	more := dial(t, s)
 	if m := more.message(); m.Error == nil || m.Error.Code != -32000 || string(m.ID) != "null" ||
-		!strings.Contains(m.Error.Message, fmt.Sprintf("--max-memory (one more needs at least %d bytes)",
+		!strings.Contains(m.Error.Message, fmt.Sprintf("--max-memory (one more connection needs at least %d bytes)",
 			2*3*sessionBytes)) {
 		t.Errorf("got %+v, want error -32000", m)
 	}

@@ -159,7 +159,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 	case document:
 		return c.documentSequence(q.field, value)
 	case version != nil:
-		return nil, badParam(versionPath, "expected uri%s beside it, found %s", suffix, found)
+		return nil, badParam(versionPath, "expected only with uri%s, found with %s", suffix, found)
 	}
 	var err error
 	q.tokens, err = c.tokenize(len(value), c.memoryOf(found, value), func() ([]int32, error) {

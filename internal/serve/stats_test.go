@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSearchDoesNotBlock checks that a search does not block additions to the index or server/stats.
+// TestSearchDoesNotBlock checks that a search blocks neither additions to the index nor server/stats.
 func TestSearchDoesNotBlock(t *testing.T) {
 	s := startServer(t, optionsWithIndex(t, "pre"))
 	vector := make([]float32, s.current().config.HiddenSize)
