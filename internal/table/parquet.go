@@ -23,8 +23,8 @@ import (
 	parquetschema "github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// parquetRows is the number of rows per record. A record that exceeds the memory limit is read again
-// in records of fewer rows.
+// parquetRows is the maximum number of rows per record. A record that exceeds the memory limit is read
+// again in smaller records.
 const parquetRows = 256
 
 // parquetMagic is the marker at both ends of a Parquet file.
@@ -116,8 +116,8 @@ type groups struct {
 	leaves   []int                // leaf columns to read; nil means all
 	next     int                  // next row group
 	rows     pqarrow.RecordReader // nil between row groups
-	batch    int64                // rows per record
-	returned int64                // rows of the row group returned so far
+	batch    int64                // maximum rows per record
+	returned int64                // rows of the current row group returned so far
 	skip     int64                // rows already returned, to discard after a restart of the group
 	rowsRead int64                // rows read so far in all groups
 	progress func(bytes int64)    // may be nil
@@ -179,8 +179,8 @@ func (g *groups) prepare() error {
 	columns := g.metadata.Schema.NumColumns()
 	for n, group := range g.metadata.RowGroups {
 		if len(group.Columns) != columns || group.NumRows < 0 {
-			return fmt.Errorf("row group %d: expected %d columns, found %d with %d rows", n, columns,
-				len(group.Columns), group.NumRows)
+			return fmt.Errorf("row group %d: expected %d columns and 0 or more rows, found %d columns and %d rows", n,
+				columns, len(group.Columns), group.NumRows)
 		}
 		var chunks []chunkLocation
 		for _, i := range g.leaves {
@@ -214,7 +214,7 @@ func (g *groups) prepare() error {
 				start = *d
 			}
 			if start < int64(len(parquetMagic)) || start > g.plain.end {
-				return fmt.Errorf("row group %d: column %q: expected an offset up to %d, found %d", n,
+				return fmt.Errorf("row group %d: column %q: expected an offset from 4 to %d, found %d", n,
 					name, g.plain.end, start)
 			}
 			chunks = append(chunks, chunkLocation{leaf: i, start: start, chunk: chunk{name: name, codec: int(m.Codec),
@@ -393,7 +393,7 @@ type plainFile struct {
 	err    error // first error
 }
 
-// chunkBits is the number of bits of a position within a column in the offsets of [plainFile].
+// chunkBits is the number of low bits of a [plainFile] offset that hold the position within a column.
 const chunkBits = 40
 
 // chunkLocation is a column chunk and its position in the file.

@@ -108,7 +108,8 @@ func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 // usualRatio is a compression ratio that pages seldom exceed.
 const usualRatio = 16
 
-// readBytes reads n bytes that were compressed to packed bytes. Memory grows with the bytes read.
+// readBytes reads n decompressed bytes. The parameter packed is the compressed size, which determines the
+// initial buffer; the buffer then grows with the bytes read.
 func readBytes(r io.Reader, n int64, packed int) ([]byte, error) {
 	buf := make([]byte, 0, min(n, 1<<20+usualRatio*int64(packed)))
 	for int64(len(buf)) < n {

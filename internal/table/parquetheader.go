@@ -80,7 +80,7 @@ func readPageHeader(r *bufio.Reader, remaining int64) (h pageHeader, size int64,
 	return h, limit - t.remaining, err
 }
 
-// encode returns the Thrift encoding of the header of the same page without compression.
+// encode returns the header of the uncompressed page in Thrift's encoding.
 func (h *pageHeader) encode() []byte {
 	var w thriftWriter
 	w.int32(1, h.kind)
@@ -151,8 +151,8 @@ func checkFooter(footer []byte) (unknown map[string]string, err error) {
 				open[len(open)-1]--
 			}
 			if children < 0 || len(open) == 0 && i > 0 || len(open) == maxColumnDepth {
-				return true, fmt.Errorf("schema: element %d: expected columns nested at most %d deep", i,
-					maxColumnDepth)
+				return true, fmt.Errorf("schema: element %d: expected a single tree of columns, "+
+					"nested at most %d deep", i, maxColumnDepth)
 			}
 			if len(open) == 1 {
 				column = name
@@ -170,7 +170,8 @@ func checkFooter(footer []byte) (unknown map[string]string, err error) {
 // field that Arrow's reader knows.
 const logicalTypeField = 10
 
-// Fields of the union LogicalType, and the last time unit.
+// Field numbers of the union LogicalType, up to the last type that Arrow's reader knows, and the field
+// number of the last time unit.
 const (
 	logicalTime      = 7
 	logicalTimestamp = 8

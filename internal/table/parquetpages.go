@@ -122,7 +122,7 @@ func (c *chunk) next() error {
 func (c *chunk) check(h *pageHeader) error {
 	switch {
 	case h.typeHeaders != 1 || h.kind != pageData && h.kind != pageDictionary && h.kind != pageDataV2:
-		return fmt.Errorf("kind %d: expected data or a dictionary", h.kind)
+		return fmt.Errorf("kind %d: expected data or a dictionary, with one type-specific header", h.kind)
 	case h.compressed < 0 || int64(h.compressed) > c.remaining:
 		return fmt.Errorf("expected at most the remaining %d bytes, found a length of %d", c.remaining, h.compressed)
 	case h.uncompressed < 0 || h.uncompressed > maxPage:
@@ -143,8 +143,8 @@ func (c *chunk) check(h *pageHeader) error {
 		levels := int64(h.definitions) + int64(h.repetitions)
 		if h.definitions < 0 || h.repetitions < 0 || levels > int64(h.uncompressed) || levels > int64(h.compressed) ||
 			h.nulls < 0 || h.nulls > h.values || h.rows < 0 {
-			return fmt.Errorf("inconsistent header: levels of %d and %d bytes in a page of %d, %d nulls in %d values", h.definitions,
-				h.repetitions, h.compressed, h.nulls, h.values)
+			return fmt.Errorf("inconsistent header: levels of %d and %d bytes in a page of %d bytes, "+
+				"%d nulls in %d values", h.definitions, h.repetitions, h.compressed, h.nulls, h.values)
 		}
 	case c.definitions > 0 && h.definitions != encodingRLE || c.repetitions > 0 && h.repetitions != encodingRLE:
 		return fmt.Errorf("level encodings: expected RLE, found %s and %s", nameOf(encodingNames, h.definitions),
@@ -154,8 +154,8 @@ func (c *chunk) check(h *pageHeader) error {
 	return nil
 }
 
-// checkData checks the values of a page that Arrow's decoders would use unchecked, and returns the
-// page in an encoding that they support.
+// checkData checks the encoded values of a page where Arrow's decoders do not, and returns the page in
+// an encoding that these decoders support.
 func (c *chunk) checkData(h *pageHeader, data []byte) ([]byte, error) {
 	if h.kind == pageDictionary {
 		return data, nil
@@ -234,7 +234,8 @@ func (c *chunk) checkIndices(values []byte) error {
 func joinStreams(values []byte, width int) ([]byte, error) {
 	n := len(values) / width
 	if n*width != len(values) {
-		return nil, fmt.Errorf("expected a multiple of the value size, found %d bytes for values of %d", len(values), width)
+		return nil, fmt.Errorf("expected a multiple of the value size, found %d bytes for values of %d bytes",
+			len(values), width)
 	}
 	out := make([]byte, 0, len(values))
 	for i := range n {

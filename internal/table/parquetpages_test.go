@@ -241,8 +241,9 @@ func TestEmptyGroups(t *testing.T) {
 	}{
 		{[]emptyGroup{empty, empty}, 1, "", ""},
 		{[]emptyGroup{{0, 3}}, 1, "", `row group 1: column "ids": expected 0 values, found 3`},
-		{[]emptyGroup{{3, 3}}, 4, "", `row group 1: column "ids": expected an offset up to`},
-		{[]emptyGroup{{-1, 0}}, 0, "row group 1: found a row count of -1", "row group 1: expected 1 columns, found 1 with -1 rows"},
+		{[]emptyGroup{{3, 3}}, 4, "", `row group 1: column "ids": expected an offset from 4 to`},
+		{[]emptyGroup{{-1, 0}}, 0, "row group 1: found a row count of -1",
+			"row group 1: expected 1 columns and 0 or more rows, found 1 columns and -1 rows"},
 		{[]emptyGroup{{math.MaxInt64, 0}}, 0, "row group 1: found a row count of 9223372036854775807", "row group 1"},
 	} {
 		path := writeFile(t, "x.parquet", listFileAnd(5, c.groups...))

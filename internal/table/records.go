@@ -165,7 +165,8 @@ func (r *records) Next(row *Row) (err error) {
 	for _, name := range r.wanted {
 		at := r.record.Schema().FieldIndices(name)
 		if len(at) != 1 {
-			return fmt.Errorf("%s: column %q: expected one column of this name in each part, found %d", r.name, name, len(at))
+			return fmt.Errorf("%s: column %q: expected one column of this name in each record batch, found %d",
+				r.name, name, len(at))
 		}
 		var v Value
 		var err error
@@ -331,7 +332,7 @@ func (v *Value) shift(firstID int32) error {
 	return nil
 }
 
-// tokenIDs returns the integers i of a column, from ≤ i < to, as token ids.
+// tokenIDs returns the integers of a column at the indices [from, to) as token ids.
 func tokenIDs(a arrow.Array, from, to int64) ([]int32, error) {
 	if from < 0 || from > to || to > int64(a.Len()) { // Arrow does not check offsets in a file
 		return nil, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected at most %d", from, to, a.Len())
@@ -348,8 +349,8 @@ func tokenIDs(a arrow.Array, from, to int64) ([]int32, error) {
 	return out, nil
 }
 
-// integerAt returns value i of a column of integers, at most math.MaxInt64. It returns false if the
-// value is null or the column has a different type.
+// integerAt returns value i of a column of integers, and math.MaxInt64 for larger values. It returns
+// false if the value is null or the column has a different type.
 func integerAt(a arrow.Array, i int) (int64, bool) {
 	if a.IsNull(i) {
 		return 0, false

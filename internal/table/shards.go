@@ -69,7 +69,7 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 }
 
 // existing returns the columns of the first shard. own has the same columns. For JSON, columns is nil,
-// and own has those of the names path and split that occur in the first rows.
+// and own has path if a column of this name occurs in the first rows, and split likewise.
 func (r *shardsReader) existing() (columns, own []string, err error) {
 	read := func(names ...string) (Reader, error) {
 		o := r.options

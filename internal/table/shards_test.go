@@ -158,7 +158,7 @@ func TestBadRowsOfShards(t *testing.T) {
 	}
 }
 
-// TestUnreadableFolder checks the error of a folder whose root cannot be read.
+// TestUnreadableFolder checks the error for a folder that does not exist.
 func TestUnreadableFolder(t *testing.T) {
 	absent := filepath.Join(t.TempDir(), "absent")
 	must.Fail(t, absent+": no such file or directory")(findShards(absent, ""))

@@ -73,7 +73,7 @@ var inParquet = map[string]arrow.DataType{
 	"timestamp[s]": &arrow.TimestampType{Unit: arrow.Millisecond},
 }
 
-// init adds a column with only nulls for each column.
+// init adds, for each of storedColumns, a column of the same type with only nulls.
 func init() {
 	for _, c := range storedColumns {
 		c.values, c.text = nil, nil

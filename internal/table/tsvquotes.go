@@ -2,9 +2,10 @@ package table
 
 import "strings"
 
-// readQuoted reads a line with count fields, and the following lines, as one row with quoted tabs
-// or line ends. It returns the row's size in bytes and the number of lines after the first, and
-// stores the fields in r.joined. ok is false if the lines do not form such a row.
+// readQuoted reads a line and the following lines as one row with quoted tabs or line ends. count is
+// the number of fields of the line if it is split at every tab. readQuoted returns the row's size in
+// bytes and the number of lines after the first, and stores the fields in r.joined. ok is false if the
+// lines do not form such a row.
 func (r *tsvReader) readQuoted(line string, count int) (bytes, lines int, ok bool) {
 	if !strings.HasPrefix(line, `"`) && !strings.Contains(line, "\t\"") {
 		return 0, 0, false

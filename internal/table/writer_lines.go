@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// lineWriter writes JSON Lines, one object per row.
+// lineWriter writes JSON lines, one object per row.
 type lineWriter struct {
 	w       *bufio.Writer
 	columns []OutputColumn

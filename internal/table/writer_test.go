@@ -69,7 +69,7 @@ NaN,,,,,
 	}
 }
 
-// wantRecords are the rows as Arrow formats them.
+// wantRecords are outputRows as Arrow formats them.
 const wantRecords = `[{"a \"name\"":-7,"error":null,"id":"k1","p":0.1,"v":[1e-20,2]},{"a \"name\"":null,"error":"wrong","id":"<a,\tb\n\"é\">","p":null,"v":null},{"a \"name\"":1099511627776,"error":null,"id":"12.50","p":1,"v":[0,-0.5]},{"a \"name\"":null,"error":null,"id":"NaN","p":null,"v":null}]`
 
 // recordJSON returns a record as JSON with sorted keys.

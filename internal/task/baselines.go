@@ -30,17 +30,17 @@ func (classes) Baselines(context.Context, *seq.Dataset, string) ([]Score, error)
 
 func (masks) Baselines(context.Context, *seq.Dataset, string) ([]Score, error) { return nil, nil }
 
-// Baselines returns the scores of the most frequent tags.
+// Baselines returns the scores of the baselines that predict the most frequent tags.
 func (t spans) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Score, error) {
 	return tagBaselines(set, t.config)
 }
 
-// Baselines returns the scores of the most frequent tags.
+// Baselines returns the scores of the baselines that predict the most frequent tags.
 func (t nodeTags) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Score, error) {
 	return tagBaselines(set, t.config)
 }
 
-// tagBaselines returns the scores of the most frequent tags on the validation split.
+// tagBaselines returns the scores of the baselines of [newConstantTags] on the validation split.
 func tagBaselines(set *seq.Dataset, config *sft.Config) (scores []Score, err error) {
 	baselines, err := newConstantTags(set.Dir, config)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // classes is the task of a model that classifies a sequence or a pair.
 type classes struct{ commonTask }
 
-// class is the response to a request for a class.
+// class is the prediction for a sequence or a pair.
 type class struct {
 	Label         any       `json:"label"`
 	Logits        []float32 `json:"logits"`
@@ -36,8 +36,8 @@ func (t classes) Prediction(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t classes) ResponseNumbers(int) int { return logitNumbers(t.config) }
 
-// Columns returns the columns of the class, by name or number, and of each class's probability. For
-// jsonl, lists hold the logits and the probabilities of all classes.
+// Columns returns a column with the predicted class, by name or number, and a column with the
+// probability of each class. For jsonl, lists hold the logits and the probabilities of all classes.
 func (t classes) Columns(format string) requests.Columns {
 	if format == "jsonl" {
 		return requests.JSONColumns(func(prediction any) []any {

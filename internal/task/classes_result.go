@@ -25,7 +25,7 @@ type ClassesResult struct {
 	Evaluated
 	*metrics.Report
 	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // ranking of documents; only for models of pairs
-	Baseline *baseline.Result `json:"baseline,omitempty"` // baselines
+	Baseline *baseline.Result `json:"baseline,omitempty"` // classification baselines; nil if unknown
 	names    []string
 }
 
@@ -70,8 +70,8 @@ func (e *ClassesResult) Write(w io.Writer) error {
 	return e.advise(w, Accuracies(e.Baseline), e.Accuracy, AsPercent)
 }
 
-// shownClasses is the length of each printed list, of the classes with the lowest F1 and of the classes
-// with the most rows, if there are more than maxClasses classes.
+// shownClasses is the length of both lists that replace the table of more than maxClasses classes: the
+// classes with the lowest F1, and the classes with the most rows.
 const shownClasses = 10
 
 // classes prints precision, recall and F1 of each class, and the confusion matrix. Of more than

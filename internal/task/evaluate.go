@@ -17,7 +17,7 @@ import (
 
 // Evaluator measures a model of a task, from rows that the model scores or from parts of shards.
 type Evaluator interface {
-	// Begin prepares baselines or the ranking of documents, before the rows of in are scored.
+	// Begin prepares baselines or the ranking of documents, before the rows are scored.
 	Begin(in *Input) error
 	// Measure returns the measure that counts the scored rows.
 	Measure() evaluation.Measure
@@ -29,8 +29,8 @@ type Evaluator interface {
 	// Finish adds to the report the results that need the scorer or the data set.
 	Finish(ctx context.Context, in *Input, r Report) error
 
-	// Columns returns the columns of a part, besides row and length. Values returns a row's values
-	// for them. Add counts row i of a part.
+	// Columns returns the columns of a part, besides id, row, length and error. Values returns a row's
+	// values for these columns. Add counts row i of a part.
 	Columns() []table.OutputColumn
 	Values(x *seq.Example, logits []float32, cutTags int64) []any
 	Add(p *PartColumns, i int) error
@@ -61,7 +61,7 @@ type Evaluated struct {
 	Members []MemberScore `json:"members,omitempty"` // results of the members of a fusion and of their sum
 
 	File   string `json:"-"` // file with the rows; "" for the parts of shards
-	Advice string `json:"-"` // commands to try if a baseline is better than the model
+	Advice string `json:"-"` // commands to try if a baseline is at least as good as the model
 	Linear bool   `json:"-"` // whether the model is linear, like the n-gram baselines
 }
 

@@ -24,8 +24,8 @@ type predictedNumbers struct {
 	Numbers requests.NamedNumbers `json:"numbers"`
 }
 
-// ReadLabels sets the numbers of an example from a list in the model's order, or from an object by
-// name, the format of data head.
+// ReadLabels sets the numbers of an example from a list in the model's order, or from an object with a
+// field for each number, which is the format of data head.
 func (t numbers) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	e.Numbers, err = t.parse(r.Numbers)
 	return err

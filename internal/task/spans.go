@@ -51,7 +51,7 @@ func (t spans) Prediction(r *requests.Request, o sft.Output) (any, error) {
 
 func (t spans) ResponseNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
 
-// tagNumbers returns the memory of a prediction in numbers of 16 bytes: four per token, and the
+// tagNumbers returns the memory of a prediction in units of 16 bytes: four units per token, and the
 // logits, which count twice for Viterbi decoding.
 func tagNumbers(c *sft.Config, tokens int) int {
 	const logitBytes, numberBytes = 4, 16
@@ -112,7 +112,7 @@ func (m *spanMistakes) See(x *seq.Example, _ int, logits []float32) {
 	m.add(x, "wrong", predicted, labelled)
 }
 
-// add writes the elements of spans that are missing from others.
+// add writes the given spans, except spans that are also in others, with the kind of mistake.
 func (m *spanMistakes) add(x *seq.Example, mistake string, spans, others []metrics.Span) {
 	known := metrics.SpanSet(others)
 	for _, s := range spans {

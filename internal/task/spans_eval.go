@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Evaluator returns an evaluator of the tags of tokens and their spans.
+// Evaluator returns an evaluator of token tags and their spans.
 func (t spans) Evaluator() Evaluator { return newTagEvaluator(t.config) }
 
 // Page returns a page that measures spans and keeps some rows to show.

@@ -32,7 +32,8 @@ func byteTags() *sft.Config {
 	}
 }
 
-// TestSpans checks that spans have character positions for texts and token positions for tokens.
+// TestSpans checks that spans have character positions for texts and token positions for tokens. It also
+// checks how lists of tags are parsed, and that NaN logits are an error.
 func TestSpans(t *testing.T) {
 	c := byteTags()
 	p := requests.NewParser(c, "", "f", 1)

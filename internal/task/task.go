@@ -72,7 +72,8 @@ type Evaluation interface {
 	// CheckLabels returns an error if the labels of rows differ from the model's labels. Rows
 	// without labels fit.
 	CheckLabels(s *seq.Spec) error
-	// RequireLabels returns an error if the rows of a file have no labels to compare with.
+	// RequireLabels returns an error if a task of tags or numbers needs labels to compare with and the
+	// rows of a file have none. Other tasks return nil.
 	RequireLabels(s *seq.Spec, path string) error
 	mistakes(format string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes)
 }
