@@ -47,10 +47,9 @@ func place(ts []*Tensor, end int) int {
 	return total
 }
 
-// extendLifetime extends the lifetime of a narrow tensor (one word per row) to all launches of a range
-// that overlaps the lifetime. The range begins with launch from and ends with launch to. Without the
-// extension, the tensor could be placed across the rows of dead wide tensors, which would prevent launches
-// from running together row by row.
+// extendLifetime extends the lifetime of a narrow tensor (one word per row) to a range of launches, from the
+// first launch to the last, if the range overlaps the lifetime. Without the extension, the tensor could be
+// placed across the rows of dead wide tensors, which would prevent launches from running together row by row.
 func (t *Tensor) extendLifetime(from, to int) {
 	if t.Rows == Fixed || t.Width() > 1 || t.first < 0 || t.first > to || t.last < from {
 		return

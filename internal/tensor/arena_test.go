@@ -13,7 +13,7 @@ type touch struct {
 
 func (touch) check() {}
 
-// newTouch returns a kernel that reads and writes up to two tensors each.
+// newTouch returns a kernel that reads up to two tensors and writes up to two tensors.
 func newTouch(reads, writes []*Tensor) touch {
 	pair := func(ts []*Tensor) (a, b *Tensor) {
 		ts = append(ts[:len(ts):len(ts)], nil, nil)

@@ -55,9 +55,9 @@ type ConcurrentRunner interface {
 	ConcurrentRuns() int
 }
 
-// RunConcurrently runs the segments with indices from ≤ i < to of a program in each of the memories. The
-// runs are concurrent on a [ConcurrentRunner], and sequential on other devices. The result of a run does
-// not depend on the other runs.
+// RunConcurrently runs the segments [from, to) of a program in each of the memories. The runs are
+// concurrent on a [ConcurrentRunner], and sequential on other devices. The result of a run does not depend
+// on the other runs.
 func RunConcurrently(ctx context.Context, x Executable, mems []Binding, from, to int) error {
 	if t, ok := x.(interface {
 		RunConcurrently(ctx context.Context, mems []Binding, from, to int) error

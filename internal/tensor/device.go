@@ -34,8 +34,8 @@ type Binding [Regions]Memory
 
 // Executable is a program prepared for one device.
 type Executable interface {
-	// Run runs the segments with indices from ≤ i < to in order. It checks ctx at least between segments
-	// and returns the context's error.
+	// Run runs the segments [from, to) in order. It checks ctx at least between segments and returns
+	// the context's error.
 	Run(ctx context.Context, mem Binding, from, to int) error
 	// Inspect runs like Run and calls visit after each launch, while the results of the launch are
 	// still in the arena. An error from visit ends the run.

@@ -71,7 +71,7 @@ func (a *attention64) part(x []float64, i, head int) []float64 {
 	return x[(i*a.heads+head)*a.dh:][:a.dh]
 }
 
-// keys returns the sampled rows in use of sequence b.
+// keys returns the indices of the sampled rows that sequence b uses.
 func (a *attention64) keys(b int) []int {
 	var js []int
 	for j := range a.sel.count[b] {
@@ -150,8 +150,8 @@ func (a *attention64) forward() (o, norm []float64, deadRows int, nearKink []int
 	return o, norm, deadRows, nearKink
 }
 
-// backward computes the gradients. For ReLU weights the quotient rule gives dA from dP: with S the
-// sum in the denominator, ∂P_j/∂A_l = [A_l > 0]·(δ_jl − P_j)/S.
+// backward computes the gradients. For ReLU and leaky ReLU, dA follows from dP by the quotient rule: with
+// the denominator S, ∂P_j/∂A_l = [A_l > 0]·(δ_jl − P_j)/S.
 func (a *attention64) backward(do []float64) {
 	a.dq, a.dk, a.dv, a.dleak = zeros(len(a.q)), zeros(len(a.k)), zeros(len(a.v)), zeros(len(a.leak))
 	for b := range a.fixture.shape.lengths {

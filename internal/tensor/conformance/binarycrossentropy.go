@@ -35,7 +35,7 @@ func binaryCrossEntropyCases(add func(...Case)) {
 		rows, labels          int
 		size, scale, positive float64
 	}{{1, 1, 1, 1, 1}, {3, 5, 40, 2.5, 1}, {33, 2, 0.3, 1 << 15, 7}, {20, 40, 3, 3e-5, 0.25}} {
-		// Half as many examples as sequences, so that a kernel which confuses the two axes fails.
+		// There are half as many examples as sequences, so that a kernel which confuses the two axes fails.
 		at := shape{lengths: slices.Repeat([]int{1}, 2*s.rows), k: 1}
 		name := fmt.Sprintf("binarycrossentropy %d examples, %d labels, logits of size %g, scale %g, positive weight %g", s.rows, s.labels, s.size, s.scale, s.positive)
 		add(Case{name, at, func(r *fixture) tensor.Kernel {

@@ -28,7 +28,7 @@ func (d deviceWithout) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return d.Device.Prepare(p)
 }
 
-// check runs the cases whose suite name or launch name contains the filter.
+// check runs the cases whose suite name or kernel name contains the filter.
 func check(ctx context.Context, device tensor.Device, filter string, observe func(Result)) (cases int, err error) {
 	for _, s := range Select(filter) {
 		cases += len(s.Cases)
@@ -65,8 +65,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSelect checks the selection of a kernel with its gradient, of a gradient alone, and of
-// launches that only occur in cases of other kernels.
+// TestSelect checks the selection of a kernel with its gradient, of a gradient alone, of a kernel in the
+// suite of another kernel, and of a name without cases.
 func TestSelect(t *testing.T) {
 	for only, want := range map[string][]string{
 		"gelu": {"gelu", "gelu_backward"}, "gelu_backward": {"gelu_backward"},

@@ -67,8 +67,8 @@ func (r *fixture) compare(o *operand) error {
 	return nil
 }
 
-// product returns Σ a·b, the loss whose gradient is tested. Unused rows of a, which hold NaN, do
-// not contribute.
+// product returns Σ a·b, such as the loss whose gradient is tested. NaN elements of a, which mark unused
+// rows, do not contribute.
 func product(a, b []float64) float64 {
 	var s float64
 	for i, v := range a {

@@ -1,10 +1,11 @@
 // Package conformance is the test suite of devices. It compares each kernel, forward and backward,
 // with a small and slow float64 reference. The sizes include odd numbers.
 //
-// Each kernel has a file with its reference and its cases, of the same name as the kernel's file in
-// package tensor. The tests of this package compare the references' gradients with finite differences. They
-// detect a mistake in a gradient even if the kernel and its reference share it. Memory is filled with NaN
-// before a launch, so that a kernel which reads unused rows fails.
+// The reference and the cases of a kernel are in a file with the name of the kernel's file in package
+// tensor; the cases of attention are in a second file. The tests of this package compare the references'
+// gradients with finite differences. They detect a mistake in a gradient even if the kernel and its
+// reference share it. Memory is filled with NaN before a launch, so that a kernel which reads unused rows
+// fails.
 package conformance
 
 import (
@@ -32,16 +33,16 @@ type shape struct {
 // rows returns the shape of a batch of one sequence with n tokens, for kernels that ignore sequences.
 func rows(n int) shape { return shape{lengths: []int{n}, k: n} }
 
-// kernelCases holds the cases of a kernel and of its gradient.
+// kernelCases holds the cases of the kernels in one file of package tensor, forward and backward.
 type kernelCases struct {
-	name  string // name of the kernel's file
+	name  string // name of the file, without its extension
 	cases func() []Case
 }
 
-// table holds the cases of all kernels. Each kernel's file registers its cases.
+// table holds the cases of all kernels.
 var table []kernelCases
 
-// register adds the cases of a kernel, and of its gradient, to the suite.
+// register adds the cases of the kernels in the named file of package tensor to the table.
 func register(name string, addCases func(add func(...Case))) {
 	table = append(table, kernelCases{name, func() (cases []Case) {
 		addCases(func(c ...Case) { cases = append(cases, c...) })
@@ -51,7 +52,7 @@ func register(name string, addCases func(add func(...Case))) {
 
 // Result is the result of a case.
 type Result struct {
-	Kernel string  // name of the case's launch
+	Kernel string  // name of the kernel that the case launches
 	Case   string  // name of the case, which begins with the kernel
 	Worst  float64 // largest error of a result, as a fraction of the tolerance
 	Errors []error
@@ -63,7 +64,7 @@ type Suite struct {
 	Cases []Case
 }
 
-// Select returns the cases whose suite name or launch name contains a text, grouped by suite.
+// Select returns the cases whose suite name or kernel name contains the filter, grouped by suite.
 func Select(filter string) (selected []Suite) {
 	for _, k := range table {
 		cases := k.cases()
@@ -89,7 +90,7 @@ func Kernels() (names []string) {
 	return names
 }
 
-// kernel returns the name of the case's launch. The name of the case begins with it.
+// kernel returns the name of the kernel that the case launches. It is the first word of the case's name.
 func (c Case) kernel() string {
 	name, _, _ := strings.Cut(c.name, " ")
 	return name
@@ -132,9 +133,9 @@ type T[Sub any] interface {
 }
 
 // Run runs the cases that keep selects (nil selects all) on groups of devices, with a subtest per
-// kernel. The first device of a group is compared with the reference; the other devices must return
-// the same bits as the first. All groups share the reference's results, because the reference is
-// slower than most devices.
+// kernel. The first device of a group is compared with the reference; the results of the other
+// devices must be bitwise identical to the results of the first. All groups share the reference's
+// results, because the reference is slower than most devices.
 func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]tensor.Device) {
 	for _, k := range table {
 		t.Run(k.name, func(t Test) {

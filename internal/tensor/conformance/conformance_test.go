@@ -81,12 +81,12 @@ func TestTablesAreTheEncoding(t *testing.T) {
 	}
 }
 
-// TestEveryKernel checks that the cases of each kernel of package tensor are in the file of this package
-// that has the name of the kernel's file.
+// TestEveryKernel checks that each kernel of package tensor has cases, that they are registered under the
+// name of the kernel's file, and that this package has a file of that name.
 func TestEveryKernel(t *testing.T) {
 	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`)
 	files := must.Get(filepath.Glob("../*.go"))(t)
-	cases := map[string]string{} // file of each kernel
+	cases := map[string]string{} // name under which each kernel's cases are registered
 	for _, k := range table {
 		for _, c := range k.cases() {
 			r := newFixture(c)

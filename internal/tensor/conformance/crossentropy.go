@@ -36,8 +36,8 @@ func crossEntropyCases(add func(...Case)) {
 		size, scale  float64
 	}{{1, 1, 1, 1}, {1, 2, 1, 1}, {3, 5, 10, 2.5}, {33, 10, 1, 1 << 15}, {20, 33, 200, 3e-5}, {5, 64, 10, 1},
 		{3, 1003, 30, 1 << 15}} {
-		// Half as many examples as sequences, so that a kernel which confuses the two axes
-		// processes the wrong number of rows.
+		// In the cases of examples, there are half as many examples as sequences, so that a kernel which
+		// confuses the two axes processes the wrong number of rows.
 		for _, on := range []struct {
 			axis      tensor.Axis
 			name      string

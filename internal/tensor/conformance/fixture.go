@@ -206,10 +206,10 @@ func (r *fixture) launch(k tensor.Kernel) {
 	for _, o := range r.operands {
 		switch {
 		case o.written != slices.Contains(writes, o.Tensor):
-			panic(fmt.Sprintf("conformance: %s: %v is written: %v, but the kernel says %v", tensor.Name(k),
+			panic(fmt.Sprintf("conformance: %s: %v is written: %v, but the kernel declares %v", tensor.Name(k),
 				o.Tensor, o.written, !o.written))
 		case o.written && o.Region == tensor.Gradients && !slices.Contains(reads, o.Tensor):
-			panic(fmt.Sprintf("conformance: %s: %v is read and written, but the kernel does not say that it is read",
+			panic(fmt.Sprintf("conformance: %s: %v is read and written, but the kernel does not declare it as read",
 				tensor.Name(k), o.Tensor))
 		}
 	}

@@ -16,7 +16,7 @@ func gather64(row []int, x []float64, n int) []float64 {
 	return y
 }
 
-// inverse returns, for each of n rows, the index in row that selects it, or NoRow.
+// inverse returns, for each t < n, the index i with row[i] = t, or NoRow.
 func inverse(row []int, n int) []int {
 	back := make([]int, n)
 	for t := range back {

@@ -19,7 +19,7 @@ func rowDotCases(add func(...Case)) {
 			r.check(func() error {
 				for i := kinds; i < s.rows; i++ {
 					if y.words[i] != y.words[i%kinds] {
-						return fmt.Errorf("rows %d and %d are equal, their scores %v and %v", i%kinds, i,
+						return fmt.Errorf("rows %d and %d are equal, but their scores are %v and %v", i%kinds, i,
 							y.got[i%kinds], y.got[i])
 					}
 				}

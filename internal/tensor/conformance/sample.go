@@ -18,7 +18,7 @@ func (r *fixture) draw(b int, layer, stream uint32, position int) uint32 {
 
 func uniform64(word uint32) float64 { return (float64(word>>9) + 0.5) / (1 << 23) }
 
-// sample64 returns S1 and S2 of one sequence, sorted by position.
+// sample64 returns the sets S1 and S2 of [tensor.Sample] for one sequence, sorted by position.
 func sample64(noised []float64, k int, dropped func(i int) bool, tie, partner func(i int) uint32) (s1, s2 []int) {
 	var candidates []int
 	for i := range noised {

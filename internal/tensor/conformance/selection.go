@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// selection is a choice of tokens like a sampler's. Only the first count rows of each sequence are
-// in use; the remaining rows hold garbage.
+// selection is a random choice of tokens in the layout of a sampler's outputs. Only the first count rows of
+// each sequence are in use; the remaining rows hold garbage.
 type selection struct {
 	count        []int // per sequence
 	top, partner []int // per sampled row

@@ -51,7 +51,7 @@ func TestSwappedOperands(t *testing.T) {
 	}
 }
 
-// detects reports whether a launch of k on the device fails or gives wrong results.
+// detects reports whether a launch of k on the device fails or produces wrong results.
 func detects(r *fixture, k tensor.Kernel, device tensor.Device) (yes bool) {
 	defer func() {
 		if recover() != nil {

@@ -31,7 +31,7 @@ func New(first, second tensor.Device) *Device {
 	return &Device{first: first, second: second, worst: map[string]float64{}}
 }
 
-// Flips returns the token choices so far in which rounding made the devices differ.
+// Flips returns the sequences for which the devices have chosen different tokens because of rounding.
 func (d *Device) Flips() []Flip {
 	d.mu.Lock()
 	defer d.mu.Unlock()
