@@ -64,10 +64,10 @@ func (s *Scorer) layered() error {
 	return nil
 }
 
-// Sizes for distributing examples of a linear model among threads.
+// Sizes of the work of a linear model.
 const (
-	linearTokens = 1 << 16 // tokens of a batch
-	linearPart   = 16      // consecutive examples per task of a thread
+	linearTokens = 1 << 16 // result of [Scorer.PassTokens]
+	linearPart   = 16      // consecutive examples that a thread takes at a time
 )
 
 // linearScorer computes the outputs of a linear model.

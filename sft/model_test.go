@@ -192,7 +192,8 @@ func TestFourierEmbeddings(t *testing.T) {
 			for channel, angle := range map[int]float64{0: level, d - 2: 64 * level} {
 				if sin, cos := math.Sincos(angle); math.Abs(float64(row[channel])-math.Sqrt2*sin) > 1e-6 ||
 					math.Abs(float64(row[channel+1])-math.Sqrt2*cos) > 1e-6 {
-					t.Errorf("%d levels: level %d has %v in channels %d and %d, expected √2 times the sine and the cosine of %v", levels, v, row[channel:channel+2], channel, channel+1, angle)
+					t.Errorf("%d levels: level %d has %v in channels %d and %d, expected √2 times the sine and the "+
+						"cosine of %v", levels, v, row[channel:channel+2], channel, channel+1, angle)
 				}
 			}
 		}

@@ -81,7 +81,7 @@ func (s *Scorer) Config() *Config {
 	return s.runner.Config()
 }
 
-// Kernels returns the name of the kernels. Results have the same bits for equal names.
+// Kernels returns the name of the kernels. Results of kernels with equal names are bitwise identical.
 func (s *Scorer) Kernels() string {
 	if l := s.layeredRunner(); l != nil {
 		return l.Kernels()
@@ -109,7 +109,7 @@ func (s *Scorer) layeredRunner() *model.Runner {
 // HasLayers reports whether one of the scorer's models is not linear.
 func (s *Scorer) HasLayers() bool { return s.layeredRunner() != nil }
 
-// Reserve makes a CPU device leave n cores to the rest of the program. The device keeps at least
+// Reserve makes a CPU device leave n threads to the rest of the program. The device keeps at least
 // one.
 func (s *Scorer) Reserve(n int) {
 	if l := s.layeredRunner(); l != nil {
@@ -136,7 +136,7 @@ func (s *Scorer) PassTokens() int {
 }
 
 // Urgent returns a context for a short, interactive call. Other calls yield to it if the scorer is
-// [Scorer.Preemptive]. Results have the same bits.
+// [Scorer.Preemptive]. The results are bitwise identical to those of other calls.
 func Urgent(ctx context.Context) context.Context { return tensor.Urgent(ctx) }
 
 // Patient returns a context for a long background call, which leaves CPU time to the rest of the
@@ -205,7 +205,7 @@ func (s *Scorer) Classify(ctx context.Context, tokens []int32) (Output, error) {
 }
 
 // Embeddings returns the embedding of each sequence, in their order, for example for a search by
-// cosine similarity. An embedding is the pooled vector u that the head reads; the head of a model of
+// cosine similarity. An embedding is the pooled vector that the head reads; the head of a model of
 // pairs reads the vectors of both sequences. For a model that predicts tokens, the embedding is the
 // mean of the rows of the sequence's tokens or, with chunks, the mean of the contexts of the chunks.
 // An embedding depends only on the sequence and the model. The head is not run.
@@ -240,8 +240,8 @@ func (s *Scorer) Probe(ctx context.Context) error {
 // norm of pre-norm models is not applied.
 type HiddenStates [][]float32
 
-// HiddenStates scores examples like [Scorer.Examples], with the same bits, and also returns the
-// hidden states of each sequence. It holds the hidden states of all examples in memory.
+// HiddenStates scores examples like [Scorer.Examples], with bitwise identical results, and also returns
+// the hidden states of each sequence. It holds the hidden states of all examples in memory.
 func (s *Scorer) HiddenStates(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if err := s.layered(); err != nil {
 		return nil, err
@@ -250,9 +250,9 @@ func (s *Scorer) HiddenStates(ctx context.Context, examples []seq.Example) ([]Ou
 }
 
 // Compare returns the logits of pairs, row-major. Row i belongs to the pair of sequences with the
-// embeddings a[i] and b[i], as returned by [Scorer.Embeddings]. [Scorer.Examples] returns logits
-// with the same bits. Compare runs only the head, so that many pairs of few sequences are cheap. A
-// call uses one slot; several calls may run concurrently.
+// embeddings a[i] and b[i], as returned by [Scorer.Embeddings]. [Scorer.Examples] returns bitwise
+// identical logits. Compare runs only the head, so that many pairs of few sequences are cheap. A call
+// uses one slot; several calls may run concurrently.
 func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
 	if err := s.layered(); err != nil {
 		return nil, err

@@ -9,7 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestParameterShapes compares the names, shapes and weight decay of all tensors with a table.
+// TestParameterShapes compares the names and shapes of all tensors with a table. Weight decay must apply
+// only to the weights outside norms and to the gains of moving averages.
 func TestParameterShapes(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers, c.Task, c.ResidualScale = 1, config.Retrieval, true

@@ -177,15 +177,15 @@ func (p *recordedPass) recordExports(m *emitter, x *tensor.Tensor) (dx *tensor.T
 	return p.exports.backward()
 }
 
-// recordOutputs records readout, head and loss of the rows x. With a backward pass it returns the
-// gradient of x.
+// recordOutputs records the readout of the rows x, the head and the loss. With a backward pass it returns
+// the gradient of x.
 func (p *recordedPass) recordOutputs(m *emitter, x *tensor.Tensor) (dx *tensor.Tensor) {
 	m.Segment("readout")
 	return p.recordHead(m, objectiveOf(m.config).readout(m, p), x)
 }
 
-// recordHead records the output of a readout for the rows x, head and loss. With a backward pass it
-// returns the gradient of x.
+// recordHead records a readout of the rows x, the head and the loss. With a backward pass it returns the
+// gradient of x.
 func (p *recordedPass) recordHead(m *emitter, readout readout, x *tensor.Tensor) (dx *tensor.Tensor) {
 	head := objectiveOf(m.config).head(m)
 	rows := readout.forward(x)

@@ -32,9 +32,10 @@ func (e *Engine) SetLimits(mode PassMode, size, longest int) {
 	}
 }
 
-// limits returns the limits of passes, which the first call determines. Size starts at ForwardTokens
-// for inference and at MicroBatchTokens otherwise. For a device with its own memory, it is halved, down
-// to MinTokens, until the device can compute such passes and has memory for one in every slot.
+// limits returns the limits of the passes of a kind. The first call for a kind determines them. Size
+// starts at ForwardTokens for inference and at MicroBatchTokens otherwise. For a device with its own
+// memory, Size is halved, down to MinTokens, until the device can compute a pass of this size and has
+// memory for one in every slot.
 func (r *Runner) limits(kind PassKind) *PassLimits {
 	e := r.engine
 	e.planning.Lock()

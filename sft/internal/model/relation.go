@@ -16,8 +16,8 @@ type relation interface {
 	forward(l *layer) tensor.RelativeBias
 	// gradient declares the tensors that the backward pass of attention writes.
 	gradient(l *layer) tensor.RelativeBiasGradient
-	// backward records the gradients of the parameters and returns the relation's part of the
-	// gradient of the duplet weights, [S, h].
+	// backward records the gradients of the parameters and returns the relation's contribution to
+	// the gradient of the duplet weights, [S, h].
 	backward(l *layer, g tensor.RelativeBiasGradient) (dp *tensor.Tensor)
 }
 

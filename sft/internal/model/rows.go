@@ -96,7 +96,7 @@ func (rows) adopt(c *config.Config, params *config.Parameters, weights []float32
 	for i, to := range c.Numbers {
 		from := source.Numbers[i]
 		if from.Mean == to.Mean && from.Divisor() == to.Divisor() {
-			continue // keeps the same bits
+			continue // rounding must not change the bias
 		}
 		bias[i] = float32((float64(bias[i])*from.Divisor() + from.Mean - to.Mean) / to.Divisor())
 		row, scale := weight[i*width:(i+1)*width], from.Divisor()/to.Divisor()

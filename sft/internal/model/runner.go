@@ -59,7 +59,8 @@ func (r *Runner) Kernels() string { return r.engine.Device.Kernels() }
 // Preemptive reports whether the device preempts other passes for urgent ones.
 func (r *Runner) Preemptive() bool { return r.urgent != nil }
 
-// Reserve asks the device to leave n threads to the rest of the program, if it uses CPU threads.
+// Reserve makes the device leave n CPU threads to the rest of the program. It does nothing if the device
+// is not [tensor.Preemptive].
 func (r *Runner) Reserve(n int) {
 	if p, ok := tensor.Capability[tensor.Preemptive](r.engine.Device); ok {
 		p.Reserve(n)
@@ -69,8 +70,8 @@ func (r *Runner) Reserve(n int) {
 // SlotCount returns the maximum number of concurrent passes, not counting urgent passes.
 func (r *Runner) SlotCount() int { return cap(r.slots) }
 
-// Results runs passes of a mode and calls f with the results of each, the index of its first
-// example and the number of its examples. Calls of f may be concurrent.
+// Results runs passes of a mode and calls f for each with the index of its first example, the number of
+// its examples and its results. Calls of f may be concurrent.
 func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassMode,
 	f func(at, n int, x *Result)) error {
 	err := TryInParallel(r.threads(ctx, 1), len(examples), func(i int) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// RunTogether computes the examples of each slot in one program and downloads the results.
+// RunTogether runs one program concurrently on the examples of each slot, and downloads the results.
 func RunTogether(ctx context.Context, slots []*Slot, examples [][]seq.Example, results []*Result, d Drawing) error {
 	e := slots[0].engine
 	var shape passShape
@@ -66,7 +66,7 @@ func (l *Slot) inspect(ctx context.Context, p *preparedPass) (name string, err e
 	counts := l.batch.counts.Words()
 	err = p.Inspect(ctx, l.Memory, 0, p.forwardSegments(), func(k tensor.Kernel) error {
 		for _, t := range tensor.Writes(k) {
-			// The entries of a table after the longest sequence are not initialised.
+			// A table's entries beyond the length of the longest sequence are not initialised.
 			if _, table := k.(tensor.Sinusoid); table || t.Region != tensor.Arena || t.Int {
 				continue
 			}

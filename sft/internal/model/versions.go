@@ -90,7 +90,7 @@ func recut(v *version, cutter *chunk.Cutter, tokens []int32, prefix, suffix int)
 		kept++
 	}
 	chunks := slices.Clone(old[:kept])
-	next, nextAt := kept, at+len(tokens)-oldTokens // the next old chunk and its place in tokens
+	next, nextAt := kept, at+len(tokens)-oldTokens // the next old chunk and its position in tokens
 	cutter.Reset()
 	for at < len(tokens) {
 		for next < len(old) && nextAt < at {

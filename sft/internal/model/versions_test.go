@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestRecut edits documents at random, at one and at several places, and checks that the chunks are
-// the same as after cutting the whole document. A kept key must belong to the same tokens.
+// TestRecut edits documents at up to two random places, and checks that the chunks are the same as after
+// cutting the whole document. A kept key must belong to the same tokens.
 func TestRecut(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 2))
 	for _, config := range []chunk.Config{{Rule: chunk.Content, Average: 16}, {Rule: chunk.Fixed, Average: 16}} {

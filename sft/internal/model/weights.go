@@ -97,7 +97,7 @@ func CheckSize(size int64, c *config.Config) error {
 }
 
 // Gather copies the parameters p from tensors, where prefix precedes each name, to a slice with the
-// layout of p. A missing tensor, another shape or a value that is not finite is an error.
+// layout of p. A missing tensor, another type or shape, or a value that is not finite is an error.
 func Gather(p *config.Parameters, tensors []safetensors.Tensor, prefix string) ([]float32, error) {
 	byName := make(map[string]safetensors.Tensor, len(tensors))
 	for _, t := range tensors {
@@ -110,7 +110,8 @@ func Gather(p *config.Parameters, tensors []safetensors.Tensor, prefix string) (
 			return nil, fmt.Errorf("tensor %q is missing, expected with shape %v", prefix+q.Name, q.Shape)
 		}
 		if t.Type != "" || !slices.Equal(t.Shape, q.Shape) {
-			return nil, fmt.Errorf("tensor %q has shape %v, expected %v", t.Name, t.Shape, q.Shape)
+			return nil, fmt.Errorf("tensor %q has type %s and shape %v, expected %s and %v", t.Name,
+				cmp.Or(t.Type, safetensors.F32), t.Shape, safetensors.F32, q.Shape)
 		}
 		if err := safetensors.CheckFinite([]safetensors.Tensor{t}); err != nil {
 			return nil, err

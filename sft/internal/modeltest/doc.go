@@ -1,3 +1,3 @@
-// Package modeltest provides models with random weights, the golden folders, and a slow float64
-// reference of the whole model.
+// Package modeltest provides models with random weights, the models and examples of the golden folders,
+// and a slow float64 reference of the whole model.
 package modeltest

@@ -48,8 +48,8 @@ func CompareExplanation(t *testing.T, got sft.Explanation, want ReferenceExplana
 }
 
 // CheckSums checks the number of sampled tokens, that no weight or mass is negative, that the pooling
-// adds up to 1, and that the weights of k duplets add up to k. The mass of a layer must be at most 1,
-// and 1 for softmax. The model must not have chunks.
+// adds up to 1, and that the weights of k duplets add up to k. The masses of a layer must add up to at
+// most 1, and to 1 for softmax. The model must not have chunks.
 func CheckSums(t *testing.T, c *config.Config, e sft.Explanation) {
 	t.Helper()
 	sum := func(x []float32) (sum float64) {

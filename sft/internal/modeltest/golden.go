@@ -12,8 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// GoldenDir is the path of the golden folders from package sft or from a package in a subfolder of
-// sft.
+// GoldenDir is the path of the golden folders from package sft or from a package directly below it.
 var GoldenDir = func() string {
 	const folder = "testdata/golden"
 	if _, err := os.Stat(folder); err == nil {

@@ -58,7 +58,7 @@ func (r Reference) Derivative(name string, direction []float64, loss func() floa
 	return out
 }
 
-// FillMaskLoss returns the mean loss of the masked tokens of the examples, and their number.
+// FillMaskLoss returns the mean loss of the examples' masked tokens, and the number of these tokens.
 func (r Reference) FillMaskLoss(examples []seq.Example) (mean float64, tokens int) {
 	for _, e := range examples {
 		loss, n := r.maskedLoss(e)
@@ -67,7 +67,7 @@ func (r Reference) FillMaskLoss(examples []seq.Example) (mean float64, tokens in
 	return mean / float64(tokens), tokens
 }
 
-// maskedLoss returns the summed loss of the masked tokens of an example, and their number.
+// maskedLoss returns the summed loss of an example's masked tokens, and the number of these tokens.
 func (r Reference) maskedLoss(e seq.Example) (loss float64, tokens int) {
 	d := model.Drawing{Mode: model.LossMode, Seed: r.SamplerSeed}
 	if r.Training != nil {
@@ -161,8 +161,8 @@ func (r Reference) LossOfNumbers(examples []seq.Example) (mean float64, terms in
 	return mean / float64(terms), terms
 }
 
-// TaggingLoss returns the mean cross-entropy of the labelled tokens of the examples, and their
-// number.
+// TaggingLoss returns the mean cross-entropy of the examples' labelled tokens, and the number of these
+// tokens.
 func (r Reference) TaggingLoss(examples []seq.Example) (mean float64, terms int) {
 	for _, e := range examples {
 		r.row = e.Index
