@@ -23,8 +23,8 @@ func (s *Settings) augmentsPoints() bool {
 // x, y and z.
 func (s *Settings) checkPoints(c *config.Config) error {
 	if s.augmentsPoints() && seq.Points(c.FeatureNames) == nil {
-		return errors.New("point_scale, point_stretch, point_rotation and point_shift: expected data with the features " +
-			"x, y and z, found none")
+		return errors.New("point_scale, point_stretch, point_rotation and point_shift: expected data with the " +
+			"features x, y and z, found none")
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func drawOnDisc(draw func(uint32) [4]float64, n uint32, word int) (p [2]float64,
 func squaredNorm(p [2]float64) float64 { return float64(p[0]*p[0]) + float64(p[1]*p[1]) }
 
 // rotation is a 3×3 matrix. Products are rounded before they are added, to keep the compiler from
-// fusing the two operations: all CPUs compute the same bits.
+// fusing the two operations: the results are bitwise identical on all CPUs.
 type rotation [3][3]float64
 
 // quaternionRotation returns a uniform random rotation if a and b are uniform on the unit disc.

@@ -55,8 +55,8 @@ func (s *State) validate(o *order, c *config.Config) error {
 	switch {
 	case s.Step < 0 || s.Update < 0 || s.Update > s.Step || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 ||
 		s.Evaluated > s.Step || s.MetricsBytes < 0:
-		return fmt.Errorf("inconsistent state: step %d, update %d, best step %d, evaluated %d", s.Step,
-			s.Update, s.BestStep, s.Evaluated)
+		return fmt.Errorf("inconsistent state: step %d, update %d, best step %d, evaluations since best %d, "+
+			"evaluated %d, metrics bytes %d", s.Step, s.Update, s.BestStep, s.SinceBest, s.Evaluated, s.MetricsBytes)
 	case !s.LossScale.valid():
 		return fmt.Errorf("loss scale %v after %d good steps: expected a power of two ≥ 1, and 0 to %d steps",
 			s.LossScale.Factor, s.LossScale.Good, goodSteps-1)
@@ -88,8 +88,8 @@ type Checkpoint struct {
 	Config   *config.Config `json:"config"`
 	State    State          `json:"state"`
 	Data     string         `json:"data"` // fingerprint of the data set
-	// Kernels is the name of the kernels that computed the weights. Results have the same bits for
-	// equal names.
+	// Kernels is the name of the kernels that computed the weights. Results of kernels with equal
+	// names are bitwise identical.
 	Kernels string `json:"kernels"`
 
 	weights, moment1, moment2 []float32

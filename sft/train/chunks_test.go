@@ -92,8 +92,8 @@ func TestChunkGradients(t *testing.T) {
 		})
 }
 
-// TestChunkRuns checks that training a chunked model has the same bits with any number of threads
-// and ranks, and after an interruption.
+// TestChunkRuns checks that training a chunked model has bitwise identical results with any number of
+// threads and ranks, and after an interruption.
 func TestChunkRuns(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Retrieval, config.Tagging, config.FillMask} {
 		c := configtest.WithTask(configtest.TrainingConfig(), task)

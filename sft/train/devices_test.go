@@ -234,9 +234,9 @@ func plotDevices(path string, curves [2][]chart.Datum) error {
 }
 
 // TestSameSeedSameBits checks that two runs on Vulkan with several micro-batches in two slots have
-// the same bits.
+// bitwise identical weights.
 func TestSameSeedSameBits(t *testing.T) {
-	testenv.Long(t, "takes long; TestGradientOfMicroBatches covers the slots")
+	testenv.Long(t, "takes a long time; TestGradientOfMicroBatches covers the slots")
 	var runs [2][]float32
 	for i := range runs {
 		t.Run(fmt.Sprint("run ", i+1), func(t *testing.T) {
@@ -249,8 +249,8 @@ func TestSameSeedSameBits(t *testing.T) {
 	}
 }
 
-// TestResumeElsewhere checks that a run resumed on another device warns and ends near the weights
-// of an uninterrupted run.
+// TestResumeElsewhere checks that a run resumed on another device warns and ends near the weights of an
+// uninterrupted run.
 func TestResumeElsewhere(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()

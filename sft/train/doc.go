@@ -8,5 +8,5 @@
 // selection.go, temperature.go, training.go, and a file for each task such as classification.go),
 // checkpoints (checkpoint.go) and metrics (metricslog.go, metricsread.go, throughput.go). ranks.go and
 // exchange.go share a run among several processes. memory.go plans memory. [FitFusion] (fusion.go)
-// fits the weights of several models.
+// fits the weights of the members of a fusion.
 package train

@@ -17,7 +17,7 @@ import (
 // exchange sums the gradients of a batch whose micro-batches several ranks computed. The tree of
 // sums is the same as in a single process. Each rank contributes the largest sums that its own
 // micro-batches form, adds up all ranks' sums for its share of the words, and receives the other
-// shares. Messages only move bytes, so the result has the same bits for every number of ranks. With
+// shares. Messages only move bytes, so the result is bitwise identical for every number of ranks. With
 // P parameters, W ranks and F sums per rank, all ranks together send 4·P·(F+1)·(W−1) bytes of sums
 // per step.
 type exchange struct {
@@ -48,8 +48,9 @@ func newExchange(c sft.Communicator, e *model.Engine, sums int) (*exchange, erro
 		return nil, nil
 	}
 	if words := int64(sums) * int64(e.Params.Words); words > math.MaxInt32 {
-		return nil, fmt.Errorf("%d parameters are too many for several ranks: a rank may send %d gradient sums in one "+
-			"message, %d words, and MPI allows at most %d (use a smaller model, rows of similar lengths, or one process)",
+		return nil, fmt.Errorf("%d parameters are too many for several ranks: a rank may send %d gradient sums in "+
+			"one message, %d words, and MPI allows at most %d (use a smaller model, rows of similar lengths, or "+
+			"one process)",
 			e.Params.Words, sums, words, math.MaxInt32)
 	}
 	x := &exchange{Communicator: c, engine: e}

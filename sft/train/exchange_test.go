@@ -265,7 +265,8 @@ func TestRanksStopUnstored(t *testing.T) {
 // message.
 func TestRanksTooLarge(t *testing.T) {
 	e := &model.Engine{Params: &config.Parameters{Words: 1 << 29}}
-	must.Fail(t, "4 gradient sums in one message, 2147483648 words, and MPI allows at most 2147483647")(newExchange(distributed.NewLocal(2)[0], e, 4))
+	must.Fail(t, "4 gradient sums in one message, 2147483648 words, and MPI allows at most 2147483647")(
+		newExchange(distributed.NewLocal(2)[0], e, 4))
 	e = &model.Engine{Params: &config.Parameters{Words: 1<<29 - 1}, Device: refusing{}}
 	must.FailWith(t, errRefused, "the maximum number of words")(newExchange(distributed.NewLocal(2)[0], e, 4))
 }

@@ -62,7 +62,7 @@ func TestFillMaskAgainstReference(t *testing.T) {
 		loss     float64
 		slopes   []slope
 	}
-	var expected []expectation // shared by all devices, because finite differences take long
+	var expected []expectation // shared by all devices, because finite differences take a long time
 	for _, c := range configtest.FillMaskConfigs() {
 		m := modeltest.RandomModel(c, 3)
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40, 12)

@@ -26,7 +26,7 @@ func redrawTiny(c *config.Config, rows *seq.File) func(epoch, row uint32) seq.Ex
 }
 
 // TestFresh checks that a run draws each row of an epoch once. A run in several parts on a device that
-// leaves the CPU idle must have the same result, and a run on the rows of the file another result.
+// leaves the CPU idle must have the same result, and a run on the rows of the file a different result.
 func TestFresh(t *testing.T) {
 	c, s := configtest.TrainingConfig(), runSettings()
 	s.Fresh, s.Epochs, s.Stages = true, 2, []Stage{{Steps: 2, Rows: 3}}

@@ -91,8 +91,8 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft
 	return f, nil
 }
 
-// groups returns the number of each member's kind. Kinds are numbered from 0 in the order of their
-// first members.
+// groups returns the index of each member's kind. The kinds have the indices 0, 1, … in the order of
+// their first members.
 func groups(members []Member) []int {
 	index := map[string]int{}
 	var out []int

@@ -70,6 +70,6 @@ func (s *Settings) augmentImage(pixels []int32, row uint32, step int) []int32 {
 }
 
 // imageNoise is the tower in the random counters of images. [philox.Counter] keeps only a tower's lowest
-// bit, so an image has the draws of its first token, and its flip and shift correlate with the noise on
-// this token.
+// bit, so an image and its first token have the same draws: the flip and the shift correlate with the
+// noise on this token.
 const imageNoise = 2

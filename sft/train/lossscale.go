@@ -14,8 +14,8 @@ const (
 
 // lossScale is the factor of the loss before the backward pass, a power of two. It is used on
 // devices whose products have float16 operands: gradients below 6e-8 would vanish, values above
-// 65504 overflow. If the gradient overflows, the update is skipped and the scale halved. Zero means
-// that the loss is not scaled.
+// 65504 overflow. If the gradient overflows, the update is skipped and the scale halved. Zero disables
+// loss scaling.
 type lossScale struct {
 	Factor float64 `json:"factor"`
 	Good   int     `json:"good"` // steps since the last change or skipped update

@@ -99,8 +99,8 @@ func TestLossScale(t *testing.T) {
 	}
 }
 
-// TestLossScaleChangesNoBit checks that a loss scale changes no bit of the weights: it is a power
-// of two, and the update divides by it.
+// TestLossScaleChangesNoBit checks that a loss scale changes no bit of the weights: the scale is a power of
+// two, and the update divides by it.
 func TestLossScaleChangesNoBit(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Retrieval} {
 		train, val := tinySplits(t, task)

@@ -114,7 +114,7 @@ type StepReport struct {
 type RanksReport struct {
 	Ranks    int     `json:"ranks"`
 	Busy     float64 `json:"busy"`     // ranks with micro-batches, mean over the steps
-	Exchange float64 `json:"exchange"` // fraction of the time in exchanges, including waiting for the slowest rank
+	Exchange float64 `json:"exchange"` // fraction of the training time in exchanges, waiting included
 }
 
 // SkipReport is the line of metrics of a step whose update was skipped because its gradient
@@ -135,7 +135,7 @@ type EvaluationReport struct {
 	// mean loss of a number or a label.
 	Loss float64 `json:"loss"`
 	// ScaledLoss is the loss of logits divided by the best temperature for these rows. It is nil
-	// unless ScaledLoss selects the model.
+	// unless SelectedBy is [ScaledLoss].
 	ScaledLoss *float64 `json:"scaled_loss,omitempty"`
 	// BitsPerToken is the loss of masked tokens in bits. Accuracy and MacroF1 are metrics of classes
 	// and tags, MacroF1 also of multi-label rows. Each is nil for the other tasks.
@@ -167,7 +167,7 @@ type EvaluationReport struct {
 	MAE     *float64       `json:"mae,omitempty"`
 	R2      *float64       `json:"r2,omitempty"`
 	// AUC is the area under the ROC curve for two classes, and nil if the labels do not define it. A
-	// model of more classes has the mean one-vs-rest AUC only if AUC selects the model.
+	// model of more classes has the mean one-vs-rest AUC only if SelectedBy is "auc".
 	AUC        *float64 `json:"auc,omitempty"`
 	SelectedBy string   `json:"selected_by,omitempty"` // metric of Best; absent: accuracy
 	Best       bool     `json:"best"`                  // best evaluation so far in the metric SelectedBy

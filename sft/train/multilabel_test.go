@@ -134,7 +134,7 @@ func TestMultiLabelRefusals(t *testing.T) {
 		}
 		all := labelledSplit(t, []int32{1}, []int32{1})
 		if err := checkSelection(&Settings{Select: by}, all); (err != nil) != (by == byMAP) {
-			t.Errorf("selecting by %s on rows that all have one label: error %v", by, err)
+			t.Errorf("selecting by %s on rows that all have the same label: error %v", by, err)
 		}
 	}
 	for want, labels := range map[string][]int32{"found no labels": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1},

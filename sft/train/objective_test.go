@@ -25,8 +25,8 @@ func (manyTerms) Divisor(_ *config.Config, batch []seq.Example, _ model.Drawing)
 	return termsPerExample * len(batch)
 }
 
-// TestDivisor checks that loss and gradient are divided by the objective's divisor, and the number
-// of correct predictions by the number of examples.
+// TestDivisor checks that loss and gradient are divided by the objective's divisor, and the number of
+// correct predictions by the number of examples.
 func TestDivisor(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	linesOf := func() (lines []StepReport) {

@@ -54,8 +54,8 @@ func partsSplits(t *testing.T) (train, val *seq.File) {
 	return openSplits(t, b)
 }
 
-// TestTrainParts checks that instance IoU selects a model of parts. The IoU compares only the parts
-// of the shape's category, and the saved model has the reported value.
+// TestTrainParts checks that instance IoU selects a model of parts. The IoU compares only the parts of
+// the shape's category, and the saved model has the reported value.
 func TestTrainParts(t *testing.T) { configtest.OnEveryKind(t, testTrainParts) }
 
 func testTrainParts(t *testing.T, devices ...tensor.Device) {

@@ -132,7 +132,7 @@ func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 	// The tree has leaves and inner nodes without a sibling.
 	lengths := []int{4000, 200, 5, 90, 3900, 4096, 4000, 100, 1, 2, 4100, 4097}
 	microBatchesOf := map[string]int{config.Classification: 5, config.Retrieval: 6}
-	if len(devices) == 1 { // Vulkan takes long
+	if len(devices) == 1 { // Vulkan takes a long time
 		lengths, microBatchesOf = lengths[6:], map[string]int{config.Classification: 3}
 	}
 	for task, want := range microBatchesOf {

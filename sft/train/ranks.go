@@ -40,7 +40,8 @@ func checkHashes(hashes []uint64, step int) error {
 	for r, h := range hashes {
 		if h != hashes[0] {
 			return &distributed.Error{Rank: r,
-				Err: fmt.Errorf("step %d: its weights (hash %016x) differ from those of rank 0 (%016x)", step, h, hashes[0])}
+				Err: fmt.Errorf("step %d: its weights (hash %016x) differ from those of rank 0 (%016x)", step, h,
+					hashes[0])}
 		}
 	}
 	return nil

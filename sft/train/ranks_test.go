@@ -108,7 +108,7 @@ func TestRanks(t *testing.T) {
 	for _, task := range config.Tasks() {
 		t.Run(task, func(t *testing.T) {
 			if testing.Short() && task != config.Classification {
-				t.Skip("takes long")
+				t.Skip("takes a long time")
 			}
 			small := configtest.WithTask(configtest.TrainingConfig(), task)
 			if task == config.Classification || task == config.Retrieval {

@@ -164,7 +164,8 @@ func (s *Settings) Validate() error {
 	}
 	for class, w := range s.ClassWeights {
 		if !(w >= 0) || !finite(w) {
-			return badSetting("class-weights", fmt.Sprintf("%v for class %d", w, class), "numbers that are not negative")
+			return badSetting("class-weights", fmt.Sprintf("%v for class %d", w, class),
+				"finite numbers of at least 0")
 		}
 	}
 	for _, g := range s.Stages {

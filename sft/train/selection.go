@@ -164,6 +164,6 @@ func checkSelection(s *Settings, val *seq.File) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("select: the area under the curve (auc) needs validation rows of two classes, found %d rows of class %d",
-		val.Len(), first.Label)
+	return fmt.Errorf("select: the area under the curve (auc) needs validation rows of two classes, "+
+		"found %d rows of class %d", val.Len(), first.Label)
 }
