@@ -33,7 +33,7 @@ type Rows struct {
 // [SpecOf] for the record's schema. An error counts rows from 0.
 func RowsOf(record arrow.Record, spec *Spec) (*Rows, error) { return rowsOf(record, spec, 0) }
 
-// rowsOf implements RowsOf for a record whose row 0 has the index first in its file.
+// rowsOf implements RowsOf. The parameter first is the index of the record's row 0 in its file.
 func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error) {
 	// Records of other programs may have buffers of wrong sizes, which make Arrow panic.
 	defer arrowipc.Contain(&err)

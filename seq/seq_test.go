@@ -21,7 +21,7 @@ func listopsSpec() Spec {
 		VocabSize: 17, PadID: new(int32), LabelNames: names, Split: "train"}
 }
 
-// examples returns n random rows with lengths 1 … longest.
+// examples returns n random rows. The parameter longest is the maximum length of their sequences.
 func examples(n, longest int, spec Spec, seed uint64) []Example {
 	random := rand.New(rand.NewPCG(seed, 1))
 	tokens := func() []int32 {
@@ -117,7 +117,7 @@ func TestMinimalSpec(t *testing.T) {
 	}
 }
 
-// TestFileRandomAccess checks random access to rows, their lengths and the limit of the cache.
+// TestFileRandomAccess checks random access to rows, the row lengths and the size limit of the cache.
 func TestFileRandomAccess(t *testing.T) {
 	spec := listopsSpec()
 	rows := examples(5000, 200, spec, 2)
@@ -161,7 +161,7 @@ func TestFileWindow(t *testing.T) {
 		f := must.Get(OpenWindow(path, Window{Length: 40}))(t)
 		defer f.Close()
 		if row, n := f.Longest(); n != 40 || len(rows[row].A) < 40 && len(rows[row].B) < 40 {
-			t.Errorf("the longest row %d has %d tokens, want 40 of at least 40; its sequences have %d and %d", row,
+			t.Errorf("Longest returns row %d with %d tokens, want 40; its uncut sequences have %d and %d tokens", row,
 				n, len(rows[row].A), len(rows[row].B))
 		}
 		for i, want := range rows {

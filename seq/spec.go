@@ -72,7 +72,7 @@ const (
 )
 
 // MaxLabelNames is the maximum number of label names. It is bounded because an evaluation allocates
-// memory for each name, and for each name and row of multi-label.
+// memory for each name and, for multi-label, for each pair of a row and a name.
 const MaxLabelNames = 1 << 16
 
 // Tasks are the values of [Spec.Task].
@@ -304,8 +304,8 @@ func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 	return s.Validate()
 }
 
-// checkColumns checks the number and the types of the columns, by the rules of the package
-// documentation. The type of token ids may be wider than the vocabulary needs.
+// checkColumns checks that the required columns exist once, and that columns have the types of the
+// package documentation. The type of token ids may be wider than the vocabulary needs.
 func (s *Spec) checkColumns(schema *arrow.Schema) error {
 	if schema.HasField(ColumnLabelMask) {
 		return fmt.Errorf("column %s: the name is reserved: rename the column", ColumnLabelMask)

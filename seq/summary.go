@@ -97,7 +97,7 @@ func (s *Summary) addBlock(b *Block) {
 	}
 }
 
-// rename replaces every label l by number(l) in the counts.
+// rename replaces every label l except NoLabel by number(l) in the counts.
 func (s *Summary) rename(number func(int32) int32) {
 	labels := map[int32]int64{}
 	for label, rows := range s.labels {

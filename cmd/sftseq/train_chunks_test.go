@@ -77,7 +77,7 @@ func TestTrainChunks(t *testing.T) {
 		{"--layers 1: expected at least 2 with chunks", []string{"--chunks", "64", "--layers", "1"}},
 		{"--local-layers 2: expected at least 1 and less than --layers 2: the document encoder has the other layers",
 			[]string{"--chunks", "64", "--local-layers", "2", "--layers", "2"}},
-		{"--input-window 9: expected none (0) with chunks, which cover whole rows",
+		{"--input-window 9: expected none (0) with chunks, which cover whole sequences",
 			[]string{"--chunks", "64", "--input-window", "9"}},
 	})
 }

@@ -13,7 +13,7 @@ import (
 // chunks in order, with the index of the row as position.
 type Chunks struct {
 	Rule    string `json:"rule"`         // rule for cuts: content, fixed
-	Average int    `json:"average"`      // tokens of a chunk on average
+	Average int    `json:"average"`      // average number of tokens per chunk
 	Exports int    `json:"exports"`      // sampled rows that a chunk exports in addition to its pooled row
 	Layers  int    `json:"local_layers"` // number of local layers, the first layers of the model
 }
@@ -32,14 +32,15 @@ func (c *Config) validateChunks() error {
 	if err := cuts.Validate(); err != nil {
 		return fmt.Errorf("chunks.%w", err)
 	}
-	// With at most this number of exports, every chunk but the last exports the same number of rows.
-	// Differences of row indices are then proportional to distances in the document.
+	// With at most as many exports as the shortest chunk has tokens, every chunk but the last exports
+	// the same number of rows. Differences of row indices are then proportional to distances in the
+	// document.
 	shortest := cuts.MinLength()
 	switch {
 	case c.NumLayers < 2:
 		return bad("num_hidden_layers", c.NumLayers, "at least 2 with chunks: local layers and a document encoder")
 	case k.Exports < 1 || k.Exports > shortest:
-		return bad("chunks.exports", k.Exports, fmt.Sprintf("1 to %d, the tokens of the shortest chunk", shortest))
+		return bad("chunks.exports", k.Exports, fmt.Sprintf("1 to %d, the length of the shortest chunk", shortest))
 	case k.Layers < 1 || k.Layers >= c.NumLayers:
 		return bad("chunks.local_layers", k.Layers,
 			fmt.Sprintf("at least 1 and less than num_hidden_layers %d: the document encoder has the other layers",
@@ -47,7 +48,7 @@ func (c *Config) validateChunks() error {
 	case c.HasFeatures():
 		return bad("chunks", "for tokens with features", "tokens with ids")
 	case c.InputWindow != nil:
-		return bad("input_window.length", c.InputWindow.Length, "none (0) with chunks, which cover whole rows")
+		return bad("input_window.length", c.InputWindow.Length, "none (0) with chunks, which cover whole sequences")
 	}
 	return nil
 }

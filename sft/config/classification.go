@@ -38,7 +38,7 @@ func (classification) validate(c *Config) error {
 	}
 	if c.TieEmbeddings {
 		return &Error{"tie_embeddings", "true",
-			"false, because the output layer of task " + c.Task + " has no row for each token"}
+			"false, because the output layer of task " + c.Task + " does not have one row per token"}
 	}
 	return nil
 }

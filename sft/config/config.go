@@ -107,7 +107,7 @@ type configKey struct {
 	Nullable bool
 }
 
-// configKeys lists the keys of config.json in their order.
+// configKeys lists the keys of config.json in the order in which they are written.
 var configKeys = keysOf(reflect.TypeFor[Config]())
 
 // keysOf returns the JSON keys of a struct type like [Config].
@@ -126,7 +126,7 @@ func keysOf(t reflect.Type) (keys []configKey) {
 	return keys
 }
 
-// topKeys lists the keys of a JSON object in their order.
+// topKeys lists the keys of a JSON object in the order of the text.
 func topKeys(text []byte) []string {
 	var keys []string
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -168,8 +168,8 @@ func (e *Error) Error() string {
 // ErrNoLabels is the error for a task that predicts labels, if the data have no label names.
 var ErrNoLabels = errors.New("the data set has no label names, so there are no classes to predict")
 
-// DescribeData sets the values that the data determine: vocabulary, tokenizer, features, labels or
-// numbers, and the task if c states none. It clears [Config.Decision] and [Config.AutoMap],
+// DescribeData sets the values that the data determine: vocabulary, tokenizer, features, edges,
+// labels or numbers, and the task if c states none. It clears [Config.Decision] and [Config.AutoMap],
 // because they belong to trained weights, and validates c.
 func (c *Config) DescribeData(s seq.Spec) error {
 	switch {
@@ -361,7 +361,7 @@ func (c *Config) DataVocabSize() int {
 	return c.VocabSize
 }
 
-// OpenSplit opens a split of a data set as examples of the model, cut by [Config.ReadWindow]. For the
+// OpenSplit opens a split of a data set as examples of the model, cut to [Config.ReadWindow]. For the
 // task fill-mask, the sequences of a pair are separate examples.
 func (c *Config) OpenSplit(set *seq.Dataset, split string) (*seq.File, error) {
 	if c.Sequences() == 1 {

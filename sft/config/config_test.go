@@ -27,11 +27,11 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-// TestConfigKeys checks that a model with every option writes all keys, and that exactly the keys of
-// requiredKeys are not optional.
+// TestConfigKeys checks that a model with every option writes all keys, and that exactly the keys in
+// requiredKeys are required.
 func TestConfigKeys(t *testing.T) {
 	full := configtest.FullConfig()
-	// These are not valid with a vocabulary.
+	// Features and edges are not valid with a vocabulary.
 	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, config.OnesInput
 	full.FeatureScales = []config.Number{{Name: "x", Deviation: 1}}
 	full.NGrams = configtest.TokenNGrams()
@@ -315,7 +315,8 @@ func TestCheckTokens(t *testing.T) {
 	}
 }
 
-// TestCheckManyTokens places a refused token at many indices of sequences of up to 2,100 tokens.
+// TestCheckManyTokens checks the error for a refused token at many indices, in sequences of up to 2,100
+// tokens.
 func TestCheckManyTokens(t *testing.T) {
 	for _, padding := range []*int32{nil, new(int32(0)), new(int32(3)), new(int32(8))} {
 		c := configtest.FullConfig()

@@ -19,7 +19,7 @@ const (
 	maxDilation = 1 << 24
 )
 
-// Reach returns the number of tokens on each side that the convolution reads.
+// Reach returns the distance between the middle tap and the outermost taps, in tokens.
 func (c Convolution) Reach() int { return c.KernelSize / 2 * c.Dilation }
 
 func validateConvolutions(list []Convolution) error {

@@ -36,8 +36,8 @@ func (c *Config) describeFeatures(s seq.Spec) {
 	}
 }
 
-// validateFeatures checks feature_names, and the values that must agree with tokens that have
-// features or ids.
+// validateFeatures checks feature_names, and the values that depend on whether tokens have features
+// or ids.
 func (c *Config) validateFeatures() error {
 	bad := func(key string, found any, expected string) error {
 		return &Error{key, fmt.Sprint(found), expected}

@@ -18,7 +18,7 @@ type Config struct {
 	Masking
 	Head
 	Decision
-	// AutoMap names the classes of an export for Hugging Face's libraries.
+	// AutoMap names the Python classes of an export for Hugging Face's libraries.
 	AutoMap json.RawMessage `json:"auto_map,omitempty"`
 	// Extra is provenance, which the model ignores.
 	Extra json.RawMessage `json:"extra,omitempty"`
@@ -154,7 +154,7 @@ const (
 	CodebookInit = "codebook" // [sft.Model.CodebookEmbeddings]
 )
 
-// EmbeddingInits lists the initialisations of embeddings: normal draws each token independently,
-// fourier is for tokens that are levels of a quantity, codebook is for tokens that represent
+// EmbeddingInits lists the initialisations of embeddings: normal draws each token independently;
+// fourier is for tokens that are levels of a quantity; codebook is for tokens that represent
 // vectors.
 var EmbeddingInits = []string{"normal", FourierInit, CodebookInit}

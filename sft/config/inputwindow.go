@@ -79,7 +79,7 @@ func (c *Config) validateWindow() error {
 	case tail < 0 || tail > w.Length:
 		return bad("input_window_tail", tail, fmt.Sprintf("0 to %d, the length of the input window", w.Length))
 	case tail > 0 && (c.PerToken() || c.MasksTokens()):
-		return bad("input_window_tail", tail, fmt.Sprintf("0, because task %s predicts tokens instead of rows", c.Task))
+		return bad("input_window_tail", tail, fmt.Sprintf("0, because task %s makes predictions per token", c.Task))
 	case tail > 0 && c.Edged():
 		return bad("input_window_tail", tail, "0, because tokens with edges have no order")
 	}

@@ -9,7 +9,7 @@ import (
 type MemoryError struct {
 	Limit, Need int64 // bytes
 	Longest     int   // tokens of the longest sequence
-	Fits        int   // longest length that fits, in tokens; 0 if none fits or if it is not known
+	Fits        int   // maximum length that fits, in tokens; 0 if no length fits or the length is unknown
 	Reason      error // error of the device; nil if Need exceeds Limit
 }
 

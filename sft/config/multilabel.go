@@ -44,7 +44,7 @@ func (multiLabel) validate(c *Config) error {
 
 func (multiLabel) check(c *Config, e seq.Example) error { return c.CheckLabels(e.Labels) }
 
-// CheckLabels returns an error for invalid labels of a row of a multi-label task.
+// CheckLabels returns an error for invalid labels of a multi-label row.
 func (c *Config) CheckLabels(labels []int32) error {
 	if labels == nil {
 		return fmt.Errorf("found no labels, expected the list of the row's labels, which may be empty")

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMultiLabelConfig checks that the data name the labels, that thresholds of a model to start
-// from are dropped, and that invalid values are errors.
+// TestMultiLabelConfig checks that the label names come from the data set, that thresholds of a model to
+// start from are dropped, and that invalid values are errors.
 func TestMultiLabelConfig(t *testing.T) {
 	spec := seq.Spec{Task: config.MultiLabel, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`),
 		LabelNames: []string{"a", "b"}}
@@ -53,7 +53,7 @@ func TestMultiLabelConfig(t *testing.T) {
 	}
 }
 
-// TestPredictedLabels checks that a label is predicted if its probability reaches its threshold.
+// TestPredictedLabels checks that a label is predicted if its probability is at least its threshold.
 func TestPredictedLabels(t *testing.T) {
 	c := configtest.WithTask(configtest.TinyConfig(), config.MultiLabel)
 	labels, p := c.PredictedLabels([]float32{0, -1e-3, 90})

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/ngram"
 )
 
-// NGrams defines the n-grams of tokens whose hashed embeddings a model adds to the embeddings of
+// NGrams defines n-grams of tokens. A model adds the hashed embeddings of n-grams to the embeddings of
 // tokens. Let E_t be the embedding of token t, and F_g the embedding of n-gram g. If n n-grams with
 // an embedding end at t, the first layer reads
 //
@@ -83,17 +83,17 @@ func (c *Config) validateNGrams() error {
 
 // Defaults of n-grams.
 const (
-	defaultMinCount     = 2 // drops n-grams of a single sequence
+	defaultMinCount     = 2 // drops n-grams that occur in only one sequence
 	defaultNGramDropout = 0.1
 )
 
-// ParseNGrams parses the text that [NGrams.String] returns, or a form without the last parts:
+// ParseNGrams parses the text that [NGrams.String] returns. MinCount and MaxFeatures may be omitted:
 //
-//	tokens:1-2:2^18       the tokens themselves and pairs of neighbours, in 2¹⁸ slots
+//	tokens:1-2:2^18       unigrams and bigrams of tokens, in 2¹⁸ slots
 //	bytes:3-6+2:2^20:5    3 to 6 bytes, and up to 2 words, that occur in at least 5 training sequences
 //	bytes:3-6:2^20:1:5000 the 5,000 slots with the largest mutual information with the class
 //
-// A missing MinCount is 2. The dropout is 0.1.
+// The default of MinCount is 2. The dropout is 0.1.
 func ParseNGrams(text string) (*NGrams, error) {
 	invalid := func() (*NGrams, error) {
 		return nil, errors.New("expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT[:FEATURES]], for example " +

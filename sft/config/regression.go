@@ -23,7 +23,7 @@ type Number struct {
 	Deviation float64 `json:"deviation"`
 }
 
-// regression is the task of predicting numbers of a sequence.
+// regression is the task of predicting numbers for a sequence.
 type regression struct{ defaultTraits }
 
 func (regression) kind() Kind { return Numbers }
@@ -51,7 +51,7 @@ var ErrNoNumbers = errors.New("the data set has no number names, so there are no
 func (regression) validate(c *Config) error {
 	if c.TieEmbeddings {
 		return &Error{"tie_embeddings", "true",
-			"false, because the output layer of task " + c.Task + " has no row for each token"}
+			"false, because the output layer of task " + c.Task + " does not have one row per token"}
 	}
 	if len(c.Numbers) != c.NumLabels {
 		return &Error{"numbers", fmt.Sprintf("%d numbers", len(c.Numbers)),
@@ -99,8 +99,8 @@ func (c *Config) Standardised(e seq.Example) []float32 {
 	return out
 }
 
-// Deviations returns the differences of the logits of a regression and the standardised numbers of
-// a row: 1 is the standard deviation of the training split.
+// Deviations returns the logits of a regression minus the standardised numbers of a row, in standard
+// deviations of the training split.
 func (c *Config) Deviations(logits, numbers []float32) []float64 {
 	out := make([]float64, len(numbers))
 	for i, y := range c.Standardised(seq.Example{Numbers: numbers}) {

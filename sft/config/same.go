@@ -66,7 +66,7 @@ func (c *Config) SameData(other *Config) error {
 	return nil
 }
 
-// sameJSON reports whether two JSON values differ only in white space.
+// sameJSON reports whether two JSON values are equal except for white space.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {

@@ -16,7 +16,7 @@ type Span struct {
 	Score float32 `json:"score"` // mean probability of its tokens' tags
 }
 
-// Spans returns the spans that a tagging model predicts, in their order.
+// Spans returns the spans that a tagging model predicts, ordered by Start.
 //
 // Tags B-X and I-X form a span of type X. It begins at B-X, or at an I-X that follows neither B-X
 // nor I-X, and ends before the next tag that is not I-X. This is the lenient reading of conlleval
@@ -54,7 +54,7 @@ type SpanDecoding struct {
 // maxSpanTokens limits MaxGap and MinLength.
 const maxSpanTokens = 1 << 30
 
-// TagsOf returns the tags of tokens from the logits of a tagging model.
+// TagsOf returns the tag of each token, decoded from the logits with [Config.SpanDecoding].
 func (c *Config) TagsOf(logits []float32) []int32 {
 	if d := c.SpanDecoding; d != nil && *d != (SpanDecoding{}) {
 		return metrics.NewTags(c.LabelNames, c.NumLabels).Decode(metrics.SpanDecoding(*d), logits)
@@ -62,7 +62,7 @@ func (c *Config) TagsOf(logits []float32) []int32 {
 	return c.LikeliestTags(logits)
 }
 
-// LikeliestTags returns the tag with the largest logit for each token.
+// LikeliestTags returns the tag with the largest logit for each token, without [Config.SpanDecoding].
 func (c *Config) LikeliestTags(logits []float32) (tags []int32) {
 	for row := range slices.Chunk(logits, c.NumLabels) {
 		tags = append(tags, metrics.Argmax(row))

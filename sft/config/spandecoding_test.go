@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestSpanDecodingIsChecked checks the errors for invalid decodings, and that a model that starts
-// from another one does not keep its decoding.
+// TestSpanDecodingIsChecked checks the errors for invalid decodings, and that DescribeData
+// drops the decoding of a model to start from.
 func TestSpanDecodingIsChecked(t *testing.T) {
 	c := configtest.WithTask(configtest.TrainingConfig(), config.Tagging)
 	for key, bad := range map[string]config.SpanDecoding{

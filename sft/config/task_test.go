@@ -23,8 +23,8 @@ func TestUnknownTask(t *testing.T) {
 	c.Sequences()
 }
 
-// TestSameKind checks that models of different tasks can be combined if their predictions are of the
-// same kind, and are refused otherwise.
+// TestSameKind checks that models of different tasks can be combined if they have the same kind of
+// predictions and the same number of sequences, and are refused otherwise.
 func TestSameKind(t *testing.T) {
 	t.Cleanup(config.AddTask("second", config.Classification))
 	c := configtest.TinyConfig()

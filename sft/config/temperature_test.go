@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestTemperatureIsChecked checks the errors for invalid temperatures, and that a model that starts
-// from another one does not keep its temperature.
+// TestTemperatureIsChecked checks the errors for invalid temperatures, and that DescribeData drops
+// the temperature of a model to start from.
 func TestTemperatureIsChecked(t *testing.T) {
 	c := configtest.TrainingConfig()
 	for _, bad := range []float64{-1, 0.01, 1000, math.NaN(), math.Inf(1)} {
