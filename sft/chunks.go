@@ -4,8 +4,8 @@ import "github.com/sftseq/sftseq/seq"
 
 // CacheDocuments caches results for recent sequences, up to limit bytes: the exported rows of chunks,
 // and the n-grams of linear models. A later call with an edited sequence then computes only the
-// changed chunks and the document encoder, or the changed n-grams. A chunked model that predicts tokens
-// still computes the local layers of all chunks. Results have the same bits as without a cache.
+// changed chunks and the document encoder, or the changed n-grams. A chunked model with predictions per token
+// still computes the local layers of all chunks. The cache does not change any bit of the results.
 // CacheDocuments reports whether any model is chunked. No other call of s may be running.
 func (s *Scorer) CacheDocuments(limit int64) (chunked bool) {
 	members := s.members()
@@ -22,8 +22,8 @@ func (s *Scorer) CacheDocuments(limit int64) (chunked bool) {
 	return chunked
 }
 
-// ChunkCounts returns the number of chunks that were computed since [Scorer.CacheDocuments], and of
-// chunks whose exports were in the cache.
+// ChunkCounts returns the number of chunks that were computed since [Scorer.CacheDocuments], and the
+// number of chunks whose exports were in the cache.
 func (s *Scorer) ChunkCounts() (computed, reused int64) {
 	for _, member := range s.members() {
 		if member.runner != nil {

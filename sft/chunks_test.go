@@ -118,7 +118,7 @@ func checkChunks(t *testing.T, e sft.Explanation) {
 		listed := slices.Sorted(slices.Values(x.Weights))
 		slices.Reverse(listed)
 		if !slices.Equal(listed, sorted) || math.Abs(sum-float64(x.Weight)) > 1e-5 {
-			t.Errorf("tokens with the weights %v in a chunk of weight %v; its pooling is %v, the largest weights are %v",
+			t.Errorf("listed weights %v, chunk weight %v; the pooling weights have the sum %v, the largest are %v",
 				listed, x.Weight, sum, sorted)
 		}
 	}
@@ -127,8 +127,8 @@ func checkChunks(t *testing.T, e sft.Explanation) {
 	}
 }
 
-// TestChunkLogitsAlone checks that the logits of a document have the same bits alone, in a batch and
-// with any number of threads.
+// TestChunkLogitsAlone checks that the logits of a document are bitwise identical alone, in a batch
+// and with any number of threads.
 func TestChunkLogitsAlone(t *testing.T) { configtest.OnEveryKind(t, testChunkLogitsAlone) }
 
 func testChunkLogitsAlone(t *testing.T, devices ...tensor.Device) {
@@ -186,16 +186,16 @@ func TestChunkRefusals(t *testing.T) {
 
 // edits is the number of edits in TestChunkEdits. TestFusedEdits makes a tenth of them, but at least
 // 20. "make edits" increases the number.
-var edits = flag.Int("edits", 100, "how many `edits` TestChunkEdits makes on the CPU; "+
-	"Vulkan gets 3% of them, at least 10")
+var edits = flag.Int("edits", 100, "number of `edits` of TestChunkEdits on the CPU; "+
+	"Vulkan runs 3% of them, at least 10")
 
-// TestChunkEdits edits documents at random. The logits must have the same bits as without a cache,
-// even if the cache holds only some exports of the earlier version.
+// TestChunkEdits edits documents at random. The logits must be bitwise identical to those without a
+// cache, even if the cache holds only some exports of the earlier version.
 func TestChunkEdits(t *testing.T) { configtest.OnEveryKind(t, testChunkEdits) }
 
 func testChunkEdits(t *testing.T, devices ...tensor.Device) {
 	edits, perDocument, maxLength := *edits, 50, 40_000
-	if len(devices) == 1 { // passes on Vulkan take long
+	if len(devices) == 1 { // passes on Vulkan are slow
 		edits, perDocument, maxLength = max(10, edits*3/100), 10, 16_384
 	}
 	c := configtest.ChunkConfigs()["content"]
@@ -241,8 +241,8 @@ func testChunkEdits(t *testing.T, devices ...tensor.Device) {
 		t.Errorf("%.1f chunks computed per edit, want less than 20; %d reused, want some", perEdit, reused)
 	}
 	if again, _ := scorers[some].ChunkCounts(); again <= computed {
-		t.Errorf("a cache of %d bytes computed %d chunks, want more than the %d with %d bytes", some, again, computed,
-			all)
+		t.Errorf("%d chunks computed with a cache of %d bytes, want more than the %d with %d bytes", again, some,
+			computed, all)
 	}
 	if computed, _ := scratch.ChunkCounts(); computed != 0 {
 		t.Errorf("%d chunks counted without a cache", computed)
@@ -402,9 +402,10 @@ func TestChunkAdmission(t *testing.T) {
 	modeltest.Score(t, s, []seq.Example{{A: examples[0].A[:1000]}})
 }
 
-// TestComputedTokens checks the number of tokens that a scorer expects to compute for an edited
-// document: the tokens near the edit for content-defined chunks, all tokens after an insertion for
-// chunks of a fixed length, and all tokens of the document without cached exports or for tags.
+// TestComputedTokens checks the estimated number of tokens to compute for an edited document. With
+// cached exports, it counts the exported rows and the tokens of new chunks: the tokens near the edit
+// for content-defined chunks, and all tokens after an insertion for chunks of a fixed length. Without
+// cached exports, and for tags, it counts all tokens.
 func TestComputedTokens(t *testing.T) {
 	byContent, fixed := configtest.ChunkConfigs()["content"], configtest.ChunkConfigs()["content"]
 	pairs, tags := configtest.ChunkConfigs()["pairs"], configtest.TokenChunkConfigs()["tags"]

@@ -17,8 +17,8 @@ type Device interface {
 	Close() error
 }
 
-// PlannedBytes returns the device memory for a batch of sequences of one length in this number of
-// slots: weights and activations, and for training also gradients and moments.
+// PlannedBytes returns the device memory in bytes for a batch of equally long sequences and this
+// number of slots: weights and activations, and for training also gradients and moments.
 func PlannedBytes(c *Config, training bool, batch, length, slots int) (int64, error) {
 	return model.PlannedBytes(c, training, batch, length, slots)
 }
@@ -27,8 +27,8 @@ func PlannedBytes(c *Config, training bool, batch, length, slots int) (int64, er
 // more for a sequence with many edges per token.
 func PlannedTokens(tokens, edges int) int { return model.PlannedTokens(tokens, edges) }
 
-// PassBytes returns the memory of the largest pass of a model for this number of tokens and examples
-// without the weights: activations and inputs, and with training also the backward pass.
+// PassBytes returns the memory in bytes of the largest pass of a model for this number of tokens and
+// examples, without the weights: activations and inputs, and with training also the backward pass.
 func PassBytes(c *Config, training bool, tokens, examples int) (int64, error) {
 	return model.PassBytes(c, training, tokens, examples)
 }
@@ -36,7 +36,7 @@ func PassBytes(c *Config, training bool, tokens, examples int) (int64, error) {
 // Program is the recorded pass of a model: kernel launches over tensors in an arena. Devices of
 // package device run programs.
 type Program interface {
-	// Bytes returns the memory of one run: activations and inputs, without the weights.
+	// Bytes returns the memory in bytes of one run: activations and inputs, without the weights.
 	Bytes() int64
 }
 

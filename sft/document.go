@@ -40,8 +40,8 @@ func (s *Scorer) CanScoreDocument() error {
 // members returns the scorers of all models, the first model first.
 func (s *Scorer) members() []*Scorer { return append([]*Scorer{s}, s.others...) }
 
-// ScoreDocument scores one sequence that arrives in parts. Its output has the same bits as the output of
-// [Scorer.Examples] for the whole sequence.
+// ScoreDocument scores one sequence that arrives in parts. Its output is bitwise identical to the
+// output of [Scorer.Examples] for the whole sequence.
 //
 // The function next returns the next tokens, which it may overwrite in the next call, and [io.EOF] with or
 // after the last tokens. The sequence may be longer than the configuration allows, because a chunked model

@@ -34,8 +34,8 @@ func parts(random *rand.Rand, tokens []int32, last error) func() ([]int32, error
 	}
 }
 
-// TestDocuments checks that documents in parts have the same outputs as whole documents, bit for bit. The lengths are
-// near the ends of chunks and beyond the limit of the configuration.
+// TestDocuments checks that documents in parts have the same outputs as whole documents, bit for bit. The lengths
+// include ends of chunks, and most of them exceed the maximum length of the configuration.
 func TestDocuments(t *testing.T) { configtest.OnEveryKind(t, testDocuments) }
 
 func testDocuments(t *testing.T, devices ...tensor.Device) {

@@ -24,9 +24,9 @@ var ErrEnsemble = errors.New("an ensemble only predicts: expected a single model
 // the models' numbers. Models trained on the same data with different seeds err on different
 // examples, so that their mean usually errs on fewer. Time and memory are the sums over the models.
 //
-// A label is predicted if its mean probability reaches [MeanThresholds]. The models must have the
-// same inputs and outputs ([config.Config.SameInputsAndOutputs]) but may differ in size, and flat
-// and chunked models may predict together. [Scorer.Config] has the smallest maximum length and the
+// A label is predicted if its mean probability is at least its mean threshold ([MeanThresholds]). The
+// models must have the same inputs and outputs ([config.Config.SameInputsAndOutputs]) but may differ
+// in size, and flat and chunked models may predict together. [Scorer.Config] has the smallest maximum length and the
 // mean thresholds; the rest of it is the first model's. An ensemble of one model has the model's
 // outputs.
 //

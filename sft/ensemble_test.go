@@ -223,7 +223,7 @@ func TestEnsembleRefuses(t *testing.T) {
 		first.LabelNames = slices.Repeat([]string{"y"}, first.NumLabels)
 		first.Numbers = []config.Number{{Deviation: 2}}
 		c := first
-		// Differs only in white space.
+		// The tokenizers differ only in white space.
 		c.Tokenizer = json.RawMessage(strings.ReplaceAll(string(c.Tokenizer), ":", " :\n"))
 		must.Succeed(t, first.SameInputsAndOutputs(&c))
 		change(&c)
@@ -263,7 +263,7 @@ func TestProbe(t *testing.T) {
 }
 
 // TestMeanThresholds checks that thresholds are averaged, with 0.5 for a model without thresholds,
-// and that equal thresholds keep their bits.
+// and that the mean of equal thresholds has no rounding error.
 func TestMeanThresholds(t *testing.T) {
 	withThresholds := func(thresholds ...float64) *sft.Model {
 		return &sft.Model{Config: &config.Config{

@@ -31,8 +31,8 @@ import (
 type Explanation struct {
 	Layers []LayerExplanation `json:"layers,omitempty"`
 	// Pooling is the weight a_i of each token in u = Σ a_i·x_i, the vector that the head reads:
-	// [L], adding up to 1. For max pooling, where u_c = max_j x̂_jc, it is the token's part of the
-	// duplets with the maximum, averaged over the channels c. It is nil for tagging, whose head
+	// [L], adding up to 1. For max pooling, where u_c = max_j x̂_jc, it is the token's weight in
+	// the duplet with the maximum, averaged over the channels c. It is nil for tagging, whose head
 	// reads each token's row.
 	Pooling []float32 `json:"pooling,omitempty"`
 	// Chunks explains a chunked model, whose layers are not explained. Tokens then reach u through
@@ -75,8 +75,9 @@ type LinearExplanation struct {
 	// add up to the output of the linear model. For pairs they add up to the part of the output that
 	// depends on n-grams.
 	Rest float32 `json:"rest"`
-	// Shared lists at most 32 words or tokens that both sequences of a pair have, and their parts of
-	// the cosine. Both explanations have the same list, with the places in their own sequence.
+	// Shared lists at most 32 words or tokens that both sequences of a pair have, and their
+	// contributions to the cosine. Both explanations have the same list, with the places in their own
+	// sequence.
 	Shared []NGramExplanation `json:"shared,omitempty"`
 }
 
@@ -94,8 +95,8 @@ type LayerExplanation struct {
 	Mass      []float32 `json:"mass"`    // share of the layer's attention
 }
 
-// Explain scores examples like [Scorer.Examples], with the same bits, and explains each of their
-// sequences. For a model with layers and without chunks, it also computes the backward pass of
+// Explain scores examples with outputs bitwise identical to those of [Scorer.Examples], and explains
+// each of their sequences. For a model with layers and without chunks, it also computes the backward pass of
 // attention, which on a CPU takes about twice the time and memory of [Scorer.Examples]. In a fusion it
 // explains the linear model and the first model with layers.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {

@@ -45,7 +45,7 @@ type Fusion struct {
 }
 
 // maxFusionBytes limits the size of a fusion's config.json, maxMembers the number of its members,
-// maxWeight each weight.
+// and maxWeight each weight.
 const (
 	maxFusionBytes = 1 << 16
 	maxMembers     = 64
@@ -123,7 +123,7 @@ func (f *Fusion) validate() error {
 	return nil
 }
 
-// Save writes the config.json of a folder.
+// Save writes the fusion as config.json into the folder dir.
 func (f *Fusion) Save(dir string) error {
 	if err := f.validate(); err != nil {
 		return err

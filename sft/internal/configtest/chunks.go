@@ -14,7 +14,7 @@ func (out chunkConfigs) add(name, task string, change func(c *config.Config)) {
 	out[name] = c
 }
 
-// ChunkConfigs returns chunked models that predict whole documents or pairs, by name.
+// ChunkConfigs returns chunked models with predictions for whole documents or pairs, by name.
 func ChunkConfigs() map[string]*config.Config {
 	out := chunkConfigs{}
 	add := out.add
@@ -37,7 +37,7 @@ func ChunkConfigs() map[string]*config.Config {
 	return out
 }
 
-// TokenChunkConfigs returns chunked models that predict tokens, by name.
+// TokenChunkConfigs returns chunked models with predictions per token, by name.
 func TokenChunkConfigs() map[string]*config.Config {
 	out := chunkConfigs{}
 	out.add("tags", config.Tagging, func(c *config.Config) {})

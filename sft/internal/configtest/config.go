@@ -186,7 +186,7 @@ func TrainingConfig() *config.Config {
 	return c
 }
 
-// TokenNGrams returns a small table of n-grams of one and two tokens.
+// TokenNGrams returns a small table of unigrams and bigrams of tokens.
 func TokenNGrams() *config.NGrams {
 	return &config.NGrams{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 10, MinCount: 1, Dropout: 0.1}
 }

@@ -16,7 +16,7 @@ import (
 func Vulkan(t testing.TB) tensor.Device {
 	t.Helper()
 	if os.Getenv("SFTSEQ_SIMD") != "" {
-		t.Skip("left out with SFTSEQ_SIMD: no kernel of Vulkan depends on it")
+		t.Skip("left out with SFTSEQ_SIMD: no Vulkan kernel depends on it")
 	}
 	return testenv.NeedVulkan(t, vk.Open, vk.Options{}).(tensor.Device)
 }
@@ -35,7 +35,7 @@ func OnEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 		}
 	}
 	t.Run("vulkan", func(t *testing.T) {
-		testenv.Long(t, "takes long")
+		testenv.Long(t, "takes a long time")
 		device := Vulkan(t)
 		for _, name := range folders {
 			t.Run(name, func(t *testing.T) { f(t, name, device) })
@@ -55,8 +55,8 @@ func (d Card) Budget() int64 { return d.Limit }
 
 func (d Card) Scratch(*tensor.Program) (words int, err error) { return d.ScratchWords, nil }
 
-// OnEveryKind runs f with three CPU devices of one, two and three threads, whose results have the
-// same bits. Without -short it also runs f with a Vulkan device.
+// OnEveryKind runs f with three CPU devices of one, two and three threads, whose results are
+// bitwise identical. Without -short it also runs f with a Vulkan device.
 func OnEveryKind(t *testing.T, f func(t *testing.T, devices ...tensor.Device)) {
 	t.Run("cpu", func(t *testing.T) { f(t, cpu.New(1), cpu.New(2), cpu.New(3)) })
 	if !testing.Short() {

@@ -19,7 +19,7 @@ const (
 	SoundBands = 24
 )
 
-// TargetsOf returns each token's target, an index of a spectrum in the codebook.
+// TargetsOf returns each token's target, the index of a spectrum in the codebook.
 func TargetsOf(c *config.Config, e seq.Example) []int32 {
 	all := make([]int32, len(e.A))
 	for i := range all {
