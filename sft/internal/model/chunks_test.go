@@ -29,7 +29,7 @@ func TestChunkKeys(t *testing.T) {
 				}
 			}
 			if keyOf(append(tokens, 0), vocab) == key || keyOf(slices.Clone(tokens), vocab) != key {
-				t.Errorf("%d tokens below %d: the key does not depend on the tokens alone", n, vocab)
+				t.Errorf("%d tokens below %d: want an equal key for equal tokens, and another with one more token", n, vocab)
 			}
 		}
 	}
@@ -194,8 +194,8 @@ type wideCard struct{ configtest.Card }
 
 func (wideCard) ForwardTokens() int { return 1 << 16 }
 
-// TestTokenStages checks that the memory plan of models that predict tokens has room for each stage in inference,
-// evaluation and training. It also checks that SetLimits limits the passes of each stage.
+// TestTokenStages checks that the memory plan of models with predictions per token has room for each stage in
+// inference, evaluation and training. It also checks that SetLimits limits the passes of each stage.
 func TestTokenStages(t *testing.T) {
 	device := wideCard{configtest.Card{Device: cpu.New(1), Limit: 1 << 30}}
 	const tokens, examples = 200_000, 3

@@ -20,6 +20,6 @@ func TestCloudTags(t *testing.T) {
 	clouds[0].Labels, clouds[1].Labels = []int32{1, seq.NoLabel}, []int32{seq.NoLabel, 0, 2}
 	p := packOne(c, clouds, Drawing{Mode: LossMode})
 	if !slices.Equal(p.targetRow, []int32{0, 3, 4}) || !slices.Equal(p.label, []int32{1, 0, 2}) {
-		t.Errorf("tokens %v with labels %v", p.targetRow, p.label)
+		t.Errorf("target rows %v with labels %v, want rows [0 3 4] with labels [1 0 2]", p.targetRow, p.label)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
 	e := r.engine
 	if e.Config.Sequences() != 2 {
-		return nil, errors.New("the model classifies single sequences, expected a model of pairs")
+		return nil, errors.New("the model reads single sequences, expected a model of pairs")
 	}
 	if len(a) != len(b) {
 		return nil, fmt.Errorf("found %d first and %d second embeddings, expected equal numbers", len(a), len(b))

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// contexts holds the contexts of chunks in a pass of a chunked model that predicts tokens. The context
-// g of a chunk is its pooled row after the document encoder. With x_t the row of token t after the last
+// contexts holds the contexts of chunks in a pass of a chunked model with predictions per token. The
+// context g of a chunk is its pooled row after the document encoder. With x_t the row of token t after the last
 // local layer, the head reads
 //
 //	norm(x_t + context(g))    (no norm under post-norm)
@@ -25,7 +25,7 @@ type contexts struct {
 }
 
 // contextsBackward is the name of the first segment of the backward pass of the document stage of a
-// model that predicts tokens.
+// model with predictions per token.
 const contextsBackward = "contexts backward"
 
 // tokenNorm returns the name of the norm before a head that reads the rows of tokens. With chunks it
@@ -137,7 +137,7 @@ func (r *contextReadout) backward(dy *tensor.Tensor) *tensor.Tensor {
 	return dx
 }
 
-// tokenResults is [Runner.Results] for a chunked model that predicts tokens.
+// tokenResults is [Runner.Results] for a chunked model with predictions per token.
 func (r *Runner) tokenResults(ctx context.Context, examples []seq.Example, d Drawing,
 	f func(at, n int, x *Result)) error {
 	c := r.engine.Config

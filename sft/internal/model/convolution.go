@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// convolution holds the tensors of a convolution branch that its backward pass reads:
+// convolution holds the tensors that the backward pass of a convolution branch reads. The branch is
 //
 //	pre-norm   x ← x + GELU(conv(LN(x)))
 //	post-norm  x ← LN(x + GELU(conv(x)))
@@ -80,7 +80,7 @@ func (l *layer) convolutionsBackward(dx *tensor.Tensor) {
 	}
 }
 
-// average holds the tensors of the branch of moving averages that its backward pass reads:
+// average holds the tensors that the backward pass of the branch of moving averages reads. The branch is
 //
 //	pre-norm   x ← x + GELU(average(LN(x)))
 //	post-norm  x ← LN(x + GELU(average(x)))

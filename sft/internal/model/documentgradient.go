@@ -14,7 +14,7 @@ import (
 // DocumentGradient computes the gradient of a micro-batch of documents in these steps:
 //
 //  1. The local stage computes the exports of all chunks, in runs of about MicroBatchTokens tokens.
-//  2. If the model predicts tokens, the document stage computes the contexts, and the token stage
+//  2. If the model has predictions per token, the document stage computes the contexts, and the token stage
 //     their gradients.
 //  3. The document stage computes the gradients of its parameters and of the exported rows.
 //  4. The local stage, or the token stage, computes its runs again with the backward pass, because its
@@ -29,7 +29,7 @@ type DocumentGradient struct {
 	deadRows []int64   // dead rows of the local layers, summed over the runs
 	rows     []float32 // gradients of the exported rows of the remaining runs
 	contexts []float32 // contexts of the remaining runs
-	losses   []float32 // losses of the chunks, if the model predicts tokens
+	losses   []float32 // losses of the chunks, for a model with predictions per token
 }
 
 // StartDocuments computes the steps before the last one, and writes the gradient of the document stage to the

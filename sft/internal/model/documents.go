@@ -96,7 +96,7 @@ func (p *packed) packChunks(c *config.Config, s stage, chunks []docChunk, d Draw
 }
 
 // packTokens fills the batch with chunks for the token stage. The first contexts belong to these
-// chunks; packTokens returns the others.
+// chunks; packTokens returns the remaining contexts.
 func (p *packed) packTokens(c *config.Config, chunks []docChunk, contexts []float32, d Drawing) (others []float32) {
 	p.packChunks(c, tokenStage, chunks, d)
 	n := len(chunks) * c.HiddenSize

@@ -14,8 +14,8 @@ import (
 )
 
 // DocumentStream computes one document, whose tokens arrive in parts, with a chunked model. It computes complete
-// chunks and keeps only their exported rows. The result has the same bits as for the whole document. A
-// DocumentStream is not safe for concurrent use.
+// chunks and keeps only their exported rows. The result is bitwise identical to that of the whole
+// document. A DocumentStream is not safe for concurrent use.
 type DocumentStream struct {
 	runner  *Runner
 	ctx     context.Context

@@ -35,7 +35,7 @@ func TestParallelEdges(t *testing.T) {
 }
 
 // TestPackedEdges compares the packed edges with a stable comparison sort and sums in the order of
-// the edges. Features must have the same bits, and negative zeros must become positive.
+// the edges. Features must be bitwise identical, and negative zeros must become positive.
 func TestPackedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for _, n := range []int{1, 2, 3, 64, 65, 2048, 2049, 70_000, 1 << 22, 1<<22 + 1} {

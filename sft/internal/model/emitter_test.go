@@ -153,7 +153,7 @@ func testTiedWeights(t *testing.T, devices ...tensor.Device) {
 }
 
 // TestGradientsAreAssigned checks that a pass assigns each gradient exactly once, before it adds terms,
-// because no launch clears gradients. Only residual scales and tied embeddings may have added terms.
+// because nothing clears gradients before. Only residual scales and tied embeddings may have added terms.
 func TestGradientsAreAssigned(t *testing.T) {
 	configs := configtest.RandomConfigs()
 	for _, task := range config.Tasks() {
@@ -184,7 +184,7 @@ func TestGradientsAreAssigned(t *testing.T) {
 		}
 		for _, p := range params.List {
 			if n := assigned[p.Name+".grad"]; n != 1 {
-				t.Errorf("%s is assigned %d times", p.Name, n)
+				t.Errorf("%s is assigned %d times, want once", p.Name, n)
 			}
 		}
 	}

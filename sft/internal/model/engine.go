@@ -125,7 +125,7 @@ func (e *Engine) free(m tensor.Memory) {
 	e.mu.Lock()
 	delete(e.Memory, m)
 	e.mu.Unlock()
-	m.Free() // without the lock, because freeing may take long
+	m.Free() // without the lock, because freeing may take a long time
 }
 
 // Close frees all memory. No pass may be running.

@@ -30,7 +30,7 @@ type weigher interface {
 type explainedLayer struct {
 	top, partner, p *tensor.Tensor // [S]
 	count           *tensor.Tensor // [B]
-	received        *tensor.Tensor // [S, d]: each head's part of the masses M, in all channels of the head
+	received        *tensor.Tensor // [S, d]: each head's contribution to the masses M, in all channels of the head
 }
 
 // explain records the tensors that the explanation of every layer needs.
@@ -48,7 +48,7 @@ func (m *emitter) explain() *explained {
 // layer records the explanation of a layer after its forward pass. The mass M_j of duplet j is the
 // mean of its probabilities P_ij over all heads and queries i. The backward pass of attention computes
 // DV_j = Σ_i P_ij·DO_i: with DO = 1/(h·L) in all channels, each of a head's channels of DV_j holds the
-// head's part of M_j. The other results of the backward pass are not used.
+// head's contribution to M_j. The other results of the backward pass are not used.
 func (x *explained) layer(l *layer) {
 	l.Segment(fmt.Sprintf("layer %d explained", l.index))
 	a := &l.attn

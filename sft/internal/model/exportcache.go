@@ -151,8 +151,8 @@ func (x *exported) bytes() int64 {
 const sourceBytes = 2*24 + 24
 
 // CacheExports keeps the exported rows of chunks and the tokens of recent documents, up to limit bytes,
-// for the next calls. Results have the same bits as without a cache. CacheExports does nothing for a model
-// without chunks. No call may be running.
+// for the next calls. The cache does not change any bit of the results. CacheExports does nothing for a
+// model without chunks. No call may be running.
 func (r *Runner) CacheExports(limit int64) {
 	if r.engine.cutter != nil {
 		r.cache = newExportCache(limit)
@@ -203,8 +203,8 @@ func (r *Runner) exportChunks(ctx context.Context, chunks []docChunk, d Drawing)
 	return out, nil
 }
 
-// computeExports computes the exported rows of each chunk, and calls store with them after each pass,
-// concurrently.
+// computeExports computes the exported rows of each chunk. After each pass it calls store for its
+// chunks, concurrently with other passes.
 func (r *Runner) computeExports(ctx context.Context, chunks []docChunk, d Drawing,
 	store func(i int, x exported)) ([]exported, error) {
 	out := make([]exported, len(chunks))

@@ -15,7 +15,7 @@ import (
 //	loss     = Σ_t (log Σ_v exp(logits_tv) − logits_t,token)
 //
 // The loss is divided by the number of masked tokens in the batch. out has a row for each token of
-// the data. With [config.Config.TieEmbeddings] this row is the token's embedding. With
+// the data's vocabulary. With [config.Config.TieEmbeddings] this row is the token's embedding. With
 // [config.Config.MaskTargets] the head predicts the class of a token instead of the token. The mask
 // is the last token of the vocabulary and is never a target. Labels are ignored. The embedding of a
 // whole sequence is the mean of final_norm(x_t) over its tokens. With chunks the head reads other rows,

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestFillMemory checks that a pass that fills masks has room for their number and for no more
-// tokens than without masks, and that its planned memory is sufficient.
+// TestFillMemory checks that a pass in FillMode has room for the masks of its batch, that masks do not
+// increase its number of tokens, and that the planned memory is sufficient.
 func TestFillMemory(t *testing.T) {
 	c := configtest.WithTask(configtest.TinyConfig(), config.FillMask)
 	c.MaskRate = 0.001

@@ -10,7 +10,7 @@ import (
 )
 
 // Initialize returns initial weights that depend only on c and the seed. Linear layers are uniform
-// in ±1/√in (PyTorch's default), the weights of convolutions in ±1/√taps. Embeddings and the weights of
+// in ±1/√in (PyTorch's default), and the weights of convolutions in ±1/√taps. Embeddings and the weights of
 // row scores are normal; norms have weights of 1 and biases of 0. The relative position bias starts near
 // the identity: small weights, and the bias of Rmul with softplus(b) = 1. The branches of a document
 // encoder start at 0, so that the head begins with the means of the chunks:

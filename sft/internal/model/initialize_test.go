@@ -16,7 +16,7 @@ func TestInitialize(t *testing.T) {
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
 	first := Initialize(c, 5)
 	if !slices.Equal(first, Initialize(c, 5)) {
-		t.Error("the same seed gives different weights")
+		t.Error("the same seed results in different weights")
 	}
 	p, second := NewParameters(c), Initialize(c, 6)
 	for _, q := range p.List {
@@ -26,7 +26,7 @@ func TestInitialize(t *testing.T) {
 				(strings.Contains(q.Name, "rel_") || strings.Contains(q.Name, "sampler") ||
 					strings.Contains(q.Name, "head.pool") || strings.Contains(q.Name, ".conv."))
 		if slices.Equal(x, p.Slice(second, q)) != constant {
-			t.Errorf("%s: equal for two seeds is %v", q.Name, !constant)
+			t.Errorf("%s: values equal for two seeds: %t, want %t", q.Name, !constant, constant)
 		}
 		for i, v := range x {
 			if strings.Contains(q.Name, "rel_mul.bias") && math.Abs(math.Log1p(math.Exp(float64(v)))-1) > 1e-6 {

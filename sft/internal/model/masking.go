@@ -80,7 +80,7 @@ func maskedPositions(c *config.Config, n int, row uint32, d Drawing) (positions 
 		}
 	}
 	if len(positions) == 0 {
-		counter[0] = uint32(n) // no position has the number n
+		counter[0] = uint32(n) // no position has the index n
 		positions = append(positions, int32(uint64(philox.Words(d.Seed, counter)[0])*uint64(n)>>32))
 	}
 	return positions

@@ -51,7 +51,7 @@ func TestMaskRate(t *testing.T) {
 			}
 		}
 		if last := RandomToken(c, math.MaxUint32); last != 99 {
-			t.Errorf("the last random token is %d", last)
+			t.Errorf("the last random token is %d, want 99", last)
 		}
 		// A masked token follows another one if both are in one span, or if a new span begins after a span.
 		p := s.rate / (s.span - s.rate*(s.span-1))

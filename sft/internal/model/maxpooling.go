@@ -18,7 +18,7 @@ import (
 // row with the maximum, and through the duplet's weight to the scores.
 //
 // Source: "Sampling Foundational Transformer", reproducibility, the head for ModelNet40; for the
-// maximum over all tokens Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D
+// maximum over all tokens: Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D
 // Classification and Segmentation", CVPR 2017.
 type maxPooling struct {
 	*emitter

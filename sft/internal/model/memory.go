@@ -28,8 +28,8 @@ func PlannedTokens(tokens, edges int) int {
 // WordBytes is the size of a word of device memory.
 const WordBytes = 4
 
-// Refusal returns the error for sequences that do not fit, with the longest length that fits.
-// reason is nil if the sum of bytes exceeds the limit.
+// Refusal returns the error for sequences that do not fit, with the maximum length that fits. The
+// parameter reason is nil if need exceeds limit. If no length fits, Refusal returns a reason unchanged.
 func Refusal(limit, need int64, longest int, reason error, fits func(longest int) bool) error {
 	e := &config.MemoryError{Limit: limit, Need: need, Longest: longest, Reason: reason}
 	if e.Fits = sort.Search(longest, func(n int) bool { return !fits(n + 1) }); e.Fits == 0 && reason != nil {
@@ -38,8 +38,8 @@ func Refusal(limit, need int64, longest int, reason error, fits func(longest int
 	return e
 }
 
-// PlannedBytes returns the device memory for a batch of sequences of one length in this number of
-// slots: weights and activations, and for training also gradients and moments.
+// PlannedBytes returns the device memory in bytes for a batch of equally long sequences and this
+// number of slots: weights and activations, and for training also gradients and moments.
 func PlannedBytes(c *config.Config, training bool, batch, length, slots int) (int64, error) {
 	params, mode := NewParameters(c), InferMode
 	if training {
@@ -59,7 +59,7 @@ func PlannedBytes(c *config.Config, training bool, batch, length, slots int) (in
 }
 
 // GradientBlocks returns the number of gradients that a slot needs: its own, those that wait for
-// their siblings in the tree of sums, and with chunks a term of its own gradient.
+// their siblings in the tree of sums, and with chunks a term to add to its own gradient.
 func GradientBlocks(c *config.Config, batch int) int {
 	n := 1 + bits.Len(uint(batch))
 	if c.Chunks != nil {
@@ -75,7 +75,7 @@ func LargestMicroBatch(lengths []int32, count int) (tokens, examples int) {
 	return min(MicroBatchTokens-1+longest, count*longest), min(count, MicroBatchTokens/shortest+1)
 }
 
-// PassBytes returns the memory in bytes of the largest pass for this number of tokens and examples
+// PassBytes returns the memory in bytes of the largest pass for this number of tokens and examples,
 // without the weights.
 func PassBytes(c *config.Config, training bool, tokens, examples int) (int64, error) {
 	mode := InferMode

@@ -22,13 +22,13 @@ func TestGraphMemory(t *testing.T) {
 		t.Errorf("the graph is planned as %d tokens, want 450", n)
 	}
 	if passes := forwardPasses(plannedExamples([]seq.Example{dense, dense, dense}), 1000); len(passes) != 2 {
-		t.Errorf("%d passes, expected two graphs in the first of two", len(passes))
+		t.Errorf("%d passes, want 2, the first with two graphs", len(passes))
 	}
 	words := func(edges int) int {
 		return must.Get(PassWords(c, NewParameters(c), nil, TrainMode, 1000, 10, edges))(t)
 	}
 	if few, many := words(1024), words(1024+4096); many-few != 4096*(1+len(c.EdgeFeatureNames)+1) {
-		t.Errorf("4096 additional edges take %d words", many-few)
+		t.Errorf("4096 additional edges take %d words, want %d", many-few, 4096*(1+len(c.EdgeFeatureNames)+1))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // TestNGramDropout checks that training drops the configured fraction of n-grams, and that the
-// choice depends on the step, but not on the other examples of the batch.
+// selection depends on the step, but not on the other examples of the batch.
 func TestNGramDropout(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NGrams = configtest.TokenNGrams()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestInParallel checks that InParallel calls its function once for each number, with a valid thread
-// number, and that TryInParallel returns the error of the smallest number.
+// TestInParallel checks that InParallel calls its function once for each index, with a valid thread
+// number, and that TryInParallel returns the error of the smallest index.
 func TestInParallel(t *testing.T) {
 	for _, threads := range []int{0, 1, 2, 5} {
 		for _, n := range []int{0, 1, 3, 1000} {
@@ -20,8 +20,8 @@ func TestInParallel(t *testing.T) {
 			})
 			for i := range calls {
 				if got := calls[i].Load(); got != 1 || invalid.Load() > 0 {
-					t.Fatalf("%d threads: %d of %d was called %d times; %d calls with an invalid thread", threads,
-						i, n, got, invalid.Load())
+					t.Fatalf("%d threads: index %d of %d was called %d times, want once; %d calls with an invalid thread",
+						threads, i, n, got, invalid.Load())
 				}
 			}
 			want := "<nil>"
@@ -35,7 +35,7 @@ func TestInParallel(t *testing.T) {
 				return nil
 			})
 			if got := fmt.Sprint(err); got != want {
-				t.Errorf("%d threads, %d numbers: error %s, expected %s", threads, n, got, want)
+				t.Errorf("%d threads, %d indices: error %s, expected %s", threads, n, got, want)
 			}
 		}
 	}
