@@ -10,8 +10,8 @@ func (s *session) didClose(params json.RawMessage) error {
 	return s.closeDocumentByURI(fields, bad)
 }
 
-// closeDocumentByURI closes the document that the fields of sequence/didClose name. bad is the error of
-// a refused field.
+// closeDocumentByURI closes the document that the fields of sequence/didClose name. bad is the error for
+// these fields, or nil; a document with a valid URI is closed even so.
 func (s *session) closeDocumentByURI(fields map[string]json.RawMessage, bad error) error {
 	if fields == nil {
 		return bad

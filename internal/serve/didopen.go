@@ -17,7 +17,8 @@ func (s *session) didOpen(params json.RawMessage) error {
 }
 
 // openDocument opens the document that the fields of sequence/didOpen describe. editor is true for an
-// editor, which gets diagnostics. bad is the error of a refused field.
+// editor, which gets diagnostics. bad is the error for these fields, or nil; fields is nil if the params
+// could not be parsed.
 func (s *session) openDocument(fields map[string]json.RawMessage, bad error, editor bool) error {
 	uri, err := documentURI(fields)
 	if fields == nil {

@@ -17,7 +17,7 @@ type embeddingResult struct {
 	origin
 }
 
-// embedOne implements sequence/embed.
+// embedOne is the [planFunc] of sequence/embed.
 func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
 	q, err := c.sequence(path, fields, "")
 	if err != nil {

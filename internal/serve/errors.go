@@ -65,6 +65,7 @@ type retryDelay struct {
 	After int `json:"retryAfterMilliseconds"`
 }
 
+// fail returns an error with the given code and data; data may be nil.
 func fail(code int, data any, format string, args ...any) *Error {
 	e := &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 	if data != nil {

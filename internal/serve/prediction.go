@@ -67,7 +67,7 @@ func (w windowPrediction) MarshalJSON() ([]byte, error) {
 
 var predictFields = fieldsOf([]string{""}, append(listFields, "sequences", "window", "explain", idField)...)
 
-// predictOne implements sequence/classify, sequence/predict, sequence/labels and sequence/tag.
+// predictOne is the [planFunc] of sequence/classify, sequence/predict, sequence/labels and sequence/tag.
 func (c *call) predictOne(path string, fields map[string]json.RawMessage) *item {
 	q, w, err := c.sequenceAndWindow(path, fields)
 	if err != nil {

@@ -35,7 +35,7 @@ func (p publication) MarshalJSON() ([]byte, error) {
 }
 
 // publication returns the publication for a document's text in the version of q. last is the
-// previous publication's text and tokens, or nil. err is an error of reading the text.
+// previous publication's text and tokens, or nil. err is the error of reading the text, or nil.
 func (c *call) publication(q *sequence, text string, last *encoded, err error) publication {
 	if err == nil && c.model.config.HasFeatures() { // possible after a reload
 		err = badParam("text", featuresOnly+": expected no document")

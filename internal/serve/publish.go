@@ -101,7 +101,8 @@ func (d *document) publish(timer int) {
 	}
 }
 
-// push sends the publication, to an editor as diagnostics. The caller holds d.mu.
+// push sends the publication to the client; an editor receives diagnostics instead. The caller holds
+// d.mu.
 func (d *document) push(model *served, out publication, shown []diagnostic) {
 	if !d.editor {
 		d.session.notify(model.task.Notification(), out)

@@ -105,7 +105,7 @@ func TestBareLinesWaitForMemory(t *testing.T) {
 	}
 }
 
-// TestBareLineOfAllMemory checks that a line is refused immediately if its tokens fit into memory,
+// TestBareLineOfAllMemory checks that a line is refused immediately if its tokens alone fit into memory,
 // but not together with its text.
 func TestBareLineOfAllMemory(t *testing.T) {
 	o := testOptions(t, "pre")

@@ -10,7 +10,7 @@ import (
 
 var scoreFields = fieldsOf([]string{"_a", "_b"}, append(listFields, "pairs", "explain", idField)...)
 
-// scoreOne implements retrieval/score.
+// scoreOne is the [planFunc] of retrieval/score.
 func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	a, err := c.sequence(path, fields, "_a")
 	if err != nil {

@@ -31,7 +31,7 @@ type searchItem struct {
 	Score   *float32 `json:"score,omitempty"`   // score of the pair, if the item was rescored
 }
 
-// searchOne implements retrieval/search, an exact search for the k nearest items by cosine, or by
+// searchOne is the [planFunc] of retrieval/search, an exact search for the k nearest items by cosine, or by
 // the weighted sum of cosine and lexical score. The first items may be rescored as pairs, with the
 // query as a and the item as b; they then come first, in descending order of this score.
 func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/rope"
 )
 
-// insert replaces the text from start to end, in the client's unit, with a JSON string. path is the
-// string's position in the params, for errors. After an error, a part of the string may have been
+// insert replaces the range [start, end) of the text, in the client's unit, with a JSON string. path is
+// the string's position in the params, for errors. After an error, a part of the string may have been
 // inserted. The caller holds d.mu.
 func (d *document) insert(path string, value json.RawMessage, start, end int) error {
 	offset := 0 // offset in the string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUnlabelled checks that a server of a masked-token model embeds sequences, refuses classification in
+// TestUnlabelled checks that a server of a fill-mask model embeds sequences, refuses classification in
 // requests and bare lines, and pushes no class for documents.
 func TestUnlabelled(t *testing.T) {
 	s := startServer(t, testOptions(t, "fill_mask"))
