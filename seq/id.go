@@ -44,7 +44,7 @@ func (r *Rows) loadIDs() error {
 	for i := range r.Len() {
 		from, to := ids.ValueOffset64(i), ids.ValueOffset64(i+1)
 		if from < 0 || to < from || to > size {
-			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d bytes", r.first+int64(i),
+			return fmt.Errorf("row %d, column %s: offsets %d to %d are not a range of the %d bytes", r.first+int64(i),
 				ColumnID, from, to, size)
 		}
 		if ids.IsValid(i) {

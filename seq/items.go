@@ -106,7 +106,7 @@ func loadItems[T int32 | float32](r *Rows, c itemColumn[T], minItems int32) (*it
 		case list.IsNull(i):
 			return nil, fmt.Errorf("%s: expected %s, found null", c.location(r, i), c.kind.list)
 		case from < 0 || to < from || int(to) > items.Len():
-			return nil, fmt.Errorf("%s: offsets %d to %d do not lie within the %d %ss", c.location(r, i), from, to,
+			return nil, fmt.Errorf("%s: offsets %d to %d are not a range of the %d %ss", c.location(r, i), from, to,
 				items.Len(), c.kind.name)
 		case to-from < minItems:
 			return nil, fmt.Errorf("%s: expected at least one %s, found an empty sequence", c.location(r, i),
@@ -153,7 +153,7 @@ func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, span func(
 		}
 		for t := range items.Len() {
 			if from, to := offsets[t], offsets[t+1]; from < 0 || to < from || int(to) > len(values) {
-				return nil, nil, fmt.Errorf("column %s: offsets %d to %d do not lie within the %d numbers",
+				return nil, nil, fmt.Errorf("column %s: offsets %d to %d are not a range of the %d numbers",
 					c.name, from, to, len(values))
 			}
 		}

@@ -118,7 +118,7 @@ func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
 	for i := range rows {
 		row := r.first + int64(i)
 		if from, to := l.offsets[i], l.offsets[i+1]; from < 0 || to < from || int(to) > len(l.values) {
-			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d labels", row,
+			return fmt.Errorf("row %d, column %s: offsets %d to %d are not a range of the %d labels", row,
 				ColumnLabel, from, to, len(l.values))
 		}
 		if err := spec.checkLabels(l.row(i, l.length(i)), r.length(0, i)); err != nil {

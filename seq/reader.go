@@ -20,7 +20,7 @@ type Reader struct {
 	spec    *Spec
 	batches int             // number of batches read
 	row     int64           // index of the next row
-	rows    int64           // number of rows that the manifest states, for a split with a checksum
+	rows    int64           // number of rows that the manifest states, if stated is not nil
 	stated  *statedChecksum // checksum that the manifest states; nil without a manifest
 	err     error           // io.EOF or the first error; final
 }

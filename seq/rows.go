@@ -267,7 +267,7 @@ func (c *tokenColumn) load(list *array.List, first int64) error {
 		from, to := c.offsets[i], c.offsets[i+1]
 		switch {
 		case from < 0 || to < from || int(to) > values:
-			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d tokens", first+int64(i),
+			return fmt.Errorf("row %d, column %s: offsets %d to %d are not a range of the %d tokens", first+int64(i),
 				c.name, from, to, values)
 		case from == to:
 			return fmt.Errorf("row %d, column %s: expected at least one token, found an empty sequence", first+int64(i),

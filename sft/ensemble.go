@@ -26,9 +26,9 @@ var ErrEnsemble = errors.New("an ensemble only predicts: expected a single model
 //
 // A label is predicted if its mean probability is at least its mean threshold ([MeanThresholds]). The
 // models must have the same inputs and outputs ([config.Config.SameInputsAndOutputs]) but may differ
-// in size, and flat and chunked models may predict together. [Scorer.Config] has the smallest maximum length and the
-// mean thresholds; the rest of it is the first model's. An ensemble of one model has the model's
-// outputs.
+// in size, and flat and chunked models may predict together. [Scorer.Config] has the smallest maximum
+// length and the mean thresholds; the rest of it is the first model's. An ensemble of one model has
+// the model's outputs.
 //
 // Source: Lakshminarayanan, Pritzel, Blundell, "Simple and Scalable Predictive Uncertainty
 // Estimation using Deep Ensembles", NeurIPS 2017.

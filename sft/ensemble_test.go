@@ -251,7 +251,7 @@ func TestEnsembleMaxLength(t *testing.T) {
 	short.A = slices.Repeat(examples[0].A[:1], 7)
 	long.A = slices.Repeat(examples[0].A[:1], 8)
 	must.Get(s.Examples(t.Context(), []seq.Example{short}))(t)
-	must.Fail(t, "8 tokens, the model accepts at most 7")(s.Examples(t.Context(), []seq.Example{long}))
+	must.Fail(t, "8 tokens, but the model accepts at most 7")(s.Examples(t.Context(), []seq.Example{long}))
 }
 
 // TestProbe checks that Probe succeeds for the models of every task.

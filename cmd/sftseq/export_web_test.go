@@ -106,5 +106,5 @@ func TestBrowserModel(t *testing.T) {
 	equal(t, state, "none.onnx: 404 Not Found")
 	b.open(server.URL + "/")
 	equal(t, show("").State, "the text is empty")
-	equal(t, show(string(make([]byte, 301))).State, "the text has 301 bytes, the model accepts at most 300")
+	equal(t, show(string(make([]byte, 301))).State, "the text has 301 bytes, but the model accepts at most 300")
 }

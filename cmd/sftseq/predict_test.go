@@ -65,7 +65,7 @@ func TestPredictLines(t *testing.T) {
 			"token 17 at index 1 is outside the vocabulary of 17"},
 		{"pre", `{"id":3,"tokens":[1,0]}`, "3", requests.CodeParams, "token 0 at index 1 is the padding id"},
 		{"pre", `{"id":3,"tokens":[1` + strings.Repeat(",1", 4096) + `]}`, "3", requests.CodeParams,
-			"has 4097 tokens, the model accepts at most 4096"},
+			"has 4097 tokens, but the model accepts at most 4096"},
 		{"pre", `{"id":3,"text":5}`, "3", requests.CodeParams, "expected a string, found 5"},
 		{"ties", `{"id":3,"text":"ACGE"}`, "3", requests.CodeParams,
 			`byte 3: expected a base (A, C, G, T, U or an ambiguity code such as N), found 'E'`},

@@ -75,7 +75,7 @@ export async function load(url) {
     const tokens = BigInt64Array.from(typeof text === "string" ? encode(text) : Array.from(text, (byte) => byte + 1), BigInt);
     if (tokens.length === 0) throw new Error("the text is empty");
     if (tokens.length > properties.max_length && !properties.input_window)
-      throw new Error(`the text has ${tokens.length} ${unit}, the model accepts at most ${properties.max_length}`);
+      throw new Error(`the text has ${tokens.length} ${unit}, but the model accepts at most ${properties.max_length}`);
     const { logits } = await session.run({ tokens: new ort.Tensor("int64", tokens, [tokens.length]) });
     const largest = Math.max(...logits.data);
     const odds = Array.from(logits.data, (v) => Math.exp(v - largest));

@@ -83,7 +83,7 @@ func (c *Config) CheckFeatures(features [][]float32) error {
 	case n == 0:
 		return errors.New("expected at least 1 token with features, found an empty sequence")
 	case n > c.MaxLength:
-		return fmt.Errorf("the sequence has %d tokens, the model accepts at most %d", n, c.MaxLength)
+		return fmt.Errorf("the sequence has %d tokens, but the model accepts at most %d", n, c.MaxLength)
 	}
 	for i, row := range features {
 		if len(row) != len(c.FeatureNames) {

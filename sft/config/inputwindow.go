@@ -21,7 +21,7 @@ func (c *Config) Window(tokens []int32) ([]int32, error) {
 // truncated.
 func (c *Config) checkWindow(n int) error {
 	if w := c.InputWindow; w != nil && n > w.Length && w.Policy != "head" {
-		return fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d", n, w.Length)
+		return fmt.Errorf("the sequence has %d tokens, but the model's input window accepts at most %d", n, w.Length)
 	}
 	return nil
 }

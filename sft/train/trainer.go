@@ -244,7 +244,7 @@ type LengthError struct {
 }
 
 func (e *LengthError) Error() string {
-	return fmt.Sprintf("%s: row %d has %d tokens in one sequence, the model accepts at most %d (%s)", e.File, e.Row,
+	return fmt.Sprintf("%s: row %d has %d tokens in one sequence, but the model accepts at most %d (%s)", e.File, e.Row,
 		e.Tokens, e.Longest, e.Key)
 }
 

@@ -262,7 +262,7 @@ func TestLongSequence(t *testing.T) {
 			if err == nil {
 				tr.Close()
 			}
-			if want := fmt.Sprintf("%s: row %d has %d tokens in one sequence, the model accepts at most %d (max_position_embeddings)", train.Name(), row, longest, limit); (err == nil) != ok || err != nil && err.Error() != want {
+			if want := fmt.Sprintf("%s: row %d has %d tokens in one sequence, but the model accepts at most %d (max_position_embeddings)", train.Name(), row, longest, limit); (err == nil) != ok || err != nil && err.Error() != want {
 				t.Errorf("%s, at most %d tokens, longest %d: error %v", task, limit, longest, err)
 			}
 		}
