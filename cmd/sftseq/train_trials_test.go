@@ -193,8 +193,8 @@ func TestChooseChunksForTooLongRows(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	_, progress := exits(t, exitOK, "", "train", "custom", "--members", "linear,lexical", "--hidden", "8", "--k", "4",
 		"--steps", "2", "--device", "cpu", "--data", tooLongRows(t), "--out", out)
-	contains(t, progress, "a model without chunks cannot be trained (", "1080000 tokens in one sequence, but the model "+
-		"accepts at most 1048576 (max_position_embeddings)): chunks are chosen")
+	contains(t, progress, "a model without chunks cannot be trained (", "1080000 tokens in one sequence, but the "+
+		"model accepts at most 1048576 (max_position_embeddings)): chunks are chosen")
 	m := must.Get(config.Read(filepath.Join(out, "lexical", "config.json")))(t)
 	equal(t, formatChunks(m.Chunks), measuredChunks)
 }
