@@ -29,7 +29,8 @@ func TestChunkKeys(t *testing.T) {
 				}
 			}
 			if keyOf(append(tokens, 0), vocab) == key || keyOf(slices.Clone(tokens), vocab) != key {
-				t.Errorf("%d tokens below %d: want an equal key for equal tokens, and another with one more token", n, vocab)
+				t.Errorf("%d tokens below %d: want an equal key for equal tokens, and another with one more token", n,
+					vocab)
 			}
 		}
 	}

@@ -72,7 +72,8 @@ func NewEngine(c *config.Config, weights []float32, d any) (*Engine, error) {
 		e.packers = runtime.GOMAXPROCS(0)
 	}
 	if len(weights) != e.Params.Words {
-		return nil, fmt.Errorf("the weights have %d words, but the configuration needs %d", len(weights), e.Params.Words)
+		return nil, fmt.Errorf("the weights have %d words, but the configuration needs %d", len(weights),
+			e.Params.Words)
 	}
 	m, err := e.Allocate(e.Params.Words)
 	if err != nil {

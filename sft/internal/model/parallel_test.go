@@ -20,7 +20,7 @@ func TestInParallel(t *testing.T) {
 			})
 			for i := range calls {
 				if got := calls[i].Load(); got != 1 || invalid.Load() > 0 {
-					t.Fatalf("%d threads: index %d of %d was called %d times, want once; %d calls with an invalid thread",
+					t.Fatalf("%d threads: index %d of %d: %d calls, want 1; %d calls with an invalid thread",
 						threads, i, n, got, invalid.Load())
 				}
 			}
