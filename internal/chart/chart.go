@@ -215,7 +215,7 @@ func overlap(labels []tick) bool {
 }
 
 // scale returns the scale of the axis. Without limits, the scale includes the values. If zero is set, a
-// linear scale starts at 0, or at the minimum if this is negative.
+// linear scale also includes 0, without a margin beyond it.
 func (a *Axis) scale(values []float64, zero bool) Scale {
 	if a.Low != a.High {
 		return Scale{Low: a.Low, High: a.High, Logarithmic: a.Logarithmic}
@@ -229,8 +229,11 @@ func (a *Axis) scale(values []float64, zero bool) Scale {
 		return Scale{Low: low / margin, High: high * margin, Logarithmic: true}
 	}
 	s := paddedScale(values, 0, 0)
-	if zero {
-		s.Low = min(0, low)
+	switch {
+	case zero && low >= 0:
+		s.Low = 0
+	case zero && high <= 0:
+		s.High = 0
 	}
 	return s
 }

@@ -43,6 +43,19 @@ func TestTicks(t *testing.T) {
 	}
 }
 
+// TestAxisWithZero checks that an axis with the flag Zero includes 0 and has a margin at its other end, and
+// at both ends with values on both sides of 0.
+func TestAxisWithZero(t *testing.T) {
+	for _, c := range []struct{ low, high float64 }{{2, 4}, {-4, -2}, {-4, 4}, {0, 0}, {-4, 0}} {
+		a := Axis{}
+		s := a.scale([]float64{c.low, c.high}, true)
+		if c.low > 0 && s.Low != 0 || c.high < 0 && s.High != 0 || c.low < 0 && s.Low >= c.low ||
+			c.high > 0 && s.High <= c.high {
+			t.Errorf("values from %v to %v: got an axis from %v to %v", c.low, c.high, s.Low, s.High)
+		}
+	}
+}
+
 // TestSpread checks that an axis is close to its values, even if they are equal or nearly equal.
 func TestSpread(t *testing.T) {
 	for _, values := range [][]float64{{0.001, 0.001}, {0}, {-3, -3}, {0.1, math.Nextafter(0.1, 1)},

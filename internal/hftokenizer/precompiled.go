@@ -28,24 +28,31 @@ func (p *precompiled) normalize(text string) (string, error) {
 	state, cluster := -1, ""
 	for len(text) > 0 {
 		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
+		replacement, whole := "", false
 		if len(cluster) < clusterLimit {
-			if replacement, ok := p.lookup(cluster); ok {
-				out.WriteString(replacement)
-				continue
-			}
+			replacement, whole = p.lookup(cluster)
 		}
-		for _, r := range cluster {
-			char := string(r)
-			if replacement, ok := p.lookup(char); ok {
-				char = replacement
-			}
-			out.WriteString(char)
+		if whole {
+			out.WriteString(replacement)
+		} else {
+			p.replaceRunes(&out, cluster)
 		}
 		if out.Len() > maxGrowth {
 			return "", errGrowth
 		}
 	}
 	return out.String(), nil
+}
+
+// replaceRunes appends text with each character that has a replacement replaced.
+func (p *precompiled) replaceRunes(out *strings.Builder, text string) {
+	for _, r := range text {
+		char := string(r)
+		if replacement, ok := p.lookup(char); ok {
+			char = replacement
+		}
+		out.WriteString(char)
+	}
 }
 
 // lookup returns the replacement of the shortest prefix of text that has a replacement. Like

@@ -182,10 +182,13 @@ func Filler(scorer *sft.Scorer, tokenizer tokenizers.Tokenizer, candidates int) 
 
 // orFailure returns a reply, or the failure that replaces it.
 func orFailure[R any](reply R, err error) any {
+	if err == nil {
+		return reply
+	}
 	if f, ok := errors.AsType[*requests.Failure](err); ok {
 		return f
 	}
-	return reply
+	return &requests.Failure{Code: requests.CodeInternal, Message: err.Error()}
 }
 
 // Reply returns a reply for each request of a batch: the model's reply, or a [requests.Refusal] if

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -159,6 +160,20 @@ func TestStops(t *testing.T) {
 	if err := m.Lines(t.Context(), parser, 1<<20, noHint, broken, io.Discard); err == nil ||
 		err.Error() != "FILE: after line 2: a disk that fails" {
 		t.Error(err)
+	}
+}
+
+// TestOrFailure checks that every error becomes a failure.
+func TestOrFailure(t *testing.T) {
+	failure := &requests.Failure{Code: requests.CodeParams, Message: "a"}
+	for _, c := range []struct {
+		err  error
+		want any
+	}{{nil, 1}, {fmt.Errorf("line: %w", failure), failure},
+		{errors.New("b"), &requests.Failure{Code: requests.CodeInternal, Message: "b"}}} {
+		if got := orFailure(1, c.err); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v: got %v, want %v", c.err, got, c.want)
+		}
 	}
 }
 

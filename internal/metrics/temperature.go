@@ -82,7 +82,7 @@ func (s *LogitSample) Temperature() float64 {
 // Loss returns the mean cross-entropy of softmax(logits/temperature) on the rows, and 0 without
 // rows.
 func (s *LogitSample) Loss(temperature float64) float64 {
-	if len(s.classes) == 0 {
+	if s == nil || len(s.classes) == 0 {
 		return 0
 	}
 	n, sum := len(s.logits)/len(s.classes), 0.0

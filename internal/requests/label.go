@@ -33,7 +33,11 @@ func ParseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
 	}
 	n, err := strconv.ParseInt(string(value), 10, 32)
 	if err != nil || n < 0 || int(n) >= c.NumLabels {
-		return 0, fmt.Errorf("label: expected 0 to %d, found %s", c.NumLabels-1, jsonlines.Kind(value))
+		name := ""
+		if len(c.LabelNames) > 0 {
+			name = ", or the name of a label"
+		}
+		return 0, fmt.Errorf("label: expected 0 to %d%s, found %s", c.NumLabels-1, name, jsonlines.Kind(value))
 	}
 	return int32(n), nil
 }

@@ -4,6 +4,7 @@ package requests
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -208,7 +209,7 @@ func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]stri
 	single, a, b := found[0], found[1], found[2]
 	switch {
 	case single != "" && a+b != "":
-		return nil, Fail(CodeRequest, "found both %s and %s, expected one sequence or a pair", single, a+b)
+		return nil, Fail(CodeRequest, "found both %s and %s, expected one sequence or a pair", single, cmp.Or(a, b))
 	case single != "" && p.allows(1):
 		return []string{single}, nil
 	case a != "" && b != "" && p.allows(2):
