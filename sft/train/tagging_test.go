@@ -21,8 +21,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTaggingBatchingIsBitExact checks that an example's logits, embedding and loss are the same
-// alone and in any batch, with any number of threads.
+// TestTaggingBatchingIsBitExact checks that an example's logits, embedding and loss are bitwise
+// identical alone and in a batch, with different numbers of threads.
 func TestTaggingBatchingIsBitExact(t *testing.T) {
 	configtest.OnEveryKind(t, testTaggingBatchingIsBitExact)
 }
@@ -124,8 +124,8 @@ func TestTaggingWeights(t *testing.T) {
 	}
 }
 
-// TestTrainTagging trains on tags that follow from the tokens. The best evaluation is saved, and
-// the saved model has the reported metrics.
+// TestTrainTagging trains on tags that follow from the tokens. It checks that the saved model has the
+// metrics of the best evaluation.
 func TestTrainTagging(t *testing.T) {
 	train, val := tinySplits(t, config.Tagging)
 	for _, by := range []string{"", byMacroF1, byAccuracy} {
@@ -144,8 +144,8 @@ func TestTrainTagging(t *testing.T) {
 		}
 		best := reports[last]
 		if by == "" && best.SelectedBy != bySpanF1 || *best.SpanF1 < 0.9 || *best.Accuracy < 0.9 {
-			t.Errorf("selected by %s: accuracy %v, macro F1 %v, span F1 %v", best.SelectedBy, *best.Accuracy,
-				*best.MacroF1, *best.SpanF1)
+			t.Errorf("selected by %s: accuracy %v, macro F1 %v, span F1 %v; want accuracy and span F1 of 0.9",
+				best.SelectedBy, *best.Accuracy, *best.MacroF1, *best.SpanF1)
 		}
 		m := must.Get(sft.Load(dir))(t)
 		s, tally, loss := modeltest.NewScorerOf(t, m, cpu.New(1)), metrics.NewTagging(m.Config.LabelNames, 3), 0.0

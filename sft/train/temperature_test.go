@@ -17,9 +17,10 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTemperatureOfSavedModel checks that the saved model of classification and retrieval has the
-// best temperature on the validation split, with unchanged weights, and that its scorer divides logits
-// by the temperature. Calibrated logits have a lower loss, and their best temperature is 1.
+// TestTemperatureOfSavedModel checks that a saved model for classification or retrieval has the best
+// temperature on the validation split, with unchanged weights, and that its scorer divides logits by
+// the temperature. Calibrated logits have a lower loss, and their best temperature is 1 unless the
+// fitted temperature is at the upper bound.
 func TestTemperatureOfSavedModel(t *testing.T) {
 	anyInterior := false
 	for _, task := range []string{config.Classification, config.Retrieval} {
@@ -37,7 +38,7 @@ func TestTemperatureOfSavedModel(t *testing.T) {
 		plain, scaled := models[0], models[1]
 		if !slices.Equal(plain.Weights, scaled.Weights) || plain.Config.Temperature != 0 ||
 			scaled.Config.Temperature == 0 {
-			t.Fatalf("%s: weights differ, or temperatures %g and %g, want 0 and another", task,
+			t.Fatalf("%s: weights differ, or temperatures %g and %g; want 0 and nonzero", task,
 				plain.Config.Temperature, scaled.Config.Temperature)
 		}
 		var loss [2]float64
@@ -62,12 +63,12 @@ func TestTemperatureOfSavedModel(t *testing.T) {
 		}
 	}
 	if !anyInterior {
-		t.Error("every fitted temperature is at a bound: the test needs one between them")
+		t.Error("every fitted temperature is at the upper bound: the test needs one below it")
 	}
 }
 
-// TestTemperatureEverywhere checks that examples, pairs of embeddings, explanations and ensembles
-// all divide logits by the temperature.
+// TestTemperatureEverywhere checks that Examples, Compare and Explain of a scorer and Examples of an
+// ensemble divide the logits by the temperature.
 func TestTemperatureEverywhere(t *testing.T) {
 	c := configtest.TrainingConfig()
 	c.Task = config.Retrieval
@@ -105,8 +106,8 @@ func TestTemperatureEverywhere(t *testing.T) {
 	}
 }
 
-// TestCalibratedThresholds checks that converted thresholds separate the same rows after the
-// division by the temperature.
+// TestCalibratedThresholds checks the thresholds that calibrate converts: they select the same rows
+// after the logits have been divided by the temperature.
 func TestCalibratedThresholds(t *testing.T) {
 	r := &EvaluationReport{Thresholds: []float64{0, 0.5, 0.8, 1}}
 	r.calibrate(2)
@@ -136,7 +137,7 @@ func TestTemperatureOfLabels(t *testing.T) {
 	}
 	plain, scaled := models[0], models[1]
 	if !slices.Equal(plain.Weights, scaled.Weights) || plain.Config.Temperature != 0 || scaled.Config.Temperature == 0 {
-		t.Fatalf("weights differ, or temperatures %g and %g, want 0 and another", plain.Config.Temperature,
+		t.Fatalf("weights differ, or temperatures %g and %g; want 0 and nonzero", plain.Config.Temperature,
 			scaled.Config.Temperature)
 	}
 	var labels [2][][]int32

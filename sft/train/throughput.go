@@ -8,10 +8,10 @@ import (
 // throughput measures the training speed of this process. It excludes the steps before a resume,
 // because they may have run on another machine.
 type throughput struct {
-	interval    tokenRate // training since the last line of metrics
-	recent      tokenRate // all training of this process, weighted towards recent steps
-	evaluations int
-	evaluating  time.Duration
+	interval    tokenRate     // training since the last line of metrics
+	recent      tokenRate     // all training of this process, weighted towards recent steps
+	evaluations int           // number of timed evaluations
+	evaluating  time.Duration // time of all evaluations, without outliers
 }
 
 // tokenRate is a number of tokens and the time that training on them took.
@@ -36,7 +36,8 @@ const averagingTime = 30 * time.Second
 // time means that the machine slept or the process was stopped.
 const outlierFactor = 20
 
-// addStep adds a training step with its tokens and its duration.
+// addStep adds a training step with its tokens and its duration. The moving average limits the duration
+// to outlierFactor times the expected duration.
 func (p *throughput) addStep(tokens int, d time.Duration) {
 	p.interval.add(tokens, d)
 	if p.recent.time > 0 && p.recent.tokens > 0 {

@@ -57,8 +57,8 @@ func TestRateIsFinite(t *testing.T) {
 }
 
 // TestTimeLeft simulates a millisecond per token and two hours per evaluation. At the ends of the stage
-// and of each epoch the estimate must be exact, although the steps of the stage are shorter than later
-// steps.
+// and of the first two epochs the estimate must be exact, although the steps of the stage are shorter than
+// later steps.
 func TestTimeLeft(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
@@ -161,7 +161,7 @@ func TestTimeLeftAfterSleep(t *testing.T) {
 		t.Errorf("after eight hours of sleep the estimate for a step of 50 ms is %v, want at most 60 ms", got)
 	}
 	if got := p.interval.time; got < 8*time.Hour {
-		t.Errorf("the interval of the metrics has %v, want at least 8 h", got)
+		t.Errorf("the interval of the metrics took %v, want at least 8 h", got)
 	}
 	for _, d := range []time.Duration{4, 6, 8 * 3600, 5} {
 		p.addEvaluation(d * time.Second)

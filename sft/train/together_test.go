@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTogether checks that micro-batches have the same results together as one at a time, including a
-// smaller last group and later batches.
+// TestTogether checks that micro-batches have bitwise identical results in groups and one at a time. The
+// cases include a smaller last group and later batches.
 func TestTogether(t *testing.T) { configtest.OnEveryKind(t, testTogether) }
 
 func testTogether(t *testing.T, devices ...tensor.Device) {
@@ -40,7 +40,7 @@ func testTogether(t *testing.T, devices ...tensor.Device) {
 		b := must.Get(a.run(t.Context(), examples, model.Drawing{Mode: model.TrainMode, Seed: 11, Step: 3}))(t)
 		if !slices.Equal(readWords(t, b.gradient), want) || !slices.Equal(b.loss, alone.loss) ||
 			!slices.Equal(b.deadRows, alone.deadRows) {
-			t.Errorf("%d micro-batches: the results differ from those of one at a time", n)
+			t.Errorf("%d micro-batches: the results in groups differ from the results one at a time", n)
 		}
 		a.blocks.release(b.gradient)
 		for _, free := range a.blocks.free {
@@ -147,8 +147,8 @@ func TestGroupSize(t *testing.T) {
 	}
 }
 
-// formsSubtree reports whether a tree adds the leaves to a single sum in the block of the first
-// leaf.
+// formsSubtree reports whether a tree of the given number of leaves adds n leaves, from the index first
+// on, to a single sum in the block of the first of them.
 func formsSubtree(first, n, leaves int) bool {
 	blocks := map[distributed.Node]int{}
 	for i := first; i < first+n; i++ {

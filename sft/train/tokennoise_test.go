@@ -59,7 +59,7 @@ func TestDeletion(t *testing.T) {
 }
 
 // TestReplacement checks that the fraction of replaced tokens is the rate. A replacement is uniform
-// over the vocabulary, includes the token itself, and is never the padding.
+// over the vocabulary without the padding, and may equal the replaced token.
 func TestReplacement(t *testing.T) {
 	const length, vocabulary, own = 40000, 8, 1
 	for _, pad := range []int32{-1, 0, 5, vocabulary - 1} {
@@ -96,7 +96,7 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// TestDeletionOfAll checks that a sequence is never empty.
+// TestDeletionOfAll checks that a sequence keeps at least one token.
 func TestDeletionOfAll(t *testing.T) {
 	s := Settings{Seed: 1, TokenDeletion: 0.99}
 	for step := range 100 {

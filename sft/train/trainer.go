@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Options holds the options of a training run that do not change its result.
+// Options holds the options of a training run in addition to its [Settings]. Only Redraw affects the result.
 type Options struct {
 	Dir       string        // path of the run directory
 	Memory    int64         // limit in bytes; 0 means no limit except the device's own memory
@@ -32,8 +32,8 @@ type Options struct {
 	// length of the row in the split and depend only on epoch and row. Redraw is called concurrently.
 	Redraw func(epoch, row uint32) seq.Example
 	// Communicator connects the ranks of a run of several processes; nil means a single process.
-	// All ranks need the same settings and data, and the result has the same bits for every number
-	// of ranks. Only rank 0 reads and writes the run directory.
+	// All ranks need the same settings and data, and the result is bitwise identical for every
+	// number of ranks. Only rank 0 reads and writes the run directory.
 	Communicator sft.Communicator
 }
 
@@ -169,8 +169,8 @@ func (t *Trainer) openRun(from *Checkpoint) (err error) {
 	return t.start(from)
 }
 
-// checkSameRun returns an error if the directory's checkpoint differs from the checkpoint in from. A nil
-// from means a new run, and no checkpoint is expected. The caller holds the lock: another program may
+// checkSameRun returns an error unless the directory's checkpoint is the given one. A nil from means a
+// new run, for which no checkpoint may exist. The caller holds the lock: another program may
 // have trained in the directory since the caller read the checkpoint.
 func checkSameRun(dir string, from *Checkpoint) error {
 	current, err := LoadCheckpoint(dir)
@@ -178,7 +178,7 @@ func checkSameRun(dir string, from *Checkpoint) error {
 	case errors.Is(err, fs.ErrNotExist) && from == nil:
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: the checkpoint has changed: %w", dir, err)
+		return fmt.Errorf("%s: cannot read the checkpoint of this directory: %w", dir, err)
 	case from == nil:
 		return fmt.Errorf("%s: another program has just started a run in this directory: resume that run, or choose another directory", dir)
 	case current.State.Step != from.State.Step || !slices.Equal(current.weights, from.weights):
@@ -221,7 +221,7 @@ func (t *Trainer) start(from *Checkpoint) error {
 	return t.configToWrite().Write(filepath.Join(t.options.Dir, model.ConfigFile))
 }
 
-// warnMovedEnd warns if the learning rate jumps because the length of the run has changed.
+// warnMovedEnd warns if the learning-rate schedule changes because the length of the run has changed.
 func (t *Trainer) warnMovedEnd(before *Settings) {
 	oldEnd, newEnd := t.order.steps(before), t.Steps()
 	if !t.settings.FollowsEnd() || oldEnd == newEnd || t.Finished() {
@@ -239,7 +239,7 @@ type Warning string
 // LengthError reports a file with a sequence that is longer than the model accepts.
 type LengthError struct {
 	File                 string
-	Row, Tokens, Longest int
+	Row, Tokens, Longest int    // the row, the tokens of its longest sequence, and their maximum number
 	Key                  string // configuration key with the limit
 }
 
@@ -267,8 +267,8 @@ func (t *Trainer) Steps() int { return t.order.steps(&t.settings) }
 // Settings returns the settings of the run.
 func (t *Trainer) Settings() Settings { return t.settings }
 
-// Kernels returns the name of the kernels that computed the last checkpoint. A run has reproducible
-// bits only with the same kernels.
+// Kernels returns the name of the kernels that computed the last checkpoint. A run is bitwise
+// reproducible only with the same kernels.
 func (t *Trainer) Kernels() string { return t.kernels }
 
 // State returns the progress of the run.

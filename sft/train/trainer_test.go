@@ -312,7 +312,7 @@ func TestTrainerRefuses(t *testing.T) {
 }
 
 // TestAnotherProgramHasTrained checks that a trainer does not change a run that another program
-// began or continued after the trainer read the directory.
+// began or continued after the caller had read the directory.
 func TestAnotherProgramHasTrained(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	o, s := options(t.TempDir(), nil), runSettings()

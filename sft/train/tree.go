@@ -43,14 +43,14 @@ func (b *blocks) take() (tensor.Memory, error) {
 	return b.engine.Allocate(b.words)
 }
 
-// add adds the block term to the block sum.
+// add computes sum += term for each word of the two blocks.
 func (b *blocks) add(ctx context.Context, sum, term tensor.Memory) error {
 	var mem tensor.Binding
 	mem[tensor.Gradients], mem[tensor.Partial] = sum, term
 	return b.merge.Run(ctx, mem, 0, 1)
 }
 
-// keep returns a block that its slot keeps: release does not free it.
+// keep takes a block for a slot. The block never returns to the pool: release ignores it.
 func (b *blocks) keep() (tensor.Memory, error) {
 	m, err := b.take()
 	if err == nil {
