@@ -1,6 +1,6 @@
 package sinusoid
 
-// Cos returns cos(2π·turn/2³²), with the same bits on every platform. The absolute error is below
+// Cos returns cos(2π·turn/2³²), bitwise identical on every platform. The absolute error is below
 // 1.3e-7. The results are within [−1, 1], and exact at the quarters of a turn.
 //
 // Let d = 2³⁰ − |turn|, with turn as a signed integer, be the distance from a quarter turn. d is an
@@ -8,7 +8,7 @@ package sinusoid
 //
 //	cos(2π·turn/2³²) = sin(π/2·w) = w + w·P(w²),
 //
-// where P is the minimax polynomial of degree 4 (Remez, error 3.4e-9 of the sine). The code has no
+// where P is the minimax polynomial of degree 4 (Remez; the error of the sine is 3.4e-9). The code has no
 // fused multiply-add, and a port must not introduce one, as the bits would differ.
 func Cos(turn uint32) float32 {
 	s := int32(turn)

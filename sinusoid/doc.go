@@ -18,6 +18,6 @@
 // compute the product. The package also has a slow implementation of lin and its gradient in float64
 // (Reference).
 //
-// Phases are in fixed point, so a cosine has the same bits at any t and on any platform: see
-// Frequencies and Cos.
+// Phases are in fixed point, so the cosine at t is bitwise identical in every range of t and on every
+// platform: see Frequencies and Cos.
 package sinusoid

@@ -12,8 +12,8 @@ const MaxDim = 1 << 16
 
 // Frequencies are ω_c = base^(−2c/dim), 0 ≤ c < dim/2, in turns per position, in fixed point: w_c =
 // round(ω_c/2π·2⁶⁴) mod 2⁶⁴. The turn at position t is t·w_c mod 2⁶⁴; the overflow removes whole
-// turns. The turn has only the error of the rounding of w_c, below 2⁻⁴³ for t < 2²². Phases in
-// float32, in contrast, have errors of up to 0.12 at t = 2²¹. Frequencies are immutable and safe
+// turns. Its only error is that of rounding w_c, below 2⁻⁴³ turns for t < 2²². Phases in
+// float32, in contrast, have errors of up to 0.12 radians at t = 2²¹. Frequencies are immutable and safe
 // for concurrent use.
 type Frequencies struct {
 	turns []uint64

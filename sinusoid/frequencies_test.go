@@ -96,7 +96,7 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestCosinesIgnoreRange checks that the bits do not depend on the range in which a cosine is
+// TestCosinesIgnoreRange checks that a cosine is bitwise identical in every range in which it is
 // computed, and that cos(−t) = cos(t) up to the truncation of the turn.
 func TestCosinesIgnoreRange(t *testing.T) {
 	const n = 300

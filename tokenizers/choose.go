@@ -22,7 +22,7 @@ func Choose(texts []string) Choice {
 	switch {
 	case sounds*2 > len(texts):
 		reason := "the rows are WAV files"
-		if sounds < len(texts) { // a few other files do not turn sounds into text
+		if sounds < len(texts) {
 			reason = fmt.Sprintf("%d of the first %d rows are WAV files; audio-vq skips the other rows", sounds,
 				len(texts))
 		}
@@ -143,7 +143,7 @@ const (
 	minWords    = 2000
 	minLetters  = 80 // minimum percentage of letters among the characters
 	minRepeated = 75 // minimum percentage of words that recur
-	longestMean = 12 // maximum letters per word, for hasWords; longer words are sentences without spaces, or proteins
+	longestMean = 12 // maximum mean letters per word in hasWords; longer words are proteins or lack spaces
 )
 
 func (w *wordCount) prose() bool {

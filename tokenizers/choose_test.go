@@ -85,7 +85,7 @@ func TestChoose(t *testing.T) {
 			sentences(r, english, 30)...)},
 		{"words of bases", "byte", many(func(int) string { return "tag" })},
 		{"WAV files", "audio-vq", many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " })},
-		{"WAV files and as many others", "byte",
+		{"WAV files and as many other texts", "byte",
 			slices.Concat(many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " }),
 				many(func(int) string { return "x" }))},
 		{"RIFF files of images", "byte", many(func(int) string { return "RIFF\x24\x00\x00\x00WEBPVP8 " })},
@@ -130,12 +130,13 @@ func TestChooseReason(t *testing.T) {
 		{"proteins", "the texts are not prose", proteins},
 		{"short DNA", "the texts may be DNA, but more than 1% of them have fewer than 12 bases",
 			slices.Repeat([]string{"ACGTACGTAC", "ACGTACGTACGTAA"}, 500)},
-		{"WAV files and as many others",
+		{"WAV files and as many other texts",
 			"audio-vq requires WAV files, but only 1 of the first 2 rows are WAV files",
 			[]string{"RIFF\x24\x00\x00\x00WAVEfmt ", "x"}},
-		{"DNA and others", "dna requires DNA, but only 9 of the first 10 texts are DNA",
+		{"DNA and other texts", "dna requires DNA, but only 9 of the first 10 texts are DNA",
 			append(slices.Repeat([]string{"ACGTACGTACGTAA"}, 9), "not it")},
-		{"series and others", "--series requires lists of numbers, but only 9 of the first 10 texts", append(slices.Repeat([]string{"0.5 1.5"}, 9), "not it")},
+		{"series and other texts", "--series requires lists of numbers, but only 9 of the first 10 texts",
+			append(slices.Repeat([]string{"0.5 1.5"}, 9), "not it")},
 	} {
 		if choice := Choose(c.texts); choice.Name != "byte" || !strings.HasPrefix(choice.Reason, c.want) {
 			t.Errorf("%s: chose %s, reason %q; want byte, reason %q", c.name, choice.Name, choice.Reason, c.want)

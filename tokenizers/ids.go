@@ -13,7 +13,7 @@ import (
 // optionally in brackets. Every id is a token, so there is no pad id.
 type IDs struct{ Vocab int }
 
-// newIDs returns the tokenizer for a specification such as {"type": "ids", "vocab": 1000}.
+// newIDs returns the tokenizer for a JSON object such as {"type": "ids", "vocab": 1000}.
 func newIDs(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type  string `json:"type"`
@@ -39,7 +39,7 @@ func (IDs) PadID() *int32 { return nil }
 
 func (IDs) scratch() int { return growthPerID }
 
-// Encode returns the numbers in text. It fails if text contains anything else.
+// Encode returns the ids in text. It fails if an item is not an integer from 0 to Vocab − 1.
 func (t IDs) Encode(text string) ([]int32, error) {
 	inner := strings.TrimSpace(text)
 	if strings.HasPrefix(inner, "[") && strings.HasSuffix(inner, "]") {

@@ -12,7 +12,7 @@ type Learner interface {
 	// Add adds a text. An error states why the text is unusable; the caller may add further texts.
 	Add(text string) error
 	// Learn returns the JSON of the tokenizer. A learner that needs many rounds stops with ctx's
-	// error when ctx is done, and reports the number of finished rounds to the function round.
+	// error when ctx is done, and calls round with the numbers of finished and of all rounds.
 	Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error)
 }
 
@@ -43,5 +43,5 @@ func NewLearner(spec json.RawMessage) (Learner, error) {
 	return learner(spec)
 }
 
-// errNothingLearned is the error of a learner of words or spectra if no text had any.
+// errNothingLearned is the error of Learn if the texts contain no words or no spectra to learn from.
 var errNothingLearned = errors.New("no text or sound to learn from")

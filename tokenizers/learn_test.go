@@ -78,7 +78,8 @@ func tone(rate int, hertz float64) string {
 }
 
 // TestAudioVQ encodes sounds whose halves are different tones. It checks that the tokens of the first
-// half are constant, that both halves have different tokens, and that nearly all sounds differ.
+// half are constant, that both halves have different tokens, and that nearly all sounds differ. It
+// also checks the cancellation of Learn and the errors for invalid JSON.
 func TestAudioVQ(t *testing.T) {
 	const rate = 8000
 	half := func(a, b string) string { // returns the first half of a and the second half of b

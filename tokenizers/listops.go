@@ -53,7 +53,7 @@ func eachListOpsWord(text string, visit func(word string)) {
 var withoutParentheses = strings.NewReplacer("(", "", ")", "")
 
 // ListOps encodes the expressions of the Long Range Arena. It deletes parentheses and splits words
-// at white space. 15 words have an id, and every other word gets the id "unknown".
+// at white space. 15 words have their own ids, and every other word has the id ListOpsUnknown.
 type ListOps struct{}
 
 // Type returns "listops".

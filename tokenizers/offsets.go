@@ -9,8 +9,7 @@ import (
 // Offset is the position of a token in its text: the bytes Start … End−1.
 type Offset struct{ Start, End int }
 
-// Offsets returns the position of each token of text. It fails if the tokens have no separate
-// positions, for example because they overlap.
+// Offsets returns the position of each token of text, or the error of [HasOffsets].
 func Offsets(t Tokenizer, text string) ([]Offset, error) {
 	if err := HasOffsets(t); err != nil {
 		return nil, err
@@ -34,8 +33,8 @@ func Offsets(t Tokenizer, text string) ([]Offset, error) {
 	return out, nil
 }
 
-// HasOffsets returns nil if the tokens of t have positions in their text. Otherwise the error
-// states the reason.
+// HasOffsets returns nil if [Offsets] supports t. Otherwise the error states the reason, for example that
+// tokens overlap.
 func HasOffsets(t Tokenizer) error {
 	switch t := t.(type) {
 	case Byte, *Words:

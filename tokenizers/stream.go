@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Stream encodes a text that arrives in parts, with the ids and the errors of the whole text. Its memory does not grow
-// with the text. It is not safe for concurrent use.
+// Stream encodes a text that arrives in parts. It returns the ids and the errors that Encode returns for
+// the whole text. Its memory does not grow with the text. It is not safe for concurrent use.
 type Stream interface {
 	// Append appends the ids that the next part of the text completes.
 	Append(ids []int32, part []byte) ([]int32, error)
@@ -35,7 +35,7 @@ func NewStream(t Tokenizer) (Stream, error) {
 		return nil, fmt.Errorf("the model has no tokenizer: a text in parts needs one of %s",
 			strings.Join(streaming, ", "))
 	}
-	return nil, fmt.Errorf("tokenizer %s: it needs the whole text: a text in parts needs one of %s", t.Type(),
+	return nil, fmt.Errorf("tokenizer %s needs the whole text: a text in parts needs one of %s", t.Type(),
 		strings.Join(streaming, ", "))
 }
 

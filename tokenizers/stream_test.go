@@ -39,8 +39,8 @@ func encoded(t *testing.T, tokenizer Tokenizer, parts ...string) (ids []int32, t
 	return ids, ""
 }
 
-// TestStreams checks that a text has the same ids or the same error as a whole and in parts. The parts are
-// the text split at every position, single characters and single bytes.
+// TestStreams checks that a text has the same ids or the same error as a whole and in parts. It splits the
+// text at every position, into characters and into bytes.
 func TestStreams(t *testing.T) {
 	for tokenizer, texts := range streamTokenizers(t) {
 		for _, text := range texts {
@@ -104,7 +104,7 @@ func TestStreamsLong(t *testing.T) {
 func TestNoStream(t *testing.T) {
 	must.Fail(t, "the model has no tokenizer: a text in parts needs one of byte, dna, pixel, words")(NewStream(nil))
 	for _, tokenizer := range []Tokenizer{ListOps{}, IDs{9}, MuLaw{}, &AudioVQ{}, &HF{}} {
-		must.Fail(t, "tokenizer "+tokenizer.Type()+": it needs the whole text: a text in parts needs one of byte, dna")(
+		must.Fail(t, "tokenizer "+tokenizer.Type()+" needs the whole text: a text in parts needs one of byte, dna")(
 			NewStream(tokenizer))
 	}
 	for _, name := range streaming {

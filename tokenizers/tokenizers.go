@@ -130,7 +130,7 @@ func Types() []string {
 	return slices.Sorted(maps.Keys(constructors))
 }
 
-// ErrNotUTF8 is wrapped by the error of a tokenizer of characters for text that is not UTF-8.
+// ErrNotUTF8 is wrapped by the errors of the tokenizers words and hf for text that is not UTF-8.
 var ErrNotUTF8 = jsonlines.ErrNotUTF8
 
 // checkUTF8 returns an error that wraps [ErrNotUTF8] and names the first byte that is not UTF-8.

@@ -52,8 +52,8 @@ func readWAV(text string) (*sound, error) {
 	return decodeWAV(format, data)
 }
 
-// splitWAV returns the format and the samples of a WAV file. If the length was unknown when the
-// header of a stream was written, the samples end with the file.
+// splitWAV returns the contents of the fmt chunk and of the data chunk of a WAV file.
+// If the length was unknown when the header of a stream was written, the data chunk ends with the file.
 func splitWAV(text string) (format, data string, err error) {
 	if len(text) < 12 || text[:4] != "RIFF" || text[8:12] != "WAVE" {
 		return "", "", fmt.Errorf("expected a WAV file with a RIFF header, found %.12q", text)
@@ -84,8 +84,8 @@ func splitWAV(text string) (format, data string, err error) {
 // chunkLength returns the length in the header of a chunk.
 func chunkLength(chunk string) uint64 { return uint64(binary.LittleEndian.Uint32([]byte(chunk[4:8]))) }
 
-// areChunks reports whether rest consists of complete chunks. After a data chunk of length 0, any
-// other rest is samples.
+// areChunks reports whether rest consists of complete chunks. If not, it consists of the
+// samples of a data chunk of length 0.
 func areChunks(rest string) bool {
 	for len(rest) >= 8 {
 		length := chunkLength(rest)
@@ -107,7 +107,7 @@ func wavRate(text string) int {
 	return int(binary.LittleEndian.Uint32([]byte(format[4:8])))
 }
 
-// decodeWAV returns the sound of sample bytes in a format.
+// decodeWAV decodes the content of a data chunk. format is the content of the fmt chunk.
 func decodeWAV(format, data string) (*sound, error) {
 	f := []byte(format)
 	kind, channels := int(binary.LittleEndian.Uint16(f)), int(binary.LittleEndian.Uint16(f[2:]))

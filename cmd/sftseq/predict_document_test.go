@@ -138,7 +138,7 @@ func TestPredictDocumentRefusals(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, must.Get(json.Marshal(c))(t), 0o666))
 	}
 	edit(`{"type":"ids","vocab":257}`)
-	refuse(t, exitError, "--document: tokenizer ids: it needs the whole text: a text in parts needs one of byte, dna, "+
+	refuse(t, exitError, "--document: tokenizer ids needs the whole text: a text in parts needs one of byte, dna, "+
 		"pixel, words", "", "predict", "--model", chunked, "--document", absent)
 }
 
