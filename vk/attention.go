@@ -94,13 +94,13 @@ func (a *attentionShape) push(more ...uint32) []uint32 {
 	return append([]uint32{uint32(a.Heads), uint32(a.d), uint32(a.table), a.scale()}, more...)
 }
 
-// tiles returns an upper bound of the number of tiles that cover the rows. A tile never spans two
+// tiles returns an upper bound on the number of tiles that cover the rows. A tile never spans two
 // sequences: see tiles.glsl.
 func (a *attentionShape) tiles(rows int) int { return rows/attentionRows + a.batches }
 
 // eachTiles splits the queries into windows and calls f for each. The argument tiles of f is an upper
-// bound of the number of tiles that begin in the window. The argument operations is the cost of a
-// dispatch per query, key and head, which limits the size of a window.
+// bound on the number of tiles that begin in the window. The argument operations is the number of
+// operations per query, key and head. It limits the size of a window.
 func (a *attentionShape) eachTiles(heads int, operations float64, f func(w window, tiles int)) {
 	size := blockRows(a.d, operations*float64(heads*a.maxKeys))
 	eachWindow(a.tokens, attentionRows, size, func(w window) {

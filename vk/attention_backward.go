@@ -32,8 +32,8 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	a := newAttentionShape(r, k.Forward)
 	f, heads := k.Forward, k.Forward.Heads
 
-	// The three memories hold the dot product of output and gradient for each row and head, the bounds of
-	// the fixed-point sums, and the largest norms of keys and values, in this order.
+	// delta holds the dot product of output and gradient for each row and head, bounds the bounds of the
+	// fixed-point sums, and largest the largest norms of keys and values.
 	delta := r.scratch(a.tokens, heads)
 	bounds, largest := r.scratch(2*heads), r.scratch(2*heads)
 	r.zero(bounds)
@@ -151,10 +151,10 @@ func (a *attentionShape) keysAndTables() []operand {
 // carries, as an entry of a table receives at most two values from each sampled key.
 func (a *attentionShape) fixedBits() int { return min(maxFixedBits, 30-bits.Len(uint(2*a.rows))) }
 
-// windowEntries returns the number of entries per table and head that the kernel of queries sums in
-// shared memory of the given bytes. It returns 0 without a sinusoid bias, or if the window would be too
-// small for most groups of keys.
-// The gradients have the same bits for every window.
+// windowEntries returns the number of entries per table and head in the window whose gradients the queries
+// kernel sums in shared memory. The argument shared is the number of bytes of shared memory per workgroup.
+// windowEntries returns 0 without a sinusoid bias, or if the window would be too small for most groups of
+// keys. The gradients are bitwise identical for every window.
 func (a *attentionShape) windowEntries(shared int) int {
 	if a.relation != sinusoidRelation {
 		return 0

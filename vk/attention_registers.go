@@ -7,8 +7,8 @@ import "github.com/sftseq/sftseq/internal/tensor"
 // The attention kernels hold rows and sums of a head's channels in registers. On AMD GPUs, they would
 // need more registers than an invocation has, and the compiler would spill registers to memory. On
 // these devices the kernels therefore reread rows, process the channels of their sums in several
-// passes, stage the rows that a workgroup computes in shared memory, and use smaller tiles. The results
-// have the same bits, which TestConformance checks. TestRADV counts the registers.
+// passes, stage the rows that a workgroup computes in shared memory, and use smaller tiles. TestConformance
+// checks that the results are bitwise identical. TestRADV counts the registers.
 
 // vendorAMD is the vendor id of devices whose kernels save registers.
 const vendorAMD = 0x1002

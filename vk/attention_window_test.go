@@ -161,7 +161,7 @@ func (c windowCase) gradients(t *testing.T, d tensor.Device) []uint32 {
 	return values
 }
 
-// TestWindowBits checks that the gradients of the tables have the same bits without a window and with
+// TestWindowBits checks that the gradients of the tables are bitwise identical without a window and with
 // windows of different sizes, and are close to the gradients of the CPU device.
 func TestWindowBits(t *testing.T) {
 	d := open(t, Options{})

@@ -129,7 +129,7 @@ func TestPhilox(t *testing.T) {
 	}
 }
 
-// TestCosines checks that tables of a single frequency have the same bits as the cosines of package
+// TestCosines checks that tables of a single frequency are bitwise identical to the cosines of package
 // sinusoid.
 func TestCosines(t *testing.T) {
 	const ds, n = 4, 150_000

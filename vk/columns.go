@@ -9,7 +9,7 @@ const columns = 64
 // maximum number of pieces. Both equal the values in columns.glsl.
 const minPiece, maxPieces = 32, 128
 
-// pieces returns an upper bound of the number of pieces into which columns.glsl splits the rows in
+// pieces returns an upper bound on the number of pieces into which columns.glsl splits the rows in
 // use, given the capacity n.
 func pieces(n int) int { return min(maxPieces, blocks(n, minPiece)) }
 

@@ -71,7 +71,7 @@ func (s registerSaver) Prepare(p *tensor.Program) (tensor.Executable, error) {
 }
 
 // TestConformance compares every kernel on the machine's best device with the float64 reference.
-// Kernels that save registers must produce the same bits. The test repeats the comparison with the
+// Kernels that save registers must produce bitwise identical results. The test repeats the comparison with the
 // limits of a small device.
 func TestConformance(t *testing.T) {
 	testenv.Long(t, "compares every kernel with loops in float64")

@@ -23,8 +23,8 @@ type taps struct {
 }
 
 // eachTapRange splits a convolution into blocks of rows of x, and its taps into ranges of at most maxTaps. The
-// ranges are shorter if a device cannot bind all rows that the taps of a block read. The direction of
-// the taps is 1, or −1 for the rows that read a given row.
+// ranges are shorter if a device cannot bind all rows that the taps of a block read. The argument
+// direction is 1 if the taps of a row are the rows that it reads, and −1 if they are the rows that read it.
 func eachTapRange(x *tensor.Tensor, tapCount, maxTaps, dilation, direction int, f func(e extent, t taps)) {
 	rows, width := x.Shape[0], x.Width()
 	size := blockRows(width, 2*float64(tapCount*width))

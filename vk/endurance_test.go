@@ -168,7 +168,7 @@ func TestEndurance(t *testing.T) {
 				t.Errorf("%d bytes are in use, want %d as before", n, bytes)
 			}
 			if n := d.liveObjects()["blocks of memory"]; n != len(d.heap.blocks) {
-				t.Errorf("the driver has %d blocks of memory, the heap knows %d", n, len(d.heap.blocks))
+				t.Errorf("the driver has %d blocks of memory, but the heap has %d", n, len(d.heap.blocks))
 			}
 		})
 	}

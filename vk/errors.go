@@ -35,10 +35,10 @@ type MemoryError struct {
 func (e *MemoryError) Error() string {
 	s := fmt.Sprintf("the device %s cannot allocate %s", e.Device, mebibytes(e.Bytes))
 	if e.Free > 0 {
-		s += fmt.Sprintf(", %s are free", mebibytes(e.Free))
+		s += fmt.Sprintf(": %s are free", mebibytes(e.Free))
 	}
 	if e.Limit > 0 {
-		s += fmt.Sprintf(", an allocation is limited to %s", mebibytes(e.Limit))
+		s += fmt.Sprintf(": an allocation is limited to %s", mebibytes(e.Limit))
 	}
 	return s
 }

@@ -24,7 +24,7 @@ func openFaulty(t *testing.T, fault func(call string, result int32) int32) (*gpu
 }
 
 // TestEveryFailure makes the driver calls fail one at a time, from opening the device to inspecting a
-// program. Submissions do not fail, and waits fail only with a lost device. The test checks that the
+// program. It makes no submission fail, and waits fail only with a lost device. The test checks that the
 // error is a LostError or a MemoryError or names the failed call, and that every created object is
 // destroyed; the validation layer reports objects that remain.
 func TestEveryFailure(t *testing.T) {

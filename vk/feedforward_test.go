@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestFeedForwardBlocks checks that the result has the same bits for one block of rows and for
+// TestFeedForwardBlocks checks that the result is bitwise identical for one block of rows and for
 // several.
 func TestFeedForwardBlocks(t *testing.T) {
 	d := open(t, Options{})

@@ -70,8 +70,8 @@ func runKernel(t *testing.T, d *gpu, rows int,
 	return results
 }
 
-// TestCapacityKeepsBits checks that gradients of a linear layer have the same bits for
-// several capacities of the batch. The gradients of weights and biases are sums over the rows in use, in an
+// TestCapacityKeepsBits checks that the gradients of a linear layer are bitwise identical for several
+// capacities of the batch. The gradients of weights and biases are sums over the rows in use, in an
 // order that does not depend on the capacity.
 func TestCapacityKeepsBits(t *testing.T) {
 	d := open(t, Options{})

@@ -136,9 +136,9 @@ func boolWord(b bool) uint32 {
 // last chunk may be shorter. Both values equal those in rowchunks.glsl.
 const chunkRows, rowChunks = 256, 64
 
-// chunks returns an upper bound of the number of chunks into which the rows in use are split, given
+// chunks returns an upper bound on the number of chunks into which the rows in use are split, given
 // the capacity n.
 func chunks(n int) int { return max(1, min(rowChunks, blocks(n, chunkRows))) }
 
-// chunkLength returns an upper bound of the number of rows in a chunk, given the capacity n.
+// chunkLength returns an upper bound on the number of rows in a chunk, given the capacity n.
 func chunkLength(n int) int { return (max(chunkRows, blocks(n, rowChunks)) + 15) / 16 * 16 }

@@ -23,14 +23,14 @@ func (c cooperative) round(x float32) float64 {
 	return float64(math.Float32frombits(b &^ (1<<low - 1)))
 }
 
-// TestMixedTilesAgree checks products with operands in half precision: all tested tiles produce the same
-// bits, which are close to the product in float64 of the rounded operands.
+// TestMixedTilesAgree checks products with operands in half precision: all tested tiles produce bitwise
+// identical results, which are close to the float64 product of the rounded operands.
 func TestMixedTilesAgree(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	t.Logf("%s, %+v", d.Name(), *d.mixed)
 	for name, b := range productCases(d) {
 		list := append([]tile{mixedTiles.fewColumns, mixedTiles.fewRows}, mixedTiles.large...)
-		// Compilation takes long, so unaligned rows and, on CPUs, gradients are tested with one tile.
+		// Compilation takes a long time, so unaligned rows and, on CPUs, gradients are tested with one tile.
 		if !b.p.aligned() || b.p.form != forward && d.Info().Kind == "cpu" {
 			list = list[:1]
 		}
@@ -86,8 +86,8 @@ func TestMixedSaturates(t *testing.T) {
 	}
 }
 
-// TestMixedIsClose checks that results in mixed precision equal results in float32 up to the
-// rounding of operands.
+// TestMixedIsClose checks that results in mixed precision have a relative error below 1% against
+// results in float32.
 func TestMixedIsClose(t *testing.T) {
 	type declare = func(tensor.Axis, ...int) *tensor.Tensor
 	const capacity, rows, n, out = 300, 270, 20, 33

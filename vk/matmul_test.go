@@ -195,14 +195,14 @@ func productCases(d *gpu) map[string]*bench {
 	return cases
 }
 
-// TestTilesAgree checks that all tiles produce the same bits, and that these are close to the product
-// in float64. It tests unaligned rows with one tile only.
+// TestTilesAgree checks that all tiles produce bitwise identical results, which are close to the float64
+// product. It tests unaligned rows with one tile only.
 func TestTilesAgree(t *testing.T) {
 	d := open(t, Options{})
 	for name, b := range productCases(d) {
 		list := append([]tile{exactTiles.fewColumns, exactTiles.fewRows}, exactTiles.large...)
 		if !b.p.aligned() {
-			list = list[:1] // compilation takes long, so unaligned rows are tested with one tile
+			list = list[:1] // compilation takes a long time, so unaligned rows are tested with one tile
 		}
 		want := b.want(toFloat64)
 		var first []uint32

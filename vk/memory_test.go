@@ -67,7 +67,7 @@ func TestAllocator(t *testing.T) {
 				at += s.bytes
 			}
 			if at != b.bytes {
-				t.Fatalf("the ranges have %d bytes in total, the block has %d", at, b.bytes)
+				t.Fatalf("the ranges have %d bytes in total, but the block has %d", at, b.bytes)
 			}
 		}
 	}
@@ -138,8 +138,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOutOfMemory checks that the error of Allocate contains the requested size and a size that
-// would fit.
+// TestOutOfMemory checks that the error of Allocate contains the requested size, and that a
+// MemoryError contains the free bytes or the limit.
 func TestOutOfMemory(t *testing.T) {
 	d := open(t, Options{})
 	heap := d.physical.heapBytes(d.dummy.block.memoryType)
@@ -165,7 +165,7 @@ func TestOutOfMemory(t *testing.T) {
 		}
 		memoryErr := (*MemoryError)(nil)
 		if errors.As(err, &memoryErr) && memoryErr.Free <= 0 && memoryErr.Limit <= 0 {
-			t.Errorf("error %v does not state a size that would fit", err)
+			t.Errorf("error %v contains neither the free bytes nor the limit", err)
 		}
 		t.Log(err)
 	}

@@ -82,8 +82,8 @@ func (m *mirror) setValid(out []mirroredRange) {
 	m.valid = out
 }
 
-// read copies words from the given offset of the arena. It returns false if the mirror does not
-// hold all of them.
+// read copies words from the given offset of the arena. It returns false if no valid
+// range holds all of them.
 func (m *mirror) read(offset int, words []uint32) bool {
 	if m == nil {
 		return false

@@ -13,7 +13,8 @@ import (
 )
 
 // TestMovingAverageChunks compares moving averages over long chunks with those of the CPU. It also
-// checks that a sequence has the same bits alone, in a batch, and with split dispatches.
+// checks that results are bitwise identical for a sequence alone and in a batch, and for split and
+// unsplit dispatches.
 func TestMovingAverageChunks(t *testing.T) {
 	const d, states = 3, 10
 	device, reference := open(t, Options{}), cpu.New(2)

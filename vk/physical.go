@@ -224,7 +224,7 @@ func (p *physical) checkRequirements(operations, stages uint32) {
 	case p.api < uint32(vulkan.MakeVersion(1, 2, 0)):
 		p.info.Missing = "it supports Vulkan " + p.info.API + ", expected at least 1.2"
 	case operations&basicAndArithmeticAndBallot != basicAndArithmeticAndBallot || stages&computeStage == 0:
-		p.info.Missing = "its subgroups do not support arithmetic and ballots"
+		p.info.Missing = "its subgroups do not support arithmetic and ballots in compute shaders"
 	case p.limits.maxInvocations < 256:
 		p.info.Missing = fmt.Sprintf("its workgroups have at most %d invocations, expected 256",
 			p.limits.maxInvocations)

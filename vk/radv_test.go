@@ -197,13 +197,14 @@ func (r *compilation) table() string {
 	return b.String()
 }
 
-// compare reports differences from a committed table. Differences fail the test only if the table
-// is of the same driver.
+// compare reports differences from a committed table. Differences fail the test only if the
+// same driver compiled the pipelines of the table.
 func (r *compilation) compare(t *testing.T, text string) {
 	report := t.Errorf
 	if _, driver, _ := strings.Cut(text, "# driver: "); !strings.HasPrefix(driver, r.Driver+"\n") {
 		driver, _, _ = strings.Cut(driver, "\n")
-		t.Logf("the driver is %s, the table is of %s: differences do not fail the test", r.Driver, driver)
+		t.Logf("the driver is %s, but the table was written with %s: differences do not fail the test", r.Driver,
+			driver)
 		report = t.Logf
 	}
 	before := map[string]string{}

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSplitGradients checks that gradients, except that of the embeddings, have the same bits when
+// TestSplitGradients checks that gradients, except that of the embeddings, are bitwise identical when
 // dispatches are split by rows, by heads, by chunks of queries and by chunks of rows.
 func TestSplitGradients(t *testing.T) {
 	d := open(t, Options{})
@@ -50,7 +50,7 @@ func TestSplitGradients(t *testing.T) {
 	}
 }
 
-// TestSplitNGrams checks that logits and gradients, except that of the embeddings, have the same bits
+// TestSplitNGrams checks that logits and gradients, except that of the embeddings, are bitwise identical
 // when dispatches are split by blocks of the n-gram table and by blocks of the tokens. It also
 // checks that no dispatch of the n-grams binds more than one block of the table or of the tokens.
 func TestSplitNGrams(t *testing.T) {

@@ -20,7 +20,7 @@ const statisticsExtension = "VK_KHR_pipeline_executable_properties"
 // because drivers that compile for missing hardware have no queues or semaphores.
 type compiler struct{ *gpu }
 
-// openCompiler opens the best device.
+// openCompiler opens the best device, with the features for mixed precision if mixed is set.
 func openCompiler(mixed bool) (*compiler, error) {
 	i, err := openInstance()
 	if err != nil {

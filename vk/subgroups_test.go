@@ -41,9 +41,9 @@ var subgroupShaders = map[string]string{
 	"sumsquares":              "adamw",
 }
 
-// usesSubgroup reports whether a conformance case dispatches one of subgroupShaders. Other cases
-// run only with subgroups of up to 8. Their shaders do not depend on the subgroup size, and a missing
-// barrier shows up first in small subgroups, where fewer invocations run in lockstep.
+// usesSubgroup reports whether a conformance case dispatches one of subgroupShaders. Reruns
+// with subgroups of more than 8 skip all other cases. Their shaders do not depend on the subgroup size, and
+// a missing barrier shows up first in small subgroups, where fewer invocations run in lockstep.
 func usesSubgroup(suite, name string) bool {
 	if suite == "attention" { // the backward pass dispatches such a shader only for these options
 		return strings.HasPrefix(name, "attention_backward ") && strings.Contains(name, "score 0, probability 0")
