@@ -17,8 +17,8 @@ import (
 // CustomName is the name of the task that [Custom] returns.
 const CustomName = "custom"
 
-// Custom returns the task of a user's data set. The manifest determines its kind, tokenizer, labels
-// and only preset.
+// Custom returns the task of a user's data set. The manifest determines the task's kind,
+// tokenizer and labels, and its single preset.
 func Custom(m *seq.Manifest) *Task { return CustomRun(m, RunFlags{}) }
 
 // RunFlags are the flags that affect the settings of [CustomRun]. A zero means that the data
@@ -92,9 +92,9 @@ func userPreset(m *seq.Manifest, f RunFlags) *Preset {
 // uses many small batches, which train better than few large batches. The number of sampled tokens
 // is usually the median length, rounded down to a power of two from 16 to 64. The learning rate
 // decays, to a tenth or to zero, and small training splits get dropout. Evaluation samples tokens at
-// random, as training does. The alternative would be the tokens with the highest scores. These may be
-// almost equal, such as the loudest samples of a sound, and a model trained on random samples would
-// misclassify such rows.
+// random, as training does. It does not take the tokens with the highest scores: these tokens may be
+// almost equal, for example the loudest parts of a sound, and a model trained on randomly sampled
+// tokens would misclassify rows by them.
 func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	train := m.Splits["train"]
 	if w := int64(f.InputWindow); w > 0 {

@@ -86,22 +86,30 @@ var imageQuick = &Preset{
 	Description: "a small model",
 	Config:      imageQuickConfig(),
 	Settings:    imageSettings(2),
-	Result:      &Result{55.49, "nearest class mean", 24.22, 15},
+	Result:      &Result{58.73, "nearest class mean", 24.22, 18},
 }
 
-// imageHour is the model of imageQuick, trained for longer.
+// imageHour is the model of imageQuick, trained for longer on mirrored and shifted images. Without these,
+// it overfits from the fourth epoch on.
 var imageHour = &Preset{
 	Name:        "hour",
-	Description: "the same model, trained for longer",
+	Description: "the same model, trained for longer on mirrored and shifted images",
 	Config:      imageQuickConfig(),
-	Settings:    imageSettings(5),
-	Result:      &Result{64.56, "nearest class mean", 24.22, 38},
+	Settings:    imageHourSettings(),
+	Result:      &Result{70.89, "nearest class mean", 24.22, 72},
+}
+
+func imageHourSettings() train.Settings {
+	s := imageSettings(8)
+	s.ImageFlip, s.ImageShift = true, 2
+	return s
 }
 
 func imageQuickConfig() sft.Config {
 	c := encoderConfig(4, 64, 128, 16)
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 32}}
 	c.FeedForward = 0.1
+	c.MovingAverages = 4
 	return c
 }
 

@@ -47,7 +47,7 @@ type Importer struct {
 	Documents   bool   // true if the importer reads the texts of document ids
 	Points      int    // default number of points per cloud; 0 if the task has no clouds
 	Walks       bool   // true if the importer can add return probabilities of a random walk to the features
-	Seeded      bool   // true if a seed determines the splits and the sampled points
+	Seeded      bool   // true if a seed determines the drawn points
 	Unit        string // unit of Begin and Progress; "" means bytes
 
 	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)

@@ -26,6 +26,7 @@ replacement, centres them and divides them by their radius. Leaves out files tha
 be used, and lists them by reason.`,
 		Example: "sftseq data convert shapenetpart --from shapenetcore_partanno_segmentation_benchmark_v0_normal --to data/shapenetpart",
 		Points:  2500,
+		Seeded:  true,
 		Unit:    "files",
 		convert: convertShapeNetPart,
 	},

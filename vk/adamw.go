@@ -9,11 +9,11 @@ func init() { register(kernel(sumSquares), kernel(adamW)) }
 // sumSquares splits X into blocks and each block into pieces. It sums the squares of each piece. If
 // there are several pieces, it then adds their sums in a further dispatch.
 func sumSquares(r *recorder, k tensor.SumSquares) {
-	const minWords = 4096       // a piece has more words only in a block of maxBlockPieces pieces
+	const pieceWords = 4096     // maximum words per piece, unless the block has maxBlockPieces pieces
 	const maxBlockPieces = 1024 // maximum number of pieces per block
-	pieceCount := func(n int) int { return min(maxBlockPieces, blocks(n, minWords)) }
+	pieceCount := func(n int) int { return min(maxBlockPieces, blocks(n, pieceWords)) }
 	// A block has at least grain/4 pieces, so that the partial sums of the next block are aligned.
-	blockSize := max(blockWords, minWords*grain/4)
+	blockSize := max(blockWords, pieceWords*grain/4)
 	n, total := k.X.Words(), 0
 	eachBlock(n, blockSize, func(_, n int) { total += pieceCount(n) })
 

@@ -137,16 +137,16 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 			"the column %q",
 			o.SplitColumn))
 	case rows("val") == 0:
-		out = append(out, "the split val is empty, so train cannot validate: "+
-			"move rows of train to val with, for example, --val-part 0.1")
+		out = append(out, "the split val is empty, so sftseq train cannot validate: "+
+			"move rows from the split train to val with, for example, --val-part 0.1")
 	}
 	if len(m.LabelNames) == 0 && m.NumberNames == nil {
 		if o.Label != "" || o.Tags != "" || o.Spans != "" || o.Intervals != "" {
 			return append(out, "no row has a label, because the source of labels is empty or null in all rows: only "+
 				"pretrain can use this data set")
 		}
-		out = append(out, "the rows have neither labels nor numbers: only pretrain can use this data set (train "+
-			"needs --label or --numbers with a column)")
+		out = append(out, "the rows have neither labels nor numbers, so only pretrain can use this data set: to use "+
+			"it with train, convert it again with, for example, --label COLUMN or --numbers COLUMN")
 	}
 	if text := classWarning(m, o); text != "" {
 		out = append(out, text)

@@ -47,7 +47,7 @@ func convertTaskCommand(task *lra.Task) *cli.Command {
 			&cli.StringFlag{Name: "docs", Usage: "read the texts of ids from `FILE`, a directory or an archive",
 				DefaultText: "docs.tsv beside the pairs", TakesFile: true})),
 		flagsIf(importer.Seeded, group(inputGroup,
-			&cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"})),
+			&cli.Uint64Flag{Name: "seed", Usage: "draw points from seed `N` (default: 0)"})),
 		flagsIf(importer.Walks, group(inputGroup, randomWalkFlag())),
 		outputFlags())
 	return &cli.Command{

@@ -35,15 +35,15 @@ func TestConvertWarns(t *testing.T) {
 				"and --seed selects its split"}},
 		{[]string{few, "--label", "label", "--split", "1,0,0"}, nil},
 		{[]string{few, "--label", "label", "--split-column", "split"},
-			[]string{"the split val is empty, so train cannot validate: move rows of train to val with, for " +
-				"example, --val-part"}},
+			[]string{"the split val is empty, so sftseq train cannot validate: move rows from the split train to val " +
+				"with, for example, --val-part"}},
 		{[]string{tests, "--label", "label", "--split-column", "split"},
 			[]string{`the split train is empty, so models cannot learn: no row has "train" in the column "split"`}},
 		{[]string{many, "--label", "label", "--split", "0.4,0.3,0.3"}, nil},
 		{[]string{many, "--label", "label", "--split-column", "split"}, nil},
 		{[]string{many, "--split-column", "split"},
-			[]string{"the rows have neither labels nor numbers: only pretrain can use this data set (train needs " +
-				"--label"}},
+			[]string{"the rows have neither labels nor numbers, so only pretrain can use this data set: to use it " +
+				"with train, convert it again with, for example, --label COLUMN"}},
 		{[]string{ids, "--tokens", "ids", "--vocab", "5", "--label", "label"}, nil},
 	} {
 		args := append([]string{"data", "convert", "--to", filepath.Join(t.TempDir(), "to"), "--from"}, c.args...)

@@ -18,7 +18,7 @@ func TestExportQuantized(t *testing.T) {
 		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")
 	runCustom(t, data, at("run"), "--steps", "30", "--device", "cpu", "--ngrams", "bytes:3-5:2^14:1:300")
 	contains(t, succeed(t, "", "export", "quantized", at("run"), "--output", at("small")),
-		"small: "+at("run")+" with embeddings of 8 bits\n")
+		"small: "+at("run")+" with 8-bit embeddings\n")
 	size := func(model string) int64 {
 		return must.Get(os.Stat(filepath.Join(model, "model.safetensors")))(t).Size()
 	}

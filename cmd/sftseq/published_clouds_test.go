@@ -13,6 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // modelNet40 writes a folder in the layout of modelnet40_normal_resampled and returns it. Its list has
@@ -154,6 +155,12 @@ func TestShapeNetPart(t *testing.T) {
 	output, errs := exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t),
 		"--to", data, "--points", "40")
 	contains(t, output, "train.arrow: 32 rows of 40 tokens")
+	again := filepath.Join(t.TempDir(), "again")
+	exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t), "--to", again, "--points",
+		"40", "--seed", "1")
+	if must.Get(seq.OpenDataset(again))(t).Fingerprint() == must.Get(seq.OpenDataset(data))(t).Fingerprint() {
+		t.Error("--seed 1 draws the points of seed 0")
+	}
 	contains(t, errs, "warning: val: expected the 1870 rows of the published task, found 4:")
 	for _, preset := range []string{"quick", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)

@@ -88,8 +88,8 @@ func formatFlags() []cli.Flag {
 }
 
 // checkTableFlags reports whether --input is set. It returns an error for table flags without --input,
-// for files in addition to --input without shards, for a task of a job without a shard, and for a
-// FILE that is not JSON lines.
+// for files in addition to --input without shards, for a task of a cluster job if no flag selects shards,
+// and for a FILE that is not JSON lines.
 func checkTableFlags(c *cli.Context) (hasInput bool, err error) {
 	if c.String("input") != "" {
 		if c.Args().Present() && !sharded(c) {
@@ -212,10 +212,10 @@ func (in *tableInput) leaveOut(c *cli.Context) {
 		if !errors.As(err, &column) || !slices.Contains(in.Options.Copied, column.Column) {
 			return // the error is reported when the table is read
 		}
-		other := func(name string) bool { return name == column.Column }
-		in.Keep = slices.DeleteFunc(in.Keep, other)
-		in.Options.Copied = slices.DeleteFunc(in.Options.Copied, other)
-		in.Options.Columns = slices.DeleteFunc(in.Options.Columns, other)
+		isRefused := func(name string) bool { return name == column.Column }
+		in.Keep = slices.DeleteFunc(in.Keep, isRefused)
+		in.Options.Copied = slices.DeleteFunc(in.Options.Copied, isRefused)
+		in.Options.Columns = slices.DeleteFunc(in.Options.Columns, isRefused)
 		in.Options.Typed = in.copied()
 		printWarnings(c, []string{fmt.Sprintf("%v (--keep all leaves it out)", err)})
 	}
@@ -337,8 +337,9 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 			"name the columns to keep, --keep A,B", in.Path)
 	default:
 		for _, name := range have {
+			// The contents of whole files are not copied. The output always has the column id.
 			wholeFiles := table.IsFolder(in.Path, in.Options.Format) && name == table.FolderColumns[0]
-			if !wholeFiles && (name != in.ID || name != seq.ColumnID) { // the output has this column anyway
+			if !wholeFiles && (name != in.ID || name != seq.ColumnID) {
 				keep = append(keep, name)
 			}
 		}

@@ -29,13 +29,13 @@ type counted struct {
 }
 
 var (
-	tokensThemselves = counted{TokenNGrams, Cosine, 1, asTheyAre, false, ngram.Tokens, 0}
-	bytesThemselves  = counted{TokenNGrams, Cosine, 1, asTheyAre, false, ngram.Bytes, 0}
-	wordTokens       = counted{WordNGrams, WordsCosine, 1, asTheyAre, true, ngram.Tokens, linear.WordsRate}
-	wordsOfBytes     = counted{WordNGrams, WordsCosine, bytesOfWord, hashedWords, true, ngram.Words, 0}
+	tokenUnits    = counted{TokenNGrams, Cosine, 1, identity, false, ngram.Tokens, 0}
+	byteUnits     = counted{TokenNGrams, Cosine, 1, identity, false, ngram.Bytes, 0}
+	wordUnits     = counted{WordNGrams, WordsCosine, 1, identity, true, ngram.Tokens, linear.WordsRate}
+	byteWordUnits = counted{WordNGrams, WordsCosine, bytesOfWord, hashedWords, true, ngram.Words, 0}
 )
 
-func asTheyAre(tokens []int32) []int32 { return tokens }
+func identity(tokens []int32) []int32 { return tokens }
 
 // A word of prose has about five bytes, including the space. Much longer words, as in DNA or
 // languages without spaces, hardly recur.
@@ -43,22 +43,22 @@ const (
 	bytesOfWord = 4       // bytes per word in the limits of tokens, a low estimate
 	longWord    = 16      // maximum mean bytes per word
 	fewWords    = 2       // minimum mean words per text; single words, such as names, hardly recur
-	tried       = 1 << 16 // bytes of the training split that countedOf reads to choose the units
+	probeBytes  = 1 << 16 // maximum bytes of the training split that countedOf reads to choose the units
 )
 
 // countedOf returns words as units if tokens are words or if the stored bytes are text with words.
-// Otherwise it returns the tokens themselves.
+// Otherwise it returns tokens as units.
 func countedOf(ctx context.Context, set *seq.Dataset, tokenizer string) (counted, error) {
 	switch tokenizer {
 	case new(tokenizers.Words).Type():
-		return wordTokens, nil
+		return wordUnits, nil
 	case tokenizers.Byte{}.Type():
 	default:
-		return tokensThemselves, nil
+		return tokenUnits, nil
 	}
 	bytes, words, sequences := 0, 0, 0
 	w := &work{ctx: ctx, set: set}
-	_, err := w.read("train", seq.Window{}, tried, func(rows []seq.Example) {
+	_, err := w.read("train", seq.Window{}, probeBytes, func(rows []seq.Example) {
 		for _, e := range rows {
 			bytes += e.Length()
 			words += len(hashedWords(e.A)) + len(hashedWords(e.B))
@@ -68,9 +68,9 @@ func countedOf(ctx context.Context, set *seq.Dataset, tokenizer string) (counted
 		}
 	})
 	if bytes > longWord*words || words < fewWords*sequences {
-		return bytesThemselves, err
+		return byteUnits, err
 	}
-	return wordsOfBytes, err
+	return byteWordUnits, err
 }
 
 // hashedWords splits bytes into words as the tokenizer of words does, and returns a hash per word.

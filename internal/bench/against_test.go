@@ -24,7 +24,7 @@ esac
 `
 
 // fakePeer is a program that reports 1 s for the forward pass of one variant, 2 s for the training
-// step of another, and 9 s for every other time of ListOps.
+// step of another, and 9 s for all other ListOps measurements.
 const fakePeer = `import json, sys
 a = sys.argv
 value = lambda flag: a[a.index(flag) + 1]

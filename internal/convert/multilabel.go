@@ -28,8 +28,8 @@ func (o *Options) checkMultiLabel() error {
 	case o.LabelSeparator != "" && o.Label == "":
 		return errors.New("--label-separator requires --label COLUMN")
 	case o.Pair != nil && (o.LabelColumns != nil || o.LabelSeparator != ""):
-		return errors.New("--label-columns and --label-separator require --text, found --pair: the rows of pairs " +
-			"have one label")
+		return errors.New("--label-columns and --label-separator cannot be combined with --pair: a pair has one " +
+			"label")
 	}
 	if err := seq.CheckNames(o.LabelColumns); err != nil {
 		return fmt.Errorf("--label-columns: %w", err)

@@ -72,7 +72,7 @@ func (m *Model) tensors() []safetensors.Tensor {
 }
 
 // WriteWeights writes the parts of the model that determine its logits, in a fixed order: the n-gram
-// options, the configuration of the comparison of pairs, and all tensors. Names of labels and
+// options, the configuration of the comparison of pairs, and all tensors. Label names and
 // provenance are not included.
 func (m *Model) WriteWeights(w io.Writer) error {
 	if err := json.NewEncoder(w).Encode(m.Config.NGrams); err != nil {

@@ -154,7 +154,7 @@ func TestNoAccessLog(t *testing.T) {
 }
 
 // TestRequestIdentity checks that a response repeats the client's request id and continues the client's
-// trace. The server replaces an id that is missing, too long or could corrupt a log, and ignores a
+// trace. The server replaces an id that is missing or too long, or that could corrupt a log, and ignores a
 // malformed trace.
 func TestRequestIdentity(t *testing.T) {
 	o, log := optionsWithAccessLog(t)

@@ -47,7 +47,7 @@ func (s *session) changeDocument(fields map[string]json.RawMessage, bad error) e
 	s.edits++
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed { // the server stops and has dropped the text
+	if d.closed { // the session is ending and has dropped the text
 		return nil
 	}
 	if bad == nil {

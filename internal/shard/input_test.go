@@ -196,7 +196,8 @@ func TestIrregularInput(t *testing.T) {
 	}
 }
 
-// TestHashOf checks that an existing file counts with its name, and that the first file must exist.
+// TestHashOf checks that the hash covers the names and contents of the existing files, that a missing
+// file differs from an empty one, and that the first file must exist.
 func TestHashOf(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "1")

@@ -1,9 +1,10 @@
 package tensor
 
-// Dropout scales element n = row·width + channel of X by 1/(1−Rate) if u ≥ Rate, and otherwise sets
-// it to 0. The uniform random number u does not depend on X, so the backward pass applies the same
-// kernel to the gradient. The row is the token's position in its sequence. For sampled keys, it is
-// the index of the duplet in its sequence.
+// Dropout scales an element of X by 1/(1−Rate) if its uniform random number u is at least Rate, and
+// otherwise sets it to 0. u is a function of the seed, the step, the sequence, Layer, Stream and
+// row·width + channel, where row is the token's position in its sequence or, for sampled keys, the
+// duplet's index in its sequence. u does not depend on X, so the backward pass applies the same kernel
+// to the gradient.
 type Dropout struct {
 	Y      *Tensor `op:"write" shape:"R,width"`
 	X      *Tensor `shape:"R,width"`
