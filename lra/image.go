@@ -93,7 +93,7 @@ var imageQuick = &Preset{
 // it overfits from the fourth epoch on.
 var imageHour = &Preset{
 	Name:        "hour",
-	Description: "the same model, trained for longer on mirrored and shifted images",
+	Description: "the same, for longer, on augmented images",
 	Config:      imageQuickConfig(),
 	Settings:    imageHourSettings(),
 	Result:      &Result{70.89, "nearest class mean", 24.22, 72},

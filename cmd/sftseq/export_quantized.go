@@ -58,6 +58,6 @@ func exportQuantized(c *cli.Context) error {
 	if err := tokenizers.CopyFile(m.Config.Tokenizer, dir, out); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s: %s with embeddings of %d bits\n", out, dir, m.Config.NGrams.Bits)
+	_, err = fmt.Fprintf(c.App.Writer, "%s: %s with %d-bit embeddings\n", out, dir, m.Config.NGrams.Bits)
 	return err
 }
