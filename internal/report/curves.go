@@ -91,7 +91,7 @@ func Curves(runs []Run) (out []Curve) {
 		}
 		for i, r := range runs {
 			train := chart.Series{Name: r.Name + ", training", Style: trainingStyle(i)}
-			for _, l := range r.Metrics.Train {
+			for _, l := range wholeIntervals(r.Metrics.Train) {
 				if v := q.train(l); !math.IsNaN(v) {
 					train.Points = append(train.Points, chart.Datum{X: float64(l.Step), Y: v})
 				}
@@ -127,6 +127,15 @@ func Curves(runs []Run) (out []Curve) {
 		out = append(out, c)
 	}
 	return out
+}
+
+// wholeIntervals omits a last interval with less than half the tokens of the interval before it. The
+// means of so few tokens would end each curve with a jump.
+func wholeIntervals(reports []train.StepReport) []train.StepReport {
+	if n := len(reports); n > 1 && 2*reports[n-1].Tokens < reports[n-2].Tokens {
+		return reports[:n-1]
+	}
+	return reports
 }
 
 // trainingStyle returns the style of training curves: paler than validation curves, and without

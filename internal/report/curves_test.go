@@ -38,6 +38,18 @@ func TestCurves(t *testing.T) {
 	}
 }
 
+// TestShortLastInterval checks that a last interval is shown if it has at least half the tokens of the
+// interval before it.
+func TestShortLastInterval(t *testing.T) {
+	for tokens, want := range map[int]int{100: 3, 50: 3, 49: 2} {
+		m := &train.Metrics{Train: []train.StepReport{{Step: 10, Tokens: 40}, {Step: 20, Tokens: 100},
+			{Step: 25, Tokens: tokens}}}
+		if got := len(Curves([]Run{{Name: "r", Metrics: m}})[0].Series[0].Points); got != want {
+			t.Errorf("a last interval of %d tokens: got %d points, want %d", tokens, got, want)
+		}
+	}
+}
+
 // TestCurvesOfMaskedTokens checks that a task without classes has no accuracy chart, and that the
 // summary shows the loss of the best evaluation.
 func TestCurvesOfMaskedTokens(t *testing.T) {
