@@ -2,6 +2,7 @@ package vk
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -33,12 +34,16 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	s := fmt.Sprintf("the device %s cannot allocate %s", e.Device, mebibytes(e.Bytes))
+	var limits []string
 	if e.Free > 0 {
-		s += fmt.Sprintf(": %s are free", mebibytes(e.Free))
+		limits = append(limits, fmt.Sprintf("%s are free", mebibytes(e.Free)))
 	}
 	if e.Limit > 0 {
-		s += fmt.Sprintf(": an allocation is limited to %s", mebibytes(e.Limit))
+		limits = append(limits, fmt.Sprintf("an allocation is limited to %s", mebibytes(e.Limit)))
+	}
+	s := fmt.Sprintf("the device %s cannot allocate %s", e.Device, mebibytes(e.Bytes))
+	if limits != nil {
+		s += ": " + strings.Join(limits, ", and ")
 	}
 	return s
 }

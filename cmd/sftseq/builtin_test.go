@@ -32,6 +32,9 @@ func TestBuiltin(t *testing.T) {
 		if !strings.HasPrefix(shown, "builtin:"+name+"\n") {
 			t.Errorf("%s: got %.60q, want the model's name", name, shown)
 		}
+		served, _ := exits(t, exitOK, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, "serve",
+			"builtin:"+name)
+		contains(t, served, `"model":{"name":"builtin:`+name+`"`)
 		_, missing := exits(t, exitUsage, "", "eval", "--model", "builtin:"+name)
 		contains(t, missing, "expected an Arrow file or a data set directory; see sftseq eval --help")
 		contains(t, succeed(t, input[name], "predict", "--model", "builtin:"+name), `"label"`)
@@ -96,10 +99,13 @@ func TestBuiltinPathfinder(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "images")
 	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "0", "--val", "0", "--test", "64", "--seed", "7",
 		"--no-baselines")
-	result := decode[struct{ Accuracy float64 }](t, printed(t, "", "eval", "--model", "builtin:pathfinder",
+	result := decode[struct {
+		Model    string
+		Accuracy float64
+	}](t, printed(t, "", "eval", "--model", "builtin:pathfinder",
 		"--data", data, "--json"))
-	if result.Accuracy < 0.75 {
-		t.Errorf("accuracy %v of 64 images, want at least 0.75", result.Accuracy)
+	if result.Accuracy < 0.75 || result.Model != "builtin:pathfinder" {
+		t.Errorf("got model %s, accuracy %v of 64 images, want at least 0.75", result.Model, result.Accuracy)
 	}
 }
 

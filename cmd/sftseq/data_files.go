@@ -27,9 +27,10 @@ func dataFilesCommand() *cli.Command {
 Example: sftseq data files --from /usr --from ~/go/pkg/mod --to data/files`,
 		Description: `Samples files of about a hundred kinds, such as python or png, by their extensions, including
 files in gzip, zip, jar and whl archives. A row has the first 1,024 bytes of a file, 512 in the middle
-and the last 512. All files of a software package are in the same split. Files of rare kinds have the class
-other, and half of the rare kinds occur only in the split unknown. Duplicate files are dropped. Files
-whose content contradicts the extension are omitted; those of test packages are in the split mislabelled.
+and the last 512. All files of a software package are in the same split of train, val and test. Files of rare
+kinds have the class other; half of the rare kinds occur only in the split unknown. Duplicates are
+dropped. Files whose content contradicts the extension are omitted or, of test packages, in the split
+mislabelled.
 The data set depends on the files installed on the machine.
 More: docs/files.md`,
 		Flags: append(group(dataGroup,

@@ -142,7 +142,7 @@ func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 	}
 	m, err = readModel(c.Context, dir, "")
 	if err == nil && m.Config.IsLinear() {
-		err = withoutLayers(dir)
+		err = withoutLayers(givenModel(c))
 	}
 	return m, dir, err
 }

@@ -38,9 +38,10 @@ func exportQuantized(c *cli.Context) error {
 	}
 	switch n := m.Config.NGrams; {
 	case n == nil:
-		return fmt.Errorf("%s: expected a model with embeddings of n-grams (sftseq train --ngrams), found none", dir)
+		return fmt.Errorf("%s: expected a model with embeddings of n-grams (sftseq train --ngrams), found none",
+			givenModel(c))
 	case n.Bits > 0:
-		return fmt.Errorf("%s: the embeddings of n-grams already have %d bits", dir, n.Bits)
+		return fmt.Errorf("%s: the embeddings of n-grams already have %d bits", givenModel(c), n.Bits)
 	}
 	out := c.String("output")
 	for _, name := range []string{"config.json", "model.safetensors"} {
@@ -50,7 +51,7 @@ func exportQuantized(c *cli.Context) error {
 	}
 	m.Config.NGrams.Bits = 8
 	if err := m.Config.Validate(); err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
+		return fmt.Errorf("%s: %w", givenModel(c), err)
 	}
 	if err := m.Save(out); err != nil {
 		return err
@@ -58,6 +59,6 @@ func exportQuantized(c *cli.Context) error {
 	if err := tokenizers.CopyFile(m.Config.Tokenizer, dir, out); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s: %s with %d-bit embeddings\n", out, dir, m.Config.NGrams.Bits)
+	_, err = fmt.Fprintf(c.App.Writer, "%s: %s with %d-bit embeddings\n", out, givenModel(c), m.Config.NGrams.Bits)
 	return err
 }

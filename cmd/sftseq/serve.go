@@ -63,7 +63,7 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/ope
 				&cli.BoolFlag{Name: "truncate", Usage: "read only the beginning of a sequence that is too long"}),
 			advancedGroup(serverGroup,
 				&cli.StringFlag{Name: "model-name", Usage: "name the model `NAME` to clients",
-					DefaultText: "the last element of --model"},
+					DefaultText: "builtin:NAME, or the last element of --model"},
 				&cli.StringFlag{Name: "pprof",
 					Usage: "serve Go's profiles at `ADDRESS`: HOST:PORT of this machine, or unix:PATH"},
 				&cli.BoolFlag{Name: "normalize", Value: true,

@@ -52,7 +52,7 @@ func TestUsage(t *testing.T) {
 		{"--vocab needs --tokens", text("--vocab", "5")},
 		{"--tokens and --tokenizer exclude each other",
 			convert("--tokens", "text", "--vocab", "5", "--tokenizer", "byte")},
-		{"--labels needs --label", text("--labels", "a,b")},
+		{"--labels needs --label, --tags, --spans or --intervals", text("--labels", "a,b")},
 		{"--labels \"a,a\": expected distinct names, found \"a\" twice", text("--label", "label", "--labels", "a,a")},
 		{"--labels \"a,\": expected names that are not empty, found [\"a\" \"\"]",
 			text("--label", "label", "--labels", "a,")},

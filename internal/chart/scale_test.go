@@ -49,8 +49,8 @@ func TestAxisWithZero(t *testing.T) {
 	for _, c := range []struct{ low, high float64 }{{2, 4}, {-4, -2}, {-4, 4}, {0, 0}, {-4, 0}} {
 		a := Axis{}
 		s := a.scale([]float64{c.low, c.high}, true)
-		if c.low > 0 && s.Low != 0 || c.high < 0 && s.High != 0 || c.low < 0 && s.Low >= c.low ||
-			c.high > 0 && s.High <= c.high {
+		if c.low >= 0 && (s.Low != 0 || s.High <= c.high) || c.low < 0 && s.Low >= c.low ||
+			c.low < 0 && c.high <= 0 && s.High != 0 || c.high > 0 && s.High <= c.high {
 			t.Errorf("values from %v to %v: got an axis from %v to %v", c.low, c.high, s.Low, s.High)
 		}
 	}

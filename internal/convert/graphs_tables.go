@@ -204,7 +204,7 @@ func (r *tableRow) readTargets(x *graphlines.Row) (err error) {
 		for i, label := range names {
 			missing := v.Gaps != nil && v.Gaps[i]
 			if label == "" && !missing {
-				return fmt.Errorf("%s: expected a string or a number, found an empty string", name)
+				return fmt.Errorf("%s: expected a string, a number or a boolean, found an empty string", name)
 			}
 			if label, err = r.named(label, missing, v.JSON); err != nil {
 				return fmt.Errorf("%s: %w", name, err)

@@ -274,7 +274,7 @@ func TestInvalidTables(t *testing.T) {
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[]}`,
 			":2: expected label (a class or a list of labels) or tags"},
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":""}`,
-			":2: label: expected a string or a number, found an empty string"},
+			":2: label: expected a string, a number or a boolean, found an empty string"},
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a"]}`,
 			":2: expected label (a class), as in the first graph, found tags (a list)"},
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a","b"]}`,

@@ -64,6 +64,9 @@ func TestTemperatureIsOptimal(t *testing.T) {
 func TestTemperatureBounds(t *testing.T) {
 	var none *LogitSample
 	none.Add(0, []float32{1, 2})
+	if loss := none.Loss(1); loss != 0 {
+		t.Errorf("got loss %v without a sample, want 0", loss)
+	}
 	correct, wrong := &LogitSample{}, &LogitSample{}
 	for range 10 {
 		correct.Add(0, []float32{1, 0})

@@ -129,13 +129,15 @@ func Curves(runs []Run) (out []Curve) {
 	return out
 }
 
-// wholeIntervals omits a last interval with less than half the tokens of the interval before it. The
-// means of so few tokens would end each curve with a jump.
-func wholeIntervals(reports []train.StepReport) []train.StepReport {
-	if n := len(reports); n > 1 && 2*reports[n-1].Tokens < reports[n-2].Tokens {
-		return reports[:n-1]
+// wholeIntervals omits each interval with less than half the tokens of the interval before it, as at the end
+// of a run. The means of so few tokens would make each curve jump.
+func wholeIntervals(reports []train.StepReport) (out []train.StepReport) {
+	for _, r := range reports {
+		if n := len(out); n == 0 || 2*r.Tokens >= out[n-1].Tokens {
+			out = append(out, r)
+		}
 	}
-	return reports
+	return out
 }
 
 // trainingStyle returns the style of training curves: paler than validation curves, and without

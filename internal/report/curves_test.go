@@ -38,14 +38,14 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// TestShortLastInterval checks that a last interval is shown if it has at least half the tokens of the
-// interval before it.
-func TestShortLastInterval(t *testing.T) {
-	for tokens, want := range map[int]int{100: 3, 50: 3, 49: 2} {
+// TestShortIntervals checks that an interval is shown if it has at least half the tokens of the interval
+// before it, even if a longer run follows.
+func TestShortIntervals(t *testing.T) {
+	for tokens, want := range map[int]int{100: 4, 50: 4, 49: 3} {
 		m := &train.Metrics{Train: []train.StepReport{{Step: 10, Tokens: 40}, {Step: 20, Tokens: 100},
-			{Step: 25, Tokens: tokens}}}
+			{Step: 25, Tokens: tokens}, {Step: 35, Tokens: 100}}}
 		if got := len(Curves([]Run{{Name: "r", Metrics: m}})[0].Series[0].Points); got != want {
-			t.Errorf("a last interval of %d tokens: got %d points, want %d", tokens, got, want)
+			t.Errorf("an interval of %d tokens: got %d points, want %d", tokens, got, want)
 		}
 	}
 }

@@ -81,9 +81,13 @@ func TestFieldsOfMethods(t *testing.T) {
 // TestSequenceFields checks the error for the texts of a pair beside a single text.
 func TestSequenceFields(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(t)
-	r := NewParser(cfg, "", "f", 1, 2).Parse([]byte(`{"text":"1","text_a":"1","text_b":"1"}`), 1, nil)
-	if want := "found both text and text_a, expected one sequence or a pair"; r.Failure == nil ||
-		!strings.HasSuffix(r.Failure.Message, want) {
-		t.Errorf("got failure %+v, want %q", r.Failure, want)
+	for line, want := range map[string]string{
+		`{"text":"1","text_a":"1","text_b":"1"}`: "found both text and text_a, expected one sequence or a pair",
+		`{"text":"1","text_b":"1"}`:              "found both text and text_b, expected one sequence or a pair",
+	} {
+		r := NewParser(cfg, "", "f", 1, 2).Parse([]byte(line), 1, nil)
+		if r.Failure == nil || !strings.HasSuffix(r.Failure.Message, want) {
+			t.Errorf("%s: got failure %+v, want %q", line, r.Failure, want)
+		}
 	}
 }

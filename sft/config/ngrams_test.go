@@ -24,7 +24,7 @@ func TestNGramConfig(t *testing.T) {
 			c.NGrams.Slots, c.HiddenSize = 1<<24, 1024
 		},
 		"ngrams.max_n: expected 1 (min_n) to 8, found 0": func(c *config.Config) { c.NGrams.MaxN = 0 },
-		"ngrams.units: words":          func(c *config.Config) { c.NGrams.Units = ngram.Words },
+		"ngrams.units: words":                            func(c *config.Config) { c.NGrams.Units = ngram.Words },
 		"ngrams.units: bytes, expected tokens, because the vocabulary has 9": func(c *config.Config) {
 			c.NGrams.Units = ngram.Bytes
 		},

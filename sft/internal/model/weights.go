@@ -109,7 +109,7 @@ func Gather(p *config.Parameters, tensors []safetensors.Tensor, prefix string) (
 		if !ok {
 			return nil, fmt.Errorf("tensor %q is missing, expected with shape %v", prefix+q.Name, q.Shape)
 		}
-		if t.Type != "" || !slices.Equal(t.Shape, q.Shape) {
+		if cmp.Or(t.Type, safetensors.F32) != safetensors.F32 || !slices.Equal(t.Shape, q.Shape) {
 			return nil, fmt.Errorf("tensor %q has type %s and shape %v, expected %s and %v", t.Name,
 				cmp.Or(t.Type, safetensors.F32), t.Shape, safetensors.F32, q.Shape)
 		}
