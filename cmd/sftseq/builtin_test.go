@@ -25,7 +25,9 @@ func TestBuiltin(t *testing.T) {
 	input := map[string]string{"files": `{"text":"package main"}`,
 		"fragments":  `{"text":"package main"}`,
 		"pathfinder": fmt.Sprintf(`{"tokens":[%s0]}`, strings.Repeat("0,", 1023))}
+	help := succeed(t, "", "--help")
 	for _, name := range builtin.Names() {
+		contains(t, help, "builtin:"+name)
 		shown := succeed(t, "", "info", "--model", "builtin:"+name)
 		contains(t, shown, `"model_type"`)
 		notContains(t, shown, `"/`) // no path of the machine that trained the model

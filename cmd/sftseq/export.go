@@ -69,7 +69,7 @@ func exportONNX(c *cli.Context) error {
 	}
 	file, err := export.ONNX(m)
 	if err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
+		return fmt.Errorf("%s: %w", givenModel(c), err)
 	}
 	tokenizer, err := exportedTokenizer(m.Config, dir)
 	if err != nil {
@@ -88,7 +88,7 @@ func exportONNX(c *cli.Context) error {
 	if err := atomicfile.WriteBytes(c.String("output"), file); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.Writer, "%s: %s of the task %s as ONNX, %s\n", c.String("output"), dir, m.Config.Task,
+	fmt.Fprintf(c.App.Writer, "%s: %s of the task %s as ONNX, %s\n", c.String("output"), givenModel(c), m.Config.Task,
 		bench.FormatBytes(int64(len(file))))
 	if hashes != "" {
 		if err := atomicfile.WriteBytes(hashes, []byte(export.WordHashes)); err != nil {

@@ -47,7 +47,8 @@ func exportPyTorch(c *cli.Context) error {
 	if err := export.PyTorch(m, tokenizer, c.String("output")); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s: %s of the task %s for PyTorch\n", c.String("output"), dir, m.Config.Task)
+	_, err = fmt.Fprintf(c.App.Writer, "%s: %s of the task %s for PyTorch\n", c.String("output"), givenModel(c),
+		m.Config.Task)
 	return err
 }
 

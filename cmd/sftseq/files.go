@@ -28,7 +28,7 @@ func filesCommand() *cli.Command {
 Example: sftseq files ~/Downloads
          sftseq files --fragments 4096 disk.img`,
 		Description: `Prints the kind of each file and of all files below each folder, with its probability. Names the
-kind that the path implies if it differs. Links and .git below folders are skipped. A file that
+kind that the path implies if a predicted kind differs. Links and .git below folders are skipped. A file that
 cannot be read is an error on standard error, and the exit status is then 1. The program contains a
 model, builtin:files; sftseq data files collects data to train your own. More: docs/files.md`,
 		Flags: append(modelFlags(&cli.StringFlag{Name: "model", Category: modelGroup, Value: builtinPrefix + "files",
