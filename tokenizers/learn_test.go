@@ -140,7 +140,7 @@ func TestAudioVQ(t *testing.T) {
 	for spec, want := range map[string]string{
 		`{"type":"audio-vq"}`: "rate: expected 1000 to 1048576 Hz, found 0",
 		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":"x"}`:        "expected base64",
-		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":""}`:         "found 0 bytes (data convert learns",
+		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":""}`:         "4 MiB) (data convert learns",
 		`{"type":"audio-vq","rate":8000,"bands":2,"codebook":"AAAAAA=="}`: "expected spectra of 2 bands, found 4 bytes",
 		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":"AADAfw=="}`: "number 0 is NaN",
 		`{"type":"audio-vq","rate":8000,"bands":0,"codebook":"AAAAAA=="}`: "1 to 256 bands",
