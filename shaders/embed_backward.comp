@@ -22,8 +22,8 @@ OPERAND(3, readonly, uint, token);
 shared uint found[256];
 shared uint foundBy[256]; // number of tokens found by each subgroup
 
-// list appends the row t of each invocation with a hit to found[], from index 0, and returns the number
-// of hits.
+// list appends the row t of each invocation with a hit to found[], from index 0, and returns the
+// number of hits.
 uint list(uint t, bool hit) {
     uvec4 votes = subgroupBallot(hit);
     if (subgroupElect()) foundBy[gl_SubgroupID] = subgroupBallotBitCount(votes);

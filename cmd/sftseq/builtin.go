@@ -19,8 +19,8 @@ const builtinPrefix = "builtin:"
 // folders of models.
 const temporaryModels = "temporary models"
 
-// builtinNames is a key in the metadata of the program. The value, a map[string]string, maps each folder
-// that setBuiltinModel stored in --model to the name of its model, such as builtin:files.
+// builtinNames is a key in the metadata of the program. The value, a map[string]string, maps each
+// folder that setBuiltinModel stored in --model to the name of its model, such as builtin:files.
 const builtinNames = "built-in models"
 
 // givenModel returns --model as the user wrote it, for messages: builtin:NAME for a built-in model.

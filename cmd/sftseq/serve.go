@@ -232,8 +232,8 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		Device: d.Name(), Hash: m.hash(), Release: func() { closeDevice(c, d) }}, nil
 }
 
-// modelName returns the name of the model for clients: --model-name, builtin:NAME, or the last element
-// of the directory.
+// modelName returns the name of the model for clients: --model-name, builtin:NAME, or the last
+// element of the directory.
 func modelName(c *cli.Context) string {
 	if name := c.String("model-name"); name != "" {
 		return name

@@ -118,8 +118,8 @@ func firstToken(c *sft.Config, e seq.Example) seq.Example {
 	return e
 }
 
-// measureExchange measures the work of an exchange other than sending, in seconds per word: the mean time
-// of a copy from the device to a new buffer and a copy back, and the time to add partial sums.
+// measureExchange measures the work of an exchange other than sending, in seconds per word: the mean
+// time of a copy from the device to a new buffer and a copy back, and the time to add partial sums.
 func measureExchange(ctx context.Context, d tensor.Device, words int) (copying, adding float64, err error) {
 	p := tensor.NewProgram()
 	p.Segment("merge")

@@ -129,8 +129,8 @@ func Curves(runs []Run) (out []Curve) {
 	return out
 }
 
-// wholeIntervals omits each interval with less than half the tokens of the interval before it, as at the end
-// of a run. The means of so few tokens would make each curve jump.
+// wholeIntervals omits each interval with less than half the tokens of the interval before it, as at the
+// end of a run. The means of so few tokens would make each curve jump.
 func wholeIntervals(reports []train.StepReport) (out []train.StepReport) {
 	for _, r := range reports {
 		if n := len(out); n == 0 || 2*r.Tokens >= out[n-1].Tokens {
