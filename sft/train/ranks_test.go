@@ -18,6 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/internal/configtest"
@@ -103,12 +104,12 @@ func ranksSettings() Settings {
 }
 
 // TestRanks checks that a run has the same results with any number of ranks, even if a resume
-// changes the number. With -short it tests one task: the exchange of sums is the same for all.
+// changes the number. With -short it tests one task.
 func TestRanks(t *testing.T) {
 	for _, task := range config.Tasks() {
 		t.Run(task, func(t *testing.T) {
-			if testing.Short() && task != config.Classification {
-				t.Skip("takes a long time")
+			if task != config.Classification {
+				testenv.Long(t, "the exchange of sums is the same for all tasks")
 			}
 			small := configtest.WithTask(configtest.TrainingConfig(), task)
 			if task == config.Classification || task == config.Retrieval {
