@@ -13,11 +13,12 @@ import (
 // (Linsley et al. 2018). A row is the 1,024 gray pixels of the image, row by row.
 var Pathfinder = &Task{
 	Name:        "pathfinder",
-	Description: "Whether two marks are on one dashed contour, in an image of 32×32 pixels.",
+	Description: "Whether two marks are on one dashed contour, in 32×32 pixels.",
 	Kind:        seq.Classification,
 	Tokenizer:   json.RawMessage(`{"type":"pixel"}`),
 	Labels:      []string{"apart", "joined"},
-	Presets:     []*Preset{pathfinderQuick, pathfinderHour, pathfinderPaper},
+	Presets: []*Preset{pathfinderQuick, pathfinderHour, pathfinderNight, pathfinderGPU,
+		pathfinderPaper},
 	Import: &Importer{
 		Usage: "convert the official folders of images and metadata",
 		Description: `Reads one of the official folders, such as curv_contour_length_14. Its files
@@ -97,4 +98,63 @@ var pathfinderHour = &Preset{
 		Rule: &PathfinderRule{Contour: 6, Distractors: 5, Shortest: 1}},
 	DataName: "pathfinder-hour-1",
 	Result:   &Result{78.65, "nearest class mean", 49.75, 47},
+}
+
+// pathfinderNight trains on the hardest split in eight hours of two cores. It draws new images in every epoch,
+// because a model of this size memorises 120,000. It begins with contours of one to three dashes and
+// ends with contours of 14 dashes only.
+var pathfinderNight = &Preset{
+	Name:        "night",
+	Description: "contours of 14 dashes, the hardest split",
+	Config:      pathfinderDeepTracer(),
+	Settings: modified(pathfinderHardSettings(), func(s *train.Settings) {
+		s.Batch, s.LearningRate = 32, 1e-3
+		s.Stages = pathfinderHardStages(4000, 3000, 3000, 4000, 14000, 16000)
+		s.Steps = s.StageSteps()
+	}),
+	Data:     pathfinderHardData(),
+	DataName: "pathfinder-night-1",
+}
+
+// pathfinderGPU is pathfinderNight in larger batches, for half an hour of a large GPU.
+var pathfinderGPU = &Preset{
+	Name:        "gpu",
+	Description: "the same for half an hour of a large GPU",
+	Config:      pathfinderDeepTracer(),
+	Settings: modified(pathfinderHardSettings(), func(s *train.Settings) {
+		s.Batch, s.LearningRate = 64, 1.5e-3
+		s.Stages = pathfinderHardStages(4000, 3000, 3000, 4000, 20000, 30000)
+		s.Steps = s.StageSteps()
+	}),
+	Data:     pathfinderHardData(),
+	DataName: "pathfinder-gpu-1",
+}
+
+// pathfinderDeepTracer is pathfinderTracer with more layers and more sampled tokens, for longer contours.
+func pathfinderDeepTracer() sft.Config {
+	return modified(pathfinderTracer(), func(c *sft.Config) { c.NumLayers, c.NumSampledTokens = 8, 32 })
+}
+
+// pathfinderHardData has 15,000 training images of each length from 1 to 14 dashes, short contours
+// first.
+func pathfinderHardData() GenerateOptions {
+	rule := LRAPathfinder
+	rule.Shortest = 1
+	return GenerateOptions{Train: 210000, Val: 4000, Test: 20000, Seed: 1, Rule: &rule}
+}
+
+// pathfinderHardStages returns stages with these numbers of steps on contours of up to 3, 5, 7, 10 and
+// 14 dashes, and on contours of exactly 14 dashes, for the rows of pathfinderHardData.
+func pathfinderHardStages(three, five, seven, ten, all, hardest int) []train.Stage {
+	return []train.Stage{
+		{Steps: three, Rows: 3 * 15000}, {Steps: five, Rows: 5 * 15000}, {Steps: seven, Rows: 7 * 15000},
+		{Steps: ten, Rows: 10 * 15000}, {Steps: all, Rows: 14 * 15000}, {Steps: hardest, LastRows: 15000},
+	}
+}
+
+func pathfinderHardSettings() train.Settings {
+	s := quickSettings(1, 32, 0.01)
+	SetSchedule(&s, "cosine")
+	s.Fresh, s.EvalEvery, s.LogEvery = true, 2000, 100
+	return s
 }

@@ -68,7 +68,7 @@ func TestPresets(t *testing.T) {
 				steps = p.Settings.Epochs * p.Data.Train / p.Settings.Batch
 			}
 			for _, stage := range p.Settings.Stages {
-				if steps -= stage.Steps; steps <= 0 {
+				if steps -= stage.Steps; steps < 0 {
 					t.Errorf("%s %s: the run ends before its stages do", name, p.Name)
 				}
 			}

@@ -238,7 +238,7 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	settings, config := preset.Settings, preset.Config
 	settings.Seed = seed
 	if c.IsSet("data") {
-		settings.Stages = nil // the stages are meant for the preset's own data
+		settings.Stages, settings.Fresh = nil, false // meant for the preset's own data
 	}
 	if err := initConfig(c, task.Kind, &config, &settings); err != nil {
 		return settings, config, err

@@ -159,7 +159,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 			real("decay-rate", "set the factor of --step-size"),
 			real("final-rate", "end cosine, linear or exponential at this fraction of --lr, 0 to 1"),
 			real("max-grad-norm", "clip the norm of the gradient; 0 disables clipping"),
-			word("stages", "train on some rows before the epochs: `STEPS:LENGTH,…`, STEPS:firstROWS or none"),
+			word("stages", "train on some rows before the epochs: `STEPS:LENGTH,…`, STEPS:firstROWS, STEPS:lastROWS or none"),
 			whole("eval-every", "evaluate every `N` steps; 0 evaluates once per epoch"),
 			whole("log-every", "log metrics every `N` steps")),
 		flagsIf(hasKind(task, labelsKind), group(trainingGroup,
@@ -193,7 +193,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 				DefaultText: presetDefault})),
 		group(modelGroup,
 			word("input-window",
-				"read the first `N` tokens of a row; N:tail=M reads the first N-M and the last M; 0 reads all")),
+				"read the first `N` tokens; N:tail=M reads the first N-M and the last M; 0: all")),
 		advancedGroup(modelGroup,
 			word("convolutions",
 				"convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none"),
@@ -393,7 +393,7 @@ func parseFactors(text string) ([]float64, error) {
 	return []float64{low, high}, nil
 }
 
-// parseStages parses a comma-separated list of STEPS:LENGTH or STEPS:firstROWS, or none.
+// parseStages parses a comma-separated list of STEPS:LENGTH, STEPS:firstROWS or STEPS:lastROWS, or none.
 func parseStages(text string) ([]train.Stage, error) {
 	if text == "none" {
 		return nil, nil
@@ -401,18 +401,21 @@ func parseStages(text string) ([]train.Stage, error) {
 	var out []train.Stage
 	for _, word := range strings.Split(text, ",") {
 		steps, bound, _ := strings.Cut(word, ":")
-		rows, first := strings.CutPrefix(bound, "first")
-		n, errN := strconv.Atoi(steps)
-		limit, errLimit := strconv.Atoi(rows)
-		if errN != nil || errLimit != nil {
-			return nil, fmt.Errorf("expected STEPS:LENGTH or STEPS:firstROWS, separated by commas, or none, "+
-				"found %q", word)
+		var stage train.Stage
+		limit := &stage.Length
+		if rows, first := strings.CutPrefix(bound, "first"); first {
+			bound, limit = rows, &stage.Rows
+		} else if rows, last := strings.CutPrefix(bound, "last"); last {
+			bound, limit = rows, &stage.LastRows
 		}
-		if first {
-			out = append(out, train.Stage{Steps: n, Rows: limit})
-		} else {
-			out = append(out, train.Stage{Steps: n, Length: limit})
+		var errSteps, errLimit error
+		stage.Steps, errSteps = strconv.Atoi(steps)
+		*limit, errLimit = strconv.Atoi(bound)
+		if errSteps != nil || errLimit != nil {
+			return nil, fmt.Errorf("expected STEPS:LENGTH, STEPS:firstROWS or STEPS:lastROWS, separated by commas, "+
+				"or none, found %q", word)
 		}
+		out = append(out, stage)
 	}
 	return out, nil
 }

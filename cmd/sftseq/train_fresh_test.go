@@ -38,4 +38,7 @@ func TestTrainFresh(t *testing.T) {
 	writeText(t, manifest, string(must.Get(json.Marshal(keys))(t)))
 	refuse(t, exitError, "--fresh: "+data+": expected data of sftseq data generate pathfinder, found other data", "",
 		"train", "pathfinder", "--data", data, "--fresh", "--out", filepath.Join(dir, "other"))
+	// The preset draws its own data anew.
+	done(t, "", "train", "pathfinder", "--preset", "night", "--data", data, "--steps", "1", "--batch", "4", "--hidden",
+		"8", "--layers", "1", "--k", "4", "--out", filepath.Join(dir, "night"))
 }

@@ -132,7 +132,7 @@ func TestUsage(t *testing.T) {
 
 		{"--preset \"slow\": expected one of quick, hour, paper",
 			[]string{"train", "listops", "--out", to, "--preset", "slow"}},
-		{"--stages \"5\": expected STEPS:LENGTH or STEPS:firstROWS",
+		{"--stages \"5\": expected STEPS:LENGTH, STEPS:firstROWS or STEPS:lastROWS",
 			[]string{"train", "listops", "--out", to, "--stages", "5"}},
 		{"--convolutions \"5x\": expected none, TAPS or TAPS:DILATION", []string{"train", "listops", "--out", to,
 			"--convolutions", "5x"}},

@@ -30,15 +30,14 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	o := &order{epochs: all, mean: float64(total(lengths)) / float64(all.PerEpoch())}
 	step := 0
 	for i, g := range s.Stages {
-		if g.Rows > len(lengths) {
-			return nil, fmt.Errorf("stage %d trains on the first %d rows, but the training data has only %d",
-				i+1, g.Rows, len(lengths))
+		if n := max(g.Rows, g.LastRows); n > len(lengths) {
+			return nil, fmt.Errorf("stage %d trains on %d rows, but the training data has only %d", i+1, n, len(lengths))
 		}
 		part := stage{first: step, end: step + g.Steps}
 		step = part.end
 		var short []int32
 		for row, n := range lengths {
-			if g.includes(row, int(n)) {
+			if g.includes(row, len(lengths), int(n)) {
 				short = append(short, n)
 				part.rows = append(part.rows, uint32(row))
 			}
@@ -56,8 +55,10 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	return o, nil
 }
 
-// includes reports whether a stage trains on the row with this index and n tokens.
-func (g Stage) includes(row, n int) bool { return row < g.Rows || n <= g.Length }
+// includes reports whether a stage trains on the row of a split that has this index and n tokens.
+func (g Stage) includes(row, rows, n int) bool {
+	return row < g.Rows || row >= rows-g.LastRows || n <= g.Length
+}
 
 // steps returns the number of steps of a run, including the stages.
 func (o *order) steps(s *Settings) int {

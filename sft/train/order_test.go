@@ -11,15 +11,18 @@ import (
 func TestStages(t *testing.T) {
 	lengths := []int32{9, 2, 7, 3, 8, 1, 6, 4, 5, 10}
 	s := runSettings()
-	s.Stages = []Stage{{Steps: 1, Length: 3}, {Steps: 1, Rows: 11}}
-	must.Fail(t, "stage 2 trains on the first 11 rows, but the training data has only 10",
-		"more rows than there are")(newOrder(lengths, s))
+	for _, stage := range []Stage{{Steps: 1, Rows: 11}, {Steps: 1, LastRows: 11}} {
+		s.Stages = []Stage{{Steps: 1, Length: 3}, stage}
+		must.Fail(t, "stage 2 trains on 11 rows, but the training data has only 10",
+			"more rows than there are")(newOrder(lengths, s))
+	}
 	for _, c := range []struct {
 		stage Stage
 		rows  []uint32
 	}{
 		{Stage{Steps: 4, Length: 4}, []uint32{1, 3, 5, 7}},
 		{Stage{Steps: 4, Rows: 4}, []uint32{0, 1, 2, 3}},
+		{Stage{Steps: 4, LastRows: 4}, []uint32{6, 7, 8, 9}},
 		{Stage{Steps: 10, Rows: 10}, []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
 	} {
 		s := runSettings()

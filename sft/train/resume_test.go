@@ -101,7 +101,7 @@ func TestResume(t *testing.T) {
 			s.Stages, s.Epochs = []Stage{{Steps: 2, Length: 4}, {Steps: 1, Length: 8}}, 1
 		}},
 		{"easy rows first", func(c *config.Config, s *Settings) {
-			s.Stages, s.Epochs = []Stage{{Steps: 2, Rows: 3}, {Steps: 1, Length: 8}}, 1
+			s.Stages, s.Epochs = []Stage{{Steps: 2, Rows: 3}, {Steps: 1, LastRows: 2}}, 1
 		}},
 		{"falling rate", func(c *config.Config, s *Settings) {
 			s.Schedule, s.StepSize, s.DecayRate, s.FinalRate, s.Stages, s.Epochs = cosine, 0, 0, 0.1,

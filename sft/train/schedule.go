@@ -70,17 +70,43 @@ type Settings struct {
 	// normal.
 	EmbeddingInit string `json:"embedding_init,omitempty"`
 
-	// Stages precede the epochs, in order. They train on short or easy rows only, which may speed up
-	// learning.
+	// Stages precede the epochs, in order. They train on a part of the rows: on short or easy rows,
+	// which may speed up learning, or, at the end of a run, on the hard rows.
 	Stages []Stage `json:"stages,omitempty"`
 }
 
-// Stage is a number of steps on a part of the rows: rows of at most Length tokens, or the first
-// Rows of the split, for data sets that begin with easy rows.
+// Stage is a number of steps on a part of the rows: rows of at most Length tokens, or the first Rows
+// or the last LastRows of the split, for data sets that are sorted from easy to hard.
 type Stage struct {
-	Steps  int `json:"steps"`
-	Length int `json:"length,omitempty"`
-	Rows   int `json:"rows,omitempty"`
+	Steps    int `json:"steps"`
+	Length   int `json:"length,omitempty"`
+	Rows     int `json:"rows,omitempty"`
+	LastRows int `json:"last_rows,omitempty"`
+}
+
+// validate returns an error unless the stage has steps and exactly one limit.
+func (g Stage) validate() error {
+	limits := 0
+	for _, n := range []int{g.Length, g.Rows, g.LastRows} {
+		if n != 0 {
+			limits++
+		}
+	}
+	switch {
+	case g.Steps < 1:
+		return badSetting("stages", fmt.Sprintf("with %d steps", g.Steps), "at least 1")
+	case limits > 1:
+		return badSetting("stages", fmt.Sprintf("with %d limits", limits), "one of length, rows and last_rows")
+	case limits == 0:
+		return badSetting("stages", "not limited", "a maximum number of rows or of tokens")
+	case g.Rows < 0:
+		return badSetting("stages", fmt.Sprintf("limited to the first %d rows", g.Rows), "at least 1")
+	case g.LastRows < 0:
+		return badSetting("stages", fmt.Sprintf("limited to the last %d rows", g.LastRows), "at least 1")
+	case g.Length < 0:
+		return badSetting("stages", fmt.Sprintf("limited to rows of at most %d tokens", g.Length), "at least 1")
+	}
+	return nil
 }
 
 // StageSteps returns the number of steps before the epochs.
@@ -169,18 +195,8 @@ func (s *Settings) Validate() error {
 		}
 	}
 	for _, g := range s.Stages {
-		switch {
-		case g.Steps < 1:
-			return badSetting("stages", fmt.Sprintf("with %d steps", g.Steps), "at least 1")
-		case g.Length != 0 && g.Rows != 0:
-			return badSetting("stages", fmt.Sprintf("limited to rows of at most %d tokens and to the first %d rows",
-				g.Length, g.Rows), "one limit")
-		case g.Rows < 0:
-			return badSetting("stages", fmt.Sprintf("limited to the first %d rows", g.Rows), "at least 1")
-		case g.Length < 0:
-			return badSetting("stages", fmt.Sprintf("limited to rows of at most %d tokens", g.Length), "at least 1")
-		case g.Rows == 0 && g.Length == 0:
-			return badSetting("stages", "not limited", "a maximum number of rows or of tokens")
+		if err := g.validate(); err != nil {
+			return err
 		}
 	}
 	return s.validateRate()

@@ -56,7 +56,9 @@ func TestSettings(t *testing.T) {
 		"stages with 0 steps": func(s *Settings) { s.Stages = []Stage{{Length: 8}} },
 		"at most -8 tokens":   func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: -8}} },
 		"the first -4 rows":   func(s *Settings) { s.Stages = []Stage{{Steps: 3, Rows: -4}} },
-		"and to the first 4":  func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: 8, Rows: 4}} },
+		"the last -4 rows":    func(s *Settings) { s.Stages = []Stage{{Steps: 3, LastRows: -4}} },
+		"with 2 limits":       func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: 8, Rows: 4}} },
+		"with 3 limits":       func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: 8, Rows: 4, LastRows: 1}} },
 	} {
 		s := validSettings()
 		change(&s)
