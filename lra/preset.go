@@ -19,6 +19,9 @@ type Preset struct {
 	// tokenizer.
 	Config   sft.Config
 	Settings train.Settings
+	// Linear trains the linear model of n-grams. Config and Settings are then used only by pretraining
+	// and benchmarks, and by runs of earlier versions.
+	Linear bool
 	// Data are the options that generate the data set called DataName. If the content changes,
 	// DataName must change too.
 	Data     GenerateOptions

@@ -46,14 +46,17 @@ var retrievalPaper = &Preset{
 	Settings: paperSettings(80, 32, 0.01),
 }
 
-// retrievalQuick is a small version of the published model, which reads fewer bytes of each paper.
+// retrievalQuick trains a linear model, which compares the words of the two texts. A small version of
+// the published model, with this configuration, stays at chance: no film of the test split is in
+// training, and single bytes do not show which words are shared.
 var retrievalQuick = &Preset{
 	Name:        "quick",
-	Description: "a small model on the first 1,000 bytes, measured on film pairs",
+	Description: "a linear model that compares words, measured on film pairs",
+	Linear:      true,
 	Config: modified(encoderConfig(2, 64, 128, 64), func(c *sft.Config) {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 		c.InputWindow = &config.InputWindow{Length: 1000, Policy: "head"}
 	}),
 	Settings: modified(quickSettings(1, 32, 0.01), func(s *train.Settings) { s.Steps, s.EvalEvery = 3000, 500 }),
-	Result:   &Result{50.36, "cosine of words", 84.19, 19},
+	Result:   &Result{87.21, "cosine of words", 84.19, 1},
 }

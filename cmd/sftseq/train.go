@@ -60,33 +60,6 @@ func trainTasks() []*cli.Command {
 	return append(out, trainCustomCommand())
 }
 
-// describePresets lists the presets of a task and their results.
-func describePresets(task *lra.Task) string {
-	var rows [][2]string
-	for _, p := range task.Presets {
-		text := p.Description
-		switch r := p.Result; {
-		case r != nil:
-			text += fmt.Sprintf(": %.2f%% (%s: %.2f%%), %d min", r.Accuracy, r.Baseline, r.BaselineAccuracy, r.Minutes)
-		case p.Measured != "":
-			text += ": " + p.Measured
-		default:
-			text += " (not trained yet)"
-		}
-		rows = append(rows, [2]string{p.Name, text})
-	}
-	data := "docs/own-data.md"
-	switch {
-	case task == lra.Files:
-		data = "docs/files.md"
-	case task.Features != nil:
-		data = "docs/data-clouds-graphs.md"
-	}
-	return "Presets: test accuracy (a baseline's in parentheses), time on 2 cores. Flags override settings.\n" +
-		definitions(rows) +
-		"More: docs/training.md, docs/results.md, " + data
-}
-
 // trainTask runs the command for a task: one run, or a run for each seed.
 func trainTask(c *cli.Context, task *lra.Task) error {
 	if c.Command.ArgsUsage == "" {
@@ -109,8 +82,12 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 	if c.Duration("save-every") < 0 {
 		return badFlag(c, "save-every", "0s (after each step) or more")
 	}
-	if _, err := task.Preset(c.String("preset")); err != nil {
+	preset, err := task.Preset(c.String("preset"))
+	if err != nil {
 		return usage(c, "--%w", err)
+	}
+	if preset.Linear && !c.Bool("resume") { // only runs with layers can be resumed
+		return trainLinear(c, task)
 	}
 	if c.String("seeds") == "" {
 		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"), nil, nil)

@@ -33,3 +33,30 @@ func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *t
 	}
 	return err
 }
+
+// describePresets lists the presets of a task and their results.
+func describePresets(task *lra.Task) string {
+	var rows [][2]string
+	for _, p := range task.Presets {
+		text := p.Description
+		switch r := p.Result; {
+		case r != nil:
+			text += fmt.Sprintf(": %.2f%% (%s: %.2f%%), %d min", r.Accuracy, r.Baseline, r.BaselineAccuracy, r.Minutes)
+		case p.Measured != "":
+			text += ": " + p.Measured
+		default:
+			text += " (not trained yet)"
+		}
+		rows = append(rows, [2]string{p.Name, text})
+	}
+	data := "docs/own-data.md"
+	switch {
+	case task == lra.Files:
+		data = "docs/files.md"
+	case task.Features != nil:
+		data = "docs/data-clouds-graphs.md"
+	}
+	return "Presets: test accuracy (a baseline's in parentheses), time on 2 cores. Flags override settings.\n" +
+		definitions(rows) +
+		"More: docs/training.md, docs/results.md, " + data
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
 )
@@ -18,8 +19,8 @@ import (
 // linearFlags lists the flags of train custom that apply to a linear model.
 var linearFlags = []string{"members", "data", "out", "o", "seed", "epochs", "threads", "config", "device", "precision"}
 
-// trainLinear trains a linear model of n-grams.
-func trainLinear(c *cli.Context) error {
+// trainLinear trains a linear model of n-grams, for train custom or a linear preset.
+func trainLinear(c *cli.Context, task *lra.Task) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -27,10 +28,14 @@ func trainLinear(c *cli.Context) error {
 		return usage(c, "--resume: a linear model is trained in one go and has no checkpoint to continue from: "+
 			"omit the flag")
 	}
+	flags, layers := linearFlags, fmt.Sprintf("--members %s or %s", lexicalMember, sftMember)
+	if published(task) {
+		flags, layers = append([]string{"preset"}, flags...), "--preset paper"
+	}
 	for _, f := range c.Command.Flags {
-		if name := f.Names()[0]; c.IsSet(name) && !slices.Contains(linearFlags, name) {
-			return usage(c, "--%s does not apply to a linear model: omit the flag, or train a model with layers "+
-				"(--members %s or %s)", name, lexicalMember, sftMember)
+		if name := f.Names()[0]; c.IsSet(name) && !slices.Contains(flags, name) {
+			return usage(c, "--%s does not apply to a linear model: omit the flag, or train a model with layers (%s)",
+				name, layers)
 		}
 	}
 	if err := linearDevice(c); err != nil {
@@ -44,8 +49,14 @@ func trainLinear(c *cli.Context) error {
 	case c.IsSet("epochs") && c.Int("epochs") < 1:
 		return badFlag(c, "epochs", "at least 1")
 	}
+	if err := refuseTable(c.String("data")); err != nil {
+		return fmt.Errorf("--data %w", err)
+	}
 	set, err := seq.OpenDataset(c.String("data"))
 	if err != nil {
+		return err
+	}
+	if err := checkTask(c, task, set); err != nil {
 		return err
 	}
 	out := filepath.Clean(c.String("out"))
@@ -87,7 +98,7 @@ func linearDevice(c *cli.Context) error {
 // linearCommand returns the command that repeats the training of a linear model in the directory out.
 func linearCommand(c *cli.Context, out string) string {
 	names := []string{"data"}
-	if c.String("members") == linearMember {
+	if c.String("members") == linearMember || c.Command.Name != lra.CustomName {
 		names = append(names, "epochs")
 	}
 	return fmt.Sprintf("sftseq train custom --members %s --seed %d%s --out %s", linearMember, c.Uint64("seed"),

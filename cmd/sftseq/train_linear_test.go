@@ -147,6 +147,40 @@ func TestTrainLinearPairs(t *testing.T) {
 	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), predictions)
 }
 
+// TestTrainRetrieval checks that train retrieval trains a linear model unless a preset has layers. A run
+// with layers can be resumed without --preset.
+func TestTrainRetrieval(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(4, 2))
+	for split, rows := range map[string]int{"train": 400, "eval": 120, "test": 120} {
+		var text strings.Builder
+		for i := range rows {
+			names := [2]string{fmt.Sprintf("X%x", r.Uint32()), fmt.Sprintf("X%x", r.Uint32())}
+			if i%2 == 1 {
+				names[1] = names[0]
+			}
+			fmt.Fprintf(&text, "%d\ta%d\tb%d\tthe paper %s w%d\tabout %s w%d\n", i%2, i, i, names[0], r.IntN(9),
+				names[1], r.IntN(9))
+		}
+		writeText(t, filepath.Join(dir, "new_aan_pairs."+split+".tsv"), text.String())
+	}
+	data := filepath.Join(dir, "data")
+	mustRunData(t, "convert", "retrieval", "--from", dir, "--to", data, "--no-baselines")
+	task := []string{"train", "retrieval", "--data", data, "--out"}
+	linear, layers, other := filepath.Join(dir, "linear"), filepath.Join(dir, "layers"), filepath.Join(dir, "other")
+	contains(t, done(t, "", append(task, linear, "--epochs", "3")...), "a comparison of 800 texts",
+		"repeat with: sftseq train custom --members linear --seed 1 --data "+data+" --epochs 3 --out "+linear+"-again")
+	contains(t, succeed(t, "", "eval", "--model", linear, "--data", data, "--queries", "0"), "accuracy  100.00%")
+	done(t, "", append(task, layers, "--preset", "paper", "--layers", "1", "--hidden", "8", "--steps", "2", "--stop-at",
+		"1")...)
+	contains(t, done(t, "", "train", "retrieval", "--out", layers, "--resume"), "(step 2 of 2)")
+	refuse(t, exitUsage, "--layers does not apply to a linear model: omit the flag, or train a model with layers "+
+		"(--preset paper)", "", append(task, other, "--layers", "2")...)
+	refuse(t, exitError, "expected data of the task retrieval", "", "train", "retrieval", "--out", other, "--data",
+		tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
+			"--tokenizer", "byte", "--split", "0.6,0.2,0.2"))
+}
+
 // TestTrainLinearRefuses checks that errors for unsupported uses of a linear model name the flag or
 // the command.
 func TestTrainLinearRefuses(t *testing.T) {
