@@ -110,6 +110,19 @@ func (c *Checkpoint) save(dir string, params *config.Parameters) error {
 	return safetensors.Write(filepath.Join(dir, model.CheckpointFile), ts, map[string]string{runKey: string(text)})
 }
 
+// checkBest returns an error unless the run's model is complete. The checkpoint cannot replace it: it has
+// the weights of the last step, and not those of the best.
+func checkBest(dir string, c *Checkpoint) error {
+	if c.State.BestStep == 0 {
+		return nil // see saveUnevaluated
+	}
+	if err := model.CheckFile(c.Config, filepath.Join(dir, model.WeightsFile)); err != nil {
+		return fmt.Errorf("%w: only this file has the weights of step %d, the best so far: restore the file, or train "+
+			"again in another directory", err, c.State.BestStep)
+	}
+	return nil
+}
+
 // saveModel writes the current weights as the run's model.
 func (t *Trainer) saveModel() error {
 	if err := t.download(); err != nil {

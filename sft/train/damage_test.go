@@ -88,3 +88,22 @@ func TestDamagedRun(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, original, 0o666))
 	}
 }
+
+// TestResumeWithoutModel checks that a run whose best weights are missing or truncated is not resumed.
+func TestResumeWithoutModel(t *testing.T) {
+	train, val := tinySplits(t, config.Classification)
+	dir, settings := t.TempDir(), runSettings()
+	settings.Epochs = 1
+	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
+		options(dir, nil), cpu.New(1), train, val))
+	path := filepath.Join(dir, model.WeightsFile)
+	for name, damage := range map[string]func() error{
+		"truncated": func() error { return os.Truncate(path, 900) },
+		"missing":   func() error { return os.Remove(path) },
+	} {
+		must.Succeed(t, damage())
+		from := must.Get(LoadCheckpoint(dir))(t)
+		must.Fail(t, "only this file has the weights of step", name)(NewTrainer(nil, from.Settings, cpu.New(1), train,
+			val, from, options(dir, nil)))
+	}
+}

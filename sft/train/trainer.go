@@ -185,7 +185,7 @@ func checkSameRun(dir string, from *Checkpoint) error {
 		return fmt.Errorf("%s: another program has continued this run from step %d to %d: resume from its checkpoint", dir,
 			from.State.Step, current.State.Step)
 	}
-	return nil
+	return checkBest(dir, from)
 }
 
 // start creates the run's files. A new run first stores a checkpoint: a run killed at any later
