@@ -23,7 +23,7 @@ func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Pres
 		Settings:    withPointRotation(withPointScale(paperCloudSettings(1000, 1e-3, 0.1, 0.8))),
 	}, {
 		Name:        "paper",
-		Description: "published: 8 layers of 256, 600 epochs",
+		Description: "published: 8 layers of 256 channels, 600 epochs",
 		Config:      paper,
 		Settings:    withPointScale(paperCloudSettings(600, 1e-3, 0.1, 0.8)),
 	}}

@@ -20,7 +20,7 @@ var Image = &Task{
 	Labels:      imageClasses,
 	Presets:     []*Preset{imageQuick, imageHour, imagePaper},
 	Import: &Importer{
-		Usage: "convert CIFAR-10's binary batches, in colour or in gray",
+		Usage: "convert CIFAR-10's binary batches, in color or grayscale, to grayscale",
 		Description: `Reads the official binary batches (data_batch_1.bin … data_batch_5.bin and
 test_batch.bin: a label and 1,024 red, green and blue bytes each) and makes them gray
 as the Long Range Arena does. Also reads gray records (cifar10_gray_train.bin and
@@ -72,7 +72,7 @@ func decodeImage(record []byte) (seq.Example, error) {
 // imagePaper is the published configuration.
 var imagePaper = &Preset{
 	Name:        "paper",
-	Description: "published: 8 layers of 128, 50 epochs",
+	Description: "published: 8 layers of 128 channels, 50 epochs",
 	Config: modified(encoderConfig(8, 128, 512, 256), func(c *sft.Config) {
 		c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0.3, 0.1, 0.1, 0.2
 	}),

@@ -94,7 +94,7 @@ func (r *ListOpsRule) Validate() error {
 // listOpsPaper is the published configuration.
 var listOpsPaper = &Preset{
 	Name:        "paper",
-	Description: "published: 6 layers of 128, 96,000 expressions, 50 epochs",
+	Description: "published: 6 layers of 128 channels, 96,000 expressions, 50 epochs",
 	Config: modified(encoderConfig(6, 128, 512, 256), func(c *sft.Config) {
 		c.EmbeddingDropout,
 			c.FeedForward = 0.1, 0.2

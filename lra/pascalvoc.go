@@ -43,7 +43,7 @@ var vocFeatures = []string{
 // vocPaper is the published configuration.
 var vocPaper = &Preset{
 	Name:        "paper",
-	Description: "published: 4 layers of 160, 600 epochs",
+	Description: "published: 4 layers of 160 channels, 600 epochs",
 	Config:      cloudConfig(4, 160, 150, 0.3, 0),
 	Settings:    paperCloudSettings(600, 1e-3, 0.1, 0.9),
 }

@@ -42,7 +42,7 @@ contours of 14 dashes; contours of 9 and 6 dashes are easier.`,
 // pathfinderPaper is the published configuration.
 var pathfinderPaper = &Preset{
 	Name:        "paper",
-	Description: "published: 6 layers of 128, 200 epochs",
+	Description: "published: 6 layers of 128 channels, 200 epochs",
 	Config: modified(encoderConfig(6, 128, 512, 256), func(c *sft.Config) {
 		c.EmbeddingDropout,
 			c.FeedForward = 0.1, 0.2

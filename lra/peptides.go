@@ -98,7 +98,7 @@ func peptidesPresets(rate, weightDecay float64, metric string) []*Preset {
 		Settings:    modified(cosineSettings(30, 0.01), setSelect),
 	}, {
 		Name:        "paper",
-		Description: "published: 4 layers of 144, 600 epochs",
+		Description: "published: 4 layers of 144 channels, 600 epochs",
 		Config:      cloudConfig(4, 144, 75, 0.3, 0),
 		Settings: modified(modified(paperCloudSettings(600, rate, weightDecay, 0.8), setSelect),
 			func(s *train.Settings) { s.MaxGradNorm = 16 }),

@@ -37,7 +37,7 @@ reads.`,
 // retrievalPaper is the published configuration.
 var retrievalPaper = &Preset{
 	Name:        "paper",
-	Description: "published: 5 layers of 128 on the first 4,000 bytes, 80 epochs",
+	Description: "published: 5 layers of 128 channels on the first 4,000 bytes, 80 epochs",
 	Config: modified(encoderConfig(5, 128, 512, 256), func(c *sft.Config) {
 		c.NormPosition = "post"
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2

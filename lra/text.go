@@ -32,7 +32,7 @@ Reviews are stored whole; the model decides how much of them it reads.`,
 // textPaper is the published configuration.
 var textPaper = &Preset{
 	Name:        "paper",
-	Description: "published: 4 layers of 128 on the first 1,024 bytes, 200 epochs",
+	Description: "published: 4 layers of 128 channels on the first 1,024 bytes, 200 epochs",
 	Config: modified(encoderConfig(4, 128, 512, 256), func(c *sft.Config) {
 		c.NormPosition = "post"
 		c.DropToken, c.AttentionDropout, c.FeedForward = 0.3, 0.1, 0.2

@@ -63,7 +63,7 @@ func parseCounts(c *cli.Context, name string) ([]int, error) {
 	for word := range strings.SplitSeq(c.String(name), ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || n < 1 || n > 1<<24 {
-			return nil, badFlag(c, name, "numbers from 1 to %d separated by commas, found %q", 1<<24, word)
+			return nil, badFlag(c, name, "integers from 1 to %d, separated by commas, found %q", 1<<24, word)
 		}
 		if slices.Contains(out, n) {
 			return nil, badFlag(c, name, "each number once, found %d twice", n)

@@ -30,21 +30,21 @@ func benchModelCommand() *cli.Command {
 		Usage: "measure prediction and training of a model",
 		UsageText: `sftseq bench model [--config NAME|PATH] [--length N,…] [--batch B,…] [flags]
 
-Examples: sftseq bench model --config listops --batch 8
-          sftseq bench model --what forward --length 1024,4096,16384 --batch 1 --plot time.svg
-          sftseq bench model --config text:quick --length 1024 --what train --profile
-          sftseq bench model --device vulkan --profile --what train`,
+Example: sftseq bench model --config listops --batch 8
+         sftseq bench model --what forward --length 1024,4096,16384 --batch 1 --plot time.svg
+         sftseq bench model --config text:quick --length 1024 --what train --profile
+         sftseq bench model --device vulkan --profile --what train`,
 		Description: `Measures a model with random weights on random tokens, points or graphs: forward as predict does,
 train as a step of training. Prints tokens per second, the time (the median after a warm-up), the fraction
 of the peak rate (a loop of float32 multiply-adds) and the peak memory. --profile adds the time of
 each kernel. More: docs/performance.md`,
 		Flags: benchFlags(append(group(modelGroup,
 			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name,
-				Usage:     "take the model of `NAME`: TASK[:PRESET], shapes, graphs, a directory or a config.json",
+				Usage:     "measure the model of `NAME`: TASK[:PRESET], graphs, a directory or a config.json",
 				TakesFile: true},
-			&cli.IntFlag{Name: "k", Usage: "attend to `N` sampled tokens", DefaultText: "of the configuration"},
+			&cli.IntFlag{Name: "k", Usage: "attend to `N` sampled tokens", DefaultText: "from the configuration"},
 			&cli.StringFlag{Name: "convolutions", Usage: "convolve tokens before attention over `TAPS,…`, or none",
-				DefaultText: "of the configuration"},
+				DefaultText: "from the configuration"},
 			&cli.StringFlag{Name: "length", Usage: "measure rows of `N,…` tokens",
 				DefaultText: "2048, or the maximum length of the model"},
 			&cli.StringFlag{Name: "batch", Value: "8", Usage: "measure batches of `B,…` rows"},

@@ -201,7 +201,7 @@ func TestBenchModelErrors(t *testing.T) {
 	refuse(t, exitUsage, "--reps", "", "bench", "runtime", "--reps", "0")
 	refuse(t, exitUsage, "--shape", "", "bench", "runtime", "--shape", "wide")
 	model(exitUsage, "--reps 0", "--reps", "0")
-	model(exitUsage, `--length "8,x": expected numbers from 1 to 16777216 separated by commas, found "x"`, "--length",
+	model(exitUsage, `--length "8,x": expected integers from 1 to 16777216, separated by commas, found "x"`, "--length",
 		"8,x")
 	model(exitUsage, "--batch \"2,2\": expected each number once, found 2 twice", "--batch", "2,2")
 	model(exitUsage, `--batch "0": expected`, "--batch", "0")

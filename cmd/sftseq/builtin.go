@@ -35,19 +35,30 @@ func givenModel(c *cli.Context) string {
 // isBuiltin reports whether --model is a built-in model.
 func isBuiltin(c *cli.Context) bool { return givenModel(c) != c.String("model") }
 
-// setBuiltinModel is the action of --model. For builtin:NAME it writes the model to a folder in the cache,
-// or to a temporary folder if this fails, and sets --model to the folder. An action runs only if the flag
-// is given, so `sftseq files` calls setBuiltinModel itself for its default model.
+// setBuiltinModel is the action of --model. For builtin:NAME it sets --model to the folder that
+// builtinFolder returns. An action runs only if the flag is given, so `sftseq files` calls
+// setBuiltinModel itself for its default model.
 func setBuiltinModel(c *cli.Context, value string) error {
-	name, ok := strings.CutPrefix(value, builtinPrefix)
-	if !ok {
+	if !strings.HasPrefix(value, builtinPrefix) {
 		return nil
 	}
+	dir, err := builtinFolder(c, "--model ", value)
+	if err != nil {
+		return err
+	}
+	c.App.Metadata[builtinNames].(map[string]string)[dir] = value
+	return c.Set("model", dir)
+}
+
+// builtinFolder writes a built-in model to a folder in the cache, or to a temporary folder if this fails,
+// and returns the folder. value is builtin:NAME. prefix precedes it in errors.
+func builtinFolder(c *cli.Context, prefix, value string) (dir string, err error) {
+	name := strings.TrimPrefix(value, builtinPrefix)
 	if names := builtin.Names(); !slices.Contains(names, name) {
-		return usage(c, "--model %s: expected %s%s", value, builtinPrefix, strings.Join(names, ", "+builtinPrefix))
+		return "", usage(c, "%s%s: expected %s%s", prefix, value, builtinPrefix,
+			strings.Join(names, ", "+builtinPrefix))
 	}
 	cache, err := os.UserCacheDir()
-	dir := ""
 	if err == nil {
 		dir, err = builtin.Extract(filepath.Join(cache, "sftseq", "models"), name)
 	}
@@ -60,10 +71,9 @@ func setBuiltinModel(c *cli.Context, value string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("--model %s: %w", value, err)
+		return "", fmt.Errorf("%s%s: %w", prefix, value, err)
 	}
-	c.App.Metadata[builtinNames].(map[string]string)[dir] = value
-	return c.Set("model", dir)
+	return dir, nil
 }
 
 // removeTemporaryModels removes the temporary folders of models when the program ends.

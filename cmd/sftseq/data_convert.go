@@ -29,7 +29,7 @@ Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text revi
          sftseq train custom --data data/reviews`,
 		Description: `Reads CSV, TSV, JSON, Parquet, Arrow, FASTA, FASTQ, CoNLL and text, plain or compressed, from files,
 folders or standard input (-). The label flags choose the targets: a class or several labels
-of a row, numbers, or tags of its tokens. Rows that cannot be used are left out and listed by reason.
+of a row, numbers, tags of its tokens, spans or intervals. Rows that cannot be used are left out and listed by reason.
 More: docs/own-data.md`,
 		Flags:  customFlags(),
 		Action: convertCustom,
@@ -114,8 +114,14 @@ func convertCustom(c *cli.Context) error {
 		if suggestion := suggestCommand(c.Command.Subcommands, name); suggestion != "" {
 			return usage(c, "unknown task %q. %s", name, suggestion)
 		}
+		var taskNames []string
+		for _, task := range c.Command.Subcommands {
+			if task.Name != "help" {
+				taskNames = append(taskNames, task.Name)
+			}
+		}
 		return usage(c, "expected a task (%s) or flags only, found %q: pass the input with --from",
-			namesOf(importedTasks()), name)
+			strings.Join(taskNames, ", "), name)
 	}
 	o, err := customOptions(c)
 	if err != nil {

@@ -159,8 +159,8 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 func leftOutWarning(o *convert.Options, left *source.Skipped) string {
 	chosen := o.LabelPattern != nil || o.SplitPattern != nil || o.Labels != nil || o.MaxLength > 0
 	if n := left.Left(); !chosen && 2*n > left.Read {
-		return fmt.Sprintf("%d of %d rows were left out, so the data set has only %d: the reasons are listed above "+
-			"(--strict stops at the first such row)", n, left.Read, left.Read-n)
+		return fmt.Sprintf("%d of %d rows were left out, so the data set has only %s: the reasons are listed above "+
+			"(--strict stops at the first such row)", n, left.Read, countRows(left.Read-n))
 	}
 	return ""
 }

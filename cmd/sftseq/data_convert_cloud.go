@@ -15,7 +15,7 @@ import (
 // clouds.
 func convertCloudCommand() *cli.Command {
 	return &cli.Command{
-		Name: "cloud", Usage: "convert folders of point clouds or surfaces",
+		Name: "cloud", Usage: "convert folders of point clouds or meshes",
 		UsageText: `sftseq data convert cloud --from DIR --to DIR [flags]
 
 Example: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points 1024

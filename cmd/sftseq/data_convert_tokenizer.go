@@ -36,6 +36,11 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 		return nil, file, nil
 	}
 	if dir, ok := strings.CutPrefix(text, "from:"); ok {
+		if strings.HasPrefix(dir, builtinPrefix) {
+			if dir, err = builtinFolder(c, "--tokenizer from:", dir); err != nil {
+				return nil, "", err
+			}
+		}
 		spec, err := readTokenizer(dir)
 		var t tokenizers.Tokenizer
 		if err == nil {

@@ -27,11 +27,10 @@ func dataFilesCommand() *cli.Command {
 Example: sftseq data files --from /usr --from ~/go/pkg/mod --to data/files`,
 		Description: `Samples files of about a hundred kinds, such as python or png, by their extensions, including
 files in gzip, zip, jar and whl archives. A row has the first 1,024 bytes of a file, 512 in the middle
-and the last 512. All files of a software package are in the same split of train, val and test. Files of rare
+and the last 512. All files of a software package are in one split: train, val or test. Files of rare
 kinds have the class other; half of the rare kinds occur only in the split unknown. Duplicates are
-dropped. Files whose content contradicts the extension are omitted or, of test packages, in the split
-mislabelled.
-The data set depends on the files installed on the machine.
+dropped. Files whose content contradicts the extension are omitted; those of test packages form the
+split mislabelled. The data set depends on the files installed on the machine.
 More: docs/files.md`,
 		Flags: append(group(dataGroup,
 			&cli.StringSliceFlag{Name: "from", Usage: "read the files below `DIR`; repeat it for more folders " +
@@ -44,7 +43,8 @@ More: docs/files.md`,
 				Usage: "count kinds with files from fewer than `N` packages as rare"},
 			&cli.IntFlag{Name: "fragment", Usage: "read `N` adjacent bytes at a random offset of each file, in place " +
 				"of its head, middle and tail"},
-			&cli.Uint64Flag{Name: "seed", Usage: "choose files and splits by seed `N`"}),
+			&cli.Uint64Flag{Name: "seed", Usage: "choose files and splits by seed `N`",
+				DefaultText: "0"}),
 			group(outputGroup,
 				&cli.StringFlag{Name: "to", Usage: "write the data set to `DIR` (required)", TakesFile: true},
 				forceFlag(), noBaselinesFlag())...),

@@ -24,14 +24,14 @@ func evalCommand() *cli.Command {
 Example: sftseq eval --model runs/listops --data data/listops
          sftseq eval --model runs/reviews --data data/reviews --split val --errors wrong.csv`,
 		Description: `Reads a split of a data set, an Arrow file or a stream. Prints the model's metrics beside those of
-baselines. Classes: accuracy, F1, AUC, calibration, confusion matrix. Several labels: F1, average
-precision. Spans: F1. Parts: IoU. Numbers: MAE, R². Pairs: MRR, recall. --shard I/N --output DIR
-scores a part, and --verify prints the result of all parts.
+baselines. Classification: accuracy, F1, AUC, calibration, confusion matrix. Multi-label: F1, average
+precision. Spans: F1. Parts: IoU. Regression: MAE, R². Pairs: MRR, recall. --shard I/N --output DIR
+evaluates one of N shards, and --verify prints the result of all shards.
 More: docs/eval.md, docs/cluster.md`,
 		Flags: slices.Concat(
 			group(dataGroup,
-				&cli.StringFlag{Name: "data", TakesFile: true, Usage: "evaluate on an Arrow `FILE|DIR`: " +
-					"a file, a data set, or - for a stream on standard input (required)"},
+				&cli.StringFlag{Name: "data", TakesFile: true, Usage: "evaluate on `FILE|DIR`: an Arrow file, " +
+					"a data set, or - for a stream on standard input (required)"},
 				&cli.StringFlag{Name: "split", Value: "test", Usage: "evaluate on split `NAME` of a data set"}),
 			modelFlags(modelsFlag()),
 			group(outputGroup,
@@ -43,8 +43,8 @@ More: docs/eval.md, docs/cluster.md`,
 				&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}, csvSafeFlag()),
 			advancedGroup(outputGroup,
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"},
-					Usage: "write the parts of shards to `DIR`", TakesFile: true}),
-			shardFlags("print the result of all parts in --output, or list the missing parts"),
+					Usage: "write the results of shards to `DIR`", TakesFile: true}),
+			shardFlags("print the result of all shards in --output, or list the missing shards"),
 			advancedGroup(outputGroup,
 				&cli.IntFlag{Name: "queries", Value: defaultQueries,
 					Usage: "rank the documents of pairs for `N` queries; 0 ranks none"}),

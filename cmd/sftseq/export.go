@@ -21,7 +21,7 @@ import (
 func exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "export",
-		Usage: "export a model for other programs",
+		Usage: "export a model for other programs, or in a smaller form",
 		UsageText: `sftseq export COMMAND MODEL --output FILE|DIR
 
 Example: sftseq export onnx runs/listops --output listops.onnx

@@ -17,7 +17,7 @@ import (
 func exportPyTorchCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "pytorch",
-		Usage:     "export a model as a PyTorch module, to run and to train",
+		Usage:     "export a model as a PyTorch module, for inference and training",
 		ArgsUsage: "MODEL",
 		UsageText: `sftseq export pytorch MODEL --output DIR
 

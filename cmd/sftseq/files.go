@@ -27,9 +27,9 @@ func filesCommand() *cli.Command {
 
 Example: sftseq files ~/Downloads
          sftseq files --fragments 4096 disk.img`,
-		Description: `Prints the kind of each file and of all files below each folder, with its probability. Names the
-kind that the path implies if a predicted kind differs. Links and .git below folders are skipped. A file that
-cannot be read is an error on standard error, and the exit status is then 1. The program contains a
+		Description: `Prints the kind of each file and of all files below each folder, with its probability. If it
+differs from the kind that the path implies, prints both. Links and .git below folders are skipped.
+Files that cannot be read are reported on standard error; the exit status is then 1. The program contains a
 model, builtin:files; sftseq data files collects data to train your own. More: docs/files.md`,
 		Flags: append(modelFlags(&cli.StringFlag{Name: "model", Category: modelGroup, Value: builtinPrefix + "files",
 			Usage: "read the model in `DIR`, or the ensemble of a folder of models", TakesFile: true,
@@ -37,7 +37,7 @@ model, builtin:files; sftseq data files collects data to train your own. More: d
 			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "print unknown if the probability is below `P`"},
 			&cli.BoolFlag{Name: "evidence", Usage: "print the bytes with the largest weights"},
 			&cli.IntFlag{Name: "fragments", DefaultText: "whole files",
-				Usage: "predict the kind of each `N` bytes of a file (16 to 65536), by default with builtin:fragments"},
+				Usage: "predict the kind of each block of `N` bytes, 16 to 65536, with builtin:fragments unless --model is set"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"})...),
 		Action: predictFiles,
 	}

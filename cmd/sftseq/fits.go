@@ -48,14 +48,13 @@ func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 
 // checkTokens returns an error if a file's vocabulary size or tokenizer differs from the model's.
 func checkTokens(c *sft.Config, s *seq.Spec) error {
-	if s.VocabSize != 0 && s.VocabSize != c.DataVocabSize() {
-		err := fmt.Errorf("expected a vocabulary of %d tokens, found %d", c.DataVocabSize(), s.VocabSize)
-		if differs := checkTokenizer(s.Tokenizer, c.Tokenizer); differs != nil {
-			err = fmt.Errorf("%w: %w", err, differs)
-		}
+	if err := checkTokenizer(s.Tokenizer, c.Tokenizer); err != nil {
 		return err
 	}
-	return checkTokenizer(s.Tokenizer, c.Tokenizer)
+	if s.VocabSize != 0 && s.VocabSize != c.DataVocabSize() {
+		return fmt.Errorf("expected a vocabulary of %d tokens, found %d", c.DataVocabSize(), s.VocabSize)
+	}
+	return nil
 }
 
 // tokenizerAdvice is advice on how to convert data with a model's tokenizer.

@@ -40,7 +40,7 @@ Example: sftseq predict --model runs/reviews --input reviews.csv --text review -
 		Description: `Reads JSON lines from FILE or standard input, or with --input a table, and writes a line or row for
 each in the same order:
   {"id": 7, "text": "[MAX 2 9 ]"}
-  {"id": 7, "label": "9", "logits": […], "probabilities": […], "length": 5}
+  {"id": 7, "label": "9", "logits": […], "probabilities": […], "length": 4}
 --document reads one raw file of any length, with a chunked or linear model.
 An input that cannot be read yields an error in its place; the exit status is then 1. --output DIR/
 writes one part for each task of a Slurm array or a Kubernetes job.
@@ -134,6 +134,9 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *inference.Model) erro
 	m, err := loadModels(c, single)
 	if err != nil {
 		return err
+	}
+	if single == "embed" && m.Config.IsLinear() {
+		return withoutLayers(givenModel(c))
 	}
 	if err := checkOutput(c, m.Config); err != nil {
 		return err

@@ -42,12 +42,13 @@ Example: echo '{"text": "[MAX 2 9 ]"}' | sftseq serve --model runs/listops
          sftseq serve --model runs/listops --http 127.0.0.1:8080`,
 		Description: `Reads JSON-RPC 2.0 with the lifecycle of LSP 3.17 from standard input and writes responses to standard
 output. It also accepts the JSON lines of predict, and responds in the same format. --listen and
---http serve many clients. SIGTERM completes the accepted requests and stops the server, SIGHUP
+--http serve many clients. SIGTERM completes the accepted requests and stops the server; SIGHUP
 reloads --model and --http-token. Each flag has an environment variable, such as SFTSEQ_MAX_MEMORY;
 the flag takes precedence.
 
 Exit status: 0 after the end of the input, after shutdown and exit, and after SIGTERM; 1 after exit
-without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/operations.md`,
+without shutdown, and on failure; 2 if the command line is wrong. More: docs/protocol.md,
+docs/http.md, docs/operations.md`,
 		Flags: fromEnvironment(slices.Concat(modelFlags(modelsFlag()), httpFlags(),
 			group(serverGroup,
 				&cli.StringSliceFlag{Name: "listen",

@@ -54,7 +54,7 @@ func TestTokenizerFrom(t *testing.T) {
 		{convert(b, "d", "from:"+at("a")), ""},
 		{convert(b, "e", "byte"), ""},
 		{[]string{"predict", "--model", at("model"), "--input", at("e/test.arrow"), "--output", at("z.arrow")},
-			"tokens, found 257"},
+			"expected the tokenizer words, found byte"},
 		{[]string{"eval", "--model", at("model"), "--data", at("e")},
 			"expected the tokenizer words, found byte (use the model's tokenizer with data convert --tokenizer " +
 				"from:MODEL)\n"},

@@ -168,7 +168,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 			"--out",
 			shellQuote(f.out), text)
 	case c.Bool("resume") && !f.hasFolder():
-		return provenance.NothingToResume(f.out, "a subfolder for a model of "+text)
+		return provenance.NothingToResume(f.out, "a folder of one of the models "+strings.ReplaceAll(text, ",", ", "))
 	case c.String("data") == "":
 		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
 	case !canFuse(m.Task):

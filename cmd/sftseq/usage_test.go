@@ -75,7 +75,7 @@ func TestUsage(t *testing.T) {
 		{"--from is missing", []string{"data", "convert", "--from", "", "--to", to, "--text", "text"}},
 		{"--data is missing", []string{"data", "baselines"}},
 		{"found \"" + to + "\": pass the input with --data", []string{"data", "baselines", to}},
-		{"expected a task (image, listops, modelnet40, pascalvoc-sp, pathfinder, peptides-func, peptides-struct, retrieval, shapenetpart, text) or flags only", []string{"data", "convert", "xyzzy"}},
+		{"expected a task (image, listops, modelnet40, pascalvoc-sp, pathfinder, peptides-func, peptides-struct, retrieval, shapenetpart, text, cloud, graph) or flags only", []string{"data", "convert", "xyzzy"}},
 		{"--from is missing", []string{"data", "convert", "image", "--to", to}},
 		{"--to is missing", []string{"data", "convert", "image", "--from", from}},
 		{"expected flags only, found \"" + from + "\": pass the input with --from",

@@ -61,7 +61,7 @@ func create(path string, clean bool) (*File, error) {
 		target = real
 	}
 	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: cannot be replaced: expected a regular file or none, found %s", path,
+		return nil, fmt.Errorf("%s: cannot be replaced: expected a regular file, found %s", path,
 			Kind(info.Mode()))
 	}
 	if clean {

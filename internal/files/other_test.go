@@ -124,7 +124,7 @@ func TestOneKind(t *testing.T) {
 	o.MinFiles, o.MinPackages, o.Seed = 25, 15, 1
 	found := must.Get(Walk(context.Background(), []string{dir}, &Packages{}, func(int) {}))(t)
 	_, summary, err := Write(context.Background(), filepath.Join(t.TempDir(), "data"), o.Choose(found), o)
-	if err == nil || !strings.Contains(err.Error(), "expected at least 2 kinds, each with at least 25 files") ||
+	if err == nil || !strings.Contains(err.Error(), "expected at least 2 kinds with files in every split (--min-files 25") ||
 		len(summary.Kinds) != 1 {
 		t.Errorf("got %v and %+v", err, summary)
 	}

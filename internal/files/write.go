@@ -100,8 +100,8 @@ func Write(ctx context.Context, dir string, chosen []File, o Options) (*seq.Data
 		o.place(&rows[i], labels, hasOther, int32(len(names)-1))
 	}
 	if len(names) < 2 {
-		return nil, summary, fmt.Errorf("expected at least 2 kinds, each with at least %d files of at least %d "+
-			"packages and files in every split; found %d", o.MinFiles, o.MinPackages, len(names))
+		return nil, summary, fmt.Errorf("expected at least 2 kinds with files in every split (--min-files %d, "+
+			"--min-packages %d), found %d", o.MinFiles, o.MinPackages, len(names))
 	}
 	tokenizer := tokenizers.Byte{}
 	spec := seq.Spec{Task: seq.Classification, Name: "files", Tokenizer: []byte(`{"type":"byte"}`),

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -59,8 +60,11 @@ func damagedAdvice(dir string) string {
 // NothingToResume returns the error for --resume in a directory without a run. expected describes the
 // files of a run. The error names the runs in the directory and next to it.
 func NothingToResume(dir, expected string) error {
-	return fmt.Errorf("%s contains no run to resume: expected %s, found none (--out is the directory of the run%s; "+
-		"without --resume a new run begins there)", dir, expected, otherRuns(dir))
+	advice := fmt.Sprintf("(--out is the directory of the run%s; without --resume a new run begins there)", otherRuns(dir))
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist, so there is no run to resume %s", dir, advice)
+	}
+	return fmt.Errorf("%s contains no run to resume: expected %s, found none %s", dir, expected, advice)
 }
 
 // maxOtherRuns is the maximum number of other runs that an error names.
