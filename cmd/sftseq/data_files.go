@@ -71,6 +71,9 @@ func dataFiles(c *cli.Context) error {
 			return badFlag(c, name, "%d or more", minimum)
 		}
 	}
+	if o.PerKind < o.MinFiles {
+		return badFlag(c, "per-kind", "at least --min-files, %d, because kinds with fewer files are rare", o.MinFiles)
+	}
 	if _, err := os.Stat(filepath.Join(c.String("to"), seq.ManifestName)); err == nil && !o.Replace {
 		return reportDataset(c, nil, fmt.Errorf("%s: %w", c.String("to"), seq.ErrExists)) // before reading files
 	}
