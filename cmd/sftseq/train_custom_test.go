@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,7 @@ func TestCustomDescribesTheRun(t *testing.T) {
 		if status != 0 || strings.Count(errs, ", half of them up to ") != 1 || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: status %d, expected %q:\n%s", c.args, status, c.want, errs)
 		}
+		equal(t, strings.Contains(errs, " 1 step\n"), slices.Contains(c.args, "--steps"), errs)
 	}
 	// Data that cannot be trained on cause an error and no description.
 	for data, want := range map[string]string{

@@ -34,7 +34,7 @@ func newTrainProgress(out io.Writer) *trainProgress { return &trainProgress{out:
 // begin prints the device, the number of ranks and the length of the run.
 func (p *trainProgress) begin(t *train.Trainer, hardware string) {
 	p.steps, p.timeLeft, p.lastLine = t.Steps(), t.Left, time.Now()
-	fmt.Fprintf(p.out, "%s, %d steps", hardware, p.steps)
+	fmt.Fprintf(p.out, "%s, %s", hardware, countOf(p.steps, "step"))
 	if first := t.State().Step; first > 0 {
 		fmt.Fprintf(p.out, ", resumed at step %d", first)
 	}
