@@ -476,7 +476,7 @@ func (r *trainRun) run(c *cli.Context) error {
 		describeKernels(r.kernels, r.trainer.Kernels()), r.reproduce)
 	if betterBaseline != "" {
 		fmt.Fprintf(r.out, "on the validation split %s%s\n", betterBaseline,
-			advice(r.config, r.dir, r.longest, s.SinceBest == 0))
+			advice(r.config, r.dir, r.longest, s.SinceBest == 0 && r.progress.evaluations > 1))
 	}
 	return nil
 }
