@@ -7,6 +7,8 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
@@ -34,13 +36,7 @@ func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options 
 	if options.Split != "" {
 		return nil, errSplitOfDirectory(from, options.Split)
 	}
-	var train, test []string
-	for _, l := range imageLayouts {
-		if train, err = findAll(from, l.train...); err == nil {
-			test, err = findAll(from, l.test...)
-			break
-		}
-	}
+	train, test, err := findImages(from)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +64,31 @@ func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options 
 		return nil, err
 	}
 	return b.Finish(map[string]any{"source": from})
+}
+
+// findImages returns the training and test files of the first complete layout in a directory. Without a
+// complete layout, the error names a missing file of an incomplete layout, or the files of all layouts.
+func findImages(dir string) (train, test []string, err error) {
+	var layouts []string
+	for _, l := range imageLayouts {
+		names := slices.Concat(l.train, l.test)
+		paths, missing := findAll(dir, names...)
+		if missing == nil {
+			return paths[:len(l.train)], paths[len(l.train):], nil
+		}
+		if err == nil && slices.ContainsFunc(names, func(name string) bool {
+			_, err := findOfficial(dir, name)
+			return !errors.Is(err, errMissing)
+		}) {
+			err = missing
+		}
+		layouts = append(layouts, strings.Join(names, ", "))
+	}
+	if err == nil {
+		err = fmt.Errorf("%s: found no file of CIFAR-10: expected %s (plain, .gz or .zst)", dir,
+			strings.Join(layouts, "; or "))
+	}
+	return nil, nil, err
 }
 
 // imageRows returns the images of the files, in the given order.

@@ -140,8 +140,11 @@ func TestBadImages(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"no files": {nil, "cifar10_gray_train.bin is missing"},
-		"no test":  {map[string]string{"cifar10_gray_train.bin": gray}, "cifar10_gray_test.bin is missing"},
+		"no files": {nil, ": found no file of CIFAR-10: expected data_batch_1.bin, data_batch_2.bin, " +
+			"data_batch_3.bin, data_batch_4.bin, data_batch_5.bin, test_batch.bin; or cifar10_gray_train.bin, " +
+			"cifar10_gray_test.bin (plain, .gz or .zst)"},
+		"no second batch": {map[string]string{"data_batch_1.bin": cifarBatch(1)}, "data_batch_2.bin is missing"},
+		"no test":         {map[string]string{"cifar10_gray_train.bin": gray}, "cifar10_gray_test.bin is missing"},
 		"a label": {map[string]string{"cifar10_gray_train.bin": gray,
 			"cifar10_gray_test.bin": gray + "\x0a" + gray[1:]},
 			"cifar10_gray_test.bin: record 1: expected a label from 0 to 9, found 10"},

@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// errMissing means that a directory has no official file with a name.
+var errMissing = errors.New("is missing")
+
 // findOfficial returns the path of an official file in a directory, plain or compressed.
 func findOfficial(dir, name string) (string, error) {
 	for _, ending := range []string{"", ".gz", ".zst"} {
@@ -21,7 +24,7 @@ func findOfficial(dir, name string) (string, error) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("%s: %s is missing (or %s.gz, or %s.zst)", dir, name, name, name)
+	return "", fmt.Errorf("%s: %s %w (or %s.gz, or %s.zst)", dir, name, errMissing, name, name)
 }
 
 // officialName returns a file's name without the suffix of its compression.

@@ -53,3 +53,8 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 		try("-three", " --seeds 1,2,3", "seed"))
 	return "; try: " + strings.Join(out, "; or: ")
 }
+
+// evalAdvice returns a line with the command that evaluates the model in dir on the data set in data.
+func evalAdvice(dir, data string) string {
+	return fmt.Sprintf("evaluate with: sftseq eval --model %s --data %s\n", shellQuote(dir), shellQuote(data))
+}

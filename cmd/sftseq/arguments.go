@@ -11,11 +11,12 @@ import (
 // arrangeArguments returns the arguments in the order that package cli expects. The package reads
 // flags only before the first argument, so arrangeArguments moves flags there. It separates values
 // from single-letter flags: -n1 becomes -n 1. Arguments after -- are not flags. It also passes a model
-// argument as --model, and warns of repeated flags.
+// argument as --model, moves the command help by moveHelp, and warns of repeated flags.
 func arrangeArguments(app *cli.App, args []string) []string {
 	if len(args) == 0 || slices.Contains(args, "--generate-bash-completion") {
 		return args // the argument to complete must stay last
 	}
+	args = moveHelp(app.Commands, args)
 	out, rest := args[:1:1], args[1:]
 	flags, commands := app.Flags, app.Commands
 	for {
@@ -38,6 +39,24 @@ func arrangeArguments(app *cli.App, args []string) []string {
 		out = append(out, arguments[0])
 		rest, flags, commands = arguments[1:], next.Flags, next.Subcommands
 	}
+}
+
+// moveHelp moves the command help behind the names of commands that have subcommands, because help of
+// package cli reads a single name: help data convert becomes data help convert.
+func moveHelp(commands []*cli.Command, args []string) []string {
+	if len(args) < 2 || args[1] != "help" && args[1] != "h" {
+		return args
+	}
+	args = slices.Clone(args)
+	for i := 1; i+2 < len(args); i++ {
+		at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(args[i+1]) })
+		if at < 0 || commands[at].Subcommands == nil {
+			break
+		}
+		args[i], args[i+1] = args[i+1], args[i]
+		commands = commands[at].Subcommands
+	}
+	return args
 }
 
 // requestsHelp reports whether --help is among the flags, and not the value of another flag.

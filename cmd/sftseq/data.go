@@ -50,11 +50,14 @@ func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {
 }
 
 // countRows formats a number of rows.
-func countRows[N int | int64](n N) string {
+func countRows[N int | int64](n N) string { return countOf(n, "row") }
+
+// countOf formats a number with a noun, which it puts into the plural unless the number is 1.
+func countOf[N int | int64](n N, noun string) string {
 	if n == 1 {
-		return "1 row"
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d rows", n)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // describeLengths formats a range of numbers of tokens.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -62,7 +64,7 @@ func dataBaselines(c *cli.Context) error {
 
 // noBaselinesFlag returns the flag --no-baselines, which commands that write a data set have.
 func noBaselinesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "no-baselines", Usage: "skip the baselines, which take seconds"}
+	return &cli.BoolFlag{Name: "no-baselines", Usage: "skip the baselines, which take seconds (images: minutes)"}
 }
 
 // addBaselines measures, prints and stores the baselines of a new data set, unless --no-baselines
@@ -72,6 +74,10 @@ func addBaselines(c *cli.Context, set *seq.Dataset) error {
 		return nil
 	}
 	results, err := storeBaselines(c, set, " (--no-baselines leaves them out)")
+	if errors.Is(err, context.Canceled) && c.Context.Err() != nil { // run omits the text of an error that wraps Canceled
+		return fmt.Errorf("interrupted: the data set is complete, only its baselines are missing; measure them with:\n"+
+			"  sftseq data baselines --data %s", shellQuote(set.Dir))
+	}
 	if err != nil {
 		return fmt.Errorf("the data set is complete, but its baselines were not measured: %w", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,35 @@ func TestConvertBaselines(t *testing.T) {
 	args[5] = filepath.Join(dir, "plain")
 	notContains(t, succeed(t, "", append(args, "--no-baselines")...), "baseline")
 	noFile(t, filepath.Join(dir, "plain", baseline.FileName))
+}
+
+// TestInterruptedBaselines checks that an interrupt while baselines are measured leaves the data set, and
+// that the error names the command that measures them.
+func TestInterruptedBaselines(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "data")
+	ctx, cancel := context.WithCancel(t.Context())
+	out, errs := &cancelLog{text: "\nlabels: ", cancel: cancel}, &strings.Builder{}
+	equal(t, run(ctx, []string{"sftseq", "data", "convert", "--from", proseTable(t, 600), "--to", to, "--text",
+		"review", "--label", "mood"}, strings.NewReader(""), out, errs), exitError)
+	equal(t, errs.String(), "sftseq: interrupted: the data set is complete, only its baselines are missing; "+
+		"measure them with:\n  sftseq data baselines --data "+to+"\n")
+	noFile(t, filepath.Join(to, baseline.FileName))
+	mustRunData(t, "baselines", "--data", to)
+}
+
+// cancelLog is a log that calls cancel when it contains text.
+type cancelLog struct {
+	strings.Builder
+	text   string
+	cancel context.CancelFunc
+}
+
+func (l *cancelLog) Write(p []byte) (int, error) {
+	n, err := l.Builder.Write(p)
+	if strings.Contains(l.String(), l.text) {
+		l.cancel()
+	}
+	return n, err
 }
 
 // TestBaselinesBesideModels checks that training, eval and report show baselines. report measures

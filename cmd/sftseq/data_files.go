@@ -71,6 +71,9 @@ func dataFiles(c *cli.Context) error {
 			return badFlag(c, name, "%d or more", minimum)
 		}
 	}
+	if o.PerKind < o.MinFiles {
+		return badFlag(c, "per-kind", "at least --min-files, %d, because kinds with fewer files are rare", o.MinFiles)
+	}
 	if _, err := os.Stat(filepath.Join(c.String("to"), seq.ManifestName)); err == nil && !o.Replace {
 		return reportDataset(c, nil, fmt.Errorf("%s: %w", c.String("to"), seq.ErrExists)) // before reading files
 	}
@@ -133,7 +136,7 @@ func printFileKinds(w io.Writer, s *files.Summary) error {
 	fmt.Fprintf(&out, "%d classes; left out of train, val and test: %d files with contradicting content, %d "+
 		"duplicates, %d unreadable\n", len(s.Kinds), mislabelled, s.Duplicates, s.Unreadable)
 	if s.Random > 0 {
-		fmt.Fprintf(&out, "%d rows of random bytes in other and in the split %s\n", s.Random, files.Unknown)
+		fmt.Fprintf(&out, "%s of random bytes in other and in the split %s\n", countRows(s.Random), files.Unknown)
 	}
 	for _, in := range []struct{ name, title string }{{files.Other, "rare kinds in other"},
 		{files.Unknown, "rare kinds in the split unknown"}, {"", "omitted kinds"}} {

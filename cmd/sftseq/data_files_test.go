@@ -71,6 +71,8 @@ func TestDataFiles(t *testing.T) {
 	refuse(t, exitUsage, "--to", "", "data", "files", "--from", software)
 	refuse(t, exitUsage, "--per-kind 0: expected 1 or more", "", "data", "files", "--from", software, "--to", absent,
 		"--per-kind", "0")
+	refuse(t, exitUsage, "--per-kind 199: expected at least --min-files, 200, because", "", "data", "files", "--from",
+		software, "--to", absent, "--per-kind", "199")
 	refuse(t, exitError, "expected at least 2 kinds with files in every split (--min-files 1000, --min-packages 20)", "",
 		"data", "files", "--from", software, "--to", absent, "--min-files", "1000")
 	if _, err := os.Stat(absent); err == nil {

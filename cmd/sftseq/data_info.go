@@ -282,7 +282,7 @@ func (f *fileInfo) write(w io.Writer) error {
 		case f.Numbers != nil:
 			target = formatNumbers(f.Schema.NumberNames, e.Numbers)
 		}
-		out.add("  first row   %s, %d tokens, beginning with", target, e.Length)
+		out.add("  first row   %s, %s, beginning with", target, countOf(e.Length, "token"))
 		for _, part := range []struct {
 			tokens []int32
 			text   string

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -30,9 +28,4 @@ func formatLabels(names []string) string {
 }
 
 // formatLabelCount formats a number of labels.
-func formatLabelCount(labels int) string {
-	if labels == 1 {
-		return "1 label"
-	}
-	return fmt.Sprintf("%d labels", labels)
-}
+func formatLabelCount(labels int) string { return countOf(labels, "label") }

@@ -27,9 +27,9 @@ type maskedResult struct {
 }
 
 func (r *maskedResult) write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: %d sequences, %d masked tokens\n"+
+	_, err := fmt.Fprintf(w, "%s: %s, %s\n"+
 		"bits per token %.4f (loss %.4f); baseline of token frequencies %.4f\n",
-		r.Title(), r.Sequences, r.Masked, r.BitsPerToken, r.Loss, r.Frequencies)
+		r.Title(), countOf(r.Sequences, "sequence"), countOf(r.Masked, "masked token"), r.BitsPerToken, r.Loss, r.Frequencies)
 	return err
 }
 

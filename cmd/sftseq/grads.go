@@ -84,11 +84,8 @@ func grads(c *cli.Context) error {
 	if err := m.SaveRange(c.String("output"), gradient); err != nil {
 		return err
 	}
-	lines := "1 line"
-	if n := len(examples); n != 1 {
-		lines = fmt.Sprintf("%d lines", n)
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "loss %v over %s, gradient in %s\n", loss, lines, c.String("output"))
+	_, err = fmt.Fprintf(c.App.Writer, "loss %v over %s, gradient in %s\n", loss, countOf(len(examples), "line"),
+		c.String("output"))
 	return err
 }
 

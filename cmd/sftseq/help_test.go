@@ -70,8 +70,11 @@ func TestHelp(t *testing.T) {
 		help != succeed(t, "", "help") {
 		t.Errorf("the help of the program: %s", help)
 	}
-	if succeed(t, "", "help", "predict") != succeed(t, "", "predict", "--help") {
-		t.Error("help predict differs from predict --help")
+	for _, name := range []string{"predict", "data", "data convert", "data convert image", "train listops"} {
+		path := strings.Fields(name)
+		if succeed(t, "", append([]string{"help"}, path...)...) != succeed(t, "", append(path, "--help")...) {
+			t.Errorf("help %s differs from %[1]s --help", name)
+		}
 	}
 }
 

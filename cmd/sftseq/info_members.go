@@ -54,11 +54,7 @@ func (info *linearInfo) write(w io.Writer) error {
 	o := info.Config.NGrams
 	l := &lineWriter{w: w}
 	l.add("%s\n%s\n\nlinear model of n-grams of %d to %d %s", info.Model, text, o.MinN, o.MaxN, o.Units)
-	weights := fmt.Sprintf("%d weights", info.Weights)
-	if info.Weights == 1 {
-		weights = "1 weight"
-	}
-	l.add("features  %d of %d slots, %s each", info.Features, o.Slots, weights)
+	l.add("features  %d of %d slots, %s each", info.Features, o.Slots, countOf(info.Weights, "weight"))
 	l.add("memory    %s", bench.FormatBytes(info.Memory))
 	return l.err
 }

@@ -158,9 +158,10 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *inference.Model) erro
 	err = scoreInput(c, m.Config, scorer, model, isTable)
 	if model.LongRequests > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
-			"warning: %d of the inputs are more than %d times as long as the longest training row (%d tokens); "+
-				"the longest input has %d tokens: predictions for such lengths are unreliable\n",
-			model.LongRequests, inference.MaxLengthRatio, model.Longest, model.LongestRequest)
+			"warning: %d of the inputs are more than %d times as long as the longest training row (%s); "+
+				"the longest input has %s: predictions for such lengths are unreliable\n",
+			model.LongRequests, inference.MaxLengthRatio, countOf(model.Longest, "token"),
+			countOf(model.LongestRequest, "token"))
 	}
 	if model.OutlierRequests > 0 {
 		fmt.Fprintf(c.App.ErrWriter,

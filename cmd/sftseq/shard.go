@@ -319,8 +319,8 @@ func verifyShards(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.Writer, "%d of %d parts, %d rows, %d of them with an error: %s\n", m.Shards, m.Shards, m.Rows,
-		m.Failed, shard.ManifestName)
+	fmt.Fprintf(c.App.Writer, "%d of %d parts, %s, %d of them with an error: %s\n", m.Shards, m.Shards,
+		countRows(m.Rows), m.Failed, shard.ManifestName)
 	return nil
 }
 

@@ -74,8 +74,8 @@ func predictTable(c *cli.Context, config *sft.Config, model *inference.Model) er
 	absent.warn(c.App.ErrWriter)
 	if rows.NoSpans() {
 		fmt.Fprintf(c.App.ErrWriter,
-			"warning: the model predicts 0 spans in %d rows: compare it with baselines using sftseq eval\n",
-			rows.Count-rows.Failed)
+			"warning: the model predicts 0 spans in %s: compare it with baselines using sftseq eval\n",
+			countRows(rows.Count-rows.Failed))
 	}
 	if rows.Failed > 0 {
 		return fmt.Errorf("%d of %d rows failed, the first: %s", rows.Failed, rows.Count, rows.First)

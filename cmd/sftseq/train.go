@@ -449,11 +449,11 @@ func (r *trainRun) run(c *cli.Context) error {
 	if r.member != "" {
 		return nil
 	}
-	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
-	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
+	fmt.Fprintf(r.out, "%s%s\nrepeat with: %s\n", evalAdvice(r.dir, r.set.Dir),
+		describeKernels(r.kernels, r.trainer.Kernels()), r.reproduce)
 	if betterBaseline != "" {
 		fmt.Fprintf(r.out, "on the validation split %s%s\n", betterBaseline,
-			advice(r.config, r.dir, r.longest, s.SinceBest == 0))
+			advice(r.config, r.dir, r.longest, s.SinceBest == 0 && r.progress.evaluations > 1))
 	}
 	return nil
 }

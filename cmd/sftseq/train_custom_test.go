@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,7 @@ func TestCustomDescribesTheRun(t *testing.T) {
 		if status != 0 || strings.Count(errs, ", half of them up to ") != 1 || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: status %d, expected %q:\n%s", c.args, status, c.want, errs)
 		}
+		equal(t, strings.Contains(errs, " 1 step\n"), slices.Contains(c.args, "--steps"), errs)
 	}
 	// Data that cannot be trained on cause an error and no description.
 	for data, want := range map[string]string{
@@ -213,7 +215,10 @@ func TestBaselineIsBetter(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		return lines[len(lines)-1]
 	}
-	short := last(printed(t, "", append(train, "--out", dir+"-short", "--steps", "1")...))
+	single := last(printed(t, "", append(train, "--out", dir+"-single", "--steps", "1")...))
+	contains(t, single, " is better than the model (", "; try: sftseq train custom ")
+	short := last(printed(t, "", append(train, "--out", dir+"-short", "--steps", "10", "--eval-every", "5",
+		"--select", "loss")...))
 	contains(t, short, "; the validation score was still improving: train longer first, for example without --steps: sftseq train custom ")
 	line := last(printed(t, "", append(train, "--out", dir, "--epochs", "1")...))
 	contains(t, line, "on the validation split word n-grams, logistic regression (100.00%) is better than the model (",

@@ -22,8 +22,7 @@ func (f *fusedRun) fuse() error {
 	if err != nil {
 		return err
 	}
-	text := describeFusion(fusion, f.out) + fmt.Sprintf("evaluate with: sftseq eval --model %s --data %s\n",
-		shellQuote(f.out), shellQuote(f.set.Dir))
+	text := describeFusion(fusion, f.out) + evalAdvice(f.out, f.set.Dir)
 	if command := f.reproduceCommand(); command != "" {
 		text += f.kernels + "\nrepeat with: " + command + "\n"
 	}

@@ -107,9 +107,8 @@ func linearCommand(c *cli.Context, out string) string {
 
 // reportLinear prints the result of a run.
 func reportLinear(c *cli.Context, set *seq.Dataset, report *linear.Report, out string) error {
-	_, err := fmt.Fprintf(c.App.Writer,
-		"%s, model in %s\nevaluate with: sftseq eval --model %s --data %s\nrepeat with: %s\n",
-		describeLinear(report), out, shellQuote(out), shellQuote(set.Dir), linearCommand(c, out))
+	_, err := fmt.Fprintf(c.App.Writer, "%s, model in %s\n%srepeat with: %s\n", describeLinear(report), out,
+		evalAdvice(out, set.Dir), linearCommand(c, out))
 	return err
 }
 

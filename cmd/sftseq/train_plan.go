@@ -118,7 +118,7 @@ func planSteps(c *cli.Context, m *seq.Manifest, seed uint64, name string, within
 	within -= time.Duration(measuredFraction * float64(within))
 	within -= p.times.evaluation // fitting the weights scores the validation split once more
 	if p.times.step == 0 || p.timeOf(fullSteps) <= within {
-		fmt.Fprintf(c.App.ErrWriter, "%s: %d steps\n", name, fullSteps)
+		fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", name, countOf(fullSteps, "step"))
 		return c.Set("epochs", strconv.Itoa(defaults.Epochs))
 	}
 	steps := p.maxSteps(fullSteps, within)

@@ -27,6 +27,8 @@ type trainProgress struct {
 	// frequencies is the cross-entropy of the token frequencies on masked tokens in bits, or 0
 	// without masked tokens.
 	frequencies float64
+	// evaluations is the number of evaluations. All evaluations before a resumed run count as one.
+	evaluations int
 }
 
 func newTrainProgress(out io.Writer) *trainProgress { return &trainProgress{out: out} }
@@ -34,10 +36,11 @@ func newTrainProgress(out io.Writer) *trainProgress { return &trainProgress{out:
 // begin prints the device, the number of ranks and the length of the run.
 func (p *trainProgress) begin(t *train.Trainer, hardware string) {
 	p.steps, p.timeLeft, p.lastLine = t.Steps(), t.Left, time.Now()
-	fmt.Fprintf(p.out, "%s, %d steps", hardware, p.steps)
+	fmt.Fprintf(p.out, "%s, %s", hardware, countOf(p.steps, "step"))
 	if first := t.State().Step; first > 0 {
 		fmt.Fprintf(p.out, ", resumed at step %d", first)
 	}
+	p.evaluations = min(1, t.State().Evaluated)
 	fmt.Fprintln(p.out)
 	if isTerminal(p.out) {
 		p.bar = newTrainBar(unwrapWriter(p.out), p.steps)
@@ -62,6 +65,7 @@ func (p *trainProgress) observe(event any) {
 		p.state = e
 		p.step(e.Step)
 	case train.EvaluationReport:
+		p.evaluations++
 		scores := ""
 		switch {
 		case e.Accuracy != nil:

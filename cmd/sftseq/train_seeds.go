@@ -82,7 +82,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	if metric == "accuracy" {
 		summary = fmt.Sprintf("mean %.2f%%, standard deviation %.2f%%", 100*mean, 100*deviation)
 	}
-	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", metric, len(scores), summary)
+	fmt.Fprintf(c.App.Writer, "validation %s over %s: %s\n", metric, countOf(len(scores), "seed"), summary)
 	if len(seeds) > 1 {
 		fmt.Fprintf(c.App.Writer, "the ensemble of all seeds is usually more accurate: use it with --model %s\n",
 			shellQuote(c.String("out")))

@@ -31,7 +31,8 @@ func TestTrainTaskRefusesOtherData(t *testing.T) {
 		keys["name"] = name
 		writeText(t, manifest, string(must.Get(json.Marshal(keys))(t)))
 		must.Succeed(t, os.RemoveAll(out))
-		status, _, errs := program(nil, steps...)
+		status, output, errs := program(nil, steps...)
+		contains(t, output, "\nevaluate with: sftseq eval --model "+out+" --data "+data+"\n")
 		if status != 0 || strings.Contains(errs, `warning: `+data+` has the name "mine"`) != warned {
 			t.Errorf("data set named %s: status %d, want 0, and a warning %v:\n%s", name, status, warned, errs)
 		}

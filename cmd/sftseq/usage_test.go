@@ -190,6 +190,7 @@ func TestSuggestions(t *testing.T) {
 		{`unknown command "nothing": expected one of data, train,`, []string{"nothing"}},
 		{`No help topic for 'trian'. Did you mean "train"?`, []string{"help", "trian"}},
 		{"No help topic for 'foo'\n", []string{"help", "foo"}},
+		{`No help topic for 'convrt'. Did you mean "convert"?`, []string{"help", "data", "convrt"}},
 		{"unknown flag --epoch. Did you mean --epochs? See sftseq train listops --help",
 			[]string{"train", "listops", "--epoch", "3"}},
 		{"unknown flag --modle. Did you mean --model? See", []string{"predict", "--modle", "x"}},

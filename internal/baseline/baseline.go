@@ -10,7 +10,7 @@
 // - for numbers, ridge regression on bags of tokens or on moments
 // - for masked tokens, the token frequencies
 //
-// Each baseline takes a few seconds.
+// Each baseline takes seconds, and minutes for images.
 package baseline
 
 import (

@@ -82,7 +82,7 @@ func (r *csvReader) Next(row *Row) error {
 func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	var bad *csvError
 	switch {
-	case errors.As(err, &bad) && bad.line > 0 && bad.err == csv.ErrQuote:
+	case errors.As(err, &bad) && bad.err == csv.ErrQuote && (bad.line > 0 || bad.unclosed):
 		// An unknown number of rows may be part of a field whose quote is not closed.
 		return fmt.Errorf("%s:%d: a quoted field is not closed before line %d, column %d: escape a quote within a field by "+
 			"doubling it",

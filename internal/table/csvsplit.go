@@ -26,17 +26,20 @@ var errIncomplete = errors.New("the row is not complete")
 
 // csvError is the position of an error in a row, and an error of encoding/csv.
 type csvError struct {
-	line   int // relative to the first line of the row
-	column int // in bytes, from 1
-	err    error
+	line     int // relative to the first line of the row
+	column   int // in bytes, from 1
+	err      error
+	unclosed bool // whether the text ends within a quoted field
 }
 
 func (e *csvError) Error() string {
 	text := e.err.Error()
-	switch e.err {
-	case csv.ErrBareQuote:
+	switch {
+	case e.unclosed:
+		text = "a quoted field is not closed: double the quotes within a quoted field"
+	case e.err == csv.ErrBareQuote:
 		text = "found a quote in an unquoted field: quote the field, and double the quotes within it"
-	case csv.ErrQuote:
+	case e.err == csv.ErrQuote:
 		text = "expected a delimiter or the end of the line after the quote: double the quotes within a quoted field"
 	}
 	return fmt.Sprintf("column %d: %s", e.column, text)
@@ -103,7 +106,9 @@ func (s *csvSplitter) readQuoted() (more bool, err error) {
 				return false, errIncomplete
 			}
 			s.eol = len(s.text)
-			return false, s.errorAt(s.eol, csv.ErrQuote)
+			bad := s.errorAt(s.eol, csv.ErrQuote)
+			bad.unclosed = true
+			return false, bad
 		}
 		if s.start += i; !strings.HasPrefix(s.text[s.start+1:], `"`) {
 			break
@@ -142,7 +147,7 @@ func (s *csvSplitter) add(field string) {
 
 // errorAt returns an error at a position. An error at the end of the text is located at the end of
 // the last non-empty line. A line end counts as one byte, as in encoding/csv.
-func (s *csvSplitter) errorAt(at int, err error) error {
+func (s *csvSplitter) errorAt(at int, err error) *csvError {
 	before := s.text[:at]
 	if at == len(s.text) {
 		text := strings.TrimSuffix(before, "\r") // encoding/csv drops a carriage return at the end of the text
@@ -151,5 +156,5 @@ func (s *csvSplitter) errorAt(at int, err error) error {
 			at--
 		}
 	}
-	return &csvError{strings.Count(before, "\n"), at - strings.LastIndexByte(before, '\n'), err}
+	return &csvError{line: strings.Count(before, "\n"), column: at - strings.LastIndexByte(before, '\n'), err: err}
 }

@@ -242,8 +242,12 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 // openDirectory opens a directory as a saved data set, a folder of tables, or a folder of files.
 func openDirectory(ctx context.Context, path string, o Options) (r Reader, err error) {
 	if _, err := os.Stat(filepath.Join(path, seq.ManifestName)); err == nil {
+		example := ""
+		if files, _ := filepath.Glob(filepath.Join(path, "*.arrow")); files != nil {
+			example = ", such as " + files[0]
+		}
 		return nil, fmt.Errorf("%s: expected a table or a folder of files by class, found a data set (%s): "+
-			"give its .arrow files instead", path, seq.ManifestName)
+			"pass its .arrow files%s", path, seq.ManifestName, example)
 	}
 	if isHF(path) {
 		r, err = newHF(ctx, path, o)

@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,8 +97,12 @@ func parquetTokens(t *testing.T, schema *arrow.Schema) string {
 }
 
 // TestDataSetIsNotFolder checks that a data set directory is not read as a folder of files by
-// class.
+// class, and that the error names a file of the data set.
 func TestDataSetIsNotFolder(t *testing.T) {
-	path := writeFile(t, seq.ManifestName, "{}")
-	must.Fail(t, "found a data set (dataset.json)")(readText(filepath.Dir(path), Options{Columns: []string{"content"}}))
+	dir := filepath.Dir(writeFile(t, seq.ManifestName, "{}"))
+	for _, want := range []string{"found a data set (dataset.json): pass its .arrow files",
+		"pass its .arrow files, such as " + filepath.Join(dir, "test.arrow")} {
+		must.Fail(t, want)(readText(dir, Options{Columns: []string{"content"}}))
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, "test.arrow"), nil, 0o666))
+	}
 }

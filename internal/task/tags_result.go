@@ -111,7 +111,7 @@ func (r *TagsResult) writeSpans(out *text) {
 		out.add("and %d more types (--json has all)", more)
 	}
 	if r.Spans.Predicted == 0 {
-		out.add("the model predicts 0 spans in %d rows", r.Rows)
+		out.add("the model predicts 0 spans in %s", countRows(r.Rows))
 	}
 }
 

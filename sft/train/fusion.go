@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/sftseq/sftseq/internal/fmath"
 	"github.com/sftseq/sftseq/internal/fusion"
@@ -121,9 +122,19 @@ func priorWeights(members []Member) []float64 {
 	return weights
 }
 
-// describeFit copies weights, temperature and results of a fit to f.
+// roundWeight rounds a weight to 12 digits, which is more precise than the float32 logits that it
+// multiplies. The weight of three seeds that share 0.3 is then 0.1, not 0.09999999999999999.
+func roundWeight(w float64) float64 {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(w, 'g', 12, 64), 64)
+	return rounded
+}
+
+// describeFit copies weights, temperature and results of a fit to f. It rounds the weights.
 func describeFit(f *sft.Fusion, fit *metrics.FusionFit) {
-	f.Weights, f.Temperature, f.Thresholds = fit.Weights, fit.Temperature, fit.Thresholds
+	f.Temperature, f.Thresholds, f.Weights = fit.Temperature, fit.Thresholds, nil
+	for _, w := range fit.Weights {
+		f.Weights = append(f.Weights, roundWeight(w))
+	}
 	f.Loss, f.Accuracy, f.Rows = fit.Sum.Loss, fit.Sum.Accuracy, fit.Rows
 	classes := false
 	for _, m := range fit.Members {

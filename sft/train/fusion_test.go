@@ -66,6 +66,12 @@ func TestFitFusionKinds(t *testing.T) {
 	if w := weights("lexical", "sft"); w[0] == w[1] {
 		t.Errorf("got weights %v of members of two kinds, want different weights", w)
 	}
+	few, _ := writeSplits(t, config.Classification, 50, func(*rand.Rand, string, int) int { return 3 })
+	seeds := []Member{{"one", "sft", one}, {"two", "sft", two}, {"three", "sft", one}}
+	f := must.Get(FitFusion(t.Context(), seeds, few, cpu.New(1), nil))(t)
+	if want := []float64{0.1, 0.1, 0.1}; !slices.Equal(f.Weights, want) {
+		t.Errorf("got weights %v of three seeds on few rows, want the rounded prior %v", f.Weights, want)
+	}
 }
 
 // TestFusionExplains checks that a fusion of a linear model and a model that reads both ends of a
