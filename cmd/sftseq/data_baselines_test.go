@@ -38,8 +38,8 @@ func TestConvertBaselines(t *testing.T) {
 	noFile(t, filepath.Join(dir, "plain", baseline.FileName))
 }
 
-// TestInterruptedBaselines checks that an interrupt while baselines are measured leaves the data set, and
-// that the error names the command that measures them.
+// TestInterruptedBaselines checks that an interrupt while baselines are measured leaves the data set,
+// and that the error names the command to measure them.
 func TestInterruptedBaselines(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "data")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -119,7 +119,7 @@ func TestPretrainPairs(t *testing.T) {
 	done(t, "", "data", "convert", "--from", rows, "--to", data, "--pair", "a,b", "--label", "same", "--tokenizer",
 		"byte", "--no-baselines")
 	out := filepath.Join(dir, "out")
-	done(t, "", smallPretraining(data, out, "--epochs", "2")...)
+	done(t, "", smallPretraining(data, out)...)
 	done(t, "", "train", "custom", "--members", "sft", "--data", data, "--steps", "2", "--init-from", out, "--out",
 		filepath.Join(dir, "pairs"))
 }

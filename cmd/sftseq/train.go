@@ -67,7 +67,7 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 			return err
 		}
 	}
-	if err := readConfigFlags(c); err != nil {
+	if err := readTaskFlags(c, task); err != nil {
 		return err
 	}
 	if c.String("out") == "" {

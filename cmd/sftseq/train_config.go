@@ -13,6 +13,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/lra"
 )
 
 // maxConfigFile is the maximum size of a file of flags in bytes.
@@ -48,6 +49,18 @@ func readConfigFlags(c *cli.Context) error {
 			return fmt.Errorf("--config %s: %s: expected %s, found %s", path, name, valueOf(c, name),
 				jsonlines.Kind(values[name]))
 		}
+	}
+	return nil
+}
+
+// readTaskFlags reads a --config file. It returns an error if both --steps and --epochs are set, except for
+// train custom: some of its models set --epochs by default, and commands that it printed have both flags.
+func readTaskFlags(c *cli.Context, task *lra.Task) error {
+	if err := readConfigFlags(c); err != nil {
+		return err
+	}
+	if task.Name != lra.CustomName && c.IsSet("steps") && c.IsSet("epochs") {
+		return usage(c, "--steps and --epochs exclude each other")
 	}
 	return nil
 }

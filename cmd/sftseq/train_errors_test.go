@@ -72,7 +72,11 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--seeds", "1,x"), 2, `--seeds "1,x": expected numbers separated by commas, found "x"`},
 		{append(tiny, fresh, "--seeds", "1,2,01"), 2, `--seeds "1,2,01": expected different numbers, found 1 twice`},
 		{append(tiny, fresh, "--lr", "-1"), 2, "lr -1"},
-		{append(tiny, fresh, "--epochs", "-3"), 2, "--epochs -3: expected at least 1"}, // also with --steps
+		{[]string{"train", "listops", "--data", data, "--out", fresh, "--epochs", "-3"}, 2,
+			"--epochs -3: expected at least 1"},
+		{append(tiny, fresh, "--epochs", "3"), 2, "--steps and --epochs exclude each other; see sftseq train listops"},
+		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "b.json"), `{"epochs": 3}`)), 2,
+			"--steps and --epochs exclude each other"},
 		{append(tiny, fresh, "--device", "tpu"), 2, "tpu"},
 		{append(tiny, fresh, "--memory", "lots"), 2, "--memory"},
 		{append(tiny, fresh, "--memory", "1MiB"), 1, "needs"},
