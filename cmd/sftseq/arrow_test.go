@@ -105,7 +105,7 @@ func TestArrowRefuses(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.arrow")
 	refuse(t, 1, "the record's task is classification, the model's is retrieval", "", "predict", "--model",
 		goldenPath("retrieval"), "--input", in, "--output", out)
-	refuse(t, 1, "expected the tokenizer dna, found listops", "", "predict", "--model", goldenPath("ties"),
+	refuse(t, 1, "expected a vocabulary of 5 tokens, found 17", "", "predict", "--model", goldenPath("ties"),
 		"--input", in, "--output", out)
 	whole := readText(t, in)
 	cut := writeText(t, filepath.Join(t.TempDir(), "cut.arrow"), whole[:len(whole)/2])

@@ -135,7 +135,7 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *inference.Model) erro
 	if err != nil {
 		return err
 	}
-	if single == "embed" && m.Config.IsLinear() {
+	if single == "embed" && m.Config.IsLinear() && !c.IsSet("document") {
 		return withoutLayers(givenModel(c))
 	}
 	if err := checkOutput(c, m.Config); err != nil {

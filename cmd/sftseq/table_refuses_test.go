@@ -157,7 +157,7 @@ func TestIDsOfDataSets(t *testing.T) {
 	equal(t, string(replyLines(t, succeed(t, mustRunData(t, "head", "--split", "test", filepath.Join(dir, "set")),
 		"predict", "--model", model))[1].ID), `"a.csv:3"`)
 	other := writeSequences(t, seq.Spec{Task: seq.Classification, VocabSize: 17}, seq.Example{A: []int32{1}})
-	refuse(t, exitError, "expected the tokenizer byte, found listops", "", "predict",
+	refuse(t, exitError, "expected a vocabulary of 257 tokens, found 17", "", "predict",
 		"--model", model, "--input", other)
 }
 

@@ -22,7 +22,7 @@ func TestTrainRefuses(t *testing.T) {
 	foreign := filepath.Join(runs, "foreign")
 	must.Succeed(t, os.Mkdir(foreign, 0o777))
 	writeText(t, filepath.Join(foreign, "config.json"), "{}")
-	fresh := filepath.Join(runs, "fresh")
+	fresh, empty := filepath.Join(runs, "fresh"), t.TempDir()
 	for _, c := range []struct {
 		args []string
 		code int
@@ -31,9 +31,12 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, trained), 1, "already contains a run"},
 		{append(tiny, foreign), 1, "already contains a config.json, which a new run would replace"},
 		{append(tiny, fresh, "--resume"), 1,
-			"fresh contains no run to resume: expected the file last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume a new run begins there)"},
-		{append(tiny, fresh, "--resume", "--seeds", "1,2"), 1,
-			"fresh contains no run to resume: expected a folder of a seed, such as seed-1, found none"},
+			"fresh does not exist, so there is no run to resume (--out is the directory of the run, such as " + trained +
+				"; without --resume a new run begins there)"},
+		{append(tiny, empty, "--resume"), 1,
+			empty + " contains no run to resume: expected the file last/checkpoint.safetensors, found none (--out is "},
+		{append(tiny, empty, "--resume", "--seeds", "1,2"), 1,
+			empty + " contains no run to resume: expected a folder of a seed, such as seed-1, found none"},
 		{append(tiny, trained, "--resume", "--k", "5"), 1,
 			"--k 5: the run was started with other settings (num_sampled_tokens was 4)"},
 		{append(tiny, trained, "--resume", "--seed", "9"), 1,
