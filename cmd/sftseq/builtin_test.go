@@ -104,7 +104,7 @@ func TestBuiltinFiles(t *testing.T) {
 // dashes the accuracy is 86%, on 10,000 expressions 55%.
 func TestBuiltinAccuracy(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	for task, least := range map[string]float64{"pathfinder": 0.75, "listops": 0.45} {
+	for task, minimum := range map[string]float64{"pathfinder": 0.75, "listops": 0.45} {
 		data := filepath.Join(t.TempDir(), "data")
 		mustRunData(t, "generate", task, "--out", data, "--train", "0", "--val", "0", "--test", "64", "--seed", "7",
 			"--no-baselines")
@@ -112,8 +112,8 @@ func TestBuiltinAccuracy(t *testing.T) {
 			Model    string
 			Accuracy float64
 		}](t, printed(t, "", "eval", "--model", "builtin:"+task, "--data", data, "--json"))
-		if result.Accuracy < least || result.Model != "builtin:"+task {
-			t.Errorf("got model %s, accuracy %v of 64 rows, want at least %v", result.Model, result.Accuracy, least)
+		if result.Accuracy < minimum || result.Model != "builtin:"+task {
+			t.Errorf("got model %s, accuracy %v of 64 rows, want at least %v", result.Model, result.Accuracy, minimum)
 		}
 	}
 }

@@ -70,8 +70,8 @@ type Settings struct {
 	// normal.
 	EmbeddingInit string `json:"embedding_init,omitempty"`
 
-	// Stages precede the epochs, in order. They train on a part of the rows: on short or easy rows,
-	// which may speed up learning, or, at the end of a run, on the hard rows.
+	// Stages precede the epochs, in order. They train on a part of the rows: on short or easy rows, to
+	// learn faster, or, at the end of a run, on the hard rows.
 	Stages []Stage `json:"stages,omitempty"`
 }
 
