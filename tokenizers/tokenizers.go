@@ -55,6 +55,18 @@ func Scratch(t Tokenizer) int {
 // one. Growing the list needs the old and the new copy, and leaves up to a quarter unused.
 const growthPerID = 5
 
+// UnknownID returns the id that the tokenizer of a JSON object gives to every unknown word, or nil if it
+// has none, or several.
+func UnknownID(spec json.RawMessage) *int32 {
+	switch TypeOf(spec) {
+	case new(Words).Type():
+		return new(int32(unknownWord))
+	case ListOps{}.Type():
+		return new(ListOpsUnknown)
+	}
+	return nil
+}
+
 // constructors maps the type of each tokenizer to a function that parses its JSON. The function refuses
 // unknown keys.
 var constructors = map[string]func(spec json.RawMessage) (Tokenizer, error){

@@ -36,6 +36,30 @@ func TestFarLongerRows(t *testing.T) {
 	notContains(t, output, "warning")
 }
 
+// TestUnlikeInputs checks that predict warns of images of another size than the training images, and of texts
+// whose words are nearly all unknown.
+func TestUnlikeInputs(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	data, run := filepath.Join(dir, "data"), filepath.Join(dir, "run")
+	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "4", "--val", "2", "--test", "0", "--no-baselines")
+	done(t, "", "train", "pathfinder", "--data", data, "--steps", "1", "--batch", "2", "--hidden", "8", "--layers", "1",
+		"--k", "4", "--out", run)
+	image := func(pixels int) string { return fmt.Sprintf(`{"tokens":[%s0]}`+"\n", strings.Repeat("0,", pixels-1)) }
+	for model, inputs := range map[string]struct{ bad, good, warning string }{
+		run: {image(1023) + image(1024) + image(1025), image(1024),
+			"the 1024 pixels of the training images: 2 "},
+		"builtin:pathfinder": {`{"text":"a film"}`, image(1024), "the 1024 pixels of the training images: 1 "},
+		"builtin:listops": {`{"text":"a film"}` + "\n" + `{"text":"[MAX a b c ]"}`, `{"text":"[MAX 2 9 ]"}`,
+			"more than 90% of unknown words: 1 "},
+	} {
+		_, output := exits(t, exitOK, inputs.bad, "predict", "--model", model, "--device", "cpu")
+		contains(t, output, inputs.warning)
+		_, output = exits(t, exitOK, inputs.good, "predict", "--model", model, "--device", "cpu")
+		notContains(t, output, "warning")
+	}
+}
+
 // TestReportOtherData checks that report's error about absent or unsuitable --data names the data of the
 // run.
 func TestReportOtherData(t *testing.T) {

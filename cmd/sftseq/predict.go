@@ -153,23 +153,33 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *inference.Model) erro
 	for _, member := range append([]*sft.Model{m.Model}, m.others...) {
 		if p, err := provenance.Of(member.Config); err == nil { // a model of another program has no provenance
 			model.Longest = max(model.Longest, int(p.Longest))
+			if p.Shortest == p.Longest && tokenizers.TypeOf(m.Config.Tokenizer) == (tokenizers.Pixel{}).Type() {
+				model.Pixels = int(p.Longest)
+			}
 		}
 	}
+	model.Unknown = tokenizers.UnknownID(m.Config.Tokenizer)
 	err = scoreInput(c, m.Config, scorer, model, isTable)
-	if model.LongRequests > 0 {
-		fmt.Fprintf(c.App.ErrWriter,
-			"warning: %d of the inputs are more than %d times as long as the longest training row (%s); "+
-				"the longest input has %s: predictions for such lengths are unreliable\n",
-			model.LongRequests, inference.MaxLengthRatio, countOf(model.Longest, "token"),
-			countOf(model.LongestRequest, "token"))
-	}
-	if model.OutlierRequests > 0 {
-		fmt.Fprintf(c.App.ErrWriter,
-			"warning: inputs with numbers more than %d standard deviations from the training mean: %d (check their "+
-				"units against feature_scales in config.json)\n",
-			inference.MaxDeviations, model.OutlierRequests)
-	}
+	warnUnlike(c, model)
 	return err
+}
+
+// warnUnlike prints a warning for each kind of input that is unlike the training rows.
+func warnUnlike(c *cli.Context, model *inference.Model) {
+	warn := func(n int, format string, args ...any) {
+		if n > 0 {
+			fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)
+		}
+	}
+	warn(model.LongRequests, "%d of the inputs are more than %d times as long as the longest training row (%s); "+
+		"the longest input has %s: predictions for such lengths are unreliable", model.LongRequests,
+		inference.MaxLengthRatio, countOf(model.Longest, "token"), countOf(model.LongestRequest, "token"))
+	warn(model.OtherSizes, "inputs without exactly the %d pixels of the training images: %d (their predictions are "+
+		"meaningless)", model.Pixels, model.OtherSizes)
+	warn(model.UnknownRequests, "inputs with more than %.0f%% of unknown words: %d (their predictions do not depend on "+
+		"the text)", 100*inference.MaxUnknown, model.UnknownRequests)
+	warn(model.OutlierRequests, "inputs with numbers more than %d standard deviations from the training mean: %d (check "+
+		"their units against feature_scales in config.json)", inference.MaxDeviations, model.OutlierRequests)
 }
 
 // scoreInput scores a document, a table, a shard of a table, or JSON lines with a model.

@@ -260,11 +260,11 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 	if err := data.set.CheckSplit("train"); err != nil {
 		return nil, err
 	}
+	lengths := data.set.Manifest.Splits["train"].Lengths
 	return startingModel(c, config, r.fusion.addTo(provenance.Provenance{Sftseq: version(), Command: r.reproduce,
 		Preset: preset, DataDir: provenance.Path(c.String("data")), DataName: data.set.Manifest.Name,
 		Data: data.fingerprint, InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c),
-		Kernels: r.kernels,
-		Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings}))
+		Kernels: r.kernels, Shortest: lengths.Min, Longest: lengths.Max, Settings: *settings}))
 }
 
 // open opens the data and prepares the trainer.

@@ -29,6 +29,13 @@ type Model struct {
 	// counts the requests longer than [MaxLengthRatio] times Longest. LongestRequest is the number of
 	// tokens of the longest such request.
 	Longest, LongRequests, LongestRequest int
+	// Pixels is the number of pixels of every training image; 0 for other models and for images of
+	// several sizes. OtherSizes counts the requests with another number of tokens.
+	Pixels, OtherSizes int
+	// Unknown is the id of unknown words, or nil. UnknownRequests counts the requests with a larger part
+	// of unknown words than [MaxUnknown].
+	Unknown         *int32
+	UnknownRequests int
 	// OutlierRequests counts the requests with a feature whose root mean square deviation from the
 	// training mean exceeds [MaxDeviations] standard deviations of the training data.
 	OutlierRequests int
@@ -46,15 +53,36 @@ type Model struct {
 // prediction is unknown.
 const MaxLengthRatio = 2
 
-// measure counts requests that are much longer than the training rows, and requests with outlying
-// features.
+// MaxUnknown is the part of unknown words above which a prediction does not depend on the text.
+const MaxUnknown = 0.9
+
+// measure counts requests that are unlike the training rows: those that are much longer, images of
+// another size, texts of unknown words, and outlying features.
 func (m *Model) measure(batch []*requests.Request) {
 	for _, r := range batch {
 		m.measureLength(r.Tokens())
+		if m.Pixels > 0 && r.Tokens() != m.Pixels {
+			m.OtherSizes++
+		}
+		if m.Unknown != nil && float64(count(r.Sequences, *m.Unknown)) > MaxUnknown*float64(r.Tokens()) {
+			m.UnknownRequests++
+		}
 		if m.isOutlier(r.Features) {
 			m.OutlierRequests++
 		}
 	}
+}
+
+// count returns how often a token occurs in sequences.
+func count(sequences [][]int32, token int32) (n int) {
+	for _, s := range sequences {
+		for _, t := range s {
+			if t == token {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // measureLength counts a request of n tokens if it is much longer than the training rows.

@@ -30,6 +30,7 @@ type Provenance struct {
 	Precision string         `json:"precision,omitempty"`   // value of --precision
 	Kernels   string         `json:"kernels,omitempty"`     // kernels at the start of the run, such as avx2
 	Longest   int64          `json:"longest_row,omitempty"` // length in tokens of the longest training row
+	Shortest  int64          `json:"shortest_row,omitempty"`
 	Settings  train.Settings `json:"settings"`
 }
 
