@@ -95,10 +95,15 @@ func linearDevice(c *cli.Context) error {
 	}
 }
 
+// linearAlone reports whether the command trains only a linear model, so that --epochs is meant for it.
+func linearAlone(c *cli.Context) bool {
+	return c.String("members") == linearMember || c.Command.Name != lra.CustomName // a linear preset
+}
+
 // linearCommand returns the command that repeats the training of a linear model in the directory out.
 func linearCommand(c *cli.Context, out string) string {
 	names := []string{"data"}
-	if c.String("members") == linearMember || c.Command.Name != lra.CustomName {
+	if linearAlone(c) {
 		names = append(names, "epochs")
 	}
 	return fmt.Sprintf("sftseq train custom --members %s --seed %d%s --out %s", linearMember, c.Uint64("seed"),

@@ -114,7 +114,7 @@ type fitter func(linear.Options) (*linear.Model, *linear.Report, error)
 func (f *linearFit) runFit(rows string, fit fitter) (*linear.Model, *linear.Report, error) {
 	start := time.Now()
 	o := linear.Options{Rate: f.rate, Seed: f.Uint64("seed"), Threads: f.Int("threads")}
-	if f.String("members") == linearMember {
+	if linearAlone(f.Context) {
 		o.Epochs = f.Int("epochs")
 	}
 	var bar *progress

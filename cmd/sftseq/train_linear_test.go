@@ -156,11 +156,15 @@ func TestTrainRetrieval(t *testing.T) {
 		var text strings.Builder
 		for i := range rows {
 			names := [2]string{fmt.Sprintf("X%x", r.Uint32()), fmt.Sprintf("X%x", r.Uint32())}
-			if i%2 == 1 {
+			word := "has"
+			switch {
+			case i%10 == 1: // the word decides, so that the n-grams count, too
+				word = "cites"
+			case i%2 == 1:
 				names[1] = names[0]
 			}
-			fmt.Fprintf(&text, "%d\ta%d\tb%d\tthe paper %s w%d\tabout %s w%d\n", i%2, i, i, names[0], r.IntN(9),
-				names[1], r.IntN(9))
+			fmt.Fprintf(&text, "%d\ta%d\tb%d\tthe paper %s %s w%d\tabout %s w%d\n", i%2, i, i, names[0], word,
+				r.IntN(9), names[1], r.IntN(9))
 		}
 		writeText(t, filepath.Join(dir, "new_aan_pairs."+split+".tsv"), text.String())
 	}
@@ -170,7 +174,14 @@ func TestTrainRetrieval(t *testing.T) {
 	linear, layers, other := filepath.Join(dir, "linear"), filepath.Join(dir, "layers"), filepath.Join(dir, "other")
 	contains(t, done(t, "", append(task, linear, "--epochs", "3")...), "a comparison of 800 texts",
 		"repeat with: sftseq train custom --members linear --seed 1 --data "+data+" --epochs 3 --out "+linear+"-again")
-	contains(t, succeed(t, "", "eval", "--model", linear, "--data", data, "--queries", "0"), "accuracy  100.00%")
+	contains(t, succeed(t, "", "eval", "--model", linear, "--data", data, "--queries", "0"), "accuracy  9", "AUC  1.0000")
+	weights := func(dir string) string { return readText(t, filepath.Join(dir, "model.safetensors")) }
+	runCustom(t, data, filepath.Join(dir, "again"), "--members", "linear", "--epochs", "3")
+	equal(t, weights(filepath.Join(dir, "again")), weights(linear))
+	done(t, "", append(task, filepath.Join(dir, "five"))...)
+	if weights(filepath.Join(dir, "five")) == weights(linear) {
+		t.Error("--epochs has no effect")
+	}
 	done(t, "", append(task, layers, "--preset", "paper", "--layers", "1", "--hidden", "8", "--steps", "2", "--stop-at",
 		"1")...)
 	contains(t, done(t, "", "train", "retrieval", "--out", layers, "--resume"), "(step 2 of 2)")
