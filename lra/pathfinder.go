@@ -152,6 +152,8 @@ func pathfinderHardStages(three, five, seven, ten, all, hardest int) []train.Sta
 	}
 }
 
+// pathfinderHardSettings returns the settings of a run that its stages determine. The stages of
+// pathfinderNight have 1.4 billion tokens: eight hours at 50,000 tokens per second.
 func pathfinderHardSettings() train.Settings {
 	s := quickSettings(1, 32, 0.01)
 	SetSchedule(&s, "cosine")

@@ -91,6 +91,33 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+// TestPathfinderStages checks that the stages of the presets for the hardest split end where the next
+// length of contours begins, and that images are drawn anew.
+func TestPathfinderStages(t *testing.T) {
+	for _, p := range []*Preset{pathfinderNight, pathfinderGPU} {
+		rule, rows := p.Data.Rule.(*PathfinderRule), p.Data.Train
+		for i, s := range p.Settings.Stages {
+			first, last := rule.ruleForRow(0, rows), rule.ruleForRow(s.Rows-1, rows)
+			if want := []int{3, 5, 7, 10, 14, 14}[i]; i == 5 {
+				first, last = rule.ruleForRow(rows-s.LastRows, rows), rule.ruleForRow(rows-1, rows)
+				if before := rule.ruleForRow(rows-s.LastRows-1, rows); before.Contour == want {
+					t.Errorf("%s: the last stage omits contours of %d dashes", p.Name, want)
+				}
+				if first.Contour != want || last.Contour != want {
+					t.Errorf("%s: the last stage has contours of %d to %d dashes", p.Name, first.Contour, last.Contour)
+				}
+			} else if next := rule.ruleForRow(min(s.Rows, rows-1), rows); first.Contour != 1 || last.Contour != want ||
+				want < 14 && next.Contour != want+1 {
+				t.Errorf("%s: stage %d has contours of %d to %d dashes, want 1 to %d", p.Name, i+1, first.Contour,
+					last.Contour, want)
+			}
+		}
+		if !p.Settings.Fresh || *rule != (PathfinderRule{Contour: 14, Distractors: 5, Shortest: 1}) {
+			t.Errorf("%s: fresh %v, rule %+v", p.Name, p.Settings.Fresh, *rule)
+		}
+	}
+}
+
 // TestPathfinderConvolutionsReach checks that the convolutions of a layer reach three pixels in each
 // direction: along the row, the column and the diagonals.
 func TestPathfinderConvolutionsReach(t *testing.T) {

@@ -54,7 +54,12 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 	return "; try: " + strings.Join(out, "; or: ")
 }
 
-// evalAdvice returns a line with the command that evaluates the model in dir on the data set in data.
-func evalAdvice(dir, data string) string {
-	return fmt.Sprintf("evaluate with: sftseq eval --model %s --data %s\n", shellQuote(dir), shellQuote(data))
+// evalAdvice returns a line with the command that evaluates the model in dir on the test split of a data set,
+// or on the validation split if there is no test split.
+func evalAdvice(dir string, set *seq.Dataset) string {
+	split := ""
+	if set.Manifest.Splits["test"].Rows == 0 {
+		split = " --split val"
+	}
+	return fmt.Sprintf("evaluate with: sftseq eval --model %s --data %s%s\n", shellQuote(dir), shellQuote(set.Dir), split)
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -86,8 +88,9 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 	if err != nil {
 		return usage(c, "--%w", err)
 	}
-	if preset.Linear && !c.Bool("resume") { // only runs with layers can be resumed
-		return trainLinear(c, task)
+	_, missing := os.Stat(filepath.Join(c.String("out"), train.CheckpointFile))
+	if preset.Linear && !(c.Bool("resume") && missing == nil) { // a run of another preset can be resumed
+		return ranksOf(c).runOnFirst(func() error { return trainLinear(c, task) })
 	}
 	if c.String("seeds") == "" {
 		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"), nil, nil)
@@ -449,7 +452,7 @@ func (r *trainRun) run(c *cli.Context) error {
 	if r.member != "" {
 		return nil
 	}
-	fmt.Fprintf(r.out, "%s%s\nrepeat with: %s\n", evalAdvice(r.dir, r.set.Dir),
+	fmt.Fprintf(r.out, "%s%s\nrepeat with: %s\n", evalAdvice(r.dir, r.set),
 		describeKernels(r.kernels, r.trainer.Kernels()), r.reproduce)
 	if betterBaseline != "" {
 		fmt.Fprintf(r.out, "on the validation split %s%s\n", betterBaseline,

@@ -33,6 +33,7 @@ func readConfigFlags(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("--config %s%w", path, err)
 	}
+	hasEnd := c.IsSet("steps") || c.IsSet("epochs")         // the command line sets the end of the run
 	for _, name := range slices.Sorted(maps.Keys(values)) { // in a fixed order, so that errors are reproducible
 		if findFlag(c.Command.Flags, name) == nil {
 			return fmt.Errorf("--config %s: unknown flag %q%s", path, name, suggestFlag(c, name))
@@ -42,7 +43,7 @@ func readConfigFlags(c *cli.Context) error {
 			return fmt.Errorf("--config %s: %s: expected a string, a number, true or false, found %s", path, name,
 				jsonlines.Kind(values[name]))
 		}
-		if c.IsSet(name) {
+		if c.IsSet(name) || hasEnd && (name == "steps" || name == "epochs") {
 			continue
 		}
 		if err := c.Set(name, value); err != nil {

@@ -54,7 +54,7 @@ func trainCustom(c *cli.Context) error {
 		return err
 	}
 	if len(kinds) == 1 && kinds[0].linear {
-		return trainLinear(c, lra.Custom(m))
+		return ranksOf(c).runOnFirst(func() error { return trainLinear(c, lra.Custom(m)) })
 	}
 	if m.NumberNames != nil && c.IsSet("class-weights") {
 		return usage(c, "--class-weights: expected classes, found numbers to predict in %s", c.String("data"))

@@ -29,13 +29,17 @@ type trainData struct {
 	fingerprint string
 }
 
+// missingData returns the error for a missing --data, with a command that converts the task's data.
+func missingData(c *cli.Context, task *lra.Task) error {
+	return usage(c, "--data is missing: expected a data set directory: create one, for example with\n  %s\nand pass "+
+		"that directory", task.Import.Example)
+}
+
 // trainingData opens --data, or the preset's data set, which is generated on first use if possible.
 func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, error) {
 	dir := c.String("data")
 	if dir == "" && task.Generator == nil {
-		return nil, usage(c,
-			"--data is missing: expected a data set directory: create one, for example with\n  %s\nand pass "+
-				"that directory", task.Import.Example)
+		return nil, missingData(c, task)
 	}
 	if dir == "" {
 		var err error

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestTrainRefuses checks that an invalid command line is an error that names the cause, leaves no
@@ -78,8 +79,6 @@ func TestTrainRefuses(t *testing.T) {
 		{[]string{"train", "listops", "--data", data, "--out", fresh, "--epochs", "-3"}, 2,
 			"--epochs -3: expected at least 1"},
 		{append(tiny, fresh, "--epochs", "3"), 2, "--steps and --epochs exclude each other; see sftseq train listops"},
-		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "b.json"), `{"epochs": 3}`)), 2,
-			"--steps and --epochs exclude each other"},
 		{append(tiny, fresh, "--device", "tpu"), 2, "tpu"},
 		{append(tiny, fresh, "--memory", "lots"), 2, "--memory"},
 		{append(tiny, fresh, "--memory", "1MiB"), 1, "needs"},
@@ -160,4 +159,26 @@ func TestTrainFlags(t *testing.T) {
 	refuse(t, exitError,
 		"sftseq: "+other+": expected a run directory of sftseq train, with metrics.jsonl, found none", "",
 		"plot", other)
+}
+
+// TestParseStages checks the limits of stages in --stages.
+func TestParseStages(t *testing.T) {
+	stages := must.Get(parseStages("3:160,4:first20,5:last6"))(t)
+	equal(t, stages, []train.Stage{{Steps: 3, Length: 160}, {Steps: 4, Rows: 20}, {Steps: 5, LastRows: 6}})
+}
+
+// TestConfigAndCommandLine checks that --steps of the command line replaces epochs of --config, and that a file
+// with both is refused.
+func TestConfigAndCommandLine(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "0", "--no-baselines")
+	args := func(file, text string) []string {
+		return []string{"train", "pathfinder", "--data", data, "--batch", "2", "--hidden", "8", "--layers", "1", "--k", "4",
+			"--config", writeText(t, filepath.Join(dir, file), text), "--out", filepath.Join(dir, "run-"+file)}
+	}
+	output := done(t, "", append(args("epochs.json", `{"epochs": 9}`), "--steps", "1")...)
+	contains(t, output, "(step 1 of 1)", "evaluate with: sftseq eval --model "+filepath.Join(dir, "run-epochs.json")+
+		" --data "+data+" --split val\n")
+	refuse(t, exitUsage, "--steps and --epochs exclude each other", "", args("both.json", `{"epochs": 9, "steps": 1}`)...)
 }

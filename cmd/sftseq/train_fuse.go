@@ -22,7 +22,7 @@ func (f *fusedRun) fuse() error {
 	if err != nil {
 		return err
 	}
-	text := describeFusion(fusion, f.out) + evalAdvice(f.out, f.set.Dir)
+	text := describeFusion(fusion, f.out) + evalAdvice(f.out, f.set)
 	if command := f.reproduceCommand(); command != "" {
 		text += f.kernels + "\nrepeat with: " + command + "\n"
 	}

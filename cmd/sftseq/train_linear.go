@@ -43,7 +43,7 @@ func trainLinear(c *cli.Context, task *lra.Task) error {
 	}
 	switch dir := c.String("data"); {
 	case dir == "":
-		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
+		return missingData(c, task)
 	case c.String("out") == "":
 		return usage(c, "--out is empty: expected a directory")
 	case c.IsSet("epochs") && c.Int("epochs") < 1:
@@ -113,7 +113,7 @@ func linearCommand(c *cli.Context, out string) string {
 // reportLinear prints the result of a run.
 func reportLinear(c *cli.Context, set *seq.Dataset, report *linear.Report, out string) error {
 	_, err := fmt.Fprintf(c.App.Writer, "%s, model in %s\n%srepeat with: %s\n", describeLinear(report), out,
-		evalAdvice(out, set.Dir), linearCommand(c, out))
+		evalAdvice(out, set), linearCommand(c, out))
 	return err
 }
 

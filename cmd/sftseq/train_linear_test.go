@@ -178,7 +178,7 @@ func TestTrainRetrieval(t *testing.T) {
 	weights := func(dir string) string { return readText(t, filepath.Join(dir, "model.safetensors")) }
 	runCustom(t, data, filepath.Join(dir, "again"), "--members", "linear", "--epochs", "3")
 	equal(t, weights(filepath.Join(dir, "again")), weights(linear))
-	done(t, "", append(task, filepath.Join(dir, "five"))...)
+	done(t, "", append(task, filepath.Join(dir, "five"), "--preset", "quick")...)
 	if weights(filepath.Join(dir, "five")) == weights(linear) {
 		t.Error("--epochs has no effect")
 	}
@@ -187,6 +187,8 @@ func TestTrainRetrieval(t *testing.T) {
 	contains(t, done(t, "", "train", "retrieval", "--out", layers, "--resume"), "(step 2 of 2)")
 	refuse(t, exitUsage, "--layers does not apply to a linear model: omit the flag, or train a model with layers "+
 		"(--preset paper)", "", append(task, other, "--layers", "2")...)
+	refuse(t, exitUsage, "--resume: a linear model is trained in one go", "", append(task, linear, "--resume")...)
+	refuse(t, exitUsage, "sftseq data convert retrieval --from", "", "train", "retrieval", "--out", other)
 	refuse(t, exitError, "expected data of the task retrieval", "", "train", "retrieval", "--out", other, "--data",
 		tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
 			"--tokenizer", "byte", "--split", "0.6,0.2,0.2"))

@@ -133,8 +133,8 @@ func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, wit
 			return 0, err
 		}
 		chosen = betterChunks(flatLoss, chunkedLoss, m.Task)
-		result = fmt.Sprintf("validation loss %.4f in chunks (%d steps), %.4f without chunks (%d steps)", chunkedLoss,
-			chunked.steps, flatLoss, flat.steps)
+		result = fmt.Sprintf("validation loss %.4f in chunks (%s), %.4f without chunks (%s)", chunkedLoss,
+			countOf(chunked.steps, "step"), flatLoss, countOf(flat.steps, "step"))
 	} else if flat.times.step == 0 || chunked.times.step == 0 {
 		result = fmt.Sprintf("the run has too few steps (%d) to compare losses", flat.full)
 	} else {

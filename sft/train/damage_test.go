@@ -97,13 +97,24 @@ func TestResumeWithoutModel(t *testing.T) {
 	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
 		options(dir, nil), cpu.New(1), train, val))
 	path := filepath.Join(dir, model.WeightsFile)
-	for name, damage := range map[string]func() error{
-		"truncated": func() error { return os.Truncate(path, 900) },
-		"missing":   func() error { return os.Remove(path) },
-	} {
-		must.Succeed(t, damage())
+	refused := func(name string) {
 		from := must.Get(LoadCheckpoint(dir))(t)
 		must.Fail(t, "only this file has the weights of step", name)(NewTrainer(nil, from.Settings, cpu.New(1), train,
 			val, from, options(dir, nil)))
 	}
+	must.Succeed(t, os.Truncate(path, 900))
+	refused("truncated")
+	must.Succeed(t, os.Remove(path))
+	refused("missing")
+
+	// Before the first evaluation, the checkpoint has the same weights.
+	o := options(t.TempDir(), nil)
+	o.StopAt = 1
+	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings, o, cpu.New(1), train, val))
+	path = filepath.Join(o.Dir, model.WeightsFile)
+	must.Succeed(t, os.Remove(path))
+	from := must.Get(LoadCheckpoint(o.Dir))(t)
+	tr := must.Get(NewTrainer(nil, from.Settings, cpu.New(1), train, val, from, o))(t)
+	must.Succeed(t, tr.Close())
+	must.Get(os.Stat(path))(t)
 }

@@ -37,7 +37,7 @@ func ParseTCP(text string) (Address, error) {
 		return Address{}, errors.New("expected HOST:PORT without tcp:, such as 127.0.0.1:8080")
 	}
 	if err != nil {
-		return Address{}, errors.New("expected HOST:PORT, such as 127.0.0.1:8080, or unix:PATH")
+		return Address{}, errors.New("expected HOST:PORT, such as 127.0.0.1:8080")
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
 		return Address{}, fmt.Errorf("expected a port from 0 to 65535, found %q", port)
