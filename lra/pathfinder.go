@@ -105,7 +105,7 @@ var pathfinderHour = &Preset{
 // ends with contours of 14 dashes only.
 var pathfinderNight = &Preset{
 	Name:        "night",
-	Description: "contours of 14 dashes, the hardest split",
+	Description: "contours of 14 dashes, the hardest split, in about 8 hours",
 	Config:      pathfinderDeepTracer(),
 	Settings: modified(pathfinderHardSettings(), func(s *train.Settings) {
 		s.Batch, s.LearningRate = 32, 1e-3
@@ -119,7 +119,7 @@ var pathfinderNight = &Preset{
 // pathfinderGPU is pathfinderNight in larger batches, for half an hour of a large GPU.
 var pathfinderGPU = &Preset{
 	Name:        "gpu",
-	Description: "the same for half an hour of a large GPU",
+	Description: "the same in about half an hour of a large GPU",
 	Config:      pathfinderDeepTracer(),
 	Settings: modified(pathfinderHardSettings(), func(s *train.Settings) {
 		s.Batch, s.LearningRate = 64, 1.5e-3

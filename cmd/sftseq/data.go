@@ -87,5 +87,8 @@ func noArguments(c *cli.Context) error {
 			break
 		}
 	}
+	if c.Bool("resume") {
+		advice = ": --resume has no value: --out is the directory of the run"
+	}
 	return usage(c, "expected flags only, found %q%s", c.Args().First(), advice)
 }

@@ -33,8 +33,9 @@ func TestPretrain(t *testing.T) {
 	done(t, "", "pretrain", "--out", resumed, "--resume")
 	compareRuns(t, whole, resumed)
 
-	refuse(t, exitError, "contains a run of sftseq pretrain, which sftseq train listops cannot resume", "", "train",
-		"listops", "--out", resumed, "--resume")
+	refuse(t, exitError, "contains a run of sftseq pretrain, which sftseq train listops cannot resume: use sftseq "+
+		"pretrain --out "+resumed+" --resume, or choose another --out\n", "", "train", "listops", "--out", resumed,
+		"--resume")
 	refuse(t, exitUsage, "was trained without labels: evaluate it without shards", "", "eval", "--model",
 		whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))
 	labelled := done(t, "", append(small(data, filepath.Join(runs, "labelled")), "--steps", "2", "--hidden", "16",

@@ -247,7 +247,7 @@ func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpo
 	if began, ok := strings.CutPrefix(p.Command, "sftseq "); ok && !strings.HasPrefix(began, commandOf(task)+" ") {
 		command, _, _ := strings.Cut(began, " --")
 		return nil, fmt.Errorf("%s contains a run of sftseq %s, which sftseq %s cannot resume: use sftseq %[2]s "+
-			"--resume, or choose another --out", dir, command, commandOf(task))
+			"--out %[4]s --resume, or choose another --out", dir, command, commandOf(task), shellQuote(dir))
 	}
 	if c.IsSet("preset") && c.String("preset") != p.Preset {
 		return nil, fmt.Errorf("--preset %s: the run was started with %s, and a resumed run cannot change it",

@@ -89,6 +89,8 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--stages", "5:first1000000"), 1,
 			"stage 1 trains on 1000000 rows, but the training data has only"},
 		{append(tiny, fresh, "--stages", "5:next4"), 2, `--stages "5:next4": expected STEPS:LENGTH, STEPS:firstROWS or`},
+		{append(tiny, fresh, "--stages", "5:last0"), 2, `--stages "5:last0": expected STEPS:LENGTH, STEPS:firstROWS or`},
+		{[]string{"train", "listops", "--resume", trained}, 2, "--resume has no value: --out is the directory of the run"},
 		{append(tiny, fresh, "--embedding-init", "codebook"), 1, "found the tokenizer listops"},
 		{append(tiny, fresh, "more"), 2,
 			`expected flags only, found "more": pass the input with --data; see sftseq train listops --help`},

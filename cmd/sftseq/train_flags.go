@@ -411,7 +411,7 @@ func parseStages(text string) ([]train.Stage, error) {
 		var errSteps, errLimit error
 		stage.Steps, errSteps = strconv.Atoi(steps)
 		*limit, errLimit = strconv.Atoi(bound)
-		if errSteps != nil || errLimit != nil {
+		if errSteps != nil || errLimit != nil || *limit < 1 {
 			return nil, fmt.Errorf("expected STEPS:LENGTH, STEPS:firstROWS or STEPS:lastROWS, separated by commas, "+
 				"or none, found %q", word)
 		}
