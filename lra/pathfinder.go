@@ -100,34 +100,25 @@ var pathfinderHour = &Preset{
 	Result:   &Result{78.65, "nearest class mean", 49.75, 47},
 }
 
-// pathfinderNight trains on the hardest split in eight hours of two cores. It draws new images in every epoch,
-// because a model of this size memorises 120,000. It begins with contours of one to three dashes and
-// ends with contours of 14 dashes only.
-var pathfinderNight = &Preset{
-	Name:        "night",
-	Description: "contours of 14 dashes, the hardest split, in about 8 hours",
-	Config:      pathfinderDeepTracer(),
-	Settings: modified(pathfinderHardSettings(), func(s *train.Settings) {
-		s.Batch, s.LearningRate = 32, 1e-3
-		s.Stages = pathfinderHardStages(4000, 3000, 3000, 4000, 14000, 16000)
-		s.Steps = s.StageSteps()
-	}),
-	Data:     pathfinderHardData(),
-	DataName: "pathfinder-night-1",
-}
+// pathfinderNight trains on the hardest split in eight hours of two cores: its stages have 1.4 billion
+// tokens, at 50,000 tokens per second.
+var pathfinderNight = pathfinderHard("night", "contours of 14 dashes, the hardest split, in about 8 hours", 32, 1e-3,
+	14000, 16000)
 
 // pathfinderGPU is pathfinderNight in larger batches, for half an hour of a large GPU.
-var pathfinderGPU = &Preset{
-	Name:        "gpu",
-	Description: "the same in about half an hour of a large GPU",
-	Config:      pathfinderDeepTracer(),
-	Settings: modified(pathfinderHardSettings(), func(s *train.Settings) {
-		s.Batch, s.LearningRate = 64, 1.5e-3
-		s.Stages = pathfinderHardStages(4000, 3000, 3000, 4000, 20000, 30000)
-		s.Steps = s.StageSteps()
-	}),
-	Data:     pathfinderHardData(),
-	DataName: "pathfinder-gpu-1",
+var pathfinderGPU = pathfinderHard("gpu", "the same in about half an hour of a large GPU", 64, 1.5e-3, 20000, 30000)
+
+// pathfinderHard returns a preset for the hardest split. It draws new images in every epoch, because a
+// model of this size memorises 120,000. It begins with contours of one to three dashes. The last two
+// parameters are the numbers of steps on all lengths and, at the end, on contours of 14 dashes only.
+func pathfinderHard(name, description string, batch int, rate float64, all, hardest int) *Preset {
+	s := quickSettings(1, batch, 0.01)
+	SetSchedule(&s, "cosine")
+	s.LearningRate, s.Fresh, s.EvalEvery, s.LogEvery = rate, true, 2000, 100
+	s.Stages = pathfinderHardStages(4000, 3000, 3000, 4000, all, hardest)
+	s.Steps = s.StageSteps()
+	return &Preset{Name: name, Description: description, Config: pathfinderDeepTracer(), Settings: s,
+		Data: pathfinderHardData(), DataName: "pathfinder-" + name + "-1"}
 }
 
 // pathfinderDeepTracer is pathfinderTracer with more layers and more sampled tokens, for longer contours.
@@ -150,13 +141,4 @@ func pathfinderHardStages(three, five, seven, ten, all, hardest int) []train.Sta
 		{Steps: three, Rows: 3 * 15000}, {Steps: five, Rows: 5 * 15000}, {Steps: seven, Rows: 7 * 15000},
 		{Steps: ten, Rows: 10 * 15000}, {Steps: all, Rows: 14 * 15000}, {Steps: hardest, LastRows: 15000},
 	}
-}
-
-// pathfinderHardSettings returns the settings of a run that its stages determine. The stages of
-// pathfinderNight have 1.4 billion tokens: eight hours at 50,000 tokens per second.
-func pathfinderHardSettings() train.Settings {
-	s := quickSettings(1, 32, 0.01)
-	SetSchedule(&s, "cosine")
-	s.Fresh, s.EvalEvery, s.LogEvery = true, 2000, 100
-	return s
 }

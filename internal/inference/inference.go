@@ -32,8 +32,8 @@ type Model struct {
 	// Pixels is the number of pixels of every training image; 0 for other models and for images of
 	// several sizes. OtherSizes counts the requests with another number of tokens.
 	Pixels, OtherSizes int
-	// Unknown is the id of unknown words, or nil. UnknownRequests counts the requests with a larger part
-	// of unknown words than [MaxUnknown].
+	// Unknown is the id of unknown words, or nil. UnknownRequests counts the requests whose part of
+	// unknown words exceeds [MaxUnknown].
 	Unknown         *int32
 	UnknownRequests int
 	// OutlierRequests counts the requests with a feature whose root mean square deviation from the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/internal/configtest"
@@ -26,14 +27,21 @@ func stored(c *Checkpoint) (text string, words []float32) {
 	return string(state), slices.Concat(c.weights, c.moment1, c.moment2)
 }
 
+// tinyRun trains for an epoch, or up to a step, and returns the splits.
+func tinyRun(t *testing.T, o Options) (train, val *seq.File) {
+	t.Helper()
+	train, val = tinySplits(t, config.Classification)
+	settings := runSettings()
+	settings.Epochs = 1
+	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings, o, cpu.New(1), train, val))
+	return train, val
+}
+
 // TestDamagedRun changes single bytes of a run's model and checkpoint. Reading must return the
 // stored values or an error that names the file.
 func TestDamagedRun(t *testing.T) {
-	train, val := tinySplits(t, config.Classification)
-	dir, settings := t.TempDir(), runSettings()
-	settings.Epochs = 1
-	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
-		options(dir, nil), cpu.New(1), train, val))
+	dir := t.TempDir()
+	tinyRun(t, options(dir, nil))
 	c := must.Get(LoadCheckpoint(dir))(t)
 	m := must.Get(sft.Load(dir))(t)
 	text, words := stored(c)
@@ -91,11 +99,8 @@ func TestDamagedRun(t *testing.T) {
 
 // TestResumeWithoutModel checks that a run whose best weights are missing or truncated is not resumed.
 func TestResumeWithoutModel(t *testing.T) {
-	train, val := tinySplits(t, config.Classification)
-	dir, settings := t.TempDir(), runSettings()
-	settings.Epochs = 1
-	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
-		options(dir, nil), cpu.New(1), train, val))
+	dir := t.TempDir()
+	train, val := tinyRun(t, options(dir, nil))
 	path := filepath.Join(dir, model.WeightsFile)
 	refused := func(name string) {
 		from := must.Get(LoadCheckpoint(dir))(t)
@@ -110,7 +115,7 @@ func TestResumeWithoutModel(t *testing.T) {
 	// Before the first evaluation, the checkpoint has the same weights.
 	o := options(t.TempDir(), nil)
 	o.StopAt = 1
-	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings, o, cpu.New(1), train, val))
+	tinyRun(t, o)
 	path = filepath.Join(o.Dir, model.WeightsFile)
 	must.Succeed(t, os.Remove(path))
 	from := must.Get(LoadCheckpoint(o.Dir))(t)
