@@ -39,16 +39,16 @@ type Score struct {
 	Backward func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int)
 }
 
-// SinusoidTile is a tile of Keys × N pairs under the relative encoding. With the windows of key j
-// at the positions t of its two tokens,
+// SinusoidTile is a tile of Keys × N pairs under the relative encoding. A key has two tokens, at the
+// positions top and partner. For a token at position t and query r,
 //
 //	mul(r, t) = F[FOrigin − t + r] + G[GOrigin + t + r], likewise add,
 //	Rmul = p softplus(mul(r, top)) + (1−p) softplus(mul(r, partner)), likewise Radd,
 //	A    = m·Scale·Rmul + Radd.
 //
 // For mul, the assembly reads EF = exp(F) and EG = exp(G) instead of F and G, because softplus(f+g)
-// = log(1 + eᶠ·eᵍ). The values of EF and EG must lie in 2⁻⁶³ … 2⁶³. The tables must contain the
-// windows of all N queries.
+// = log(1 + eᶠ·eᵍ). The values of EF and EG must lie in 2⁻⁶³ … 2⁶³. The tables must contain
+// these elements for all N queries.
 //
 // In the comments on the fields, Forward is Sinusoid or SinusoidFar, and Backward is
 // SinusoidBackward. The assembly depends on the offset of each field.

@@ -187,7 +187,7 @@ func TestSinusoidTile(t *testing.T) {
 				closeTo(t, name+" S", got.S, want.S, 3e-6)
 				closeTo(t, name+" Sum", got.Sum, want.Sum, 1e-4)
 				if !slices.Equal(got.S, far.S) || !slices.Equal(got.Sum, far.Sum) {
-					t.Errorf("%s: Sinusoid and SinusoidFar differ, want equal results for any batch",
+					t.Errorf("%s: the results of Sinusoid and SinusoidFar differ, want bitwise identity",
 						name)
 				}
 

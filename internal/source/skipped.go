@@ -115,7 +115,8 @@ func (s *Skipped) Nothing() error {
 	return fmt.Errorf("none of the %d rows can be used\n%s", s.Read, strings.TrimSpace(s.String()))
 }
 
-// String returns a description of the skipped rows, with a line per kind and location.
+// String returns a report: a line for each kind of skipped or repeated row, lines with the first
+// locations of the kind, and the notes.
 func (s *Skipped) String() string {
 	var out strings.Builder
 	write := func(k *SkippedKind, text string) {

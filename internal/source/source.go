@@ -29,7 +29,7 @@ type Source struct {
 	plain bool // not compressed
 }
 
-// Open opens a file or standard input. It reports the number of bytes read from the file, before
+// Open opens a file or standard input. It passes the number of bytes of each read from the file, before
 // decompression, to progress, which may be nil. Reading ends with ctx's error when ctx ends.
 func Open(ctx context.Context, path string, progress func(bytes int64)) (*Source, error) {
 	s := &Source{Name: path}
@@ -120,8 +120,8 @@ func (c compressed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Watch returns a reader that reports the number of bytes read to progress, which may be nil, and
-// fails when ctx ends.
+// Watch returns a reader that passes the number of bytes of each read to progress, which may be nil,
+// and fails when ctx ends.
 func Watch(ctx context.Context, r io.Reader, progress func(bytes int64)) io.Reader {
 	return &watched{ctx, r, progress}
 }

@@ -35,7 +35,7 @@ func TestOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for name, file := range map[string]string{
 		"plain": text, "short": "a", "empty": "", "gzip": gzipped(t, text), "Zstandard": zstandard(t, text),
-		"of parts": gzipped(t, text[:100]) + gzipped(t, text[100:]),
+		"two gzip members": gzipped(t, text[:100]) + gzipped(t, text[100:]),
 	} {
 		must.Succeed(t, os.WriteFile(path, []byte(file), 0o666))
 		var reported int64

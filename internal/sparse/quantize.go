@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Exponents for which every quantized weight is a float32, without rounding.
+// Bounds of the exponents e for which every q·2^e is exactly representable as a float32.
 const (
 	minExponent = -149
 	maxExponent = 121

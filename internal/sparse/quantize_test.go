@@ -11,7 +11,7 @@ import (
 
 // TestQuantize checks that 8-bit weights differ from the originals by at most half of their row's unit
 // 2^exponent, that the unit is the smallest possible, and that quantizing the dequantized weights changes nothing.
-// Weights beyond the largest exponent are limited. Dequantize refuses invalid integers and exponents.
+// Weights beyond the largest exponent are clipped. Dequantize refuses invalid integers and exponents.
 func TestQuantize(t *testing.T) {
 	const width = 8
 	random := rand.New(rand.NewPCG(1, 2))

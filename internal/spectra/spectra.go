@@ -1,6 +1,6 @@
 // Package spectra computes log mel spectra of audio. A spectrum is the logarithm of the power in
-// mel bands in a Hann window of 25 ms; a new window begins every 10 ms. The mean over the sound is
-// subtracted, which largely removes the gain and the frequency response of the recording. A codebook
+// mel bands in a Hann window of 25 ms; a new window begins every 10 ms. The mean of each band over
+// the sound is subtracted, which largely removes the gain and the frequency response of the recording. A codebook
 // maps each spectrum to its nearest entry.
 package spectra
 

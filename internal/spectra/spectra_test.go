@@ -100,7 +100,8 @@ func TestMuLaw(t *testing.T) {
 	}
 }
 
-// TestLogMel checks that a tone's power is in the band of its frequency.
+// TestLogMel checks that a tone has the most power in or next to the band of its frequency, that each
+// band has a weight, and the number of spectra of short and empty sounds.
 func TestLogMel(t *testing.T) {
 	const rate, bands = 8000, 24
 	filters := melFilters(bands, 256, rate)

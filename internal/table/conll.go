@@ -233,8 +233,8 @@ func (r *conllReader) noteOneSentence() {
 	}
 }
 
-// isWord reports whether a line of CoNLL-U is a word, not a comment, a range of words such as 1-2,
-// or an empty node such as 2.1.
+// isWord reports whether a line of CoNLL-U is a word. Comments, ranges of words such as 1-2, and empty
+// nodes such as 2.1 are not words.
 func (r *conllReader) isWord(fields []string) bool {
 	return len(fields) == 0 || fields[0] == "" || fields[0][0] != '#' && !strings.ContainsAny(fields[0], "-.")
 }

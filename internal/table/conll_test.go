@@ -134,7 +134,7 @@ func TestCoNLLComments(t *testing.T) {
 }
 
 // TestCoNLLTagColumn checks that the last column is rejected as the tag column if it has no span tags and
-// exactly one other column has them.
+// exactly one other column consists of span tags.
 func TestCoNLLTagColumn(t *testing.T) {
 	for text, want := range map[string]string{
 		"EU B-ORG 0.99\nwon O 0.98\n":                "expected span tags in the last column (3), found them only in column 2: select column 2 (--tags 2) or the last column (--tags 3)",

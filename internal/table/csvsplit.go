@@ -146,7 +146,7 @@ func (s *csvSplitter) add(field string) {
 }
 
 // errorAt returns an error at a position. An error at the end of the text is located at the end of
-// the last non-empty line. A line end counts as one byte, as in encoding/csv.
+// the last line; a final line end does not begin another line. A line end counts as one byte, as in encoding/csv.
 func (s *csvSplitter) errorAt(at int, err error) *csvError {
 	before := s.text[:at]
 	if at == len(s.text) {

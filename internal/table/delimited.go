@@ -69,7 +69,7 @@ func headerHint(columns []string) string {
 	return ""
 }
 
-// longName is the number of bytes from which a field is assumed not to be a column name.
+// longName is the maximum number of bytes of a plausible column name.
 const longName = 100
 
 // Delimiters maps names to delimiters.

@@ -44,7 +44,7 @@ func hasCard(dir string) bool {
 }
 
 // folderSplits returns the split name of each table in a folder laid out as on the Hub, or nil. The
-// card, or the name of every table, must name the table's split. There must be at least two splits, one of
+// card, or the path of every table, must name the table's split. There must be at least two splits, one of
 // them train. Without a card, all tables must be numbered shards, or Parquet and Arrow files in folders
 // named after their split.
 func folderSplits(dir string, shards []string) map[string]string {

@@ -105,7 +105,8 @@ func dataFiles(node *yaml.Node, split string) (files []hubFiles) {
 	return files
 }
 
-// globReplacer replaces wildcards in file patterns by regular expressions.
+// globReplacer replaces the wildcards of a file pattern, as escaped by [regexp.QuoteMeta], by regular
+// expressions.
 var globReplacer = strings.NewReplacer(`\*\*/`, `(.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`,
 	`\[!`, `[^`, `\[`, `[`, `\]`, `]`)
 
@@ -121,8 +122,9 @@ func (c *hubConfig) contains(file string) (split string, ok bool) {
 	return "", len(c.files) == 0
 }
 
-// cardSplits returns the split of each table, if a configuration of the card names a split for
-// every table, with train among several splits. Otherwise it returns nil.
+// cardSplits returns the split of each table in a configuration of the card that names a split for
+// every table, with train among several splits. Among several such configurations, it uses the default
+// or the first. Without such a configuration, it returns nil.
 func cardSplits(dir string, shards []string) (splits map[string]string) {
 	configs, _, prefix := cardOf(dir)
 	for _, config := range configs {
@@ -164,8 +166,8 @@ func nearestCard(dir string) (root, prefix string) {
 	return dir, ""
 }
 
-// cardOf returns the configurations of a folder's nearest card and the card's folder root, to which
-// the patterns are relative. prefix is the path from root to dir.
+// cardOf returns the configurations of a folder's nearest card. root is the card's folder, to which the
+// patterns are relative. prefix is the path from root to dir.
 func cardOf(dir string) (configs []hubConfig, root, prefix string) {
 	root, prefix = nearestCard(dir)
 	return readHubConfigs(root), root, prefix

@@ -145,7 +145,7 @@ func (r *hfReader) next() (Reader, error) {
 		return nil, nil
 	}
 	r.part, r.parts = r.parts[0], r.parts[1:]
-	// a directory would be opened as a data set again, without end
+	// the file name "." would otherwise open this data set again, without end
 	if info, err := os.Stat(r.part.path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s: expected an Arrow file, found a directory", r.part.path)
 	}

@@ -173,7 +173,7 @@ func (r *listReader) skipSpace() (byte, error) {
 	}
 }
 
-// readValue reads a value that begins with first, and returns its size. It discards the bytes
+// readValue reads the value that begins with the byte first, and returns its size. It discards the bytes
 // beyond the limit.
 func (r *listReader) readValue(first byte) (size int64, err error) {
 	if cap(r.value) > keptValue {

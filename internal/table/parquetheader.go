@@ -214,8 +214,8 @@ func (t *thrift) unknownType() (name string, err error) {
 	return name, err
 }
 
-// hideField changes the field number of a logical type to a number that every reader skips. head is
-// the index of the last byte of the field header.
+// hideField changes the field number of a logical type to 11, which Arrow's reader skips. head is the
+// index of the last byte of the field header.
 func hideField(footer []byte, head int) {
 	switch b := footer[head]; {
 	case b&0x0f == thriftStruct && b>>4 != 0 && b>>4 != 15: // difference to the previous field number

@@ -123,8 +123,8 @@ func describeMatch(file, name string, found, excluded []string) string {
 	return text + describeOrder(name, found)
 }
 
-// describeOrder returns a note if the numbers matched by * do not increase by one from column to column;
-// otherwise "".
+// describeOrder returns a note if * matches a number in each column and the numbers do not increase by
+// one from column to column; otherwise "".
 func describeOrder(name string, columns []string) string {
 	prefix, suffix, _ := strings.Cut(name, "*")
 	missing, last := "", 0

@@ -177,7 +177,7 @@ func findShards(dir, format string) (shards []string, _ error) {
 	case len(first) > 1 && binary != "":
 		others := slices.DeleteFunc(slices.Sorted(maps.Values(first)), func(path string) bool { return path == binary })
 		return nil, fmt.Errorf("expected tables of one format, found %s and %s: "+
-			"give each file, or a folder that contains only one format", binary, others[0])
+			"pass each file, or a folder that contains only one format", binary, others[0])
 	}
 	return nil, nil
 }

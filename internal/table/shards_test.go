@@ -73,7 +73,7 @@ func TestShards(t *testing.T) {
 
 		{"another format beside Parquet", "", map[string]string{"notes.md": "x", "data/0.parquet": string(parquet)},
 			[]string{"text"},
-			nil, "DIR: expected tables of one format, found data/0.parquet and notes.md: give each file"},
+			nil, "DIR: expected tables of one format, found data/0.parquet and notes.md: pass each file"},
 		{"Hub with Parquet", "", map[string]string{"README.md": "x", "LICENSE": "y", ".gitattributes": "z",
 			"data/train-00000-of-00002.parquet": string(parquet), "data/test-00000-of-00001.parquet": string(parquet)},
 			[]string{"split", "text"}, append(addSplit("test", whole), addSplit("train", whole)...), ""},

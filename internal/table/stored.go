@@ -17,7 +17,8 @@ type Stored string
 // keyUTC marks a field of Parquet times in UTC, which Arrow's type cannot express.
 const keyUTC = "PARQUET:isAdjustedToUTC"
 
-// storedType returns the type of a column's values without its dictionary, if they can be copied as [Stored].
+// storedType returns the type of a column's values, which for a dictionary is its value type, and
+// whether the values can be copied as [Stored].
 func storedType(t arrow.DataType) (arrow.DataType, bool) {
 	if d, ok := t.(*arrow.DictionaryType); ok {
 		t = d.ValueType
@@ -104,7 +105,8 @@ func NewStoredTypes(ctx context.Context, paths []string, format string, columns 
 				}
 				asText[name] = true
 				s.Conflicts = append(s.Conflicts, fmt.Sprintf("column %s is %s in %s and %s in %s: its values are "+
-					"copied as text (cast it to one type to keep it)", name, known.Type, first[name], found, file.path))
+					"copied as text (cast the column to one type to keep its type)", name, known.Type, first[name], found,
+					file.path))
 			}
 			if asText[name] {
 				delete(s.Fields, name)

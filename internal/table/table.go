@@ -30,7 +30,7 @@ type Row struct {
 	Byte   int64  // byte at which the row begins when a part of a file is read, from 1; otherwise 0
 	Name   string // name of the record in the file, or ""
 	Values []Value
-	Err    error // error of the row, which has no values or only the valid values
+	Err    error // error of the row; Values is then empty, or has null for each invalid value
 	Uneven bool  // the fields do not fit the columns, or repeat the header; values up to the error are valid
 
 	shared int // bytes of memory that the values share
@@ -287,8 +287,8 @@ func ReadOnce(path string) bool {
 	return path == StandardInput || err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
-// IsFolder reports whether a path is a folder of files that are read as rows with [FolderColumns],
-// given a format or "".
+// IsFolder reports whether [Open] reads a path as a folder of files, one row with [FolderColumns] per
+// file. format is the requested format, or "".
 func IsFolder(path, format string) bool {
 	info, err := os.Stat(path)
 	if path == StandardInput || err != nil || !info.IsDir() || isHF(path) {

@@ -9,8 +9,8 @@ import (
 )
 
 // gemm emits the tiles of the matrix product, with every height from 1 to the number of rows that fit
-// into registers beside two vectors of B. AVX-512 also has tiles of one vector, because a head
-// often has 16 channels.
+// into registers beside two vectors of B, and the packing of operands. AVX-512 also has tiles one
+// vector wide, because a head often has 16 channels.
 func gemm(v isa) {
 	rows := 6
 	if v.wide() {
@@ -116,7 +116,7 @@ func gemmTile(v isa, rows, vectors int) {
 	end()
 }
 
-// packRows emits the copy of a panel of whole vectors from a matrix with contiguous rows.
+// packRows emits the copy of a panel, two vectors wide, from a matrix with contiguous rows.
 func packRows(v isa) {
 	v.text("packRows", "func(k int, dst, src *float32, stride int)",
 		"packRows copies k rows of two vectors, which are stride floats apart in src.")

@@ -57,7 +57,7 @@ func (v isa) clear(r Op) {
 	}
 }
 
-// and emits the bitwise and; or emits the bitwise or.
+// and emits dst = a AND b, bitwise.
 func (v isa) and(a, b, dst Op) {
 	if v.wide() {
 		VPANDD(a, b, dst)
@@ -66,6 +66,7 @@ func (v isa) and(a, b, dst Op) {
 	}
 }
 
+// or emits dst = a OR b, bitwise.
 func (v isa) or(a, b, dst Op) {
 	if v.wide() {
 		VPORD(a, b, dst)

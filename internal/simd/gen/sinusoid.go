@@ -102,9 +102,9 @@ func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 	return q
 }
 
-// softplusRow emits a loop over a row's queries, several vectors at a time. It passes y = eᶠ·eᵍ to the
-// function before, and log(1+y) to the function after. Both functions also get the offset of the vectors in
-// the row, in bytes. ahead holds the windows to prefetch; nil means none.
+// softplusRow emits a loop over a row's queries, several vectors at a time. For y = eᶠ·eᵍ, it first calls
+// before(y, at) and then after(log(1+y), at), where at is the offset of the vectors in the row, in bytes.
+// ahead holds the windows to prefetch; nil means none.
 func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windows, before,
 	after func(x []VecVirtual, at Register)) {
 	ef, eg, end, at := window(tile, tileEF, f), window(tile, tileEG, g), bytesOf(tile, tileN), GP64()

@@ -241,8 +241,7 @@ func floats(name string) Register {
 	return n
 }
 
-// columns emits a loop over the vectors of n bytes, where n > 0. body receives a vector's offset in
-// bytes.
+// columns emits a loop over n > 0 bytes, a vector at a time. body receives a vector's offset in bytes.
 func (v isa) columns(n Register, body func(column Register)) {
 	column := GP64()
 	XORQ(column, column)
