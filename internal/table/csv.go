@@ -83,8 +83,8 @@ func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	var bad *csvError
 	switch {
 	case errors.As(err, &bad) && bad.err == csv.ErrQuote && (bad.line > 0 || bad.unclosed):
-		// An unknown number of rows may be part of a field whose quote is not closed. In the last row the
-		// error is the same, so that it does not depend on the rows after it.
+		// An unknown number of rows may be part of a field whose quote is not closed. An unclosed quote in
+		// the last row is the same error, as if more rows followed.
 		return fmt.Errorf("%s:%d: a quoted field is not closed before line %d, column %d: escape a quote within a field by "+
 			"doubling it",
 			r.in.Name, r.previous, r.previous+int64(bad.line), bad.column)

@@ -32,8 +32,8 @@ func IsDocumentation(name string) bool {
 	return lower == "readme.md" || stem == "license" || stem == "licence" || lower == "dataset_infos.json"
 }
 
-// hasCard reports whether a folder has a data set card, or a folder above has a card with YAML. A
-// README.md above without YAML belongs to another project.
+// hasCard reports whether a folder has a data set card, or one of the maxCardDepth folders above has a
+// card with YAML. A README.md above without YAML belongs to another project.
 func hasCard(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
 		return info.Mode().IsRegular()

@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// optimizer emits the kernels of the optimizer, which process all parameters.
+// optimizer emits the kernels of AdamW and of the squared norm of the gradient.
 func optimizer(v isa) {
 	sumSquares(v)
 	adamW(v)
@@ -19,7 +19,7 @@ func sumSquares(v isa) {
 	part := v.zeros(side)
 	v.sweep("sweep", length("x"), side/2, func(s span) {
 		for j, u := range s.load(x) {
-			// The halves of the register; the order of the sum does not matter here.
+			// Each half of the register has its own sum, because a float64 takes two lanes.
 			for h, half := range v.halves(u) {
 				w := v.vec()
 				VCVTPS2PD(half, w)
@@ -32,7 +32,7 @@ func sumSquares(v isa) {
 	end()
 }
 
-// halves returns the lower and the upper half of a register.
+// halves returns registers with the lower and the upper half of x.
 func (v isa) halves(x VecVirtual) [2]Register {
 	if v.wide() {
 		upper := YMM()
