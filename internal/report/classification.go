@@ -15,11 +15,11 @@ type classification struct {
 	Reliability, Confidence template.HTML
 	CalibrationError        float64
 	Tables                  []classTable
-	Hidden, Classes         int // number of classes in no table, and of all classes
+	Hidden, Classes         int // number of classes in no table; number of all classes
 	Curves                  *curvesView
 }
 
-// classTable has precision, recall and F1 of some classes.
+// classTable lists the scores of all classes, or of a selection.
 type classTable struct {
 	Title string // "" for a single table
 	Areas bool   // whether to show AUC and average precision
@@ -125,8 +125,8 @@ func reliability(bins []metrics.CalibrationBin, rows int, style chart.Style) (di
 	return d.Inline(), h.Inline()
 }
 
-// newCurvesView draws the curves of the second of two classes. For more classes, it draws the macro
-// mean and the classes with the lowest AUC.
+// newCurvesView draws ROC and precision-recall curves. With two classes it draws only the curves of the
+// second class, otherwise the curves of the macro mean and of the classes with the lowest AUC.
 func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *curvesView {
 	v := &curvesView{}
 	var shown []metrics.Curve

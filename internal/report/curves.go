@@ -26,7 +26,7 @@ func (c Curve) SVG() template.HTML {
 	return s.Inline()
 }
 
-// quantities are the charts in page order.
+// quantities are the quantities with a chart, in page order.
 var quantities = []struct {
 	name, unit, caption string
 	wide, logarithmic   bool                                 // wide chart; log axis if values span orders of magnitude
@@ -129,7 +129,7 @@ func Curves(runs []Run) (out []Curve) {
 	return out
 }
 
-// wholeIntervals omits each interval with less than half the tokens of the interval before it, as at the
+// wholeIntervals omits each interval with less than half the tokens of the last interval kept, as at the
 // end of a run. The means of so few tokens would make each curve jump.
 func wholeIntervals(reports []train.StepReport) (out []train.StepReport) {
 	for _, r := range reports {

@@ -38,8 +38,8 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// TestShortIntervals checks that an interval is shown if it has at least half the tokens of the interval
-// before it, even if a longer run follows.
+// TestShortIntervals checks that an interval is shown only if it has at least half the tokens of the
+// interval before it, even if longer intervals follow.
 func TestShortIntervals(t *testing.T) {
 	for tokens, want := range map[int]int{100: 4, 50: 4, 49: 3} {
 		m := &train.Metrics{Train: []train.StepReport{{Step: 10, Tokens: 40}, {Step: 20, Tokens: 100},

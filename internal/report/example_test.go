@@ -49,8 +49,8 @@ func texts(t *testing.T, spec, text string) string {
 	return strings.Join(out, "‖")
 }
 
-// TestPieces checks that the tokens of one character are joined, and that all other tokens, such as
-// words, are separate.
+// TestPieces checks that the tokens of one character are joined, even if the character is incomplete, and
+// that all other tokens, such as words, are separate.
 func TestPieces(t *testing.T) {
 	for _, c := range []struct{ spec, text, want string }{
 		{`{"type":"byte"}`, "aé€\n\x01\xff", "a‖é‖€‖↵\n‖\u2401‖‹ff›"},
@@ -89,7 +89,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// TestPicture checks the pixels of an image's panels. Other numeric sequences have a strip.
+// TestPicture checks the pixels of an image's panels, and that other numeric sequences have a strip.
 func TestPicture(t *testing.T) {
 	tokens := make([]int32, 32*32)
 	for i := range tokens {

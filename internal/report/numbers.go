@@ -33,8 +33,7 @@ type NumberLine struct {
 // NumberPoint is the true and the predicted number of a row.
 type NumberPoint struct{ Number, Predicted float32 }
 
-// MaxPoints is the maximum number of rows in a scatter plot, because more points would cover each
-// other.
+// MaxPoints is the maximum number of rows in a scatter plot. More points would cover each other.
 const MaxPoints = 1500
 
 // scatter is a scatter plot of predicted over true numbers.

@@ -1,8 +1,8 @@
 // Package report writes an HTML page about training runs. The page is self-contained: it needs no
 // network, no other file and no script.
 //
-// The package receives metrics, configurations and predictions, and computes only coordinates and
-// colours. html/template escapes all text of a run.
+// The package receives metrics, configurations and predictions; it runs no model and reads no files of
+// a run. html/template escapes all text of a run.
 package report
 
 import (
@@ -24,13 +24,13 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Run has the data of a training run that the page shows.
+// Run is a training run, with the data that the page shows.
 type Run struct {
 	Name    string
 	Config  *sft.Config
 	Metrics *train.Metrics
 	Starts  []provenance.Start // starts of the training; empty if not recorded
-	Began   string             // initial model and its score, or "" if trained from scratch
+	Began   string             // note on the initial model, or "" if trained from scratch
 	// Tokenizer decodes the tokens of Results. If it is nil, token ids are shown.
 	Tokenizer tokenizers.Tokenizer
 	Outputs   string   // number and kind of the outputs, such as "10 classes"
@@ -77,7 +77,7 @@ type Evidence struct {
 	Rows                   int
 	Kept, RandomKept       float64
 	Changed, RandomChanged float64
-	P                      float64 // two-sided p-value of the difference between Changed and RandomChanged
+	P                      float64 // two-sided p-value of McNemar's exact test of Changed and RandomChanged
 }
 
 //go:embed page.html
@@ -175,7 +175,7 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 	return page().Execute(w, v)
 }
 
-// summary is a run's column in the first table.
+// summary is a run's column in the first table, with the notes below the table.
 type summary struct {
 	Rows, Date, Duration, Device                string
 	Step, Epoch, TrainLoss, Best, Tokens, Speed string

@@ -62,7 +62,7 @@ func formatDates(starts []provenance.Start) string {
 	return out
 }
 
-// formatDuration returns a duration in two units.
+// formatDuration returns a duration in seconds, or in two units if it is at least a minute.
 func formatDuration(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -101,8 +101,8 @@ func newTagExampleView(t tokenizers.Tokenizer, e *TagExample) tagExampleView {
 	return v
 }
 
-// shownSpans marks the tokens to show: all, or in a long row the tokens near the ends of its first
-// spans.
+// shownSpans marks the tokens to show: all, or in a long row the tokens near the start or the end of
+// one of its first spans.
 func shownSpans(n int, labels, predictions []metrics.Span) []bool {
 	shown := make([]bool, n)
 	near := func(at int) {
@@ -128,8 +128,8 @@ func shownSpans(n int, labels, predictions []metrics.Span) []bool {
 	return shown
 }
 
-// segments splits a text at its spans. matched is the outcome of the spans in others, and unmatched is the
-// outcome of all remaining spans.
+// segments splits a text at its spans. The parameter matched is the outcome shown for a span that is also
+// in the map others, and unmatched is the outcome for all other spans.
 func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metrics.Span, others map[metrics.Span]bool,
 	matched, unmatched string) (out []segment) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])

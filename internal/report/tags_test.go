@@ -69,7 +69,7 @@ func TestTagExample(t *testing.T) {
 	context := letters(contextTokens)
 	if got, want := segmentText(v.Labels), fmt.Sprintf("…60…%s[%s…%d…%s|x missed]%s…%d…", context, context,
 		far-100-2*contextTokens, context, context, n-far-contextTokens); got != want || !v.Part {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	if got, want := segmentText(v.Predictions), fmt.Sprintf("…60…%s…%d…%s…%d…", letters(2*contextTokens),
 		far-100-2*contextTokens, letters(2*contextTokens),

@@ -25,7 +25,7 @@ type piece struct {
 
 const (
 	maxPieces     = 1200 // maximum number of tokens shown as text
-	contextTokens = 40   // tokens shown on each side of a large weight or of a span's end, in longer sequences
+	contextTokens = 40   // tokens shown on each side of a large weight or of a span boundary, in longer sequences
 	maxHeaviest   = 10   // maximum number of excerpts around large weights
 )
 
@@ -127,8 +127,9 @@ func shownTokens(weights []float32) []bool {
 	return shown
 }
 
-// replaceControls replaces control characters with their Unicode pictures, and invalid bytes and other
-// unprintable characters with their hexadecimal values. A line break remains, after the character ↵.
+// replaceControls replaces control characters below U+0020 with their Unicode pictures, and invalid bytes
+// and other unprintable characters with their hexadecimal values. A line break remains, after the
+// character ↵.
 func replaceControls(text string) string {
 	var out strings.Builder
 	for i, r := range text {

@@ -1,5 +1,5 @@
-// Package requests parses sequences from JSON, and builds the replies with a model's predictions. The
-// commands predict and embed use it for lines, and the server uses it for requests.
+// Package requests parses sequences from JSON, and builds the replies with a model's predictions. Commands
+// such as predict use it for JSON lines, and the server uses it for requests.
 package requests
 
 import (
@@ -174,8 +174,8 @@ func (p *Parser) fillRequest(r *Request, line []byte) error {
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
 	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true, "features": true, "edges": true}
 
-// methodFields are the sequence fields of JSON-RPC methods. Lines do not support them; an error for
-// a missing sequence names them.
+// methodFields are the sequence fields of JSON-RPC methods, which lines do not support. The error for a
+// line without a sequence names the first of these fields that the line has.
 var methodFields = []string{"bytes", "bytes_a", "bytes_b", "uri", "uri_a", "uri_b"}
 
 // Fields is like [jsonlines.Fields], with a [*Failure] as its error.

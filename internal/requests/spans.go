@@ -40,12 +40,12 @@ func (p *Parser) RecordPositionsIn(r *Request, text string, n int, unit string) 
 // OffsetBytes is the memory that [Parser.RecordPositions] keeps per token.
 const OffsetBytes = 16
 
-// chunkBytes is the maximum size in bytes of the chunks of text whose offsets are computed at a time.
+// chunkBytes is the maximum size of a chunk of text in bytes. Offsets are computed chunk by chunk.
 const chunkBytes = 1 << 12
 
 // offsets returns the byte offsets of the first n tokens of a text, or of all tokens if there are
-// fewer. It processes the text in chunks, because the offsets of the whole text may take many times
-// its memory.
+// fewer. It processes the text in chunks, because the offsets of the whole text may take many times the
+// memory of the text.
 func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 	out := make([]tokenizers.Offset, 0, n)
 	// continued is true if the last token may continue in the next chunk. The next chunk then repeats

@@ -22,8 +22,8 @@ type entry struct {
 }
 
 // parseHeader parses the header and checks it against the size of the data. It reads JSON tokens,
-// because encoding/json would silently drop duplicate keys of a map. The entries are in the order
-// of their data; kinds are the allowed dtypes.
+// because json.Unmarshal would silently drop duplicate keys. The entries are in the order of their data;
+// kinds are the allowed dtypes.
 func parseHeader(header []byte, dataSize int64, kinds ...string) ([]entry, map[string]string, error) {
 	if !utf8.Valid(header) {
 		return nil, nil, errors.New("header: expected UTF-8, found other bytes: " +

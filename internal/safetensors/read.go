@@ -153,8 +153,8 @@ func (e *entry) tensorType() string {
 	return ""
 }
 
-// readNumbers fills data with the numbers at an offset of r. The length of buffer, through which it
-// reads, is a multiple of 4.
+// readNumbers fills data with the numbers at an offset of r. It reads through buffer, whose length must
+// be a multiple of 4, and hashes the bytes for the parameter stated unless it is nil.
 func readNumbers[T any](r io.ReaderAt, data []T, decode func(uint32) T, offset int64, buffer []byte,
 	stated *statedChecksum) error {
 	for len(data) > 0 {

@@ -11,7 +11,7 @@ func (s *session) didClose(params json.RawMessage) error {
 }
 
 // closeDocumentByURI closes the document that the fields of sequence/didClose name. bad is the error for
-// these fields, or nil; a document with a valid URI is closed even so.
+// these fields, or nil; it does not prevent the closing of a document with a valid URI.
 func (s *session) closeDocumentByURI(fields map[string]json.RawMessage, bad error) error {
 	if fields == nil {
 		return bad

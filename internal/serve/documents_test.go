@@ -113,7 +113,7 @@ func TestEdits(t *testing.T) {
 				}
 				c.notify("sequence/didChange", map[string]any{"uri": uri, "version": version, "changes": changes})
 			}
-			// The server handles the request after all changes, so its text is final once the response arrives.
+			// The server handles the request after all changes, so the document is final when the response arrives.
 			var info anyClassification
 			c.request("now", "sequence/classify", map[string]any{"uri": uri})
 			last, responded, pushed := -1, false, published{}
@@ -182,7 +182,7 @@ func TestDocumentChangesMeanwhile(t *testing.T) {
 			t.Errorf("request %s: got %s, error %+v, want -32801", m.ID, m.Result, m.Error)
 		}
 	}
-	eventually(t, "the batch goes on", func() bool { jobs, _, running := queueState(s); return running+jobs == 0 })
+	eventually(t, "the batch still runs", func() bool { jobs, _, running := queueState(s); return running+jobs == 0 })
 	close(release)
 }
 

@@ -28,7 +28,8 @@ func sliceText(text, unit string, start, end int) string {
 }
 
 // TestUnits checks the unit of span offsets. Spans and edits use the encoding negotiated in
-// initialize, for texts and documents. The default is bytes; bare lines use characters.
+// initialize, for texts and documents. For a client that is not an editor, the default is bytes. Bare
+// lines use characters.
 func TestUnits(t *testing.T) {
 	s := startServer(t, testOptions(t, "tagging"))
 	const text = "😀 Ann Lée met Zoë in New York."

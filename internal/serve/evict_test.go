@@ -223,7 +223,7 @@ func TestFairMemory(t *testing.T) {
 	open(greedy, 0, 12)
 	taken := s.memory.used.Load()
 	if taken > o.MaxMemory/2 || taken < o.MaxMemory/4 {
-		t.Errorf("beside another session it has %d bytes of %d, want 1/4 to 1/2", taken, o.MaxMemory)
+		t.Errorf("beside another session, the first has %d bytes of %d, want 1/4 to 1/2", taken, o.MaxMemory)
 	}
 	other.call(1, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 2000)}, nil)
 	open(other, 0, 12)

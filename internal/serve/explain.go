@@ -29,8 +29,9 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	return batching.Classify, nil
 }
 
-// explanationTokens returns the number of tokens that an explanation covers: the length n of the whole
-// sequence if the model reads its head and tail, and otherwise the number of tokens that the model reads.
+// explanationTokens returns the number of tokens that an explanation covers: n, the length of the
+// sequence, if the input window has a tail beside its head; otherwise the parameter read, the number of
+// tokens that the model reads.
 func (c *call) explanationTokens(read, n int) int {
 	if c.model.config.ReadWindow().Tail > 0 {
 		return n

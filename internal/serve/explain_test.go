@@ -174,7 +174,7 @@ func TestExplainRefused(t *testing.T) {
 	if m := c.response(4); m.Error == nil || m.Error.Code != -32800 {
 		t.Errorf("got %+v, want error -32800", m)
 	}
-	eventually(t, "the batch goes on", func() bool { jobs, _, running := queueState(s); return running+jobs == 0 })
+	eventually(t, "the batch still runs", func() bool { jobs, _, running := queueState(s); return running+jobs == 0 })
 	close(release)
 	pairs := dial(t, startServer(t, testOptions(t, "retrieval"))).initialize(struct{}{})
 	pairs.expectError(1, "retrieval/score", map[string]any{"text_a": "a", "text_b": "b", "explain": []int{}}, -32602,

@@ -21,9 +21,10 @@ type Options struct {
 	Sizes   prometheus.Observer // jobs per computed batch
 }
 
-// Batcher fills a model's passes with the jobs of all sessions. A batch starts when a slot is free.
-// While other batches run, a partly filled batch without urgent jobs first waits up to MaxWait for more
-// jobs. The other jobs in a batch do not change a single bit of a job's result.
+// Batcher fills a model's passes with the jobs of all sessions. A batch starts when a slot is free; an
+// urgent batch may start even if none is. While other batches run, a partly filled batch without urgent
+// jobs first waits up to MaxWait for more jobs. The other jobs in a batch do not change a single bit of a
+// job's result.
 type Batcher struct {
 	// Before is a test hook that runs before each computation; nil otherwise.
 	Before func(context.Context)

@@ -93,7 +93,7 @@ func (q *queue) remove(j *Job) {
 	}
 }
 
-// cancel removes a cancelled job and returns its tokens to its flow.
+// cancel removes a cancelled job and subtracts the job's tokens from its flow's last due time.
 func (q *queue) cancel(j *Job) {
 	q.flows[j.flow()] -= int64(j.tokens)
 	q.remove(j)

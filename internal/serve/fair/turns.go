@@ -59,9 +59,9 @@ type Share struct {
 	waiting [kinds][]chan struct{} // waiting turns; a channel is closed when its turn begins
 }
 
-// New returns turns for the given number of cores. Small turns run on at most half of the cores, large
-// turns on at most a quarter, but each kind on at least one. reserve is called with the number of
-// cores that the model's device must leave free.
+// New returns turns for the given number of cores. The pool of small turns runs on at most half of the
+// cores, the pool of large turns on at most a quarter, but each on at least one. reserve is called with
+// the number of cores that the model's device must leave free.
 func New(cores int, reserve func(cores int)) *Turns {
 	t := &Turns{reserve: reserve}
 	t.pools[Small].limit = max(1, cores/2)
