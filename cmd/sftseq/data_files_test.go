@@ -53,7 +53,7 @@ func TestDataFiles(t *testing.T) {
 	refuse(t, exitError, `expected data of the task files, classification with the tokenizer byte; found `, "", "train",
 		"files", "--data", smallData(t), "--out", filepath.Join(dir, "no-run"))
 
-	for n := range 30 { // four wrong files of each package, which are omitted or in the split mislabelled
+	for n := range 30 { // give four .py files of each package contents that contradict the extension
 		folder := filepath.Join(software, fmt.Sprintf("p%c%c", 'a'+n/26, 'a'+n%26), "src")
 		for i := range 4 {
 			writeText(t, filepath.Join(folder, fmt.Sprintf("%d.py", i)),
@@ -108,7 +108,7 @@ func checkFilesCommand(t *testing.T, model, software string) {
 	for _, path := range []string{wrong, filepath.Join(dir, "short.go")} { // unknown, or too short
 		notContains(t, succeed(t, "", "files", "--model", model, "--threshold", "1", "--json", path), `"kind"`, "named")
 	}
-	seen := map[string]int{} // in several batches
+	seen := map[string]int{} // lines per path; the files fill several batches
 	for line := range strings.Lines(succeed(t, "", "files", "--model", model, software)) {
 		path, _, _ := strings.Cut(line, ": ")
 		if seen[path]++; seen[path] > 1 {
@@ -177,7 +177,7 @@ func checkFilesWindow(t *testing.T, data string) {
 	}
 }
 
-// TestOtherFiles checks that the class other is printed as unknown, at any threshold.
+// TestOtherFiles checks that the class other is reported as unknown even at threshold 0.
 func TestOtherFiles(t *testing.T) {
 	r := fileResult{Path: "a.go", Size: 100}
 	r.predict(&sampledFile{path: "a.go", size: 100}, &sft.Output{Logits: []float32{1, 5}},

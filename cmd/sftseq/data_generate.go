@@ -48,8 +48,8 @@ func generateCommand(task *lra.Task) *cli.Command {
 	}
 }
 
-// generateFlags returns the flags of every generator. train, val and test are the default numbers
-// of rows.
+// generateFlags returns the flags that all generators share. The parameters train, val and test are
+// the default numbers of rows.
 func generateFlags(train, val, test int) []cli.Flag {
 	return slices.Concat(
 		group(dataGroup,

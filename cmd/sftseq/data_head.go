@@ -133,8 +133,8 @@ func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) h
 	return row
 }
 
-// textOf returns a text that the tokenizer encodes to exactly these tokens. ok is false if no such text
-// exists, as for sound or unknown words.
+// textOf decodes tokens to text. ok is false if there is no tokenizer, if the text is not valid UTF-8, or if
+// the tokenizer encodes the text to other tokens, as for unknown words.
 func textOf(t tokenizers.Tokenizer, tokens []int32) (text string, ok bool) {
 	if t == nil {
 		return "", false

@@ -156,7 +156,7 @@ func show(c *cli.Context, value any, text func(io.Writer) error) error {
 	}
 	encoder := json.NewEncoder(c.App.Writer)
 	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false) // list<item: uint8>
+	encoder.SetEscapeHTML(false) // prints list<item: uint8> without escapes
 	return encoder.Encode(value)
 }
 

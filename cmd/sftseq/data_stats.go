@@ -97,7 +97,7 @@ func writeStats(w io.Writer, stats []metrics.Stats) error {
 		row(q.name, func(s *metrics.Stats) string { return fmt.Sprint(q.value(s.Lengths)) })
 	}
 	row("mean", func(s *metrics.Stats) string { return fmt.Sprintf("%.1f", s.Lengths.Mean) })
-	for i, n := range stats[0].Numbers { // all splits of a data set have the same numbers
+	for i, n := range stats[0].Numbers { // all splits of a data set have the same targets
 		for _, q := range []struct {
 			name  string
 			value func(seq.NumberSummary) float64

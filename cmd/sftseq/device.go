@@ -23,7 +23,7 @@ func deviceFlag() cli.Flag {
 		Usage: "run on `NAME`: auto, cpu, vulkan, vulkan:N"}
 }
 
-// deviceFlags returns the flags for the device, its precision and its CPU threads.
+// deviceFlags returns the flags for the device, its precision and the number of CPU threads.
 func deviceFlags(precision device.Precision) []cli.Flag {
 	return []cli.Flag{
 		deviceFlag(),
@@ -82,8 +82,8 @@ func openTensorDevice(o device.Options) (tensor.Device, error) {
 	return d.(tensor.Device), nil
 }
 
-// closingFailed is the key of an [atomic.Bool] in the application's metadata, which closeDevice
-// sets. It is atomic because a server closes devices concurrently.
+// closingFailed is a key of the application's metadata. Its value is an [atomic.Bool], because a server
+// closes devices concurrently. closeDevice sets the value if closing fails.
 const closingFailed = "closing failed"
 
 // closeDevice closes a device. A failure, usually a report of Vulkan's validation layer, does not

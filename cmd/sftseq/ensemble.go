@@ -147,7 +147,7 @@ func (m models) truncate() {
 	}
 }
 
-// membersOf returns the directories of the models of an ensemble, or dir itself. It includes runs that
+// membersOf returns the model directories of an ensemble, or dir itself. It includes runs that
 // have no weights yet, but excludes fusion members of weight 0.
 func membersOf(dir string) (members []string) {
 	if f, err := sft.ReadFusion(dir); dir != "" && err == nil && f != nil {

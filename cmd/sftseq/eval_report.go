@@ -9,7 +9,7 @@ import (
 )
 
 // trainedIn returns the best step of a run directory (or its last step, if the run has no best step), or
-// the number of models in a folder of runs. It also reports whether the training of a model has not ended.
+// the number of models in a folder of runs. It also reports whether the training of any model is unfinished.
 func trainedIn(dir string) (t task.Trained) {
 	members := membersOf(dir)
 	if len(members) > 1 {

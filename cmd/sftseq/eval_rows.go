@@ -81,7 +81,7 @@ func warnTrainedOn(c *cli.Context, m models) {
 	}
 	split := c.String("split")
 	for _, model := range m.list() {
-		p, err := provenance.Of(model.Config) // empty for a model of another program
+		p, err := provenance.Of(model.Config) // an error for a model of another program
 		if err == nil && slices.Contains(p.TrainedOn, split) && split != "train" && p.Data == set.Fingerprint() {
 			fmt.Fprintf(c.App.ErrWriter, "warning: a linear model was also trained on the split %s, so its results "+
 				"are too optimistic "+

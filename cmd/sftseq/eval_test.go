@@ -14,7 +14,7 @@ import (
 )
 
 // TestEval checks the accuracy and the loss of eval against predict's output, and that the report has the
-// other metrics of classes.
+// other classification metrics.
 func TestEval(t *testing.T) {
 	in, lines := sequences(t, 300)
 	var r struct {

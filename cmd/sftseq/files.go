@@ -112,10 +112,10 @@ const maxFragment = 1 << 16
 // evidenceFlag is the flag of the command files that explains predictions.
 const evidenceFlag = "--evidence"
 
-// Limits of the files or fragments that are predicted together.
+// A batch is predicted as soon as it reaches one of these limits.
 const (
-	fileBatch      = 256
-	fileBatchBytes = 1 << 20 // bytes of their samples
+	fileBatch      = 256     // files or fragments
+	fileBatchBytes = 1 << 20 // bytes of all samples
 )
 
 // filePredictor prints the kinds of files, in batches and in order.
@@ -138,7 +138,7 @@ type sampledFile struct {
 	bytes    []byte
 }
 
-// position returns the offset in the file of the byte with index i of the sample.
+// position returns the file offset of byte i of the sample.
 func (f *sampledFile) position(i int) int64 {
 	if f.fragment {
 		return f.offset + int64(i)

@@ -21,10 +21,10 @@ import (
 type fileResult struct {
 	Path        string         `json:"path"`
 	Size        int64          `json:"size"`
-	Kind        string         `json:"kind,omitempty"`    // "" for a file that is too short, or unknown
+	Kind        string         `json:"kind,omitempty"`    // "" if the file is too short or its kind unknown
 	Nearest     string         `json:"nearest,omitempty"` // most probable kind
 	Probability float64        `json:"probability,omitempty"`
-	Named       string         `json:"named,omitempty"` // kind of a whole file by its path, if Kind is another kind
+	Named       string         `json:"named,omitempty"` // kind that a whole file's path implies, if it is not Kind
 	unlabelled  bool           // the model has no class for Named
 	Evidence    []fileEvidence `json:"evidence,omitempty"`
 	Fragment    *fragmentRange `json:"fragment,omitempty"` // nil for a whole file
@@ -82,8 +82,8 @@ func evidenceOf(f *sampledFile, e *sft.LinearExplanation) []fileEvidence {
 	return largestEvidence(out)
 }
 
-// evidence returns the bytes first to end − 1 of the sample, with their weight. It leaves out bytes
-// from another part of the file than the first byte.
+// evidence returns the bytes first to end − 1 of the sample, with their weight. It cuts the range where
+// the sample skips bytes of the file.
 func (f *sampledFile) evidence(first, end int, weight float32) fileEvidence {
 	for f.position(end-1)-f.position(first) > int64(end-1-first) {
 		end-- // the n-gram ends in another part of the file

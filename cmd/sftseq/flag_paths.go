@@ -77,7 +77,7 @@ func flagOfPath(c *cli.Context, path string) (name string) {
 	return name
 }
 
-// pathsOf returns the values of f, except "" and "-", if it takes files. Other flags are ignored, because for instance
+// pathsOf returns the values of f, except "" and "-", if f takes files. Other flags are ignored, because for instance
 // a column can have the name of a folder.
 func pathsOf(c *cli.Context, f cli.Flag) (values []string) {
 	switch f := f.(type) {

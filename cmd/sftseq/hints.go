@@ -116,7 +116,7 @@ func lineAdvice(first []byte, columns string) string {
 }
 
 // describeRuns returns an error text that lists the models in subfolders of dir, such as the
-// runs of train --seeds. It returns "" for fewer than two. flag is the flag that names a model,
+// runs of train --seeds. It returns "" for fewer than two models. flag is the flag that names one,
 // with a trailing space, or "" if the model is an argument.
 func describeRuns(dir, flag string) string {
 	members := membersOf(dir)
@@ -155,7 +155,7 @@ func recordedData(dir string) string {
 	return string(p.DataDir)
 }
 
-// recordedHint returns a hint on the data on which the run in dir was trained, or "" if the run
+// recordedHint returns a hint that names the training data of the run in dir, or "" if the run
 // recorded none.
 func recordedHint(dir string) string {
 	data := recordedData(dir)

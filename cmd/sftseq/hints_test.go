@@ -168,8 +168,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestMovedData checks that eval and train --resume print the recorded path and the flag that
-// replaces it if the data of a run are missing.
+// TestMovedData checks that, if the data of a run are missing, eval and train --resume print the
+// recorded path and the flag that replaces it.
 func TestMovedData(t *testing.T) {
 	data := tableData(t, "t.csv", motifRows(60, 24), "--text", "sequence", "--numbers", "length", "--tokenizer",
 		"dna:1", "--split", "0.6,0.2,0.2")

@@ -82,7 +82,7 @@ func info(c *cli.Context) error {
 // infoLengths are the sequence lengths for which info shows the cost.
 var infoLengths = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 20}
 
-// part is the number of parameters or operations of a part of the model.
+// part is a part of the model, with its number of parameters or of multiply-adds per token.
 type part struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -161,7 +161,7 @@ func parameterParts(m *sft.Model) (parts []part) {
 	return append(parts, part{"total", total})
 }
 
-// operations returns the multiply-adds of a forward pass per token. Operations per sampled token
+// operations returns the multiply-adds per token of a forward pass. Operations per sampled token
 // are divided among all tokens. With chunks, the operations of a chunk's exported rows are divided
 // among its tokens, for a chunk of average length.
 func operations(c *sft.Config, length int) []part {
@@ -188,13 +188,13 @@ func operations(c *sft.Config, length int) []part {
 	return append(out, part{"total", int(total + .5)})
 }
 
-// localOperations returns the multiply-adds of the local encoder of a chunked model per token.
+// localOperations returns the multiply-adds per token of a chunked model's local encoder.
 func localOperations(c *sft.Config, length int) []operationCount {
 	parts := layerOperations(c, min(length, c.Chunks.Average), c.Chunks.Layers)
 	return append(parts, operationCount{"exports", 2 * float64(c.HiddenSize), false})
 }
 
-// documentOperations returns the multiply-adds of the document encoder's layers per token.
+// documentOperations returns the multiply-adds per token of the document encoder's layers.
 func documentOperations(c *sft.Config, length int) []operationCount {
 	chunk := min(length, c.Chunks.Average)
 	rowsPerToken := float64(min(c.Chunks.Exports, chunk)+1) / float64(chunk)
@@ -205,7 +205,7 @@ func documentOperations(c *sft.Config, length int) []operationCount {
 	return parts
 }
 
-// tokenOperations returns the multiply-adds per token of the token stage of a chunked model. The stage
+// tokenOperations returns the multiply-adds per token of a chunked model's token stage. The stage
 // computes the local layers again. A model that pools has no token stage, and tokenOperations returns nil.
 func tokenOperations(c *sft.Config, length int) []operationCount {
 	if c.Pools() {
@@ -239,7 +239,7 @@ func editCost(c *sft.Config, length int) float64 {
 	return (edited*local + document) / (local + document)
 }
 
-// operationCount is the number of multiply-adds of a part of the model per token.
+// operationCount is the number of multiply-adds per token of a part of the model.
 type operationCount struct {
 	name    string
 	count   float64
@@ -256,9 +256,9 @@ func layerOperations(c *sft.Config, length, layerCount int) []operationCount {
 	d, h, layers := float64(c.HiddenSize), float64(c.NumHeads), float64(layerCount)
 	relative := 0.0
 	if c.Relative != "none" {
-		// The tables F and G of tensor.Sinusoid have n and 2n different entries, each for the factor and for
-		// the summand, with SinusoidDim/2 multiply-adds per entry. For each pair of a token and a duplet,
-		// the factor and the summand then need two operations each.
+		// The factor and the summand each have tables F and G (tensor.Sinusoid), with n and 2n different
+		// entries of SinusoidDim/2 multiply-adds. For each pair of a token and a duplet (tensor.Duplet), the
+		// factor and the summand then need two operations each.
 		relative = layers * h * (2*3*float64(c.SinusoidDim)/2 + 2*2*k)
 	}
 	taps := 0.0
@@ -305,7 +305,7 @@ func (i *modelInfo) write(w io.Writer) error {
 		if i.Costs[0].Edit > 0 {
 			edits = ",\nand the fraction of the multiply-adds that serve needs after an edit"
 		}
-		t.add("\nmultiply-adds per token, and memory of a sequence beside the weights%s", edits)
+		t.add("\nmultiply-adds per token, and memory of a sequence besides the weights%s", edits)
 		head := "length\t"
 		for _, p := range i.Costs[0].Operations {
 			head += p.Name + "\t"

@@ -56,7 +56,8 @@ func TestParseCluster(t *testing.T) {
 	}
 }
 
-// TestInfoCluster checks that info --cluster simulates training steps with the batch in the flags.
+// TestInfoCluster checks that info --cluster simulates training steps with the settings of the flags on 1, 2, 4
+// and 6 ranks.
 func TestInfoCluster(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates code that other tests cover")
 	args := []string{"info", "--model", goldenPath("pre"), "--cluster", "6,10Gbit,20us", "--batch", "8", "--length",

@@ -48,8 +48,8 @@ func TestBasesOfBED(t *testing.T) {
 	}
 }
 
-// TestMarkedEndsOfData checks that train warns of a data set of an older version whose tags mark
-// the ends of spans.
+// TestMarkedEndsOfData checks that train warns if the tags of a data set, as older versions wrote them,
+// mark the ends of spans.
 func TestMarkedEndsOfData(t *testing.T) {
 	dir := t.TempDir()
 	for name, tags := range map[string][]string{"bioes": {"O", "B-X", "E-X"}, "bio": {"O", "B-X", "I-X"}} {

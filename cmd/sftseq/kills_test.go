@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// kills is six times the number of processes that each kill test kills (make kills).
+// kills is the value of -kills (make kills). Each kill test kills a sixth as many processes, at least one.
 var kills = flag.Int("kills", 20, "each of the tests TestKills… kills a sixth of `N` processes, at least one")
 
 // killer kills the program at random moments.

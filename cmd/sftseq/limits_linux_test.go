@@ -129,7 +129,7 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 	}
 }
 
-// TestFIFOsAreRefused checks that commands refuse a FIFO as a file without waiting for a writer.
+// TestFIFOsAreRefused checks that commands refuse a FIFO in place of a file, without waiting for a writer.
 func TestFIFOsAreRefused(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	must.Succeed(t, syscall.Mkfifo(fifo, 0o666))

@@ -36,7 +36,7 @@ func TestFarLongerRows(t *testing.T) {
 	notContains(t, output, "warning")
 }
 
-// TestUnlikeInputs checks that predict warns of images of another size than the training images, and of texts
+// TestUnlikeInputs checks that predict warns of images that differ in size from the training images, and of texts
 // whose words are nearly all unknown.
 func TestUnlikeInputs(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

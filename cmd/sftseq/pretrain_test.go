@@ -19,9 +19,9 @@ func smallPretraining(data, out string, flags ...string) []string {
 		"--eval-every", "8", "--log-every", "5", "--save-every", "1ms", "--seed", "5"}, flags...)
 }
 
-// TestPretrain checks that a run without labels that is stopped and resumed with another number of
-// threads writes the same model as an uninterrupted run. The model fills masks, embeds sequences
-// and initialises a classifier.
+// TestPretrain checks that a run that is stopped and resumed writes the same model as an uninterrupted
+// run with another number of threads. The model fills masks, embeds sequences and initialises a
+// classifier.
 func TestPretrain(t *testing.T) {
 	data, runs := generated(t), t.TempDir()
 	whole, resumed := filepath.Join(runs, "whole"), filepath.Join(runs, "resumed")

@@ -42,7 +42,7 @@ def LRGBDataset(root, name, split):
 `
 
 // TestPublishedExample runs the Python code and the commands of docs/published-clouds-graphs.md on
-// smaller data. The code exports graphs; the commands convert the graphs, train and evaluate.
+// smaller data. The code exports graphs; the commands convert graphs and point clouds, train and evaluate.
 func TestPublishedExample(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	testenv.NeedPrograms(t, "python3")

@@ -17,8 +17,8 @@ import (
 )
 
 // graphLines writes a folder of graphs as docs/published-clouds-graphs.md exports them. The graphs
-// are rings; node, edge and labels return the node features, the edge features and the labels of a
-// graph.
+// are rings. The functions node and edge return the features of one node and one edge, and labels returns
+// the labels of a graph.
 func graphLines(t *testing.T, node, edge func(graph, i int) []float32,
 	labels func(graph, nodes int) map[string]any) string {
 	t.Helper()
@@ -151,7 +151,7 @@ func TestPeptidesStruct(t *testing.T) {
 		"--out", filepath.Join(t.TempDir(), "run"), "--class-weights", "balanced")
 }
 
-// TestPascalVOC checks that graphs with a class for each node, which may be unknown, are converted.
+// TestPascalVOC checks that graphs with a class for each node, or null for an unknown class, are converted.
 // Both presets train on them, and macro F1 over the nodes selects the saved model.
 func TestPascalVOC(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")

@@ -144,13 +144,13 @@ func (r *ranks) threads() int {
 }
 
 // exchangeErrors exchanges the results of all ranks, and returns the error of the run: the same error
-// on all ranks. The rank of this error returns it unchanged. If the other ranks are unreachable,
-// exchangeErrors returns the error of this rank, or else the error of the exchange.
+// on all ranks. The rank on which the error occurred returns it unchanged. If the other ranks are
+// unreachable, exchangeErrors returns the error of this rank, or else the error of the exchange.
 func (r *ranks) exchangeErrors(err error) error {
 	var rankErr *distributed.Error
 	if !errors.As(err, &rankErr) {
-		// The error of a stopped command includes advice. The other ranks must not take the
-		// error for a cancellation.
+		// Agree sends no text for an error that wraps context.Canceled, but the error of a stopped
+		// command includes advice. So its text is sent as another error.
 		reported := err
 		if errors.Is(err, context.Canceled) {
 			reported = errors.New(err.Error())

@@ -46,7 +46,7 @@ training. More: docs/reports.md`,
 	}
 }
 
-// maxExamples limits a page to a size that browsers can show.
+// maxExamples is the maximum of --examples. It limits the page to a size that browsers can show.
 const maxExamples = 1000
 
 func reportRuns(c *cli.Context) error {

@@ -25,7 +25,7 @@ type reportRows struct {
 	path, name string
 	rows       int64        // 0 if unknown
 	note       string       // sentence for the page if the rows are not from the run's data set, or ""
-	set        *seq.Dataset // nil if the rows are from a file outside a data set
+	set        *seq.Dataset // nil if --data is a file
 	dir, split string       // directory and split of the data set
 }
 
