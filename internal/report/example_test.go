@@ -49,8 +49,8 @@ func texts(t *testing.T, spec, text string) string {
 	return strings.Join(out, "‖")
 }
 
-// TestPieces checks that the tokens of one character are joined, even if the character is incomplete, and
-// that all other tokens, such as words, are separate.
+// TestPieces checks that the tokens of one character are joined, even if the character is incomplete. All
+// other tokens, such as words, must be separate.
 func TestPieces(t *testing.T) {
 	for _, c := range []struct{ spec, text, want string }{
 		{`{"type":"byte"}`, "aé€\n\x01\xff", "a‖é‖€‖↵\n‖\u2401‖‹ff›"},
