@@ -30,8 +30,8 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 }
 
 // explanationTokens returns the number of tokens that an explanation covers: n, the length of the
-// sequence, if the input window has a tail beside its head; otherwise the parameter read, the number of
-// tokens that the model reads.
+// sequence, if the input window has a tail; otherwise the parameter read, the number of tokens that the
+// model reads.
 func (c *call) explanationTokens(read, n int) int {
 	if c.model.config.ReadWindow().Tail > 0 {
 		return n
