@@ -43,8 +43,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestAxisWithZero checks that an axis with the flag Zero includes 0 and has a margin at its other end, and
-// at both ends with values on both sides of 0.
+// TestAxisWithZero checks that an axis with the flag Zero includes 0. It must have a margin at the end away
+// from 0, or at both ends if values lie on both sides of 0.
 func TestAxisWithZero(t *testing.T) {
 	for _, c := range []struct{ low, high float64 }{{2, 4}, {-4, -2}, {-4, 4}, {0, 0}, {-4, 0}} {
 		a := Axis{}

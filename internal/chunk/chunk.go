@@ -1,7 +1,7 @@
 // Package chunk cuts documents into chunks.
 //
-// A cut depends only on the tokens since the cut before it. After an edit, a document therefore has
-// the same chunks up to the edited chunk, and again from the first cut that both versions share.
+// A cut depends only on the tokens since the previous cut. An edit therefore changes neither the chunks
+// before the edited chunk, nor the chunks after the first later cut that both versions share.
 package chunk
 
 import (

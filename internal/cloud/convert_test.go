@@ -108,8 +108,8 @@ func TestConvert(t *testing.T) {
 }
 
 // TestValidation checks that some training files are used for validation if no folder has
-// validation files. Files without a split folder must be distributed over all three splits. The
-// split of a file must not depend on other files.
+// validation files, and that this choice does not depend on other files. Files without a split folder
+// must be distributed over all three splits.
 func TestValidation(t *testing.T) {
 	var official, unassigned []string
 	for i := range 300 {

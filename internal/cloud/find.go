@@ -163,8 +163,8 @@ func (f *Files) Others() string {
 	return text
 }
 
-// Surfaces reports whether any file has an extension other than .txt. Such files contain only points
-// or surfaces, unlike text files.
+// Surfaces reports whether any file has an extension other than .txt. Such a file contains points or a
+// surface, whereas a .txt file may contain any text.
 func (f *Files) Surfaces() bool {
 	return slices.ContainsFunc(f.list,
 		func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })

@@ -135,7 +135,7 @@ func TestPartsTaken(t *testing.T) {
 	}
 }
 
-// TestShapeNetLeftOut checks that clouds without a category, split, file or part are left out with
+// TestShapeNetLeftOut checks that clouds without a category, split, file or valid part are left out with
 // a reason, and that errors for invalid lists name the line or entry.
 func TestShapeNetLeftOut(t *testing.T) {
 	from := shapeNetPart(t)

@@ -155,7 +155,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 // column 4 has fractions, like a coordinate.
 type counting struct {
 	first, lines int
-	broken       bool // a line's first column is not the next integer
+	broken       bool // the first column does not count the lines, or a line has no column 4
 	fractions    bool // column 4 has fractions
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // TestAnomalies checks that rows that may have been misinterpreted are counted in a single note, and
-// usual rows get no note.
+// that usual rows get no note.
 func TestAnomalies(t *testing.T) {
 	spans := func(o *Options) { o.Label, o.Spans = "", "s" }
 	lists := func(o *Options) {
@@ -114,8 +114,8 @@ func TestIntervalBlocks(t *testing.T) {
 	}
 }
 
-// TestOtherTokens checks that a text is counted if a different text has the same tokens, for instance
-// if only the case differs, and exactly one of the two texts is in train.
+// TestOtherTokens checks that a text is counted if it has the same tokens as a different text (which may
+// differ only in case), and if exactly one of the two texts is in train.
 func TestOtherTokens(t *testing.T) {
 	rows := `{"text":"A","split":"val"}` + "\n" + `{"text":"a","split":"test"}` + "\n" +
 		`{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" +

@@ -1,5 +1,5 @@
-// Package convert converts tables of other programs to a data set. Its memory use does not grow
-// with the size of the tables. All CPUs tokenize rows, which are written in order, so that the same
+// Package convert converts tables and graphs of other programs to a data set. Its memory use does not
+// grow with the size of the tables. All CPUs tokenize rows, which are written in order, so that the same
 // input always produces the same files.
 //
 // Unless a column names the splits, a hash of a row's text determines its split, independent of the
@@ -149,7 +149,7 @@ type converter struct {
 	marksDecided   bool        // whether hasEndMarks is known
 	skipped        *source.Skipped
 	assignedSplits map[uint64]string // splits by the hash of a text; nil if the hash and the fractions decide
-	// firstUnreadable is the error of the first unreadable row for learning a tokenizer, or nil.
+	// firstUnreadable is the error of the first row that could not be read to learn a tokenizer, or nil.
 	firstUnreadable error
 	// firstUnsuitable is the error of the first text that was skipped when learning a tokenizer, or
 	// nil.
@@ -290,8 +290,8 @@ func (w *worker) unreadable(err error) *source.SkipReason {
 	return source.Skip("the row cannot be read", err)
 }
 
-// describeList describes the list that --text cannot read, with the next step. err is the error of
-// reading the list as token ids, and ends with the first element.
+// describeList describes a list in the text column and states the next step. err is the error of
+// reading the list as token ids; its text ends with the element that is not an id.
 func describeList(err error, column string) string {
 	switch _, element, _ := strings.Cut(err.Error(), ", found "); {
 	case strings.HasPrefix(element, `"`):

@@ -75,8 +75,8 @@ func (c *converter) addStrata(ctx context.Context, path string, strata *stratify
 	return ctx.Err()
 }
 
-// classOf returns the class by which a row's split is stratified; "" if rows have no class or several
-// labels. It returns false if the row has no valid class and is therefore left out.
+// classOf returns the class by which a row's split is stratified: the text of the label, or "" if rows
+// have no label or a list of labels. It returns false if the text is not a valid class.
 func (c *converter) classOf(row *table.Row) (string, bool) {
 	if c.options.Label == "" || c.options.Numbers != nil || c.options.isTagging() {
 		return "", true

@@ -34,7 +34,7 @@ type GraphOptions struct {
 	Replace                        bool              // replace a complete data set
 	Note                           func(text string) // receives notes on unusual edges; may be nil
 
-	metadataKeys   []string          // keys in the metadata of the first table whose names the options use
+	metadataKeys   []string          // metadata keys of the first table that set names in the options
 	assignedSplits map[uint64]string // splits of a small data set by graph key; nil means random splits by key
 }
 
@@ -128,8 +128,8 @@ func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 	return last, nil // rounding may leave the sum of the fractions below 1
 }
 
-// keyOf returns the key of a graph, a hash of the seed and the graph's nodes and edges, and a fraction
-// in [0, 1) derived from the hash.
+// keyOf returns the key of a graph (a hash of the seed and of the graph's nodes and edges), and a
+// fraction in [0, 1) derived from the same hash.
 func (o *GraphOptions) keyOf(x *graphlines.Row) (uint64, float64) {
 	hash := hashOf(x)
 	words := philox.Words(o.Seed, [4]uint32{0, philox.StreamSplit, uint32(hash), uint32(hash >> 32)})

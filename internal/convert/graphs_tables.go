@@ -268,7 +268,7 @@ func (o *GraphOptions) nameByTable(ctx context.Context) error {
 	return nil
 }
 
-// namedOption is an option that lists names, and the metadata key of a table that may set it.
+// namedOption is an option that lists names, with the key in a table's metadata that may set the option.
 type namedOption struct {
 	key   string
 	names *[]string

@@ -15,7 +15,7 @@ import (
 // The data are multi-label in three cases: if each label has a column ([Options].LabelColumns), if
 // labels have a separator ([Options].LabelSeparator), or if the first label found is a list.
 
-// firstLabels is the maximum number of rows that are searched for the first label.
+// firstLabels is the maximum number of rows of a table that are searched for the first label.
 const firstLabels = 1000
 
 // checkMultiLabel returns an error for inconsistent multi-label options.
@@ -74,8 +74,8 @@ func (c *converter) decide(row *table.Row) bool {
 	return true
 }
 
-// decideFromChunk decides from the first chunk if the input cannot be read twice. It runs before a
-// worker processes the chunk.
+// decideFromChunk decides from the first chunk if openAll has not decided: the input can be read only
+// once, or its first rows have no label. It runs before a worker processes the chunk.
 func (c *converter) decideFromChunk(rows []table.Row) {
 	for i := range rows {
 		if c.labelsDecided || c.decide(&rows[i]) {

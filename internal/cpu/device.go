@@ -47,7 +47,7 @@ func (w *worker) floats(n int) []float32 {
 }
 
 // New returns a device with the best instruction set and the given number of threads; 0 means one
-// thread per CPU. It panics with the error of [simd.Best]; callers that open devices for a user
+// thread per CPU. It panics if [simd.Best] returns an error; callers that open devices for a user
 // should call simd.Best first.
 func New(threads int) *Device {
 	k, err := simd.Best()

@@ -31,8 +31,9 @@ func dropout(r *run, k tensor.Dropout) rowwise {
 	}}
 }
 
-// drop applies dropout to x with the worker's random numbers, starting with number n. Each value of the
-// counter generates four numbers; n is a multiple of four if the row width is.
+// drop applies dropout to x and writes the result to y. It uses the random numbers that w.counter and
+// w.key generate, from number n on. Each value of the counter generates four numbers; n is a multiple of
+// four if the row width is.
 func (r *run) drop(w *worker, y, x []float32, n uint64, rate float32) {
 	minWord, scale := simd.DropoutThreshold(rate), 1/(1-rate)
 	if first := int(n & 3); first != 0 {

@@ -15,7 +15,7 @@ func embed(r *run, k tensor.Embed) rowwise {
 	}}
 }
 
-// embedBackward adds rows in order. Each worker owns some channels of every token.
+// embedBackward adds the rows of DY in order. Each worker owns some channels of every token.
 func embedBackward(r *run, k tensor.EmbedBackward) {
 	d := k.DWeight.Width()
 	dw, dy, tokens := r.floats(k.DWeight), r.floats(k.DY), r.ints(k.Token)[:r.rows(k.DY)]

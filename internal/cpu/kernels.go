@@ -14,7 +14,7 @@ type implementation struct {
 	byRows     func(*run, tensor.Kernel) rowwise
 }
 
-// kernels maps the type of each kernel to its implementation. The file of a kernel registers it.
+// kernels maps the type of each kernel to its implementation. The file of each implementation registers it.
 var kernels = map[reflect.Type]implementation{}
 
 // whole returns the implementation of a kernel that f computes as a whole.

@@ -9,8 +9,8 @@ func linear(r *run, k tensor.Linear) rowwise {
 	return rowwise{n: r.rows(k.X), block: func(wk *worker, lo, hi int) { r.mulTransposed(wk, y, x, wt, b, lo, hi) }}
 }
 
-// linearBackward computes the gradient of X row by row. After all rows it computes the gradient of
-// the weights, which sums over the rows.
+// linearBackward computes the gradient of X row by row. After all rows it computes the gradients of
+// the weights and the bias, which are sums over the rows.
 func linearBackward(r *run, k tensor.LinearBackward) rowwise {
 	in, out, rows := k.Weight.Width(), k.Weight.Shape[0], r.rows(k.X)
 	dx, dw, db := r.floats(k.DX), r.floats(k.DWeight), r.floats(k.DBias)
