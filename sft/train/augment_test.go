@@ -67,7 +67,7 @@ func TestAugmentPoints(t *testing.T) {
 			}
 		}
 		n, m := vectorOf(c, e.Features[1], "nx", "ny", "nz"), vectorOf(c, got[1], "nx", "ny", "nz")
-		checkClose("the length of a normal", dot(m, m), dot(n, n))
+		checkClose("the squared length of a normal", dot(m, m), dot(n, n))
 		checkClose("a normal along an edge", dot(m, sub(p, q)), factor*dot(n, sub(a, b)))
 		u, v := vectorOf(c, e.Features[3], "nx", "ny", "nz"), vectorOf(c, e.Features[4], "nx", "ny", "nz")
 		x, y := vectorOf(c, got[3], "nx", "ny", "nz"), vectorOf(c, got[4], "nx", "ny", "nz")
@@ -175,7 +175,7 @@ func TestRotationsAreUniform(t *testing.T) {
 		mean, square, maximum = mean+v/n, square+v*v/n, max(maximum, math.Abs(v))
 	}
 	if math.Abs(mean) > 0.01 || math.Abs(square-0.25/3) > 0.003 || maximum > 0.5 || maximum < 0.49 {
-		t.Errorf("shifts have mean %g, mean square %g, maximum %g; want 0, 1/48, 0.5", mean, square, maximum)
+		t.Errorf("shifts have mean %g, mean square %g, maximum %g; want 0, 1/12, 0.5", mean, square, maximum)
 	}
 }
 

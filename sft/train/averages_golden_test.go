@@ -20,8 +20,8 @@ var averageFolders = map[string]func(c *config.Config){
 	},
 }
 
-// writeAverages writes a golden folder with results of the float64 reference. Its last sequence is
-// longer than the time constant of most averages.
+// writeAverages writes a golden folder with results of the float64 reference. Its last sequence has 150
+// tokens, more than the longest initial half-life of an average, 128 tokens.
 func writeAverages(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.Classification)
 	change(c)

@@ -29,12 +29,12 @@ const CheckpointFile = model.CheckpointFile
 
 // State is the progress of a training run, without its weights and moments.
 type State struct {
-	Step   int `json:"step"`   // completed batches; also the step in the addresses of random numbers
+	Step   int `json:"step"`   // completed batches; also the step in the counters of random numbers
 	Update int `json:"update"` // completed updates: AdamW's t
 
 	Next seq.Position `json:"next"` // next batch
 
-	Best float64 `json:"best"` // validation accuracy of the saved model
+	Best float64 `json:"best"` // validation accuracy of the saved model; 0 if the task has none
 	// Selected is the saved model's value of the metric Settings.Select. If Select is "", Selected is 0
 	// and Best has the value. With [OneStandardError], Selected is the best accuracy so far.
 	Selected float64 `json:"selected,omitempty"`
@@ -56,7 +56,7 @@ func (s *State) validate(o *order, c *config.Config) error {
 	case s.Step < 0 || s.Update < 0 || s.Update > s.Step || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 ||
 		s.Evaluated > s.Step || s.MetricsBytes < 0:
 		return fmt.Errorf("inconsistent state: step %d, update %d, best step %d, evaluations since best %d, "+
-			"evaluated %d, metrics bytes %d", s.Step, s.Update, s.BestStep, s.SinceBest, s.Evaluated, s.MetricsBytes)
+			"last evaluation at step %d, metrics bytes %d", s.Step, s.Update, s.BestStep, s.SinceBest, s.Evaluated, s.MetricsBytes)
 	case !s.LossScale.valid():
 		return fmt.Errorf("loss scale %v after %d good steps: expected a power of two ≥ 1, and 0 to %d steps",
 			s.LossScale.Factor, s.LossScale.Good, goodSteps-1)
@@ -110,8 +110,8 @@ func (c *Checkpoint) save(dir string, params *config.Parameters) error {
 	return safetensors.Write(filepath.Join(dir, model.CheckpointFile), ts, map[string]string{runKey: string(text)})
 }
 
-// checkBest returns an error unless the run's model is complete. The checkpoint cannot replace it: it has
-// the weights of the last step, and not those of the best.
+// checkBest returns an error if the run has evaluated a model and the weights of the best step are missing
+// or incomplete. The checkpoint cannot replace them: it has the weights of the last step.
 func checkBest(dir string, c *Checkpoint) error {
 	if c.State.BestStep == 0 {
 		return nil // see saveUnevaluated

@@ -29,7 +29,7 @@ func TestChunkGradientsOfRuns(t *testing.T) {
 		for _, name := range []string{"head.context.weight", "layers.1.mlp.fc2.weight", "head.out.weight"} {
 			p, ok := m.Parameters.Lookup(name)
 			if !ok {
-				continue // only models that predict tokens have head.context
+				continue // only models with outputs per token have head.context
 			}
 			var direction []float64
 			norm := 0.0

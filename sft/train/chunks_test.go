@@ -126,7 +126,7 @@ func TestChunkRuns(t *testing.T) {
 }
 
 // TestChunkNonFinite checks that the error of a diverged run names the first tensor that is not
-// finite, in the local layers, the exports, the document encoder and the head of tokens.
+// finite, in the local layers, the exports, the document encoder and the head for tokens.
 func TestChunkNonFinite(t *testing.T) {
 	for weight, want := range map[string]string{"layers.0.mlp.fc1.weight": "layers.0.mlp.fc1",
 		"export.pool.weight": "export.pool", "layers.1.mlp.fc1.weight": "layers.1.mlp.fc1",
@@ -149,8 +149,8 @@ func TestChunkNonFinite(t *testing.T) {
 	}
 }
 
-// TestChunkNGramGradient compares the gradient of a chunked model with n-grams with finite
-// differences of its loss. The chunks export all tokens, because a step could change a sample.
+// TestChunkNGramGradient compares finite differences of the loss with the gradient, for a chunked model
+// that has n-grams. The chunks export all tokens, because a change of the weights could change a sample.
 func TestChunkNGramGradient(t *testing.T) {
 	c := configtest.ChunkConfigs()["no attention"]
 	c.NGrams, c.Chunks = configtest.TokenNGrams(), &config.Chunks{Rule: "fixed", Average: 16, Exports: 16, Layers: 1}

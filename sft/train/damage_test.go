@@ -27,7 +27,7 @@ func stored(c *Checkpoint) (text string, words []float32) {
 	return string(state), slices.Concat(c.weights, c.moment1, c.moment2)
 }
 
-// tinyRun trains for an epoch, or up to a step, and returns the splits.
+// tinyRun trains for an epoch, or up to the step o.StopAt, and returns the splits.
 func tinyRun(t *testing.T, o Options) (train, val *seq.File) {
 	t.Helper()
 	train, val = tinySplits(t, config.Classification)

@@ -27,8 +27,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// smallModel returns a model with every source of randomness, small enough to train on a software
-// GPU.
+// smallModel returns a model with sampler noise, dropped tokens and dropout, small enough to train on a
+// software GPU.
 func smallModel() *sft.Model {
 	c := configtest.TrainingConfig()
 	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.NumLayers, c.NumSampledTokens,

@@ -26,7 +26,7 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	v := trainingOf(t.model.Config).measure(t.model.Config, &t.settings)
 	done := 0
 	batchRows := evaluationRows
-	if t.model.Config.PerToken() { // the outputs grow with the rows
+	if t.model.Config.PerToken() { // the outputs of a row grow with its length
 		_, longest := t.val.Longest()
 		batchRows = max(1, min(batchRows, evaluationTokens/max(1, longest)))
 	}

@@ -132,7 +132,7 @@ func TestRanksDrift(t *testing.T) {
 		}
 	}
 	if c, err := LoadCheckpoint(r.dir); err != nil || c.State.Step != 0 {
-		t.Errorf("the checkpoint is of step %d, error %v", c.State.Step, err)
+		t.Errorf("the checkpoint is of step %d, want 0; error %v", c.State.Step, err)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestFusionExplains(t *testing.T) {
 }
 
 // TestFusionFile checks that a written fusion is read back, and that errors for invalid values name
-// the key.
+// the key or the value.
 func TestFusionFile(t *testing.T) {
 	dir := t.TempDir()
 	f := &sft.Fusion{ModelType: config.FusionType, Members: []string{"linear", "sft"}, Weights: []float64{0.6, 0.3},

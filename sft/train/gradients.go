@@ -182,7 +182,7 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.D
 }
 
 // groupSize returns the number of micro-batches that run together. It is the size of a group of
-// slots, reduced so that every group has work.
+// slots, or less if this gives work to more groups.
 func (a *accumulator) groupSize(microBatches int) int {
 	perGroup := (microBatches + len(a.groups) - 1) / len(a.groups)
 	return min(len(a.groups[0]), powerOfTwo(perGroup))
@@ -263,8 +263,8 @@ func nonFiniteLoss(ctx context.Context, l *model.Slot, examples []seq.Example, d
 	return report
 }
 
-// microBatches splits a batch into runs of consecutive examples. A run ends with the example with which
-// it has at least size tokens.
+// microBatches splits a batch into runs of consecutive examples. A run ends as soon as it has at least
+// size tokens; the last run may have fewer.
 func microBatches(examples []seq.Example, size int) [][]seq.Example {
 	lengths := make([]int, len(examples))
 	for i, e := range examples {

@@ -37,7 +37,7 @@ func writeGraphs(t *testing.T, dir string, change func(c *config.Config)) {
 }
 
 // TestGraphLogits compares the logits of random graphs with the reference on every device. Other
-// graphs in the batch and another order of edges with different sources must not change the logits.
+// graphs in the batch, and the relative order of edges with different sources, must not change the logits.
 func TestGraphLogits(t *testing.T) {
 	for _, s := range []struct {
 		name   string
@@ -87,7 +87,7 @@ func TestGraphLogits(t *testing.T) {
 				slices.SortStableFunc(e.Edges, func(a, b seq.Edge) int { return int(a.Source%5) - int(b.Source%5) })
 				alone, err := scorer.Examples(t.Context(), []seq.Example{e})
 				if err != nil || !slices.Equal(alone[0].Logits, together[i].Logits) {
-					t.Errorf("graph %d: alone %v, %v, with others %v", i, alone, err, together[i].Logits)
+					t.Errorf("graph %d: alone %v, error %v; in a batch %v", i, alone, err, together[i].Logits)
 				}
 			}
 		})

@@ -22,8 +22,8 @@ const (
 // FollowsEnd reports whether the learning rate of a step depends on the length of the run.
 func (s *Settings) FollowsEnd() bool { return s.Schedule != "" && s.Schedule != Schedules[0] }
 
-// validateRate returns an error for the first invalid number of the schedule. It also rejects
-// numbers that only another schedule reads, because they would have no effect.
+// validateRate returns an error for the first invalid setting of the schedule or the warm-up. It also
+// rejects numbers that only another schedule reads, because they would have no effect.
 func (s *Settings) validateRate() error {
 	if s.Schedule != "" && !slices.Contains(Schedules, s.Schedule) {
 		return badSetting("schedule", fmt.Sprintf("%q", s.Schedule), "one of "+strings.Join(Schedules, ", "))

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// trainSteps performs training steps with every random operation and returns the weights.
+// trainSteps performs training steps with sampler noise, dropped tokens and dropout, and returns the weights.
 func trainSteps(t *testing.T, task, norm string, steps int, device tensor.Device, lengths ...int) ([]float32, error) {
 	t.Helper()
 	c := configtest.WithTask(configtest.TrainingConfig(), task)
@@ -29,7 +29,7 @@ func trainSteps(t *testing.T, task, norm string, steps int, device tensor.Device
 	}
 	st := must.Get(NewStepper(modeltest.RandomModel(c, 2), runSettings(), device, 2*model.MicroBatchTokens, 0))(t)
 	for range steps {
-		// With the seed 2, the terms of a residual scale's gradient cancel: on CPUs with AVX2 the sum,
+		// With the seed (1, 2), the terms of a residual scale's gradient cancel: on CPUs with AVX2 the sum,
 		// −0.0066, then differs by 3.1e-7 from llvmpipe's, which is the rounding of its terms and more
 		// than the tolerance of 2.7e-7.
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 3)), lengths...)

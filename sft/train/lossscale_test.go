@@ -182,7 +182,7 @@ func TestSkippedSteps(t *testing.T) {
 	}
 	must.Succeed(t, other.download())
 	if !slices.Equal(c.weights, other.model.Weights) {
-		t.Error("the weights differ from a run that performs only the updates of steps 2 to 7")
+		t.Error("the weights differ from a run that performs only the updates of steps 3 to 8")
 	}
 }
 
@@ -275,8 +275,8 @@ func TestResumeLossScale(t *testing.T) {
 	}
 	compareOutcomes(t, outcomeOf(t, dir), want)
 
-	// On a device without loss scaling the run continues unscaled. Back on the first device the
-	// scale starts again.
+	// On a device without loss scaling the run continues unscaled. Back on a device with loss
+	// scaling, the scale starts again at its first value.
 	c := must.Get(LoadCheckpoint(dir))(t)
 	for _, d := range []tensor.Device{cpu.New(1), narrow{cpu.New(1), 0}} {
 		tr := must.Get(NewTrainer(nil, s, d, train, val, c, options(dir, nil)))(t)

@@ -158,8 +158,8 @@ type EvaluationReport struct {
 	MAP        *float64  `json:"mean_average_precision,omitempty"`
 	Thresholds []float64 `json:"thresholds,omitempty"`
 	// Temperature is fitted on these rows, and the saved model divides its logits by it; 0 means that
-	// none was fitted. Loss and the other metrics use undivided logits. If Temperature is not 0,
-	// Thresholds apply to the probabilities of divided logits.
+	// none was fitted. All metrics except ScaledLoss use undivided logits. If Temperature
+	// is not 0, Thresholds apply to the probabilities of divided logits.
 	Temperature float64 `json:"temperature,omitempty"`
 	// Numbers holds the metrics of each number of a regression. MAE and R2 are means over the
 	// numbers.

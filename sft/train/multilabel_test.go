@@ -76,8 +76,8 @@ func TestTrainMultiLabel(t *testing.T) {
 	}
 }
 
-// TestLabelWeights checks that the weight of a label multiplies the loss terms of the rows with
-// this label, in the gradient and in the reported loss.
+// TestLabelWeights checks that the weight of a label multiplies the label's loss term in the rows that
+// have the label, in the gradient and in the reported loss.
 func TestLabelWeights(t *testing.T) {
 	c := configtest.WithTask(configtest.TinyConfig(), config.MultiLabel)
 	c.NumLayers = 1

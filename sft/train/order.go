@@ -55,7 +55,8 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	return o, nil
 }
 
-// includes reports whether a stage trains on the row of a split that has this index and n tokens.
+// includes reports whether a stage trains on a row of n tokens. The parameter row is its index, and rows
+// is the number of rows in the split.
 func (g Stage) includes(row, rows, n int) bool {
 	return row < g.Rows || row >= rows-g.LastRows || n <= g.Length
 }

@@ -70,7 +70,8 @@ func testTrainParts(t *testing.T, devices ...tensor.Device) {
 		}
 	}), devices[0], train, val))
 	if best.SelectedBy != byIoU || best.SpanF1 != nil || *best.InstanceIoU < 0.8 || *best.Accuracy > 0.7 {
-		t.Errorf("selected by %s: accuracy %v among all parts, instance IoU %v", best.SelectedBy,
+		t.Errorf("selected by %s, want iou; accuracy %v among all parts, want at most 0.7; "+
+			"instance IoU %v, want at least 0.8", best.SelectedBy,
 			*best.Accuracy, *best.InstanceIoU)
 	}
 	m := must.Get(sft.Load(dir))(t)

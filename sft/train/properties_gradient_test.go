@@ -38,9 +38,9 @@ func TestGradientAgainstDifferences(t *testing.T) {
 		{"post", "dot", "softmax", "sinusoid_hadamard", []config.Convolution{{KernelSize: 3, Dilation: 1},
 			{KernelSize: 5, Dilation: 4}}, "", 0},
 		{"pre", "dot", "relu", "none", nil, config.MaxPooling, 0},
-		// Samples all tokens, because a sample could change.
+		// Samples all tokens, because a change of the weights could change a sample.
 		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, config.MaxPooling, 100},
-		// Models with an empty probability have no attention.
+		// An empty probability stands for a model without attention.
 		{"pre", "maxout", "", "none", []config.Convolution{{KernelSize: 3, Dilation: 2}}, "", 0},
 		{"post", "maxout", "", "none", nil, config.MaxPooling, 100},
 	} {

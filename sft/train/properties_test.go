@@ -198,7 +198,7 @@ func addTree(x [][]float32) []float32 {
 }
 
 // TestMicroBatches checks that micro-batches hold all examples in order, and that each except the
-// last ends with the example with which it has at least MicroBatchTokens tokens.
+// last ends as soon as it has at least MicroBatchTokens tokens.
 func TestMicroBatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for range 200 {

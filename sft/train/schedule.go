@@ -38,10 +38,10 @@ type Settings struct {
 	Select string `json:"select,omitempty"`
 
 	// ClassWeights multiply the loss of the rows of each class or of the tokens of each tag or, for
-	// multi-label, the terms of each label that a row has; nil means 1. The sum over a batch is
-	// divided as without weights: the other rows of a batch do not change a row's gradient. For
-	// classes and tags, the caller scales the weights to a mean of 1 over the training split, so that
-	// they do not change the effective learning rate.
+	// multi-label, the terms of each label that a row has; nil means 1. The divisor of the sum over a
+	// batch does not depend on the weights, so the other rows of a batch do not change a row's
+	// gradient. For classes and tags, the caller scales the weights to a mean of 1 over the training
+	// split, so that they do not change the effective learning rate.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 
 	// TokenDeletion is the probability that training drops a token of a row. TokenReplacement is
@@ -70,8 +70,8 @@ type Settings struct {
 	// normal.
 	EmbeddingInit string `json:"embedding_init,omitempty"`
 
-	// Stages precede the epochs, in order. They train on a part of the rows: on short or easy rows, to
-	// learn faster, or, at the end of a run, on the hard rows.
+	// Stages precede the epochs, in order. Each trains on a part of the rows, such as short or easy rows
+	// to learn faster. A run whose Steps end within a stage has no epochs.
 	Stages []Stage `json:"stages,omitempty"`
 }
 
@@ -84,7 +84,7 @@ type Stage struct {
 	LastRows int `json:"last_rows,omitempty"`
 }
 
-// validate returns an error unless the stage has steps and exactly one limit.
+// validate returns an error unless the stage has at least one step and exactly one limit, a positive number.
 func (g Stage) validate() error {
 	limits := 0
 	for _, n := range []int{g.Length, g.Rows, g.LastRows} {

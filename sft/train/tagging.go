@@ -104,7 +104,7 @@ func (m *tagMeasurement) report(r *EvaluationReport) {
 }
 
 // parts returns metrics of the parts of categories if the model tags tokens with features and all
-// tags have names of parts, otherwise nil.
+// tags are named CATEGORY/PART, otherwise nil.
 func parts(c *config.Config) *metrics.Parts {
 	if !c.PerToken() || !c.HasFeatures() {
 		return nil

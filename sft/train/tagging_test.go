@@ -144,7 +144,7 @@ func TestTrainTagging(t *testing.T) {
 		}
 		best := reports[last]
 		if by == "" && best.SelectedBy != bySpanF1 || *best.SpanF1 < 0.9 || *best.Accuracy < 0.9 {
-			t.Errorf("selected by %s: accuracy %v, macro F1 %v, span F1 %v; want accuracy and span F1 of 0.9",
+			t.Errorf("selected by %s: accuracy %v, macro F1 %v, span F1 %v; want accuracy and span F1 of at least 0.9",
 				best.SelectedBy, *best.Accuracy, *best.MacroF1, *best.SpanF1)
 		}
 		m := must.Get(sft.Load(dir))(t)

@@ -11,7 +11,7 @@ type throughput struct {
 	interval    tokenRate     // training since the last line of metrics
 	recent      tokenRate     // all training of this process, weighted towards recent steps
 	evaluations int           // number of timed evaluations
-	evaluating  time.Duration // time of all evaluations, without outliers
+	evaluating  time.Duration // time of all evaluations; outliers are replaced
 }
 
 // tokenRate is a number of tokens and the time that training on them took.
@@ -79,7 +79,7 @@ func (t *Trainer) Left() (time.Duration, bool) {
 		t.Steps()) + evaluation*float64(t.remainingEvaluations())), true
 }
 
-// remainingEvaluations returns the number of remaining evaluations.
+// remainingEvaluations returns the number of evaluations until the end of the run, without early stopping.
 func (t *Trainer) remainingEvaluations() int {
 	first, every := 0, t.settings.EvalEvery
 	if every == 0 {

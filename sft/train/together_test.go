@@ -125,8 +125,7 @@ func TestTogetherFails(t *testing.T) {
 	}
 }
 
-// TestGroupSize checks that the sizes of groups are powers of two and that every group has work,
-// and compares isSubtree with a simulated tree.
+// TestGroupSize checks how many micro-batches run together, and compares isSubtree with a simulated tree.
 func TestGroupSize(t *testing.T) {
 	a := &accumulator{groups: [][]*model.Slot{make([]*model.Slot, 8), make([]*model.Slot, 8)}}
 	for n, want := range map[int]int{0: 1, 1: 1, 2: 1, 3: 2, 5: 4, 7: 4, 8: 4, 9: 8, 16: 8, 17: 8, 100: 8} {

@@ -16,7 +16,7 @@ import (
 // get no token noise: addNoise stretches, rotates, scales and shifts them. It mirrors and shifts
 // images before it adds the token noise.
 //
-// The noise of a token depends only on (seed, row, step, position), not on the batch or a resume.
+// The noise of a token depends only on (seed, row, sequence, step, position), not on the batch or a resume.
 // The examples passed in do not change.
 //
 // Sources: Iyyer, Manjunatha, Boyd-Graber, Daumé III, "Deep Unordered Composition Rivals Syntactic

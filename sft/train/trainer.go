@@ -169,9 +169,9 @@ func (t *Trainer) openRun(from *Checkpoint) (err error) {
 	return t.start(from)
 }
 
-// checkSameRun returns an error unless the directory's checkpoint is the given one. A nil from means a
-// new run, for which no checkpoint may exist. The caller holds the lock: another program may
-// have trained in the directory since the caller read the checkpoint.
+// checkSameRun returns an error unless the directory's checkpoint is the given one and its best model
+// passes checkBest. A nil from means a new run, for which no checkpoint may exist. The caller holds the
+// lock: another program may have trained in the directory since the caller read the checkpoint.
 func checkSameRun(dir string, from *Checkpoint) error {
 	current, err := LoadCheckpoint(dir)
 	switch {
@@ -239,7 +239,7 @@ type Warning string
 // LengthError reports a file with a sequence that is longer than the model accepts.
 type LengthError struct {
 	File                 string
-	Row, Tokens, Longest int    // the row, the tokens of its longest sequence, and their maximum number
+	Row, Tokens, Longest int    // the row, the tokens in its longest sequence, and the maximum
 	Key                  string // configuration key with the limit
 }
 
@@ -487,7 +487,8 @@ func (t *Trainer) log(rate float64) error {
 	return t.report(r)
 }
 
-// epochs returns the number of epochs after the stages, including the fraction of the current epoch.
+// epochs returns the number of completed epochs after the stages, plus the completed fraction of the current
+// epoch.
 func (t *Trainer) epochs() float64 {
 	return float64(t.state.Next.Epoch) + float64(t.state.Next.Batch)/float64(t.order.epochs.PerEpoch())
 }

@@ -102,7 +102,7 @@ func collectReports(reports *[]EvaluationReport) func(event any) {
 	}
 }
 
-// runSettings returns settings for a run of 8 steps with several evaluations.
+// runSettings returns settings for a run with several evaluations, of 8 steps on tinySplits.
 func runSettings() Settings {
 	return Settings{Epochs: 2, Batch: 4, LearningRate: 0.01, WeightDecay: 0.01, StepSize: 1, DecayRate: 0.5,
 		MaxGradNorm: 1, Warmup: "3",
