@@ -27,7 +27,7 @@ type Options struct {
 	// fractions of the files that no folder or list assigns to a split; ValPart also applies to
 	// training files if there are no validation files
 	ValPart, TestPart float64
-	// draw points at random with replacement instead of farthest point sampling
+	// draw from point sets at random with replacement instead of by farthest point sampling
 	Drawn bool
 	// sample surfaces by farthest point sampling, too, from a denser uniform sample
 	Farthest bool

@@ -67,8 +67,9 @@ func movingAverageBackward(r *run, k tensor.MovingAverageBackward) {
 		for t := lo; t < hi; t++ {
 			clear(dx[t*d+c:][:n])
 		}
-		// Each call adds the sums over at most sumRows rows to total. The first half of the states r and w of
-		// AverageBackward belongs to the forward averages, the second half to the backward averages.
+		// Each call adds the sums over at most sumRows rows to total. The first half of pairs and of total
+		// belongs to the forward averages, the second half to the backward averages. Each half has values for
+		// the states r of AverageBackward, then for w.
 		total := sums[2*b*all:][:2*all]
 		for from := 0; from < hi-lo; from += sumRows {
 			rows := min(sumRows, hi-lo-from)

@@ -31,7 +31,7 @@ type sampler struct {
 
 func sample(r *run, k tensor.Sample) {
 	n, s := r.rows(k.Score), r.sequences(k.Batch)
-	// All pieces share this scratch memory. They must not request scratch memory of their workers.
+	// All pieces share the scratch memory of one worker, so no piece may request scratch memory.
 	scratch := tensor.Bits(r.self.floats(3*n + s.n))
 	x := sampler{
 		Sample: k, sequences: s, kernels: r.device.simd, position: r.ints(k.Batch.Position),
