@@ -53,8 +53,7 @@ func (f *Files) applyLists(categories map[string]string, named string, splits ma
 // maxListBytes is the maximum size of a list in bytes. The largest known list takes about 1 MB.
 const maxListBytes = 64 << 20
 
-// readList reads a list in a folder. The result there is false, without an error, if the list does
-// not exist.
+// readList reads a list in a folder, and reports whether the list exists. A missing list is not an error.
 func readList(folder, name string) (text []byte, there bool, err error) {
 	path := filepath.Join(folder, name)
 	f, err := openFile(path)

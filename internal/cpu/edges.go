@@ -106,7 +106,7 @@ func (w *edgeScratch) correct(edges []edge) {
 	}
 }
 
-// restore resets the terms that correct changed.
+// restore undoes the changes that a call of correct with the same edges made.
 func (w *edgeScratch) restore(edges []edge) {
 	for _, h := range edges {
 		w.terms.mul[h.query], w.terms.add[h.query] = w.softplus, w.addBias
