@@ -79,7 +79,7 @@ func TestDataFiles(t *testing.T) {
 		t.Error("a failed command leaves a folder")
 	}
 	if left := must.Get(filepath.Glob(filepath.Join(data, "*.tmp*")))(t); left != nil {
-		t.Errorf("temporary files: %s", strings.Join(left, ", "))
+		t.Errorf("temporary files are left: %s", strings.Join(left, ", "))
 	}
 }
 
@@ -134,7 +134,7 @@ func checkFilesCommand(t *testing.T, model, software string) {
 	for i, e := range r.Evidence {
 		ordered := i == 0 || e.Weight <= r.Evidence[i-1].Weight
 		if e.Start < 0 || e.End <= e.Start || e.End > r.Size || e.Weight <= 0 || !ordered {
-			t.Errorf("evidence %+v", e)
+			t.Errorf("unexpected evidence: %+v", e)
 		}
 	}
 	shown := succeed(t, "", "files", "--model", model, "--evidence", wrong)

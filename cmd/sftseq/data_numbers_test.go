@@ -44,7 +44,8 @@ func TestConvertNumbers(t *testing.T) {
 	a, out, errs := converted(t, append(args, "--from", csv)...)
 	b, _, _ := converted(t, append(args, "--from", jsonl)...)
 	if a.Fingerprint() != b.Fingerprint() || a.Manifest.Task != "regression" || errs != "" {
-		t.Errorf("%+v, %+v\n%s", a.Manifest, b.Manifest, errs)
+		t.Errorf("CSV %+v and JSON lines %+v, want equal regression data without a warning:\n%s", a.Manifest,
+			b.Manifest, errs)
 	}
 	n := a.Manifest.Splits["train"].Numbers
 	if len(n) != 2 || n[0].Name != "count" || n[1].Max > 40 || n[1].Min < 20 || !(n[1].Deviation > 1) {

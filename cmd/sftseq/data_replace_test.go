@@ -72,7 +72,7 @@ func TestConcurrentGenerate(t *testing.T) {
 	}
 	if r, err := baseline.Stored(set, "val"); err != nil || r == nil || len(r.Models) != 1 ||
 		r.Models[0].Name != baseline.Root {
-		t.Errorf("baselines: %+v, %v", r, err)
+		t.Errorf("got baselines %+v, error %v; want one baseline", r, err)
 	}
 }
 

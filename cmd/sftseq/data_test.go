@@ -57,7 +57,7 @@ func TestDataGenerateAndInfo(t *testing.T) {
 	}
 	for _, key := range []string{"min", "p25", "p50", "p75", "p95", "max", "mean"} {
 		if v := file.Lengths[key]; v <= 5 || v >= 40 {
-			t.Errorf("lengths.%s is %v", key, v)
+			t.Errorf("lengths.%s is %v, want a number between 5 and 40", key, v)
 		}
 	}
 	var set struct {
@@ -155,7 +155,7 @@ func TestPhases(t *testing.T) {
 	p.phase(10, "shearing", "sheep").Add(10)
 	p.phase(50, "counting", "sheep").Add(10)
 	if want := "counting: 0 sheep in 0s\n"; out.String() != want || p.current != second || second.done != 0 {
-		t.Errorf("%q, expected %q; %+v", out.String(), want, p.current)
+		t.Errorf("got %q, want %q; current phase %+v", out.String(), want, p.current)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestDataHead(t *testing.T) {
 	text, tokens := mustRunData(t, "head", "-n", "3", "--split", "test", dir),
 		mustRunData(t, "head", "-n", "3", "--tokens", filepath.Join(dir, "test.arrow"))
 	if strings.Count(text, "\n") != 3 || strings.Count(tokens, "\n") != 3 {
-		t.Fatalf("%s\n%s", text, tokens)
+		t.Fatalf("want 3 rows as text and as tokens:\n%s\n%s", text, tokens)
 	}
 	a := printed(t, text, "predict", "--model", goldenPath("pre"))
 	contains(t, a, `"logits"`)
@@ -186,12 +186,12 @@ func TestDataStats(t *testing.T) {
 		rows, last := int64(0), int64(0)
 		for _, b := range s.Histogram {
 			if b.From < last || b.To <= b.From {
-				t.Errorf("%s: %v", s.Name, s.Histogram)
+				t.Errorf("%s: want bins in increasing order without overlaps: %v", s.Name, s.Histogram)
 			}
 			rows, last = rows+b.Rows, b.To
 		}
 		if rows != s.Rows || s.Histogram[0].From > s.Lengths.Min || last <= s.Lengths.Max {
-			t.Errorf("%s: %+v", s.Name, s)
+			t.Errorf("%s: the histogram does not cover all rows: %+v", s.Name, s)
 		}
 	}
 }

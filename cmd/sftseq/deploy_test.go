@@ -113,7 +113,7 @@ func checkProxy(t *testing.T, port int, server *testServer, tooLong ...int) {
 	status, responseBody, h := post(`{"text":"[MAX 2 9 ]"}`)
 	id := h.Get("X-Request-Id")
 	if status != 200 || !strings.Contains(responseBody, `"label":`) || len(id) < 32 {
-		t.Fatalf("%d %s %v\n%s", status, responseBody, h, server.logs)
+		t.Fatalf("got status %d, response %s, header %v; log of the server:\n%s", status, responseBody, h, server.logs)
 	}
 	line := regexp.MustCompile(`path=/classify status=200 .*forwarded_for=127\.0\.0\.1 .*request_id=` + id)
 	await(t, 10*time.Second, func() bool { return line.MatchString(server.logs.String()) }, server.logs)
@@ -281,7 +281,7 @@ func variablesOf(t *testing.T, form *regexp.Regexp, file string) map[string]stri
 		all[m[1]] = m[2]
 	}
 	if len(all) < 4 {
-		t.Fatalf("%s: found %v", file, all)
+		t.Fatalf("%s: found the variables %v, want at least 4", file, all)
 	}
 	return all
 }

@@ -26,7 +26,7 @@ func TestDevices(t *testing.T) {
 	list, unavailable := device.List()
 	for i, d := range list {
 		if !strings.HasPrefix(rows[i+1], d.Device+" ") || !strings.Contains(rows[i+1], d.Name) {
-			t.Errorf("row %q of %v", rows[i+1], d)
+			t.Errorf("row %q does not name the device %v", rows[i+1], d)
 		}
 	}
 	if unavailable != nil && !strings.Contains(out, unavailable.Error()) {

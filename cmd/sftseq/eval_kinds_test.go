@@ -94,14 +94,14 @@ func checkLabelErrors(t *testing.T, model, data string) {
 		}
 		if wrong != m.Wrong || wrong == 0 || i > 0 && (rows[i-1].Wrong < wrong || rows[i-1].Wrong == wrong &&
 			rows[i-1].Loss < m.Loss) {
-			t.Errorf("row %d: %+v after %+v", i, m, rows[max(0, i-1)])
+			t.Errorf("row %d: unexpected mistake %+v after %+v", i, m, rows[max(0, i-1)])
 		}
 	}
 	to := filepath.Join(t.TempDir(), "wrong.csv")
 	succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to, "--device", "cpu")
 	if first := csvRows(t, to)[0]; first["labels"] != strings.Join(rows[0].Labels, ";") ||
 		first["probability_a"] == "" {
-		t.Errorf("%v, want %+v", first, rows[0])
+		t.Errorf("the first row is %v, want %+v", first, rows[0])
 	}
 }
 
@@ -175,18 +175,18 @@ func checkExplain(t *testing.T, model, text string, pools bool) {
 		t.Fatalf("unexpected explanation %s, error %v", explained, err)
 	}
 	if before, _, _ := strings.Cut(explained, `,"explain":`); before+"}\n" != plain {
-		t.Errorf("explained %s, want the beginning %s", explained, plain)
+		t.Errorf("--explain prints %s, want the beginning %s", explained, plain)
 	}
 	sum := 0.0
 	for _, w := range reply.Explain.Pooling {
 		sum += float64(w)
 	}
 	if n := len(reply.Explain.Pooling); pools && (n != 5 || math.Abs(sum-1) > 1e-5) || !pools && n != 0 {
-		t.Errorf("pooling %v", reply.Explain.Pooling)
+		t.Errorf("unexpected pooling weights: %v", reply.Explain.Pooling)
 	}
 	for i, layer := range reply.Explain.Layers {
 		if len(layer.Positions) == 0 || slices.Max(layer.Positions) > 4 {
-			t.Errorf("layer %d: positions %v", i, layer.Positions)
+			t.Errorf("layer %d: got positions %v, want some from 0 to 4", i, layer.Positions)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func TestEvalRankingDeterministic(t *testing.T) {
 	ranking := with["ranking"]
 	delete(with, "ranking")
 	if ranking == nil || len(with) < 10 || !reflect.DeepEqual(with, without) {
-		t.Errorf("report without ranking %v, with ranking %v and %v", without, with, ranking)
+		t.Errorf("the report is %v without the ranking, and %v with the ranking %v", without, with, ranking)
 	}
 }
 

@@ -50,11 +50,11 @@ func TestEval(t *testing.T) {
 		t.Errorf("%+v, want accuracy %v, loss %v", r, accuracy, loss)
 	}
 	if len(r.Classes) != 10 || r.MacroAUC == nil {
-		t.Errorf("%d classes, macro AUC %v", len(r.Classes), r.MacroAUC)
+		t.Errorf("got %d classes and macro AUC %v, want 10 classes and a macro AUC", len(r.Classes), r.MacroAUC)
 	}
 	for i, k := range r.Classes {
 		if k.Name != fmt.Sprint(i) || k.Rows != 30 || k.F1 == nil || *k.Recall != r.Recall[i] || k.AUC == nil {
-			t.Errorf("class %d: %+v", i, k)
+			t.Errorf("class %d: unexpected metrics %+v", i, k)
 		}
 	}
 	rows := 0
@@ -74,7 +74,7 @@ func TestEvalDirectory(t *testing.T) {
 	for split, rows := range map[string]string{"test": "10", "val": "20", "train": "40"} {
 		if out := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", dir, "--split", split,
 			"--json"); !strings.Contains(out, `"rows": `+rows+",") {
-			t.Errorf("split %s: %s", split, out)
+			t.Errorf("split %s: expected %s rows, found %s", split, rows, out)
 		}
 	}
 	refuse(t, 1, `the data set has no split "dev", only train, val, test`, "", "eval", "--model", goldenPath("pre"),
@@ -109,11 +109,12 @@ func TestInfoOfPairs(t *testing.T) {
 	}
 	quarter, half, full := costWith(length/4), costWith(length/2), costWith(length)
 	if quarter.Infer >= half.Infer || quarter.Train >= half.Train {
-		t.Errorf("%d sampled tokens per sequence: cost %+v; %d sampled tokens: cost %+v", length/4, quarter, length/2,
-			half)
+		t.Errorf("%d sampled tokens per sequence: cost %+v; %d sampled tokens: cost %+v; want more memory", length/4,
+			quarter, length/2, half)
 	}
 	if half.Infer != full.Infer || half.Train != full.Train {
-		t.Errorf("%d sampled tokens per sequence: cost %+v; %d sampled tokens: cost %+v", length/2, half, length, full)
+		t.Errorf("%d sampled tokens per sequence: cost %+v; %d sampled tokens: cost %+v; want equal memory", length/2,
+			half, length, full)
 	}
 }
 
@@ -135,13 +136,13 @@ func TestInfo(t *testing.T) {
 	}
 	if len(r.Costs) != 2 || r.Costs[1].Length != 4096 || r.Costs[1].Infer >= r.Costs[1].Train ||
 		r.Costs[0].Infer >= r.Costs[1].Infer {
-		t.Errorf("costs %+v", r.Costs)
+		t.Errorf("unexpected costs: %+v", r.Costs)
 	}
 	// Five taps, and three taps with a dilation of seven. The norms of convolutions count as norms.
 	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("conv"), "--json")), &r))
 	const d, layers = 32, 2
 	if f := r.ReceptiveField; f == nil || *f != (receptiveField{1 + 2*(2+7), 1 + 2*layers*(2+7)}) {
-		t.Errorf("receptive field %+v", f)
+		t.Errorf("unexpected receptive field: %+v", f)
 	}
 	equal(t, r.Parameters[5], (part{"convolutions", layers * (5 + 3 + 2) * d}))
 	equal(t, r.Costs[0].Operations[0], (part{"convolutions", layers * (5 + 3) * d}))

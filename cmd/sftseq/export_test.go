@@ -30,7 +30,7 @@ func TestExportONNX(t *testing.T) {
 	m := onnxtest.Read(t, []byte(first))
 	if want := []string{"logits", "embedding"}; !slices.Equal(m.Outputs, want) ||
 		m.Metadata["label_names"] != `["O","B-X","I-X"]` {
-		t.Errorf("outputs %v, metadata %v", m.Outputs, m.Metadata)
+		t.Errorf("unexpected outputs %v or metadata %v", m.Outputs, m.Metadata)
 	}
 	if succeed(t, "", "export", "onnx", goldenPath("tagging"), "--output", path); readText(t, path) != first {
 		t.Error("a second export of the same model writes a different file")
@@ -59,7 +59,7 @@ func TestExportONNX(t *testing.T) {
 		filepath.Join(own, "model.safetensors"))
 	equal(t, readText(t, path), first)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
-		t.Errorf("%v, %d files are left, want the model and its tokenizer", err, len(left))
+		t.Errorf("error %v, %d files are left, want the model and its tokenizer", err, len(left))
 	}
 }
 
@@ -84,7 +84,7 @@ func TestExportedTokenizer(t *testing.T) {
 	read := must.Get(hftokenizer.Parse([]byte(readText(t, path))))(t)
 	if got := must.Get(read.Encode(text))(t); !slices.Equal(got, want) || !slices.Contains(want, 1) ||
 		slices.Max(want) == 1 {
-		t.Errorf("%d, want %d", got, want)
+		t.Errorf("got token ids %d, want %d with known and unknown words", got, want)
 	}
 	// A model that already has a tokenizer.json.
 	hf := filepath.Join(dir, "hf")

@@ -26,7 +26,7 @@ func TestFileFragments(t *testing.T) {
 	for i, r := range got {
 		if r.Path != whole || r.Size != int64(len(text)) || r.Fragment == nil || r.Fragment.Start != int64(i*size) ||
 			r.Fragment.End != min(int64(len(text)), int64(i+1)*size) || r.Named != "" {
-			t.Fatalf("fragment %d: %+v of %v", i, r.Fragment, r)
+			t.Fatalf("fragment %d: unexpected range %+v in %v", i, r.Fragment, r)
 		}
 	}
 	last := len(got) - 1
@@ -39,11 +39,11 @@ func TestFileFragments(t *testing.T) {
 	found := all[299]
 	if found.Nearest != alone.Nearest || found.Probability != alone.Probability ||
 		len(found.Evidence) != len(alone.Evidence) || len(alone.Evidence) == 0 {
-		t.Errorf("fragment %+v, and %+v as a file", found, alone)
+		t.Errorf("got %+v for the fragment, want the prediction and evidence %+v of a file", found, alone)
 	}
 	for i, e := range alone.Evidence {
 		if f := found.Evidence[i]; f.Start != e.Start+299*size || f.End != e.End+299*size || f.Weight != e.Weight {
-			t.Errorf("evidence %+v of the fragment, %+v of the file", f, e)
+			t.Errorf("got evidence %+v of the fragment, want %+v of the file with shifted offsets", f, e)
 		}
 	}
 	empty := writeText(t, filepath.Join(dir, "empty"), "")

@@ -23,7 +23,7 @@ func TestPredictGolden(t *testing.T) {
 			for i, w := range want {
 				equal(t, string(got[i].ID), string(w.ID), i, w.ID)
 				if got[i].Length < 1 || (got[i].LengthA != nil) != (name == "retrieval") {
-					t.Errorf("reply %d: lengths %d, %v, %v", i, got[i].Length, got[i].LengthA, got[i].LengthB)
+					t.Errorf("reply %d: got lengths %d, %v, %v", i, got[i].Length, got[i].LengthA, got[i].LengthB)
 				}
 				if len(got[i].Logits) != len(w.Logits) {
 					t.Fatalf("reply %d: %d logits, want %d", i, len(got[i].Logits), len(w.Logits))
@@ -36,7 +36,7 @@ func TestPredictGolden(t *testing.T) {
 					sum += float64(got[i].Probabilities[c])
 				}
 				if math.Abs(sum-1) > 1e-6 {
-					t.Errorf("reply %d: probabilities add up to %v", i, sum)
+					t.Errorf("reply %d: probabilities add up to %v, want 1", i, sum)
 				}
 			}
 			checkAlone(t, name, readText(t, inputs), out)
@@ -110,7 +110,7 @@ func TestEmbedGolden(t *testing.T) {
 	a := replyLines(t, succeed(t, first, "embed", "--model", goldenPath("retrieval")))
 	b := replyLines(t, succeed(t, second, "embed", "--model", goldenPath("retrieval"), "--threads", "1"))
 	if len(pairs) != 2 || len(a) != 2 || len(b) != 2 {
-		t.Fatalf("%d, %d and %d replies", len(pairs), len(a), len(b))
+		t.Fatalf("got %d, %d and %d replies, want 2 each", len(pairs), len(a), len(b))
 	}
 	for i, p := range pairs {
 		if len(p.EmbeddingA) != 32 || !reflect.DeepEqual(p.EmbeddingA, a[i].Embedding) ||

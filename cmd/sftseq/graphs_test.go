@@ -43,7 +43,7 @@ func TestGraphs(t *testing.T) {
 		}
 		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label == "" ||
 			len(reply.Probabilities) != 3 || reply.Length < 8 {
-			t.Errorf("%s: %v", line, err)
+			t.Errorf("unexpected reply %s, error %v", line, err)
 		}
 	}
 	occurs(t, printed(t, "", "embed", "--model", dir, lines), `"embedding"`, 6)

@@ -149,7 +149,7 @@ func TestHelpAllBeforeCommands(t *testing.T) {
 		{"train", "listops", "--help-all", "--out", out},
 	} {
 		if got := succeed(t, "", args...); got != want {
-			t.Errorf("%q: %s", args, got)
+			t.Errorf("%q: expected the help of train listops, got %s", args, got)
 		}
 	}
 	noFile(t, out)

@@ -73,7 +73,7 @@ func TestInfoCluster(t *testing.T) {
 		s := c.Steps[i]
 		if s.Ranks != ranks || s.Busy != min(2, ranks) || !(s.Seconds > c.Measured.Update) ||
 			(s.SentBytes > 0) != (ranks > 1) || (s.Exchange > 0) != (ranks > 1) {
-			t.Errorf("unexpected settings: %+v", s)
+			t.Errorf("unexpected step: %+v", s)
 		}
 		// Each rank sums the gradients of one slice of the parameters. A rank sends its gradients of
 		// all other slices, and the sums of its slice to each other rank. Alignment adds a few words,

@@ -112,7 +112,7 @@ func TestKeptTypesOfStreams(t *testing.T) {
 	check("stream")
 	out := filepath.Join(dir, "out.arrow")
 	if status, _, errs := program(nil, append(flags, "--input", in, "--output", out)...); status != exitError {
-		t.Errorf("status %d, %s", status, errs)
+		t.Errorf("unexpected status %d: %s", status, errs)
 	}
 	checkFile(out)
 	exits(t, exitOK, "", append(flags, "--input", in, "--on-error", "column", "--shard", "0/1",

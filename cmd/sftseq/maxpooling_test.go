@@ -39,7 +39,7 @@ func TestMaxPooling(t *testing.T) {
 	for line := range strings.Lines(succeed(t, lines, "predict", "--model", model, "--explain")) {
 		var reply struct{ Explain *sft.Explanation }
 		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Explain == nil {
-			t.Fatalf("%s: %v", line, err)
+			t.Fatalf("unexpected reply %s, error %v", line, err)
 		}
 		sum := float32(0)
 		for _, w := range reply.Explain.Pooling {

@@ -55,14 +55,14 @@ func TestMultiLabel(t *testing.T) {
 	if output := runCustom(t, data, model, "--steps", "150", "--eval-every", "50", "--select", "macro-f1",
 		"--class-weights", "balanced", "--device", "cpu"); !strings.Contains(output, "validation macro F1 ") ||
 		!strings.Contains(output, "selected by macro-f1 ") || strings.Contains(output, "accuracy") {
-		t.Errorf("train: %s", output)
+		t.Errorf("unexpected output of train: %s", output)
 	} else {
 		checkBaselines(t, output, model, data, labelBaselinesLine)
 		checkBaselineLoss(t, output, frequencyLoss(t, data))
 	}
 	c, err := config.Read(filepath.Join(model, "config.json"))
 	if err != nil || len(c.Thresholds) != 3 {
-		t.Fatalf("thresholds %v, %v", c.Thresholds, err)
+		t.Fatalf("got thresholds %v, error %v; want 3 thresholds", c.Thresholds, err)
 	}
 	from := must.Get(train.LoadCheckpoint(model))(t)
 	set := must.Get(seq.OpenDataset(data))(t)
@@ -92,13 +92,13 @@ func TestMultiLabel(t *testing.T) {
 	if first := strings.SplitN(readText(t, filepath.Join(dir, "o.csv")), "\n",
 		3); first[0] != "id,topics,labels,probability_a,probability_b,probability_c,error" ||
 		!strings.HasPrefix(first[1], "s0,") {
-		t.Errorf("%s", strings.Join(first[:2], "\n"))
+		t.Errorf("unexpected header or first row of the CSV output:\n%s", strings.Join(first[:2], "\n"))
 	}
 	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output",
 		filepath.Join(dir, "o.jsonl"))
 	if text := readText(t, filepath.Join(dir, "o.jsonl")); !strings.Contains(strings.SplitN(text, "\n", 2)[0],
 		`"probabilities":{"a":`) {
-		t.Errorf("%s", strings.SplitN(text, "\n", 2)[0])
+		t.Errorf("expected probabilities by label in the first line: %s", strings.SplitN(text, "\n", 2)[0])
 	}
 	done(t, "", "predict", "--model", model, "--input", filepath.Join(data, "test.arrow"), "--output",
 		filepath.Join(dir, "o.arrow"))

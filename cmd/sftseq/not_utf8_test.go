@@ -33,7 +33,7 @@ func TestLatin1Input(t *testing.T) {
 		out, errs := exits(t, exitError, "", "predict", "--model", model, "--input", from, "--text", "content")
 		contains(t, errs, want)
 		if replies := replyLines(t, out); len(replies) != 2 || replies[0].Error == nil || replies[1].Error != nil {
-			t.Errorf("%s: %s", from, out)
+			t.Errorf("%s: want an error and then a prediction, got %s", from, out)
 		}
 	}
 	const bytes = "Y2Fm6SBwYXM=" // caf\xe9 pas

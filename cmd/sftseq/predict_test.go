@@ -260,7 +260,7 @@ func TestPredictExplain(t *testing.T) {
 		}
 		for e, n := range lengths {
 			if e == nil || len(e.Pooling) != n || len(e.Layers) != 2 || len(e.Layers[0].Positions) == 0 {
-				t.Fatalf("%s: %+v", model, e)
+				t.Fatalf("%s: unexpected explanation %+v", model, e)
 			}
 		}
 		explained.Explain, explained.ExplainA, explained.ExplainB = nil, nil, nil

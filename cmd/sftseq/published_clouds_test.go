@@ -127,13 +127,13 @@ func TestModelNet40(t *testing.T) {
 		trainPublished(t, "modelnet40", data, model, "--preset", preset)
 		if config := readText(t, filepath.Join(model, "config.json")); strings.Contains(config,
 			`"input": "ones"`) != (preset == "paper-invariant") || !strings.Contains(config, `"relative": "distance"`) {
-			t.Errorf("%s: %s", preset, config)
+			t.Errorf("%s: unexpected configuration %s", preset, config)
 		}
 		var result task.ClassesResult
 		output := succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")
 		if err := json.Unmarshal([]byte(output), &result); err != nil || result.Rows != 10 ||
 			len(result.Classes) != 40 {
-			t.Fatalf("%s: %s, %v", preset, output, err)
+			t.Fatalf("%s: unexpected result %s, error %v", preset, output, err)
 		}
 		if want := (*result.Recall[0] + *result.Recall[6]) / 2; math.Abs(result.MeanClassAccuracy-want) > 1e-12 {
 			t.Errorf("%s: got mean class accuracy %v, want %v", preset, result.MeanClassAccuracy, want)

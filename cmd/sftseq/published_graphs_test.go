@@ -80,7 +80,7 @@ func TestPeptidesFunc(t *testing.T) {
 		d := must.Get(seq.OpenDataset(data))(t)
 		if names := d.Manifest.FeatureNames; len(names) != 174+12*len(walk) || walk != nil &&
 			names[len(names)-1] != "rw24" {
-			t.Errorf("%v: %d features, the last of them %s", walk, len(names), names[len(names)-1])
+			t.Errorf("%v: unexpected number of features %d or last feature %s", walk, len(names), names[len(names)-1])
 		}
 		contains(t, trainPublished(t, "peptides-func", data, model, "--preset", preset), "selected by map")
 		var result struct {

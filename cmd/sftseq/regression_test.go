@@ -26,7 +26,7 @@ func TestRegression(t *testing.T) {
 	if output := runCustom(t, data, model, "--steps", "60", "--eval-every", "30", "--device",
 		"cpu"); !strings.Contains(output, "validation R² ") || !strings.Contains(output, "validation loss ") ||
 		strings.Contains(output, "accuracy") {
-		t.Errorf("train: %s", output)
+		t.Errorf("unexpected output of train: %s", output)
 	} else {
 		checkBaselines(t, output, model, data, numberBaselinesLine)
 		checkBaselineLoss(t, output, meanLoss(t, data))
