@@ -17,7 +17,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTaggingRecord checks that a record has the tag of each token and its probability.
+// TestTaggingRecord checks that a record has the tag of each token and its probability, and the names of
+// the tags in its metadata. It also checks the spans that Spans decodes from logits.
 func TestTaggingRecord(t *testing.T) {
 	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 4)
 	examples := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 3, 40, 1)
@@ -30,7 +31,8 @@ func TestTaggingRecord(t *testing.T) {
 		tags := labels.ListValues().(*array.Int32).Int32Values()[from:to]
 		p := probabilities.ListValues().(*array.Float32).Float32Values()[from:to]
 		if !slices.Equal(tags, m.Config.TagsOf(want[i].Logits)) || intAt(r, "length", i) != len(e.A) {
-			t.Errorf("row %d: tags %v, want %v", i, tags, m.Config.TagsOf(want[i].Logits))
+			t.Errorf("row %d: tags %v of %d tokens, want %v of %d", i, tags, intAt(r, "length", i),
+				m.Config.TagsOf(want[i].Logits), len(e.A))
 		}
 		for at, tag := range tags {
 			if all := sft.Probabilities(want[i].Logits[at*3 : at*3+3]); p[at] != all[tag] || p[at] < 1.0/3 {

@@ -149,8 +149,8 @@ func TestChunkNonFinite(t *testing.T) {
 	}
 }
 
-// TestChunkNGramGradient compares finite differences of the loss with the gradient, for a chunked model
-// that has n-grams. The chunks export all tokens, because a change of the weights could change a sample.
+// TestChunkNGramGradient compares the gradient of a chunked model that has n-grams to finite differences of
+// its loss. The chunks export all tokens, because a change of the weights could change a sample.
 func TestChunkNGramGradient(t *testing.T) {
 	c := configtest.ChunkConfigs()["no attention"]
 	c.NGrams, c.Chunks = configtest.TokenNGrams(), &config.Chunks{Rule: "fixed", Average: 16, Exports: 16, Layers: 1}

@@ -182,7 +182,7 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.D
 }
 
 // groupSize returns the number of micro-batches that run together. It is the size of a group of
-// slots, or less if this gives work to more groups.
+// slots, or a smaller power of two if more groups then have work.
 func (a *accumulator) groupSize(microBatches int) int {
 	perGroup := (microBatches + len(a.groups) - 1) / len(a.groups)
 	return min(len(a.groups[0]), powerOfTwo(perGroup))

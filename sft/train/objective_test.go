@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// manyTerms is a classification whose summed loss is divided by termsPerExample per example, as if
-// each example had several predictions.
+// manyTerms is a classification whose loss is divided by termsPerExample times the number of examples,
+// as if each example had several predictions.
 type manyTerms struct{ model.Objective }
 
 const termsPerExample = 4 // a power of two: dividing by it is exact

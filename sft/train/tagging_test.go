@@ -52,8 +52,8 @@ func testTaggingBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestTaggingWithoutLabels checks that examples without labelled tokens have a loss and a gradient
-// of zero, and do not change the gradient of other examples in the batch.
+// TestTaggingWithoutLabels checks that the loss and the gradient of examples without labelled tokens are 0,
+// and that these examples do not change the gradient of other examples in the batch.
 func TestTaggingWithoutLabels(t *testing.T) { configtest.OnEveryKind(t, testTaggingWithoutLabels) }
 
 func testTaggingWithoutLabels(t *testing.T, devices ...tensor.Device) {
@@ -227,8 +227,8 @@ func openSplits(t *testing.T, b *seq.DatasetBuilder) (train, val *seq.File) {
 	return files[0], files[1]
 }
 
-// TestTaggingOfRanks checks that several ranks return the same outputs as one process for examples
-// of different lengths, which have different numbers of logits.
+// TestTaggingOfRanks checks that several ranks return the same outputs as one process, for examples with
+// different lengths and therefore different numbers of logits.
 func TestTaggingOfRanks(t *testing.T) {
 	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 4)
 	examples := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 3, 40, 1, 17, 90)
