@@ -123,8 +123,8 @@ func (o Options) openError(err error) error {
 	return err
 }
 
-// Lost reports whether an error means that a device no longer computes, because its driver crashed,
-// was reset or hangs.
+// Lost reports whether an error means that a device no longer computes: its driver has reported it
+// as lost, or does not respond.
 func Lost(err error) bool {
 	var lost *vk.LostError
 	return errors.As(err, &lost)

@@ -293,7 +293,7 @@ func TestFileLength(t *testing.T) {
 	})
 }
 
-// maxFiles is the exclusive limit on the number of files in a package of sft, without tests.
+// maxFiles is the exclusive limit on the number of Go files in a package of sft. Test files do not count.
 const maxFiles = 45
 
 // TestPackageSize checks that the packages of sft have fewer than maxFiles files.

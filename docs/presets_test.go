@@ -68,8 +68,8 @@ func TestMeasuredOfResults(t *testing.T) {
 	}
 }
 
-// presetRows returns the cells of the table rows in a page that begin with a task and one of its
-// presets.
+// presetRows returns the cells of each table row whose first cell begins with the task and contains
+// the preset in backquotes.
 func presetRows(page, task, preset string) (rows [][]string) {
 	for line := range strings.Lines(page) {
 		cells := strings.Split(strings.Trim(line, "| \n"), " | ")

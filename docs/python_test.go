@@ -118,7 +118,7 @@ func TestPythonOfTheProgram(t *testing.T) {
 	}
 }
 
-// noisy returns a copy of a golden model that samples randomly in prediction.
+// noisy returns the directory of a copy of a golden model. The copy samples randomly in prediction.
 func noisy(t *testing.T, name string) string {
 	t.Helper()
 	m := must.Get(sft.Load(filepath.Join(root, "sft/testdata/golden", name)))(t)

@@ -25,7 +25,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestVersionText checks that the commit and a modified tree are printed if known.
+// TestVersionText checks that the text has the commit, if known, and marks modified files.
 func TestVersionText(t *testing.T) {
 	for want, info := range map[string]versionInfo{
 		"v1.2.3":                  {Version: "v1.2.3"},

@@ -32,8 +32,8 @@ func terminal(t *testing.T) (program, screen *os.File) {
 	return program, screen
 }
 
-// TestTerminal checks that commands escape control characters on a terminal and print them
-// unchanged to a pipe or a file.
+// TestTerminal checks that commands escape control characters on a terminal, and print them
+// unchanged if the output is not a terminal.
 func TestTerminal(t *testing.T) {
 	dir := hostileData(t)
 	for _, args := range [][]string{{"data", "head", dir}, {"data", "info", dir}, {"data", "info", "--json", dir},
@@ -50,7 +50,7 @@ func TestTerminal(t *testing.T) {
 		select {
 		case shown = <-done:
 		case <-time.After(time.Minute):
-			t.Fatal("the terminal did not reach its end")
+			t.Fatal("reading the terminal did not end within a minute")
 		}
 		shown = strings.ReplaceAll(shown, "\r\n", "\n") // a terminal ends lines with \r\n
 		if status != 0 || hasControls(shown) || len(shown) < 100 {

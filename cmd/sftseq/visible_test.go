@@ -82,6 +82,6 @@ func TestOddPaths(t *testing.T) {
 	}
 	model, err := os.ReadFile(filepath.Join(out, "config.json"))
 	if err != nil || strings.Contains(string(model), "\uFFFD") || strings.Contains(string(model), `\ufffd`) {
-		t.Errorf("config.json has other paths than the run (%v): %.600s", err, model)
+		t.Errorf("config.json has replacement characters in its paths, or cannot be read (%v): %.600s", err, model)
 	}
 }
