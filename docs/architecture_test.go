@@ -31,8 +31,8 @@ var reference = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.(?:go|glsl|comp|c))(?::
 // placeholder begins the names of files that a reader would add.
 const placeholder = "NAME"
 
-// TestReferences checks that the files, names and directories that the pages mention exist. Pages
-// of experiments are exempt, because they describe the code of their time.
+// TestReferences checks that the files, names and directories that the pages mention exist. It ignores
+// pages of experiments, because they describe the code of their time.
 func TestReferences(t *testing.T) {
 	pages := must.Get(filepath.Glob("*.md"))(t)
 	records := must.Get(filepath.Glob("adr/*.md"))(t)
