@@ -231,8 +231,8 @@ func LoadSharedCheckpoint(c sft.Communicator, dir string) (*Checkpoint, error) {
 	return newCheckpoint(path, int64(len(text)), ts, meta)
 }
 
-// newCheckpoint returns the checkpoint with the tensors and the metadata of a file of size bytes, after
-// checking them. Errors name path.
+// newCheckpoint checks the tensors and the metadata of a checkpoint file and returns the checkpoint. The
+// parameter size is the length of the file in bytes. Errors name path.
 func newCheckpoint(path string, size int64, ts []safetensors.Tensor,
 	meta map[string]string) (_ *Checkpoint, err error) {
 	text, ok := meta[runKey]

@@ -41,8 +41,8 @@ func maxSums(c sft.Communicator, lengths []int32, batch int) int {
 	return distributed.MaxSums(batch, tokens)
 }
 
-// newExchange returns an exchange with room for the given number of sums per rank, or nil for a
-// single process.
+// newExchange returns an exchange of at most the given number of sums per rank, or nil for a single
+// process.
 func newExchange(c sft.Communicator, e *model.Engine, sums int) (*exchange, error) {
 	if c == nil {
 		return nil, nil
@@ -238,7 +238,8 @@ func readResult(words []uint32, examples int, c *config.Config) (*model.Result, 
 	return r, words
 }
 
-// report describes the exchanges since the last report. It returns nil for a single process.
+// report describes the exchanges since the last report; training is the training time since then. For a
+// single process, report returns nil.
 func (x *exchange) report(training time.Duration) *RanksReport {
 	if x == nil {
 		return nil

@@ -91,8 +91,9 @@ func (s *Settings) lengthsWithNoise(rows []int32) []int32 {
 	return append([]int32{1}, rows...)
 }
 
-// largestPass returns the numbers of tokens and examples for which a forward pass over count rows needs
-// the most memory, if a pass has at most size tokens or a single row.
+// largestPass returns the numbers of tokens and examples of the forward pass that needs the most memory.
+// The parameter count is the maximum number of rows in a pass. The parameter size is the maximum number of
+// tokens, except in a pass of a single row.
 func largestPass(lengths []int32, count, size int) (tokens, examples int) {
 	longest, shortest := int(slices.Max(lengths)), max(model.MinTokens, int(slices.Min(lengths)))
 	return min(max(size, longest), count*longest), min(count, max(1, size/shortest))

@@ -184,7 +184,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// kill restores an older checkpoint in a run directory and appends later lines to the log.
+// kill restores an older checkpoint in a run directory, and appends lines of a later step and an incomplete
+// line to the log.
 func kill(t *testing.T, dir string, checkpoint []byte) {
 	t.Helper()
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, model.CheckpointFile), checkpoint, 0o666))

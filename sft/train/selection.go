@@ -59,7 +59,7 @@ func DescribeSelections(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// checkSelectable returns an error unless the metric by is one of allowed, the metrics of the task.
+// checkSelectable returns an error unless the parameter by is in allowed, the list of the task's metrics.
 func checkSelectable(c *config.Config, by string, allowed ...string) error {
 	if slices.Contains(allowed, by) {
 		return nil

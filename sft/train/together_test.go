@@ -146,8 +146,8 @@ func TestGroupSize(t *testing.T) {
 	}
 }
 
-// formsSubtree reports whether a tree of the given number of leaves adds n leaves, from the index first
-// on, to a single sum in the block of the first of them.
+// formsSubtree reports whether a tree with the given number of leaves adds n consecutive leaves to a single
+// sum in the block of the leaf with the lowest index. The parameter first is this index.
 func formsSubtree(first, n, leaves int) bool {
 	blocks := map[distributed.Node]int{}
 	for i := first; i < first+n; i++ {
