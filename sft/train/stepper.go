@@ -20,8 +20,8 @@ type Stepper struct {
 
 // NewStepper copies a model to a device and plans the memory for its batches. length is the maximum
 // number of tokens in a sequence; for graphs, it is the result of [sft.PlannedTokens]. memory is a limit
-// in bytes; 0 means no limit. A device's own memory is a further limit. If the plan exceeds a limit, the error is
-// a [*config.MemoryError]. Steps do not change m.Weights, but they update m.NGrams in place.
+// in bytes; 0 means no limit. A device's own memory is a further limit. If the plan exceeds a limit, the
+// error is a [*config.MemoryError]. Steps do not change m.Weights, but they update m.NGrams in place.
 func NewStepper(m *sft.Model, s Settings, device sft.Device, length int, memory int64) (*Stepper, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
