@@ -150,7 +150,7 @@ func (c *costs) report(ctx context.Context, r *report) (err error) {
 	r.title, r.charts = "Time of the parts of a layer", []chart.Chart{figure}
 	r.note("%s; threads %d, sequences %d, medians of %d runs. The rate of a part is its full count of operations "+
 		"divided by its time.", d.Name(), c.threads, costSequences, c.reps)
-	r.note(`The paper (Table 7) prints these counts for 1,024 tokens of 256 channels. Formulas for two
+	r.note(`The paper (Table 7) prints counts for 1,024 tokens of 256 channels. Formulas for two
 sequences, 16 heads and relations of two numbers per pair reproduce them, except the counts of
 sampling and of the remainder, which are copied from the table. The paper omits the score and the
 weighted sum.`)

@@ -20,8 +20,7 @@ var inferenceStudy = &study{
 	name:    "inference",
 	summary: "evaluation time of a split by the number of sampled tokens",
 	help: fmt.Sprintf(`Evaluates a trained model on a split in batches of %d with different numbers of sampled tokens,
-and prints the time and the accuracy for each number. The weights do not
-change.`, inferenceBatch),
+and prints the time and the accuracy for each number. The weights do not change.`, inferenceBatch),
 	columns: []string{"k", "time", "tokens/s", "accuracy", "loss"},
 	prepare: func(f *flags) measurement {
 		m := f.modelFlags()

@@ -328,7 +328,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestHelp checks that the program lists the studies, and every study lists its flags.
+// TestHelp checks that the program lists the studies, and that the help of every study has its description
+// and its default of --out.
 func TestHelp(t *testing.T) {
 	list := execute(t.Context(), t, 0, "", "--help")
 	for _, s := range studies {

@@ -76,7 +76,7 @@ func TestRank(t *testing.T) {
 	for _, p := range points {
 		low, high := 1.0, 1.0
 		if p.Probability == leakyReLU {
-			low, high = 2, 24 // ranks of 96
+			low, high = 2, 24 // the maximum is 96
 		}
 		if p.Single.Min < low || p.Single.Max > high || p.Entropy.Max > 1.2 || p.Entropy.Min < 1-1e-9 {
 			t.Errorf("%s, layer %d: rank %+v, effective rank %+v; want a rank from %v to %v", p.Probability, p.Layer,

@@ -2,7 +2,7 @@ import { ConnectionError, ErrorCodes, ResponseError } from 'vscode-jsonrpc/node'
 
 const busy = -32000;
 
-/** An error response: its code, its message, and data that locates the error. */
+/** An error response: its code, its message, and data such as the invalid field or the time before a retry. */
 export class ServerError extends Error {
   constructor(readonly code: number, message: string, readonly data?: unknown) {
     super(message);

@@ -58,7 +58,7 @@ export interface Explanation {
   pooling?: number[];
   /** Present for chunked models: the token range of each chunk, its weight, and its tokens with the largest weights. */
   chunks?: { start: number; end: number; weight: number; positions: number[]; weights: number[] }[];
-  /** Present for linear models and for fusions with one. */
+  /** Present for linear models and for fusions with a linear model. */
   linear?: LinearExplanation;
 }
 
@@ -122,7 +122,7 @@ export interface Labels extends SequenceResult {
   windows?: { start: number; end: number; labels: (string | number)[]; probabilities: Record<string, number> }[];
 }
 
-/** The spans of a sequence from start to end, exclusive, in offsets of JavaScript strings (text.slice) or tokens. */
+/** The spans of a sequence. A span's start and end, exclusive, count UTF-16 code units, as text.slice does, or tokens. */
 export interface Spans extends SequenceResult {
   spans: { start: number; end: number; label: string; score: number }[];
   unit: 'utf-16' | 'tokens';

@@ -22,7 +22,7 @@ CANCELLED = -32800
 
 
 class ServerError(Exception):
-    """An error response: its code, its message, and data that locates the error."""
+    """An error response: its code, its message, and data such as the invalid field or the time before a retry."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(f"{code}: {message}")

@@ -52,8 +52,9 @@ class Document:
 
     def wait(self, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Waits until the server publishes the class, spans, numbers or labels of the last version,
-        after a pause in editing. Raises TimeoutError after timeout seconds, and ServerError for an
-        invalid document. Pair models and fill-mask models publish nothing."""
+        after a pause in editing. Raises TimeoutError after timeout seconds, ServerError for an invalid
+        document, and ConnectionError if the connection is lost. Pair models and fill-mask models
+        publish nothing."""
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while self._published is None or self._published["version"] != self.version:
