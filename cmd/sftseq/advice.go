@@ -14,10 +14,10 @@ import (
 // shellWord matches the first word of a command. The word may have quoted or escaped spaces.
 var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 
-// advice suggests commands that may train a better model than the model in dir. It suggests a
-// longer input window if rows are truncated, a wider and deeper model, and an ensemble. If a run
-// with --steps ended while its validation score was still improving, advice suggests only a longer
-// run. It returns "" for a linear model, and if the command of the run is unknown, has no --out or
+// advice suggests commands that may train a better model than the model in dir. It suggests a wider
+// and deeper model, an ensemble, and, if rows are truncated, a longer input window. If a run with
+// --steps ended while its validation score was still improving, advice suggests only a longer run.
+// It returns "" for a linear model, and if the command of the run is unknown, has no --out or
 // contains &&. longest is the length in tokens of the longest row, or 0 if unknown.
 func advice(config *sft.Config, dir string, longest int, improving bool) string {
 	if config.IsLinear() {
@@ -31,7 +31,7 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 	if !ok || strings.Contains(p.Command, "&&") {
 		return ""
 	}
-	command += shellWord.ReplaceAllString(rest, "") // keeps --epochs and --steps, which follow
+	command += shellWord.ReplaceAllString(rest, "") // keeps --epochs and --steps, which follow --out
 	try := func(suffix, flags string, replaced ...string) string {
 		without := regexp.MustCompile(` --(`+strings.Join(replaced, "|")+`)[ =]\S+`).ReplaceAllString(command, "")
 		return without + flags + " --out " + shellQuote(filepath.Clean(dir)+suffix)

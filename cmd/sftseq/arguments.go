@@ -11,7 +11,8 @@ import (
 // arrangeArguments returns the arguments in the order that package cli expects. The package reads
 // flags only before the first argument, so arrangeArguments moves flags there. It separates values
 // from single-letter flags: -n1 becomes -n 1. Arguments after -- are not flags. It also passes a model
-// argument as --model, moves the command help by moveHelp, and warns of repeated flags.
+// argument as --model, moves the command help by moveHelp, and warns if a flag in warnIfRepeated is
+// repeated with another value.
 func arrangeArguments(app *cli.App, args []string) []string {
 	if len(args) == 0 || slices.Contains(args, "--generate-bash-completion") {
 		return args // the argument to complete must stay last

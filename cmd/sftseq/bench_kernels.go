@@ -16,9 +16,9 @@ func benchKernelsCommand() *cli.Command {
 		UsageText: `sftseq bench kernels [--only NAME] [--threads N] [--json]
 
 Example: sftseq bench kernels --only attention`,
-		Description: `Runs each kernel for about 0.3 seconds on operands of the paper's ListOps model, and prints the
-median time (on a GPU the mean of the device's timestamps), its rate, and the fraction of the peak
-rate, which is measured by loops that only compute or only copy. More: docs/performance.md`,
+		Description: `Runs each kernel for about 0.3 seconds on operands of the paper's ListOps model, and prints its
+median time (on a GPU its mean time by the device's timestamps), its rate, and the fraction of the
+peak rate, which is measured by loops that only compute or only copy. More: docs/performance.md`,
 		Flags:  benchFlags(&cli.StringFlag{Name: "only", Usage: "measure kernels whose names contain `NAME`"}),
 		Action: benchKernels,
 	}

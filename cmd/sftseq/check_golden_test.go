@@ -42,7 +42,7 @@ func TestCheckGolden(t *testing.T) {
 			t.Errorf("%v", seen)
 		}
 	}
-	// A model of masked tokens has a gradient, but no logits.
+	// The golden folder of a fill-mask model has a gradient, but no logits.
 	masked := decodeLines[golden.Comparison](t, succeed(t, "", "check", "--golden", goldenPath("fill_mask"),
 		"--device", "cpu", "--json"))
 	if len(masked) != 1 || masked[0].Failed || masked[0].Gradient == nil || masked[0].Logit != nil {
@@ -67,8 +67,8 @@ func TestCheckGoldenVulkan(t *testing.T) {
 	}
 }
 
-// TestCheckGoldenMixed checks that golden models pass in mixed precision. Their layers replay the sampled
-// tokens of an fp32 device.
+// TestCheckGoldenMixed checks that golden models pass in mixed precision. The device uses the tokens that
+// the CPU samples in float32.
 func TestCheckGoldenMixed(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true})

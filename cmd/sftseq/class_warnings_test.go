@@ -134,7 +134,8 @@ func TestTagWarnings(t *testing.T) {
 }
 
 // TestNumberWarnings checks that convert and train warn of constant numbers, of numbers that float32
-// stores too coarsely, and of numbers that have another unit in the test split than in train.
+// stores too coarsely, and of numbers whose test mean is so far from the training mean that the units
+// may differ.
 func TestNumberWarnings(t *testing.T) {
 	dir, text := t.TempDir(), "text,n,m,k,split\n"
 	for i := range 30 {

@@ -74,7 +74,7 @@ func addBaselines(c *cli.Context, set *seq.Dataset) error {
 		return nil
 	}
 	results, err := storeBaselines(c, set, " (--no-baselines leaves them out)")
-	if errors.Is(err, context.Canceled) && c.Context.Err() != nil { // run omits the text of an error that wraps Canceled
+	if errors.Is(err, context.Canceled) && c.Context.Err() != nil { // run omits the text of errors that wrap Canceled
 		return fmt.Errorf("interrupted: the data set is complete, only its baselines are missing; measure them with:\n"+
 			"  sftseq data baselines --data %s", shellQuote(set.Dir))
 	}

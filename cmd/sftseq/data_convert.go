@@ -28,8 +28,8 @@ sftseq data convert TASK --from FILE|DIR --to DIR [flags]
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
          sftseq train custom --data data/reviews`,
 		Description: `Reads CSV, TSV, JSON, Parquet, Arrow, FASTA, FASTQ, CoNLL and text, plain or compressed, from files,
-folders or standard input (-). The label flags choose the targets: a class or several labels
-of a row, numbers, tags of its tokens, spans or intervals. Rows that cannot be used are left out and listed by reason.
+folders or standard input (-). The label flags choose the targets: one class or several labels
+per row, numbers, a tag per token, spans or intervals. Rows that cannot be used are left out and listed by reason.
 More: docs/own-data.md`,
 		Flags:  customFlags(),
 		Action: convertCustom,

@@ -76,7 +76,7 @@ const (
 )
 
 // classWarning returns a warning if classes look like lists of labels or like numbers on a scale, or
-// if they have too few rows to learn from. Otherwise it returns "".
+// if they have too few rows to learn from. Otherwise, and always for tags and with --labels, it returns "".
 func classWarning(m *seq.Manifest, o *convert.Options) string {
 	classes, rows := len(m.LabelNames), int64(0)
 	if o.Labels != nil || m.Task == seq.Tagging {

@@ -29,7 +29,7 @@ fields as columns. An invalid line ends the conversion. More: docs/data-clouds-g
 		Flags: slices.Concat(
 			group(inputGroup,
 				&cli.StringSliceFlag{Name: "from",
-					Usage:     "read `FILE` of JSON lines, Arrow or Parquet; may be repeated (required)",
+					Usage:     "read `FILE` of JSON lines, Arrow or Parquet; repeatable (required)",
 					TakesFile: true},
 				randomWalkFlag()),
 			advancedGroup(inputGroup,
@@ -46,7 +46,8 @@ fields as columns. An invalid line ends the conversion. More: docs/data-clouds-g
 				&cli.StringFlag{Name: "labels", Usage: "take labels `NAME,…` in this order",
 					DefaultText: "all labels, sorted"}),
 			group(splitGroup,
-				&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random into `TRAIN,VAL,TEST`"},
+				&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05",
+					Usage: "split at random by the fractions `TRAIN,VAL,TEST`"},
 				&cli.StringFlag{Name: "split-field", Usage: "take the split of a graph from `FIELD`"},
 				&cli.Uint64Flag{Name: "seed", Usage: "split by seed `N`"}),
 			outputFlags()),

@@ -211,7 +211,7 @@ var splitColumns = []string{"set", "subset", "partition", "splits", "phase", "us
 
 // firstSplit returns the column of a table that names splits, and its first value, or "". The
 // column "split" needs only a first value that names a split. The values of any other column must
-// all name splits, train and at least one more.
+// all name splits, among them train and at least one other split.
 func firstSplit(ctx context.Context, path string, o *convert.Options) (column, first string) {
 	if table.ReadOnce(path) || table.Splits(path, o.Format) != nil || table.IsFolder(path, o.Format) {
 		return "", ""

@@ -142,8 +142,8 @@ func TestHubConfigsRefused(t *testing.T) {
 	}
 }
 
-// TestConvertCardClasses checks that the class names in a dataset card become the labels of CSV files.
-// CSV files have no types.
+// TestConvertCardClasses checks that the class names in a dataset card become the labels of CSV files,
+// whose columns have no types.
 func TestConvertCardClasses(t *testing.T) {
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "README.md"), "---\ndataset_info:\n  features:\n  - name: label\n    dtype:\n"+
