@@ -24,8 +24,8 @@ import (
 // predictions for rows or tokens, and for point clouds and graphs.
 var ensembleFolders = []string{"pre", "retrieval", "regression", "multilabel", "tagging", "clouds", "graphs"}
 
-// siblings returns the model and the examples of a golden folder, and two models whose weights differ
-// slightly from that model. The last model has another sample size.
+// siblings returns the model of a golden folder, followed by two copies with noise added to their
+// weights, and the examples of the folder. The last model has another sample size.
 func siblings(t *testing.T, folder string) ([]*sft.Model, []seq.Example) {
 	t.Helper()
 	m, examples := modeltest.LoadGolden(t, folder)
@@ -164,7 +164,7 @@ func TestRanksRefuseLinear(t *testing.T) {
 		for _, world := range distributed.NewLocal(2) {
 			group.Go(func() {
 				if err := s.CompareRanks(world, nil, nil); err == nil || !strings.Contains(err.Error(), "single process") {
-					t.Errorf("%s: error %v, want that it predicts in a single process", name, err)
+					t.Errorf("%s: error %v, want one with \"single process\"", name, err)
 				}
 			})
 		}

@@ -44,7 +44,7 @@ func referenceOf(t *testing.T, folder string) []referenceOutput {
 	return out
 }
 
-// TestReference compares the logits of the reference with the golden folders.
+// TestReference compares the logits of the reference with those in the golden folders.
 func TestReference(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	for _, name := range modeltest.EvaluationFolders() {

@@ -62,7 +62,8 @@ func TestLinear(t *testing.T) {
 	must.FailWith(t, context.Canceled)(s.Examples(ctx, rows))
 }
 
-// TestLinearRefuses checks that linear models and ensembles of them refuse calls that need layers.
+// TestLinearRefuses checks that linear models and ensembles of them refuse calls that need layers. It also
+// checks the errors for an ensemble of models with different outputs and for damaged files.
 func TestLinearRefuses(t *testing.T) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	other, _ := modeltest.LinearDir(t, 2)

@@ -13,8 +13,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMultiLabelConfig checks that the label names come from the data set, that thresholds of a model to
-// start from are dropped, and that invalid values are errors.
+// TestMultiLabelConfig checks that DescribeData takes the task and the number of labels from the data set and
+// drops the thresholds of a model to start from. It also checks the errors for data of another task and for
+// invalid values.
 func TestMultiLabelConfig(t *testing.T) {
 	spec := seq.Spec{Task: config.MultiLabel, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`),
 		LabelNames: []string{"a", "b"}}

@@ -2,10 +2,10 @@ package configtest
 
 import "github.com/sftseq/sftseq/sft/config"
 
-// chunkConfigs holds chunked models by name.
+// chunkConfigs holds configurations of chunked models by name.
 type chunkConfigs map[string]*config.Config
 
-// add adds a model with chunks of 16 tokens on average.
+// add adds a configuration with chunks of 16 tokens on average.
 func (out chunkConfigs) add(name, task string, change func(c *config.Config)) {
 	c := WithTask(TinyConfig(), task)
 	c.NumLayers = 3
@@ -14,7 +14,8 @@ func (out chunkConfigs) add(name, task string, change func(c *config.Config)) {
 	out[name] = c
 }
 
-// ChunkConfigs returns chunked models with predictions for whole documents or pairs, by name.
+// ChunkConfigs returns, by name, configurations of chunked models with predictions for whole documents or
+// pairs.
 func ChunkConfigs() map[string]*config.Config {
 	out := chunkConfigs{}
 	add := out.add
@@ -37,7 +38,7 @@ func ChunkConfigs() map[string]*config.Config {
 	return out
 }
 
-// TokenChunkConfigs returns chunked models with predictions per token, by name.
+// TokenChunkConfigs returns, by name, configurations of chunked models with predictions per token.
 func TokenChunkConfigs() map[string]*config.Config {
 	out := chunkConfigs{}
 	out.add("tags", config.Tagging, func(c *config.Config) {})

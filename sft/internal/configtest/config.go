@@ -57,7 +57,7 @@ func FullConfig() *config.Config {
 	return c
 }
 
-// GoldenConfig returns a small model of a task with a vocabulary of 18 ids, in which 0 is the
+// GoldenConfig returns a small configuration for a task, with a vocabulary of 18 ids, in which 0 is the
 // padding. For fill-mask the caller sets MaskTokenID and NumLabels.
 func GoldenConfig(task string) *config.Config {
 	c := WithTask(TinyConfig(), task)
@@ -67,8 +67,8 @@ func GoldenConfig(task string) *config.Config {
 	return c
 }
 
-// FillMaskConfigs returns models with pre-norm and post-norm, each with and without tied
-// embeddings.
+// FillMaskConfigs returns fill-mask configurations with pre-norm and post-norm, each with and without
+// tied embeddings.
 func FillMaskConfigs() (out []*config.Config) {
 	for _, norm := range []string{"pre", "post"} {
 		for _, tied := range []bool{false, true} {
@@ -80,8 +80,8 @@ func FillMaskConfigs() (out []*config.Config) {
 	return out
 }
 
-// LargeVocabularyConfig returns a fill-mask model with a vocabulary of 20,001 ids. The logits take
-// most of its memory.
+// LargeVocabularyConfig returns a fill-mask configuration with a vocabulary of 20,001 ids. The logits take
+// most of the model's memory.
 func LargeVocabularyConfig() *config.Config {
 	c := WithTask(TinyConfig(), config.FillMask)
 	c.VocabSize, c.NumLabels, c.MaskTokenID = 20001, 20000, new(int32(20000))
@@ -89,7 +89,7 @@ func LargeVocabularyConfig() *config.Config {
 	return c
 }
 
-// TinyConfig returns a classifier with two small layers and relative position bias.
+// TinyConfig returns the configuration of a classifier with two small layers and relative position bias.
 func TinyConfig() *config.Config {
 	return &config.Config{
 		ModelType: "sft",
@@ -104,8 +104,7 @@ func TinyConfig() *config.Config {
 	}
 }
 
-// WithTask changes c to a model of the task, with the labels or numbers of its kind of predictions,
-// and returns c.
+// WithTask sets the task of c, with the mask, the numbers or the tags that the task requires, and returns c.
 func WithTask(c *config.Config, task string) *config.Config {
 	c.Task = task
 	switch c.Kind() {

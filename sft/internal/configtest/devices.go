@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// Vulkan opens the machine's best device under the validation layer. It skips the test if
+// Vulkan opens the machine's best Vulkan device under the validation layer. It skips the test if
 // SFTSEQ_SIMD selects the CPU's kernels, because no Vulkan kernel depends on that variable.
 func Vulkan(t testing.TB) tensor.Device {
 	t.Helper()

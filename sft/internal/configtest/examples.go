@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// RandomExamples returns one random example per length, with the labels that the task of c needs.
+// RandomExamples returns one random example per length, with the labels or numbers that the task of c needs.
 func RandomExamples(c *config.Config, random *rand.Rand, lengths ...int) []seq.Example {
 	vocabulary := c.VocabSize
 	if c.MaskTokenID != nil {

@@ -46,8 +46,8 @@ func Tones(random *rand.Rand, lengths ...int) (out []seq.Example) {
 	return out
 }
 
-// SoundConfig returns the configuration of a model that predicts spectra. Its codebook is learned
-// from the sounds.
+// SoundConfig returns the configuration of a model that predicts spectra. Its codebook is learned from
+// the sounds; names is the number of its spectra.
 func SoundConfig(t *testing.T, names int, sounds []seq.Example) *config.Config {
 	t.Helper()
 	c := TinyConfig()
@@ -55,7 +55,7 @@ func SoundConfig(t *testing.T, names int, sounds []seq.Example) *config.Config {
 	spec := seq.Spec{Task: config.Classification, VocabSize: spectra.Levels,
 		Tokenizer: json.RawMessage(`{"type":"mulaw"}`)}
 	if err := c.DescribeData(spec); err == nil || !strings.Contains(err.Error(), "no spectra") {
-		t.Fatalf("DescribeData before Learn: error %v, want no spectra", err)
+		t.Fatalf("DescribeData before Learn: error %v, want one with \"no spectra\"", err)
 	}
 	must.Succeed(t, c.MaskTargets.Learn(t.Context(), func(add func([]int32) error) error {
 		for _, e := range sounds {

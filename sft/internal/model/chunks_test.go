@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestChunkKeys checks that the key of a chunk depends on each of its tokens, and on their number.
+// TestChunkKeys checks that the key of a chunk depends on its first, middle and last token, and on the
+// number of its tokens.
 func TestChunkKeys(t *testing.T) {
 	for _, n := range []int{1, 2, 1023, 1024, 1025, 3000} {
 		for _, vocab := range []int{257, 1 << 16, 1<<16 + 1, 1 << 24} {
@@ -90,7 +91,7 @@ func TestExportCache(t *testing.T) {
 }
 
 // TestPlannedStages checks that the memory plan has room for every run of chunks and for the exported
-// rows, for tokens with many cuts, with none, and for short documents.
+// rows: for long documents of random tokens, for short documents, and for a document of equal tokens.
 func TestPlannedStages(t *testing.T) {
 	configs := configtest.ChunkConfigs()
 	maps.Copy(configs, configtest.TokenChunkConfigs())
@@ -160,8 +161,8 @@ func TestPassBytes(t *testing.T) {
 	}
 }
 
-// TestChunkWords checks that the memory plan has room for both stages and for the term of a slot's
-// gradient, and that the minimum size of a file includes the exports' parameters.
+// TestChunkWords checks that the memory plan has room for both stages, that a slot with chunks has memory
+// for one more gradient, and that the minimum size of a file includes the exports' parameters.
 func TestChunkWords(t *testing.T) {
 	flat := configtest.TinyConfig()
 	flat.NumLayers = 2

@@ -69,7 +69,8 @@ func TestPackedEdges(t *testing.T) {
 		// fmt shows the sign of a zero
 		got, expected := fmt.Sprint(p.first, p.source, p.features), fmt.Sprint(want.first, want.source, want.features)
 		if got != expected {
-			t.Errorf("%d tokens: the edges differ: %d, expected %d", n, len(p.source), len(want.source))
+			t.Errorf("%d tokens: the packed edges differ: found %d joined edges, expected %d", n, len(p.source),
+				len(want.source))
 		}
 	}
 }

@@ -153,7 +153,7 @@ func testTiedWeights(t *testing.T, devices ...tensor.Device) {
 }
 
 // TestGradientsAreAssigned checks that a pass assigns each gradient exactly once, before it adds terms,
-// because nothing clears gradients before. Only residual scales and tied embeddings may have added terms.
+// because nothing clears gradients first. Only residual scales and tied embeddings may have added terms.
 func TestGradientsAreAssigned(t *testing.T) {
 	configs := configtest.RandomConfigs()
 	for _, task := range config.Tasks() {

@@ -50,8 +50,9 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// TestInitialDocumentEncoder checks that chunks set the last weights of the residual branches of the document
-// encoder to 0, and no other weights. With a residual scale, which itself begins at 0, they set none.
+// TestInitialDocumentEncoder checks which weights begin at 0 in a chunked model but not without chunks: the
+// last weights of the residual branches of the document encoder, or none with a residual scale, which itself
+// begins at 0.
 func TestInitialDocumentEncoder(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers, c.Convolutions = 3, []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 2}}
@@ -82,8 +83,8 @@ func TestInitialDocumentEncoder(t *testing.T) {
 	}
 }
 
-// TestInitialAverages checks that the averages of both directions begin with the same half-lives, and
-// their gains with the mean square 1/(2N).
+// TestInitialAverages checks that the averages of both directions begin with the same half-lives, and that
+// the gains of N averages per direction begin with the mean square 1/(2N).
 func TestInitialAverages(t *testing.T) {
 	for averages, halfLives := range map[int][]float64{1: {16}, 4: {2, 8, 32, 128}} {
 		c := configtest.TinyConfig()
