@@ -9,7 +9,7 @@
 // Suggested order of reading: a model and its directory (model.go, linear.go), its outputs
 // (scorer.go, outputkind.go), explanations (explain.go), masked tokens (fill.go), Arrow records
 // (record.go), several models (ensemble.go, fusion.go) and several processes (shared.go).
-// classification.go, multilabel.go, regression.go and tagging.go have the predictions of each task.
+// classification.go, multilabel.go, regression.go and tagging.go implement the kinds of predictions.
 // Package internal/model records the model as programs.
 //
 // Source: "Sampling Foundational Transformer: A Theoretical Perspective" (2024).

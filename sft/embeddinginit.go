@@ -47,8 +47,8 @@ func (m *Model) FourierEmbeddings() {
 //
 // where z are the standardised columns of the codebook, and each r_j [hidden] is a normal vector that
 // depends only on the seed and j. Like normal embeddings they have mean square 1 on average.
-// Distances between embeddings approximate distances between the vectors (Johnson and Lindenstrauss
-// 1984), so that similar vectors start with similar embeddings.
+// Distances between embeddings are approximately proportional to distances between the standardised
+// vectors (Johnson and Lindenstrauss 1984), so that similar vectors start with similar embeddings.
 func (m *Model) CodebookEmbeddings(codebook []float32, seed uint64) error {
 	at := slices.IndexFunc(m.Parameters.List, func(p config.Parameter) bool { return p.Name == "embed.weight" })
 	p := m.Parameters.List[at]

@@ -28,8 +28,8 @@ type Fusion struct {
 	Members     []string  `json:"members"` // folders of the models; the model with the longest input comes first
 	Weights     []float64 `json:"weights"`
 	Temperature float64   `json:"temperature"`
-	// Thresholds holds the minimum probability of each predicted label, for multi-label; nil means
-	// 0.5.
+	// Thresholds holds, for multi-label, the minimum probability at which each label is predicted;
+	// nil means 0.5.
 	Thresholds []float64 `json:"thresholds,omitempty"`
 	// Losses are the members' losses on the validation split, and Loss is the loss of the sum: mean
 	// cross-entropy per row, mean binary cross-entropy per label, or mean squared error per

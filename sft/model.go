@@ -148,7 +148,7 @@ func (m *Model) SaveRange(path string, words []float32) error {
 	return safetensors.Write(path, model.TensorsOf(m.Parameters, words, ""), nil)
 }
 
-// CopyFrom initialises m with the weights of source. The vocabularies, the features and the encoders
+// CopyFrom initialises m with the weights of source. The vocabulary sizes, the features and the encoders
 // must match, and source must not have embeddings of n-grams. If only one of the models has a mask
 // token, the embedding of the mask is not copied. m takes the scales of features from source. If the
 // models have different tasks or outputs ([config.Config.SameOutputs]), the head of m keeps its initial

@@ -143,7 +143,8 @@ func Urgent(ctx context.Context) context.Context { return tensor.Urgent(ctx) }
 // program.
 func Patient(ctx context.Context) context.Context { return tensor.Patient(ctx) }
 
-// Examples scores examples in their order. Examples share passes, which changes no bit of a result.
+// Examples returns the outputs of the examples, in the same order. Examples share passes, which changes no
+// bit of an output.
 // If the model does not accept an example, the error states the index of the example.
 func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if s.others != nil || s.fusion != nil {
@@ -226,8 +227,8 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 	return s.runner.Embeddings(ctx, examples)
 }
 
-// Probe computes the shortest sequence that the first model with layers accepts. An error means that
-// the device has stopped working.
+// Probe computes the embedding of the shortest sequence that the first model with layers accepts. An error
+// means that the device has stopped working.
 func (s *Scorer) Probe(ctx context.Context) error {
 	if l := s.layeredRunner(); l != nil { // without layers there is no device that could fail
 		return l.Probe(ctx)

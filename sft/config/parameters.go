@@ -86,7 +86,7 @@ func (p *Parameters) Lookup(name string) (Parameter, bool) {
 	return p.List[i], true
 }
 
-// Count returns the number of parameters without padding.
+// Count returns the total number of elements of all tensors, without padding.
 func (p *Parameters) Count() int {
 	n := 0
 	for _, q := range p.List {

@@ -10,8 +10,8 @@ const (
 	MaxPooling     = "max"     // maximum of each channel over all tokens or a sample
 )
 
-// Pools reports whether the model pools the rows of tokens into one row per sequence. Other heads
-// read the rows of tokens.
+// Pools reports whether the model pools the rows of tokens into one row per sequence. Otherwise the head
+// reads the rows of tokens.
 func (c *Config) Pools() bool {
 	o, known := tasks[c.Task]
 	return !known || o.kind() != Tags && o.kind() != MaskedTokens

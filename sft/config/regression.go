@@ -144,8 +144,8 @@ func (c *Config) HuberDelta() float64 {
 	return 1
 }
 
-// DescribeDataset is [Config.DescribeData] for a data set. It also sets mean and deviation, in the
-// training split, of each number of a regression and of each feature of a series.
+// DescribeDataset is [Config.DescribeData] for a data set. For each number of a regression and each
+// feature of a series it also sets the mean and the deviation over the training split.
 func (c *Config) DescribeDataset(set *seq.Dataset) error {
 	if err := c.DescribeData(set.Spec()); err != nil {
 		return err

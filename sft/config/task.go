@@ -10,8 +10,8 @@ import (
 
 // task defines the parts of a configuration that depend on its [Config.Task].
 type task interface {
-	// describe sets the size of the vocabulary and the outputs from the data, or returns an error
-	// for a missing property of the data.
+	// describe sets the outputs from the data, or returns an error if the data do not suit the task.
+	// For fill-mask it also adds the mask to the vocabulary.
 	describe(c *Config, s seq.Spec) error
 	// validate returns an error for values that the task does not allow.
 	validate(c *Config) error

@@ -100,7 +100,7 @@ func (l *Slot) forward(ctx context.Context, d Drawing) (*preparedPass, error) {
 	return p, err
 }
 
-// exports computes the exports of the chunks of examples.
+// exports cuts examples into chunks and returns the documents of their exported rows.
 func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) ([]document, error) {
 	e := g.slot.engine
 	sequences := e.Config.Sequences()
@@ -117,7 +117,8 @@ func (g *DocumentGradient) exports(ctx context.Context, examples []seq.Example) 
 	return join(examples, sequences, g.chunks, rows), nil
 }
 
-// chunkRuns divides chunks into runs. A run ends with the chunk that reaches MicroBatchTokens tokens.
+// chunkRuns divides chunks into runs. A run ends with the first chunk at which it has at least
+// MicroBatchTokens tokens.
 func chunkRuns(chunks []docChunk) (runs [][]docChunk) {
 	lengths := make([]int, len(chunks))
 	for i, x := range chunks {

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// DocumentStream computes one document, whose tokens arrive in parts, with a chunked model. It computes complete
+// DocumentStream scores one document, whose tokens arrive in parts, with a chunked model. It computes complete
 // chunks and keeps only their exported rows. The result is bitwise identical to that of the whole
 // document. A DocumentStream is not safe for concurrent use.
 type DocumentStream struct {
@@ -171,7 +171,7 @@ func (s *DocumentStream) checkMemory() error {
 	return nil
 }
 
-// End computes the document after its last token.
+// End returns the result of the document, whose tokens must all have been added.
 func (s *DocumentStream) End() (*Result, error) {
 	c := s.runner.engine.Config
 	if s.length == 0 {

@@ -190,7 +190,7 @@ func (r *Runner) exportChunks(ctx context.Context, chunks []docChunk, d Drawing)
 			missing = append(missing, x)
 		}
 	}
-	// A cancelled call leaves the chunks of complete passes for the next one.
+	// Even if the call is cancelled, the cache keeps the chunks of complete passes.
 	computed, err := r.computeExports(ctx, missing, d, func(i int, x exported) { r.cache.add(*missing[i].key, x) })
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (r *Runner) exportChunks(ctx context.Context, chunks []docChunk, d Drawing)
 	return out, nil
 }
 
-// computeExports computes the exported rows of each chunk. After each pass it calls store for its
+// computeExports computes the exported rows of each chunk. After each pass it calls store for the pass's
 // chunks, concurrently with other passes.
 func (r *Runner) computeExports(ctx context.Context, chunks []docChunk, d Drawing,
 	store func(i int, x exported)) ([]exported, error) {

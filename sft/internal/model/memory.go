@@ -29,7 +29,7 @@ func PlannedTokens(tokens, edges int) int {
 const WordBytes = 4
 
 // Refusal returns the error for sequences that do not fit, with the maximum length that fits. The
-// parameter reason is nil if need exceeds limit. If no length fits, Refusal returns a reason unchanged.
+// parameter reason is nil if need exceeds limit. If no length fits, Refusal returns a non-nil reason unchanged.
 func Refusal(limit, need int64, longest int, reason error, fits func(longest int) bool) error {
 	e := &config.MemoryError{Limit: limit, Need: need, Longest: longest, Reason: reason}
 	if e.Fits = sort.Search(longest, func(n int) bool { return !fits(n + 1) }); e.Fits == 0 && reason != nil {

@@ -12,8 +12,8 @@ import (
 // threads and devices decide how many micro-batches run concurrently, but do not change the result.
 const MicroBatchTokens = distributed.MicroBatchTokens
 
-// ForwardTokens returns the preferred number of tokens of a forward pass on device d; a wide device
-// prefers more. The number changes no bit of an output, because an output does not depend on the other
+// ForwardTokens returns the preferred number of tokens of a forward pass on device d; a GPU needs more
+// for full utilisation. The number changes no bit of an output, because an output does not depend on the other
 // sequences of its pass.
 func ForwardTokens(d tensor.Device) int {
 	if w, ok := tensor.Capability[tensor.PreferredBatch](d); ok {
@@ -77,7 +77,7 @@ func plannedDocuments(c *config.Config, sequences int, chunks [][]docChunk) []pa
 }
 
 // forwardPasses splits items into runs of consecutive items whose sizes have a sum of at most size, and
-// returns the number of items of each run. A longer item is a run of its own.
+// returns the number of items of each run. An item above this size is a run of its own.
 func forwardPasses(items []passItem, size int) (counts []int) {
 	from, tokens := 0, 0
 	for i, x := range items {

@@ -37,8 +37,8 @@ type objectiveTraits interface {
 	targetCapacity(c *config.Config, tokens, sequences int) int
 	// lossFactors combines a loss scale and the weights of classes or labels.
 	lossFactors(c *config.Config, scale float64, weight []float64) LossFactors
-	// weightLosses multiplies the losses of tokens by the weights of their labels. It does nothing for
-	// objectives with one loss per example.
+	// weightLosses multiplies the losses of tokens by the weights of their tags. It does nothing for
+	// objectives other than tagging.
 	weightLosses(b *packed, losses []float32, weight []float64)
 	// adopt converts the head of weights, which were copied from a model with the configuration
 	// source, for a model with the configuration c.

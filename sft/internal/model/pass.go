@@ -43,9 +43,9 @@ func (s passShape) union(o passShape) passShape {
 		max(s.Masks, o.Masks), max(s.Edges, o.Edges)}
 }
 
-// recordedPass is the model recorded as a program for one shape: embedding, layers, readout, head
-// and loss, followed by the same segments in reverse for a backward pass. A pass computes one
-// micro-batch.
+// recordedPass is a stage of the model recorded as a program for one shape. The program of the whole
+// model consists of embedding, layers, readout, head and loss, followed by the same segments in reverse for
+// a backward pass. A pass computes one micro-batch.
 type recordedPass struct {
 	Program *tensor.Program
 	Batch   *tensor.Batch
@@ -64,8 +64,8 @@ type recordedPass struct {
 	// Points holds the positions of the tokens, and their normals if the data have them; nil
 	// without a relation of distances.
 	Features, Points *tensor.Tensor
-	// Weighted is [T, 1]: 0 for rows with a weight in the pooling, noWeight for other rows; nil without a [pooling] in
-	// the document stage.
+	// Weighted is [T, 1]: 0 for rows with a weight in the pooling, noWeight for other rows; nil unless the
+	// document stage has a [pooling].
 	Weighted *tensor.Tensor
 	Edges    *edgeInputs // nil unless the relation is edges
 	NGrams   *ngramInputs

@@ -17,7 +17,7 @@ type PassLimits struct {
 	room    int64 // bytes for the pass of a single example
 }
 
-// Limits returns the limits of the first stage's passes, which read tokens, in a computation of a mode.
+// Limits returns, for a mode, the limits of the passes of the first stage, which reads tokens.
 func (r *Runner) Limits(mode PassMode) *PassLimits {
 	first := stages(r.engine.Config)[0]
 	return r.limits(PassKind{first, first.mode(r.engine.Config, mode)})

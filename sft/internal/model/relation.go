@@ -34,7 +34,8 @@ func newRelation(c *config.Config) relation {
 	return nil
 }
 
-// pairFeatures returns the number of features of a pair that each head weights.
+// pairFeatures returns the number of features of a pair of tokens. Each head has its own weights for these
+// features.
 func pairFeatures(c *config.Config) int {
 	switch c.Relative {
 	case config.SinusoidRelation:

@@ -55,7 +55,7 @@ func (s stage) mode(c *config.Config, m PassMode) PassMode {
 	return m
 }
 
-// sequences returns the number of sequences of an item of the stage: an example or a chunk.
+// sequences returns the number of sequences in each item of the stage. An item is an example or a chunk.
 func (s stage) sequences(c *config.Config) int {
 	if s.readsChunks() {
 		return 1
