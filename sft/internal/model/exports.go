@@ -20,7 +20,7 @@ const exportsBackward = "exports backward"
 //
 // where ŷ_j are duplets, ordered by the positions of their top tokens (see [tensor.Sample]). A sampler
 // selects and mixes them as in a layer: in training with noise, but without drop_token. Its random
-// numbers have the second layer index after the last layer. u gives every token a gradient.
+// numbers have the second layer index after the last layer. Through u every token receives a gradient.
 type exports struct {
 	*emitter
 	x      *tensor.Tensor // y

@@ -138,7 +138,7 @@ func (fillMask) targets(c *config.Config, e seq.Example, d Drawing) (input, labe
 	return input, labels
 }
 
-// read returns one row of logits per mask token of the input, and none for a pass with a loss.
+// read counts one row of logits per mask token of the input, and none for a pass with a loss.
 func (fillMask) read(p *recordedPass, b *packed) (pooled, logits int) {
 	if p.Logits == nil || p.Loss != nil {
 		return 0, 0

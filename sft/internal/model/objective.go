@@ -58,7 +58,7 @@ func (defaultTraits) weightLosses(*packed, []float32, []float64) {}
 
 func (defaultTraits) adopt(*config.Config, *config.Parameters, []float32, *config.Config) {}
 
-// read returns one row per sequence and one row of logits per example.
+// read counts one pooled row per sequence and one row of logits per example.
 func (defaultTraits) read(_ *recordedPass, b *packed) (pooled, logits int) {
 	return len(b.example), int(b.counts.Examples)
 }

@@ -96,7 +96,7 @@ func (tagging) weightLosses(b *packed, losses []float32, weight []float64) {
 	}
 }
 
-// read returns one row per sequence and one row of logits per token, and none for a pass with a loss.
+// read counts one pooled row per sequence and one row of logits per token, and none for a pass with a loss.
 func (tagging) read(p *recordedPass, b *packed) (pooled, logits int) {
 	if p.Loss != nil {
 		return 0, 0
