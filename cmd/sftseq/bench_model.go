@@ -109,7 +109,8 @@ func benchModel(c *cli.Context) error {
 		}
 	}
 	if len(results) == 0 {
-		return errors.New("nothing was measured: everything was skipped")
+		return errors.New("nothing was measured: every measurement needs too much memory: use a smaller --length or " +
+			"--batch, or a larger --memory")
 	}
 	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device),
 		bench.DescribeArithmetic(m.ceilings)); err != nil {
@@ -137,8 +138,8 @@ func (m *modelBench) measureCeilings(c *cli.Context) error {
 	return err
 }
 
-// exceedsMemory reports whether a measurement failed because it needs more memory than --memory or
-// the device provides.
+// exceedsMemory reports whether a measurement failed because it needs more memory than --memory allows
+// or the device has.
 func exceedsMemory(err error) bool {
 	var planned *config.MemoryError
 	return errors.As(err, &planned) || device.Full(err)

@@ -27,8 +27,8 @@ func dataFilesCommand() *cli.Command {
 Example: sftseq data files --from /usr --from ~/go/pkg/mod --to data/files`,
 		Description: `Samples files of about a hundred kinds, such as python or png, by their extensions, including
 files in gzip, zip, jar and whl archives. A row has the first 1,024 bytes of a file, 512 in the middle
-and the last 512. All files of a software package are in one split: train, val or test. Files of rare
-kinds have the class other; half of the rare kinds occur only in the split unknown. Duplicates are
+and the last 512. A software package has files in only one of train, val and test. Files of rare kinds
+have the class other; about half of the rare kinds occur only in the split unknown. Duplicates are
 dropped. Files whose content contradicts the extension are omitted; those of test packages form the
 split mislabelled. The data set depends on the files installed on the machine.
 More: docs/files.md`,
