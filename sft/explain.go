@@ -103,7 +103,7 @@ func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output,
 	if err := s.CanExplain(); err != nil {
 		return nil, err
 	}
-	if s.others == nil && s.linear == nil {
+	if s.others == nil && s.linear == nil && s.fusion == nil {
 		return s.score(ctx, examples, model.ExplainMode)
 	}
 	out, err := s.Examples(ctx, examples)

@@ -56,7 +56,7 @@ var errNonFinite = errors.New("the model's output is not finite")
 //
 //	labels          list<int32>, labels whose probability is at least their threshold
 //
-// For tagging, instead of the first three columns, the most probable tag of each token, without
+// For tagging, instead of the first three columns, the tag of each token, decoded with
 // [config.Config.SpanDecoding], and the probability of this tag:
 //
 //	tags            list<int32>

@@ -203,8 +203,12 @@ func TestProbabilities(t *testing.T) {
 // probability, in the columns tags and scores.
 func TestScoreTags(t *testing.T) {
 	m, examples := modeltest.LoadGolden(t, "tagging")
+	m.Config.SpanDecoding = &config.SpanDecoding{SpanPenalty: 100} // no spans
 	s := modeltest.NewTestScorer(t, m)
 	want := must.Get(s.Examples(t.Context(), examples))(t)
+	if likeliest := m.Config.LikeliestTags(want[0].Logits); slices.Max(likeliest) == 0 {
+		t.Fatal("the decoding changes no tag")
+	}
 	record := must.Get(s.Score(t.Context(), recordOf(false, examples)))(t)
 	var names []string
 	for _, f := range record.Schema().Fields() {

@@ -247,7 +247,16 @@ func (s *Scorer) HiddenStates(ctx context.Context, examples []seq.Example) ([]Ou
 	if err := s.layered(); err != nil {
 		return nil, err
 	}
-	return s.score(ctx, examples, model.HiddenMode)
+	if s.fusion != nil {
+		examples = truncate(s.Config(), examples)
+	}
+	out, err := s.score(ctx, examples, model.HiddenMode)
+	if err == nil && s.fusion != nil { // one regression model with a weight
+		for i, o := range s.Combine([][]Output{out}) {
+			out[i].Logits, out[i].Numbers = o.Logits, o.Numbers
+		}
+	}
+	return out, err
 }
 
 // Compare returns the logits of pairs, row-major. Row i belongs to the pair of sequences with the

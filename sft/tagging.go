@@ -1,8 +1,6 @@
 package sft
 
 import (
-	"slices"
-
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
@@ -26,9 +24,9 @@ func (tagging) append(c *Config, b *array.RecordBuilder, logits []float32) {
 	tags, scores := b.Field(0).(*array.ListBuilder), b.Field(1).(*array.ListBuilder)
 	tags.Append(true)
 	scores.Append(true)
-	for row := range slices.Chunk(logits, c.NumLabels) {
-		tag := Argmax(row)
-		tags.ValueBuilder().(*array.Int32Builder).Append(int32(tag))
+	for i, tag := range c.TagsOf(logits) {
+		row := logits[i*c.NumLabels : (i+1)*c.NumLabels]
+		tags.ValueBuilder().(*array.Int32Builder).Append(tag)
 		scores.ValueBuilder().(*array.Float32Builder).Append(Probabilities(row)[tag])
 	}
 }

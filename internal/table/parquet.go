@@ -113,7 +113,7 @@ type groups struct {
 	kept     arrow.Metadata    // file metadata to keep
 	classes  hfClasses         // class names in the file's metadata or in a card
 	reader   *pqarrow.FileReader
-	leaves   []int                // leaf columns to read; nil means all
+	leaves   []int                // leaf columns to read; without any, only the schema can be read
 	next     int                  // next row group
 	rows     pqarrow.RecordReader // nil between row groups
 	batch    int64                // maximum rows per record

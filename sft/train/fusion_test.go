@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -49,6 +50,28 @@ func TestFusion(t *testing.T) {
 		sft.NewFusion([]*sft.Model{one, two}, f, cpu.New(1)))
 	other := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 1)
 	must.Fail(t, "expected one prediction for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
+}
+
+// TestFusionOfOne checks that a fusion of one regression model multiplies its numbers by the weight, also
+// when it explains them or returns hidden states.
+func TestFusionOfOne(t *testing.T) {
+	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Regression), 1)
+	m.Config.InputWindow = &config.InputWindow{Length: 2, Policy: "head"}
+	s := must.Get(sft.NewFusion([]*sft.Model{m}, &sft.Fusion{Weights: []float64{0.5}, Temperature: 1}, cpu.New(1)))(t)
+	defer s.Close()
+	rows := []seq.Example{{A: []int32{1, 2, 3, 4}, Label: seq.NoLabel}}
+	want := must.Get(modeltest.NewScorerOf(t, m, cpu.New(1)).Classify(t.Context(), rows[0].A[:2]))(t).Logits
+	for name, call := range map[string]func(context.Context, []seq.Example) ([]sft.Output, error){
+		"Examples": s.Examples, "Explain": s.Explain, "HiddenStates": s.HiddenStates,
+	} {
+		got := must.Get(call(t.Context(), rows))(t)[0]
+		if len(got.Logits) != 2 || got.Logits[0] != want[0]/2 || got.Logits[1] != want[1]/2 {
+			t.Errorf("%s: got the logits %v, want half of %v", name, got.Logits, want)
+		}
+		if name == "Explain" && (len(got.Explanations) != 1 || len(got.Explanations[0].Pooling) != 4) {
+			t.Errorf("got the explanations %+v, want one with the weights of 4 tokens", got.Explanations)
+		}
+	}
 }
 
 // TestFitFusionKinds checks that members of one kind get equal weights, and members of different
