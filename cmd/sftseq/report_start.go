@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// describeInitialModel describes a run's initial model and how well that model predicted masked
-// tokens. It returns "" for a run that started from random weights, and for a model without provenance.
+// describeInitialModel names a run's initial model and, if that model predicts masked tokens, its bits per
+// token. It returns "" for a run that started from random weights, and for a run without provenance.
 func describeInitialModel(config *sft.Config) string {
 	p, err := provenance.Of(config)
 	if err != nil || p.InitFrom == "" {

@@ -36,8 +36,8 @@ func writeReport(t *testing.T, page string, args ...string) string {
 }
 
 // TestReportInBrowser opens reports and a chart of plot in a browser, on wide and narrow screens. It
-// checks that a page requests nothing outside itself, logs no error and shows every image and chart. No
-// text in a chart is cut off or overlaps another text.
+// checks that a page requests nothing outside itself, logs nothing and shows every image and chart, and
+// that no text in a chart is cut off or overlaps another text.
 func TestReportInBrowser(t *testing.T) {
 	testenv.NeedPrograms(t, "chromium")
 	run1, data := listopsRun(t)
@@ -67,11 +67,11 @@ func TestReportInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	for _, width := range []int{1200, 430} {
 		b.resize(width, 900)
-		// 5 learning curves, 2 entries of their legend, 1 chart of accuracy by length; for each run 2 charts of
-		// reliability, 2 of ROC and PR, and 7 entries of their legend; 8 examples.
+		// 5 learning curves with 2 legend entries, 1 chart of accuracy by length; for each run 2 charts of
+		// reliability and 2 of ROC and PR with 7 legend entries; 8 examples.
 		checkPage(t, b, curves, 0, 5+2+1+2*(2+2)+2*7+8)
-		// 3 examples, each with the image, two layers and the pooling; 5 learning curves and 1 entry of their
-		// legend; 2 charts of reliability, 2 of ROC and PR, and 2 entries of their legend.
+		// 3 examples, each with the image, two layers and the pooling; 5 learning curves with 1 legend entry;
+		// 2 charts of reliability and 2 of ROC and PR with 2 legend entries.
 		checkPage(t, b, examplesPage, 3*4, 5+1+2+2+2)
 		checkPage(t, b, standalone, 0, 1)
 	}
@@ -138,8 +138,8 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 	}
 }
 
-// TestReport compares the numbers on the page with eval, and checks the warnings about missing
-// parts.
+// TestReport compares the numbers on the page with the output of eval, and checks the notes about missing
+// data and models and the errors of invalid command lines.
 func TestReport(t *testing.T) {
 	run, data := listopsRun(t)
 	page := filepath.Join(t.TempDir(), "page.html")
@@ -208,8 +208,8 @@ func TestReport(t *testing.T) {
 	equal(t, readText(t, page), before)
 }
 
-// TestStarts checks that a run records when it was started and resumed, and that the report shows
-// these times. Resuming a finished run records no start.
+// TestStarts checks that a run records its start and its resumption, and that the report shows the
+// resumption. Resuming a finished run records no start.
 func TestStarts(t *testing.T) {
 	run, data := listopsRun(t)
 	smallRun(t, data, run, "--resume", "--steps", "20")

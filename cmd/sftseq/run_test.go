@@ -21,9 +21,9 @@ import (
 
 const goldenDir = "../../sft/testdata/golden"
 
-// goldenFolders returns the names of the models with reference logits and gradients computed in
-// float64. With -short it omits the model long, which takes minutes under the race detector and runs
-// the same concurrent code as the other models.
+// goldenFolders returns the names of the golden models that TestPredictGolden and TestGradsGolden compare
+// with references. With -short it omits the model long, which takes minutes under the race detector and
+// runs the same concurrent code as the other models.
 func goldenFolders() []string {
 	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval",
 		"vanilla", "conv", "conv_post"}
@@ -84,7 +84,7 @@ func program(stdin io.Reader, args ...string) (status int, stdout, stderr string
 	return status, out.String(), errs.String()
 }
 
-// compileMessage matches the message that the first test on a device prints.
+// compileMessage matches the message that the program prints when it first compiles kernels for a device.
 var compileMessage = regexp.MustCompile(`(?m)^compiling kernels for .*\n`)
 
 // succeed runs the program, expects status 0 and an empty standard error, and returns standard

@@ -56,8 +56,8 @@ func (s *eightShards) waitForParts(t *testing.T, parts int) {
 	await(t, time.Minute, func() bool { return len(s.parts(t)) >= parts }, "parts are missing")
 }
 
-// check compares the rows of all parts with those of one run, and checks that the parts that
-// existed before the kill were not written again.
+// check compares the rows of all parts with those of a single shard. It also checks that the parts in
+// before, the parts that existed before the kill, were not written again.
 func (s *eightShards) check(t *testing.T, before map[string]time.Time) {
 	t.Helper()
 	after := s.parts(t)
@@ -68,7 +68,7 @@ func (s *eightShards) check(t *testing.T, before map[string]time.Time) {
 	}
 	succeed(t, "", "predict", "--verify", "--shard", "auto/8", "--output", s.dir)
 	if rows, _ := partRows(t, s.dir); !slices.Equal(rows, s.want) {
-		t.Errorf("%d rows differ from the %d rows of one run", len(rows), len(s.want))
+		t.Errorf("%d rows differ from the %d rows of a single shard", len(rows), len(s.want))
 	}
 	t.Logf("%d of 8 parts existed before the kill", len(before))
 }
@@ -91,7 +91,7 @@ func TestShardsOfParallel(t *testing.T) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	if err := c.Wait(); err == nil {
-		t.Fatal("parallel exited with status 0, want an end by SIGKILL")
+		t.Fatal("parallel exited with status 0, want it killed by SIGKILL")
 	}
 	time.Sleep(200 * time.Millisecond) // a job that parallel had just started may still finish
 	before := s.parts(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// seriesRow returns a noisy series of 40 steps with values around 5,000. It contains a ramp of 12
-// steps at a random position, which rises in class up and falls in class down.
+// seriesRow returns a noisy series of 40 steps with values around 5,000. A ramp of 12 steps at a random
+// position rises in class up and falls in class down.
 func seriesRow(random *rand.Rand, up bool) (values []string) {
 	start := random.IntN(40 - 12)
 	for i := range 40 {

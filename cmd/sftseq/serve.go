@@ -103,8 +103,8 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	// The threads of the device may use all cores. Additional threads receive clients' messages at
-	// any time, because the operating system schedules them immediately.
+	// The device's threads may use all cores. With additional threads, the program still receives messages,
+	// because the operating system shares the cores among all threads.
 	runtime.GOMAXPROCS(2*usableCores + 8)
 	defer runtime.GOMAXPROCS(usableCores)
 	warnMisspeltVariables(c, options.Log)
@@ -269,7 +269,8 @@ type serving struct {
 	reloading sync.Mutex  // held while the model is reloaded
 }
 
-// parseAddresses parses the flags with addresses: --listen, --metrics, --pprof and --http.
+// parseAddresses parses the flags with addresses, --listen, --metrics, --pprof and --http, and the other
+// flags of HTTP.
 func (r *serving) parseAddresses(c *cli.Context) error {
 	for _, text := range c.StringSlice("listen") {
 		a, err := transport.ParseAddress(text)
@@ -374,7 +375,7 @@ func (r *serving) run(c *cli.Context) error {
 	return errors.Join(failure, r.server.Drain(deadline))
 }
 
-// listenAll listens on all addresses. If that fails, it closes the listeners.
+// listenAll listens on all addresses of --listen. On an error, it closes the listeners opened before.
 func (r *serving) listenAll() ([]net.Listener, error) {
 	var listeners []net.Listener
 	for _, a := range r.listen {
@@ -424,9 +425,9 @@ func (r *serving) serveProfiles() (stop func(), err error) {
 	return serve.ServeProfiles(l), nil
 }
 
-// handleSignals handles SIGHUP and SIGPIPE until stop is called. SIGHUP reloads the model, and is ignored
-// while the server starts or drains. SIGPIPE is ignored, because it would silently end the program
-// when its output is closed.
+// handleSignals handles SIGHUP and SIGPIPE until stop is called. SIGHUP reloads the tokens and the
+// model, and is ignored while the server starts or drains. SIGPIPE is ignored, because it would silently
+// end the program when its output is closed.
 func (r *serving) handleSignals() (stop func()) {
 	signal.Ignore(syscall.SIGPIPE)
 	hangups := make(chan os.Signal, 1)

@@ -34,8 +34,8 @@ import (
 //
 //	go test ./cmd/sftseq -run '^$' -bench Attack -benchtime 1000x
 //
-// -benchtime sets the number of the honest client's requests without an attack and during each
-// attack.
+// For each attack, the honest client sends the -benchtime number of requests without the attack, and the
+// same number during it.
 func BenchmarkAttack(b *testing.B) {
 	server := attackedServer(b, 100_000)
 	raisePriority()

@@ -24,7 +24,7 @@ type mixedLoad struct {
 	server  attackedProcess
 	client  *http.Client
 	texts   []string // texts of 4 to 3,848 bytes
-	vectors [][]byte
+	vectors [][]byte // bodies of the responses of /embed for the texts
 	r       *rand.Rand
 	sent    atomic.Int64
 }

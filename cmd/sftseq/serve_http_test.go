@@ -117,7 +117,8 @@ func TestServeHTTPToken(t *testing.T) {
 	}
 }
 
-// TestServeHTTPFlags checks the errors for invalid flags of HTTP and invalid token files.
+// TestServeHTTPFlags checks the errors for invalid flags of HTTP, profiles and logs, and for invalid token
+// files.
 func TestServeHTTPFlags(t *testing.T) {
 	model, dir := goldenPath("pre"), t.TempDir()
 	token := func(name, text string) string {
@@ -177,7 +178,7 @@ func TestReadableToken(t *testing.T) {
 			filepath.Join(t.TempDir(), "none"))
 		warning := `msg="other users can read the file of --http-token: restrict it with chmod 600" file=` + file
 		if status == 0 || strings.Contains(errs, warning) != warned {
-			t.Errorf("mode %04o: got status %d, %s, want an error with a warning: %v", mode, status, errs, warned)
+			t.Errorf("mode %04o: got status %d, %s, want a failure, and the warning: %v", mode, status, errs, warned)
 		}
 	}
 }

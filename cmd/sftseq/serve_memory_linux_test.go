@@ -98,7 +98,7 @@ func resident(t testing.TB, pid int, name string) int64 {
 	return 0
 }
 
-// editor is a client with one open document.
+// editor is a client with at most one open document.
 type editor struct {
 	t        *testing.T
 	conn     net.Conn

@@ -102,8 +102,8 @@ func TestServeEnvironment(t *testing.T) {
 	contains(t, errs, `environment variable SFTSEQ_MAX_INFLIGHT "many": expected an integer`)
 }
 
-// TestServeEmptyVariables checks that an empty variable counts as unset, because Compose writes
-// variables without a value as empty. An empty SFTSEQ_HTTP_TOKEN is an error, so that a server does
+// TestServeEmptyVariables checks that an empty variable counts as unset, because Compose replaces ${NAME}
+// with an empty string if NAME is not set. An empty SFTSEQ_HTTP_TOKEN is an error, so that a server does
 // not start without its tokens.
 func TestServeEmptyVariables(t *testing.T) {
 	for _, f := range serveCommand().Flags {

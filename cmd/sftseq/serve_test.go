@@ -81,7 +81,7 @@ func TestServeFlags(t *testing.T) {
 	refuse(t, exitError, "without shutdown", "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}\n", serve...)
 }
 
-// TestServeProcess tests sockets, metrics and signals of a server process. Under load the server
+// TestServeProcess tests the socket, the metrics and the signals of a server process. Under load the server
 // receives SIGHUP, which reloads the model, and then SIGTERM. Every accepted request gets a response.
 func TestServeProcess(t *testing.T) {
 	path := built(t)
@@ -117,8 +117,8 @@ func TestServeProcess(t *testing.T) {
 }
 
 // sendRequests sends 300 requests at intervals of a millisecond, then 100 in a burst and a model/info
-// request. The response to model/info shows that all requests were accepted. It may arrive before the
-// responses to other requests. Each request must get one response, whichever signal the server gets.
+// request. The response to model/info shows that all requests were accepted, and must arrive while more
+// than 50 of them are pending. Each request must get one response in spite of the signals.
 func sendRequests(t *testing.T, conn net.Conn, accepted func()) {
 	defer conn.Close()
 	const sequential, burst = 300, 100

@@ -55,8 +55,8 @@ func namesFile(out string) bool {
 	return (err == nil || table.UnsupportedAdvice(out) != "") && !strings.HasSuffix(out, "/")
 }
 
-// checkJob returns an error for a task of a job without a shard, because each task would process
-// the whole input.
+// checkJob returns an error if a scheduler runs the program as one of several tasks and the flags request
+// no shard, because each task would then process the whole input. --shard 0/1 permits this.
 func checkJob(c *cli.Context) error {
 	if variable := shard.JobVariable(os.Getenv); variable != "" && !sharded(c) && !c.IsSet("shard") {
 		return usage(c, "%s is set, but --output is not a directory, so each task would process the whole input: "+
@@ -69,7 +69,7 @@ func checkJob(c *cli.Context) error {
 type shardJob struct {
 	shard.Shard
 	dir    string // "" for a stream
-	strict bool   // a row that cannot be used is an error
+	strict bool   // an invalid row is an error
 }
 
 func newShardJob(c *cli.Context) (j *shardJob, err error) {
@@ -124,7 +124,8 @@ func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options 
 	return key, err
 }
 
-// modelHash returns a hash of all files that determine the predictions of a model or an ensemble.
+// modelHash returns the hashes, separated by spaces, of all files that determine the predictions of a model
+// or an ensemble.
 func modelHash(dir string) (string, error) {
 	var hashes []string
 	if f, err := sft.ReadFusion(dir); err != nil {
@@ -325,7 +326,7 @@ func verifyShards(c *cli.Context) error {
 }
 
 // checkVerify returns an error for flags that --verify does not use, because users would expect it to
-// compare their values. input is the name of the flag of the data.
+// compare their values. input is the name of the flag that selects the data.
 func checkVerify(c *cli.Context, input string) error {
 	// SFTSEQ_DEVICE may set --device.
 	allowed := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
@@ -348,8 +349,9 @@ func checkVerify(c *cli.Context, input string) error {
 	return nil
 }
 
-// verifyParts compares the parts in --output with each other and with the flags' values. It calls
-// seen, unless it is nil, with each record. input is the path of the data, or "" to omit its comparison.
+// verifyParts compares the parts in --output with each other and with the flags' values, and writes the
+// manifest. Unless seen is nil, verifyParts calls it with each record. input is the path of the data; ""
+// omits the comparison with the data.
 func verifyParts(c *cli.Context, input string, seen func(arrow.Record) error) (*shard.Manifest, error) {
 	dir := c.String("output")
 	if dir == "" || dir == "-" {

@@ -248,7 +248,8 @@ func TestShardJobs(t *testing.T) {
 	succeed(t, `{"text":"aab"}`, "predict", "--model", model) // JSON lines through a pipe do not need a shard
 }
 
-// TestShardUsage checks that errors about conflicting flags name the expected flags.
+// TestShardUsage checks the errors for invalid, missing and conflicting flags, and for outputs in the
+// folder of the input.
 func TestShardUsage(t *testing.T) {
 	model := moodModel(t)
 	in, _ := shardInput(t)
@@ -303,7 +304,7 @@ func TestShardUsage(t *testing.T) {
 		"--output", out+".json/")
 }
 
-// TestVerifyUsage checks that --verify refuses the flags that it does not compare.
+// TestVerifyUsage checks that --verify refuses flags that it does not use, and invalid values of the others.
 func TestVerifyUsage(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []refusal{

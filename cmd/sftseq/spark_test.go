@@ -14,7 +14,7 @@ import (
 )
 
 // sparkColumns is a Python program that prints the columns that examples/spark declares for the
-// predictions of a model. It replaces pyarrow and pyspark by empty modules.
+// predictions of a model. It replaces pyarrow and pyspark with empty modules.
 const sparkColumns = `
 import json, sys, types
 for name in ("pyarrow", "pyspark", "pyspark.sql"):

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// tableNames lists the flags that control how a table is read, besides --input and --output.
+// tableNames lists the flags of tableFlags except --input, --output and --csv-safe.
 var tableNames = []string{"text", "tokens", "series", "features", "pair", "id", "keep", "format", "delimiter"}
 
 // Formats of --output, by the endings of file names.
@@ -111,8 +111,9 @@ func checkTableFlags(c *cli.Context) (hasInput bool, err error) {
 	return false, nil
 }
 
-// copiesArrow reports whether the input and the output are Arrow files, and no flag names a column or a
-// format. Files with names of unknown formats count as Arrow files. Such an input is processed by record batch.
+// copiesArrow reports whether the input is processed by record batch: the input and the output are Arrow
+// files, and neither --csv-safe nor a flag in tableNames is set. A file whose name has no known format
+// counts as an Arrow file.
 func copiesArrow(c *cli.Context) bool {
 	if slices.ContainsFunc(tableNames, c.IsSet) || c.Bool(csvSafe) {
 		return false

@@ -70,7 +70,7 @@ func TestTableFlags(t *testing.T) {
 		"--text COLUMN")
 }
 
-// TestTableBreaks checks that no output is left if the input cannot be read to its end.
+// TestTableBreaks checks that no output file is left if the input cannot be read to its end.
 func TestTableBreaks(t *testing.T) {
 	dir := t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\n[MAX 2 9 ],B\n\"open,C\nmore,D\n")

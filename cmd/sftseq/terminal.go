@@ -14,7 +14,7 @@ import (
 
 // terminalWriter escapes control characters, for example as \u001b, and invalid UTF-8 bytes, for
 // example as \xff, because file names and texts may contain sequences that a terminal would execute.
-// Valid JSON stays valid. The methods of a terminalWriter are safe for concurrent use.
+// Valid JSON without carriage returns stays valid. The methods of a terminalWriter are safe for concurrent use.
 type terminalWriter struct {
 	to io.Writer
 
@@ -77,7 +77,7 @@ func escapeControls(text []byte) string {
 }
 
 // shellQuote quotes s as one word for bash, zsh and shells that conform to POSIX.1-2024. Control
-// characters and bytes that are not UTF-8 become octal escapes.
+// characters, characters that change the writing direction and invalid UTF-8 bytes become octal escapes.
 func shellQuote(s string) string {
 	special := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||

@@ -71,7 +71,7 @@ func TestTokenizerFrom(t *testing.T) {
 			t.Errorf("%q: status %d, expected %q\n%s\n%s", c.args, status, c.want, out, errs)
 		}
 	}
-	// Unknown words have no text: head prints their token ids, which predict reads.
+	// The text of a row with unknown words is lost: head prints the row's token ids.
 	if out := mustRunData(t, "head", "-n", "1", at("c")); strings.Contains(out, "text") ||
 		!strings.Contains(out, `"tokens":[`) {
 		t.Errorf("head prints %s", out)
