@@ -408,7 +408,7 @@ func (r *trainRun) run(c *cli.Context) error {
 	err := r.trainer.Run(c.Context)
 	r.progress.finish()
 	s, baselines, betterBaseline := r.trainer.State(), "", ""
-	if err == nil && r.trainer.Finished() && r.member == "" { // the best baseline is a member of a fusion
+	if err == nil && r.trainer.Finished() && r.member == "" { // a fusion compares its members with each other instead
 		baselines, betterBaseline = r.baselineScores(c)
 	}
 	if err = errors.Join(err, r.close(c)); err != nil {
@@ -466,7 +466,8 @@ func (r *trainRun) resumeAdvice() string {
 	return fmt.Sprintf("continue with%s:\n  %s", r.anyRanks, r.resume)
 }
 
-// describeKernels names the first and the last kernels of a run, because its exact bits depend on them.
+// describeKernels names the first and the last kernels of a run, because the bits of the weights depend
+// on them.
 func describeKernels(first, last string) string {
 	if first != "" && first != last {
 		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: "+

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// architectureFlag is a flag that sets a key of config.json. Its type is the type of the key.
+// architectureFlag is a flag that sets a key of config.json. The flag has the type of the key.
 type architectureFlag struct {
 	name, key, usage string
 	heading          string // heading in --help

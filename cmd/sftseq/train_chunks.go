@@ -79,7 +79,7 @@ func applyChunkFlags(c *cli.Context, kind string, m *sft.Config) error {
 		}
 		if name == "chunks" && m.Chunks != nil {
 			if !c.IsSet("layers") && !c.IsSet("init-from") {
-				// A head that predicts tokens reads the local layers, so they get one more layer.
+				// A head that predicts tokens reads the output of the local layers, so they get one more layer.
 				if of := (sft.Config{Task: cmp.Or(m.Task, kind)}); !of.Pools() {
 					m.NumLayers++
 				}

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestPretrainChunks pretrains a chunked model that is stopped and resumed, fills masks with it, and starts a
-// classifier and a continued pretraining from it.
+// TestPretrainChunks checks that a stopped and resumed pretraining of a chunked model equals an
+// uninterrupted one. It fills masks with the model, and starts a classifier and a second pretraining from it.
 func TestPretrainChunks(t *testing.T) {
 	data, runs := generated(t), t.TempDir()
 	flags := []string{"pretrain", data, "--steps", "24", "--batch", "8", "--hidden", "16", "--layers", "2", "--k", "8",

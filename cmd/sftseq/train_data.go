@@ -35,7 +35,8 @@ func missingData(c *cli.Context, task *lra.Task) error {
 		"that directory", task.Import.Example)
 }
 
-// trainingData opens --data, or the preset's data set, which is generated on first use if possible.
+// trainingData opens --data or, without the flag, the preset's data set, which it generates on first use.
+// A task without a generator requires --data.
 func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, error) {
 	dir := c.String("data")
 	if dir == "" && task.Generator == nil {
@@ -73,7 +74,7 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	return &trainData{set, set.Fingerprint()}, nil
 }
 
-// generateOnce generates the data set of a preset unless it exists.
+// generateOnce generates the data set of a preset and measures its baselines, unless the data set exists.
 func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) error {
 	o := p.Data
 	set, err := makeOnce(c, task.Name, dir, o.Train+o.Val+o.Test,
@@ -268,8 +269,8 @@ func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpo
 }
 
 // initConfig replaces the preset's architecture by the architecture of the model in --init-from, if
-// set. Dropout, mask rate and span, input window and training settings stay the preset's, except the
-// initialisation of embeddings, which is removed. Mask targets stay the preset's unless the model has
+// set. Dropout, token dropping, mask rate and span, input window and training settings stay the preset's,
+// except the initialisation of embeddings, which is removed. Mask targets stay the preset's unless the model has
 // some and the run predicts masked tokens; pooling stays the preset's if the task's head does not pool.
 // The caller applies other flags later. kind is the task of the data.
 func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Settings) error {

@@ -163,7 +163,7 @@ func TestTrainFlags(t *testing.T) {
 		"plot", other)
 }
 
-// TestParseStages checks the limits of stages in --stages.
+// TestParseStages checks that --stages accepts a maximum length, first rows and last rows.
 func TestParseStages(t *testing.T) {
 	stages := must.Get(parseStages("3:160,4:first20,5:last6"))(t)
 	equal(t, stages, []train.Stage{{Steps: 3, Length: 160}, {Steps: 4, Rows: 20}, {Steps: 5, LastRows: 6}})

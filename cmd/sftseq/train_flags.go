@@ -361,7 +361,7 @@ func storedSelection(metric, task string) string {
 	return metric
 }
 
-// checkSelection returns an error if the task of the data has no metric of the name in --select.
+// checkSelection returns an error if --select names a metric that the task of the data does not have.
 func checkSelection(c *cli.Context, config sft.Config, data seq.Spec) error {
 	if !c.IsSet("select") || config.DescribeData(data) != nil { // a later step reports unsuitable data
 		return nil
@@ -467,7 +467,7 @@ func repeatDir(c *cli.Context, dir string) string {
 	return shellQuote(filepath.Clean(dir) + "-again")
 }
 
-// resumeCommand returns the command that resumes the run in --out on the same device. seeds is the
+// resumeCommand returns the command that resumes the run in dir on the same device. seeds is the
 // value of --seeds, or "". With seeds, the command repeats the other flags, because seeds that have
 // not started have no checkpoint with their settings.
 func resumeCommand(c *cli.Context, task *lra.Task, seeds, dir string) string {

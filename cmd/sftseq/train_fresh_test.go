@@ -24,12 +24,12 @@ func TestTrainFresh(t *testing.T) {
 	contains(t, train(parts, "--resume"), "--fresh")
 	weights := func(run string) string { return readText(t, filepath.Join(run, "model.safetensors")) }
 	if weights(parts) != weights(whole) {
-		t.Error("the resumed run has other weights than the uninterrupted run")
+		t.Error("the weights of the resumed run differ from those of the uninterrupted run")
 	}
 	file := filepath.Join(dir, "file")
 	train(file)
 	if weights(file) == weights(whole) {
-		t.Error("a run on the images of the file has the same weights")
+		t.Error("the weights of a run without --fresh equal those of a run with --fresh")
 	}
 
 	manifest := filepath.Join(data, "dataset.json")
@@ -38,7 +38,7 @@ func TestTrainFresh(t *testing.T) {
 	writeText(t, manifest, string(must.Get(json.Marshal(keys))(t)))
 	refuse(t, exitError, "--fresh: "+data+": expected data of sftseq data generate pathfinder, found other data", "",
 		"train", "pathfinder", "--data", data, "--fresh", "--out", filepath.Join(dir, "other"))
-	// The preset draws its own data anew.
+	// With --data, the preset night trains on the given images and draws no new ones.
 	done(t, "", "train", "pathfinder", "--preset", "night", "--data", data, "--steps", "1", "--batch", "4", "--hidden",
 		"8", "--layers", "1", "--k", "4", "--out", filepath.Join(dir, "night"))
 }

@@ -85,7 +85,7 @@ func trainLinear(c *cli.Context, task *lra.Task) error {
 	return reportLinear(c, set, report, out)
 }
 
-// linearDevice returns an error if --device is a GPU, unless only the environment selects it.
+// linearDevice returns an error unless --device is auto, cpu or the device that the environment selects.
 func linearDevice(c *cli.Context) error {
 	switch name := c.String("device"); name {
 	case "auto", "cpu", os.Getenv(deviceVariable):

@@ -147,8 +147,8 @@ func TestTrainLinearPairs(t *testing.T) {
 	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), predictions)
 }
 
-// TestTrainRetrieval checks that train retrieval trains a linear model unless a preset has layers. A run
-// with layers can be resumed without --preset.
+// TestTrainRetrieval checks that train retrieval trains a linear model unless --preset selects a model with
+// layers. A run with layers can be resumed without --preset.
 func TestTrainRetrieval(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(4, 2))
@@ -162,7 +162,7 @@ func TestTrainRetrieval(t *testing.T) {
 			names := [2]string{fmt.Sprintf("X%x", r.Uint32()), fmt.Sprintf("X%x", r.Uint32())}
 			word := "has"
 			switch {
-			case i%10 == 1: // the word decides, so that the n-grams count, too
+			case i%10 == 1: // this word alone predicts the class, so that the n-grams contribute, too
 				word = "cites"
 			case i%2 == 1:
 				names[1] = names[0]

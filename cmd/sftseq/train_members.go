@@ -239,7 +239,7 @@ func (f *fusedRun) plan(m *seq.Manifest) error {
 		if err == nil {
 			err = errors.Join(c.Set("members", k.name), c.Set("seeds", ""))
 		}
-		// checkpoints record the flags
+		// The checkpoints of a started kind record the flags.
 		if err == nil && !(f.Bool("resume") && slices.Contains(startedKinds(f.out), k)) {
 			err = f.kindFlags(c, m, k)
 		}
@@ -408,8 +408,8 @@ func (f *fusedRun) resumeCommand() string {
 var seedFlag = regexp.MustCompile(` --seed \d+`)
 
 // reproduceCommand returns the command that repeats the run, derived from the recorded command of the
-// first model with layers. It returns "" if the models' flags differ by more than the seed, or if the
-// run's end was moved.
+// first model with layers. It returns "" if the models with layers are of different kinds, if the command
+// cannot be read, or if the run's end was moved.
 func (f *fusedRun) reproduceCommand() string {
 	first := f.members[0]
 	if slices.ContainsFunc(f.members, func(m *member) bool { return m.kind != first.kind }) {

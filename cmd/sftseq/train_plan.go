@@ -140,9 +140,9 @@ func roundStep(d time.Duration) time.Duration {
 }
 
 // measureSteps trains in a temporary directory, and measures the steps after the first one. It ends after
-// the given duration, or after the fraction maxMeasuredSteps of the given steps (at least one step). The
-// returned times are 0 if the run ends before its speed is known. All ranks return the measurement of the
-// first rank.
+// the given duration, after the fraction maxMeasuredSteps of the given steps (at least one step), or at the
+// first evaluation. The returned times are 0 if the run ends before its speed is known. All ranks return
+// times computed from the first rank's speed.
 func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, duration time.Duration) (p stepTimes,
 	err error) {
 	dir, err := os.MkdirTemp("", "sftseq-")

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// plainInterval is the time between two progress lines if the output is not a terminal.
+// plainInterval is the minimum time between two progress lines if the output is not a terminal.
 const plainInterval = 10 * time.Second
 
 // trainProgress shows the progress of a run: a bar on a terminal, otherwise lines.

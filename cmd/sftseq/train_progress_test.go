@@ -28,8 +28,8 @@ func TestRemainingTime(t *testing.T) {
 	}
 }
 
-// TestLongRunWarning checks that a run of days prints a warning once, with its first estimate, and
-// that the warning names faster presets.
+// TestLongRunWarning checks that a run of days prints a warning once, with its first estimate. With the
+// preset paper, the warning names faster presets.
 func TestLongRunWarning(t *testing.T) {
 	for _, c := range []struct {
 		remaining time.Duration

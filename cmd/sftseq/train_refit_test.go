@@ -9,7 +9,7 @@ import (
 )
 
 // TestTrainRefit checks that a saved linear model is trained on the validation split, too, if there
-// is a test split, and that eval warns of results on the validation split. A fusion fits its
+// is a test split, and that eval warns about results on the validation split. A fusion fits its
 // weights with the linear model of the training split alone. A run that is resumed after an interruption writes the
 // same fusion and linear model again.
 func TestTrainRefit(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 )
 
 // baselineScores returns the validation scores of the baselines as text, or "" if unknown. The
-// result better is the sentence of [task.DescribeBetterBaseline], or "". The command data convert has
-// measured the baselines of classification. For regression, multi-label models and tags, baselineScores measures
-// them within seconds. A failure does not fail the run.
+// result better is the sentence of [task.DescribeBetterBaseline], or "". The baselines of classification
+// are stored with the data set. For regression, multi-label models and tags, baselineScores measures the
+// baselines within seconds. A failure does not fail the run.
 func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	if r.baseline != nil {
 		return r.baseline.String(), task.DescribeBetterBaseline(task.Accuracies(r.baseline), r.trainer.State().Best,

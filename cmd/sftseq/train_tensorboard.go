@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainEvents writes the contents of metrics.jsonl to an event file for TensorBoard.
+// trainEvents writes the scalars in a run's metrics to an event file for TensorBoard.
 type trainEvents struct {
 	file *tensorboard.Writer
 	err  error // first write error, after which no more events are written; the run continues

@@ -25,7 +25,7 @@ const balanced = "balanced"
 const maxWeightsBytes = 16 << 20
 
 // classWeights returns the weights of --class-weights, or nil if the flag is not set. For
-// multi-label tasks, it returns [labelWeights]. Other weights have a mean of 1 over the labels of the
+// multi-label tasks, it returns the result of [labelWeights]. Other weights have a mean of 1 over the labels of the
 // training split, so the scale of the loss and the effect of the learning rate are unchanged.
 func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 	from, names := c.String("class-weights"), set.Manifest.LabelNames

@@ -208,7 +208,8 @@ func TestSuggestions(t *testing.T) {
 	})
 }
 
-// TestPresetHelp checks that the help of --preset names exactly the presets of the task.
+// TestPresetHelp checks that the help of --preset names quick, hour, paper and paper-invariant exactly if
+// the task has the preset.
 func TestPresetHelp(t *testing.T) {
 	for _, task := range append(lra.Tasks(), lra.Files) {
 		help := succeed(t, "", "train", task.Name, "--help-all")

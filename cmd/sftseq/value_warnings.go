@@ -68,7 +68,7 @@ func missingWarnings(m *seq.Manifest) (out []string) {
 }
 
 // typeWarnings warns if there are at least minClasses types of spans and they occur less than twice on
-// average, because the types are then names of single spans.
+// average, because the types are then probably the texts of single spans.
 func typeWarnings(m *seq.Manifest, used []string) []string {
 	types, spans := 0, int64(0)
 	example := ""
