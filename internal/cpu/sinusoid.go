@@ -8,15 +8,15 @@ import (
 
 func init() { register(whole(sinusoidTables), whole(sinusoidTablesBackward)) }
 
-// tables holds the sizes and functions that a forward or backward launch needs. All tables [2·rows, t] are one
-// matrix product of coefficients [2·rows, terms] and cosines [terms, t]. For each table
-// row, the product has a row for f followed by a row for g. The product is split into tiles along t.
+// tables holds the sizes and functions that a forward or backward launch needs. F and G are computed as one
+// matrix product [2·rows, t] of coefficients [2·rows, terms] and cosines [terms, t]. For each table row, the
+// product has a row for F followed by a row for G. The product is split into tiles along t.
 type tables struct {
 	*sinusoid.Frequencies
 	*simd.Products
 	exp     func(y, x []float32)
 	cache   *cosineCache
-	rows    int // 2h: heads for Rmul, then heads for Radd
+	rows    int // rows of F, 2h: the heads for Rmul, then the heads for Radd
 	terms   int // number of frequencies, plus 1 for the bias
 	longest int
 	width   int // width of a row of F, G or E
@@ -32,7 +32,7 @@ func newTables(r *run, q *sinusoid.Frequencies, counts, f *tensor.Tensor) *table
 // tiles returns the number of tiles for the 2·longest − 1 entries of G.
 func (t *tables) tiles() int { return (2*t.longest - 1 + cosineTile - 1) / cosineTile }
 
-// tile returns the first value of t in tile i, and the number of entries of f and g in the tile.
+// tile returns the first value of t in tile i, and the numbers of entries of F and G in the tile.
 func (t *tables) tile(i int) (t0, nf, ng int) {
 	t0 = i * cosineTile
 	return t0, max(0, min(cosineTile, t.longest-t0)), min(cosineTile, 2*t.longest-1-t0)
@@ -41,8 +41,8 @@ func (t *tables) tile(i int) (t0, nf, ng int) {
 // row returns the entries in use of row i of a table.
 func (t *tables) row(table []float32, i int) []float32 { return table[i*t.width:][:2*t.longest-1] }
 
-// scratch returns memory for one tile: y for its columns of all tables, cosines for its cosines, unused
-// if they are cached, and rest for other uses. The parameter more is the length of rest.
+// scratch returns memory for one tile: y for the tile's columns of F and G, cosines for its cosines (unused
+// if they are cached), and rest for other uses. The parameter more is the length of rest.
 func (t *tables) scratch(w *worker, more int) (y, cosines, rest []float32) {
 	ny, nc := 2*t.rows*cosineTile, t.terms*cosineTile
 	memory := w.floats(ny + nc + more)
@@ -85,7 +85,7 @@ func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
 	}
 }
 
-// mirror stores values of an even function, starting at t0, on both sides of the row's centre.
+// mirror stores y, the values of an even function from t0 on, on both sides of the row's centre.
 func (t *tables) mirror(row []float32, t0 int, y []float32) {
 	zero := t.longest - 1
 	for i, v := range y {
@@ -122,7 +122,7 @@ func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {
 	t.Unfold(r.floats(k.DAddWeight), r.floats(k.DAddBias), coef[size/2:])
 }
 
-// fold adds tile i's gradient of the coefficients to sum [terms, 2·rows]. The gradient is the
+// fold adds tile i's part of the gradient of the coefficients to sum [terms, 2·rows]. The part is the
 // product of the cosines [terms, t] and the transpose of dy [2·rows, t].
 func (t *tables) fold(w *worker, i int, sum, df, dg []float32) {
 	dy, cosines, packed := t.scratch(w, t.PackedSize(cosineTile, 2*t.rows))

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// newTablesRun prepares a program with both passes on random inputs. Launch 0 computes the tables,
-// launch 1 their gradients. The results are in the arena.
+// newTablesRun prepares a program with both passes on random inputs. Launch 0 computes the tables, launch 1
+// the gradients of the weights and biases. The results are in the arena.
 func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Executable, tensor.Binding) {
 	t.Helper()
 	q := must.Get(sinusoid.New(10000, dim))(t)

@@ -37,10 +37,10 @@ func markSmallest(key []uint32, n int, ties []uint32, tie func(indices []uint32)
 	}
 }
 
-// selectThreshold returns the n-th smallest key, the number of equal keys, and the number of these equal
-// keys among the n smallest. It is a radix select from the highest digit: each pass counts the
-// digits of the keys that agree with all digits known so far. If memory is not nil, each pass
-// copies these keys there for the next pass.
+// selectThreshold returns the n-th smallest key, the number of keys equal to it, and the number of these
+// equal keys among the n smallest. It is a radix select from the highest digit: each pass counts the next
+// digits of the keys that agree with all digits known so far. If memory has at least the length of key,
+// each pass copies the keys that still agree there for the next pass.
 func selectThreshold(key []uint32, n int, memory []uint32) (limit uint32, equal, chosen int) {
 	const bits = 8
 	var mask uint32

@@ -28,7 +28,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
 ENV GOPATH=/go GOCACHE=/go/cache GOTOOLCHAIN=local PATH=/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 `
 
-// TestDockerfile builds both images with Buildah and runs the programs in them.
+// TestDockerfile builds the image without and the image with Vulkan with Buildah, and runs sftseq in each.
 func TestDockerfile(t *testing.T) {
 	needSwitch(t)
 	testenv.NeedPrograms(t, "buildah", "mmdebstrap")

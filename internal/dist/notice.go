@@ -93,8 +93,8 @@ func addLicences(namesByText map[string][]string, name, dir string) error {
 	return nil
 }
 
-// addFiles adds the files of a folder whose names match the pattern, except Go files, and all files of
-// subfolders whose names match. It returns the number of added files.
+// addFiles adds each file of a folder whose name matches the pattern, and all files in each subfolder whose
+// name matches. It skips Go files and returns the number of added files.
 func addFiles(namesByText map[string][]string, name, dir string, pattern *regexp.Regexp) (n int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -61,10 +61,10 @@ type ClusterStep struct {
 //
 // R is the number of words of the results, the loss and the logits of each example, which the
 // all-gather sends together with the weights. The all-to-all takes as long as a rank with
-// F sums needs to send them; no rank receives more. These are the costs of pairwise exchange and of a
-// ring, in which a rank sends its messages one after another, and of a gather of short messages by
-// doubling (Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in
-// MPICH, 2005). A library that sends messages concurrently has less latency.
+// F sums needs to send them; no rank receives more. These are the costs of a gather by doubling, an
+// all-to-all by pairwise exchange and an all-gather in a ring (Thakur, Rabenseifner and Gropp,
+// Optimization of Collective Communication Operations in MPICH, 2005). In the last two, a rank sends
+// its messages one after another. A library that sends messages concurrently has less latency.
 //
 // The model ignores: ranks that share a machine; ranks, links and steps that are slower than
 // measured; networks with less total bandwidth than the sum of their links; copies made by MPI; the

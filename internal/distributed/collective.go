@@ -14,8 +14,8 @@ import (
 type Communicator interface {
 	Rank() int // from 0
 	Size() int
-	// AllGather sends the words of every rank to all ranks, in the order of ranks. counts is the
-	// number of words per rank.
+	// AllGather sends the words of every rank to all ranks, in the order of ranks. counts has the
+	// number of words of each rank.
 	AllGather(send, receive []uint32, counts []int) error
 	// AllToAll sends the first sendCounts[0] words to rank 0, the next sendCounts[1] words to rank
 	// 1, and so on, and receives the words for this rank in the order of ranks.
@@ -24,8 +24,8 @@ type Communicator interface {
 
 // Error is the error that ended the work of all ranks.
 type Error struct {
-	Rank int   // the failed rank
-	Err  error // error of the failed rank; other ranks have only its text
+	Rank int   // the failed or cancelled rank
+	Err  error // error of this rank; after a failure, other ranks have only its text
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }

@@ -69,8 +69,7 @@ func mpiLibraries() []string {
 	return append(append(open, mpich...), "libmpi.so")
 }
 
-// knownMPI are the prefixes of version strings of libraries whose binary interface this package
-// supports.
+// knownMPI lists version string prefixes of the libraries whose binary interface this package supports.
 var knownMPI = []string{"Open MPI v4.", "Open MPI v5.", "MPICH Version:",
 	"Intel(R) MPI Library", "MVAPICH", "CRAY MPICH"}
 

@@ -134,8 +134,8 @@ func randomOf(n int, row uint32, side int) []bool {
 // evidenceTokens returns the number of tokens in the evidence of n tokens.
 func evidenceTokens(n int) int { return (n + evidenceDivisor - 1) / evidenceDivisor }
 
-// only returns a row with only the selected tokens if keep is set, otherwise with only the other
-// tokens.
+// only is a filter: it returns the row with just the selected tokens if keep is set, otherwise with just
+// the other tokens.
 func only(e seq.Example, selected [2][]bool, keep bool) seq.Example {
 	filter := func(tokens []int32, selected []bool) (out []int32) {
 		for i, t := range tokens {

@@ -25,8 +25,7 @@ func TestMcNemar(t *testing.T) {
 	}
 }
 
-// TestSelections checks the tokens that largest and randomOf select, and the rows that only returns
-// for a selection.
+// TestSelections checks the tokens selected by largest and randomOf, and the rows returned by only.
 func TestSelections(t *testing.T) {
 	for n, want := range map[int]int{2: 1, 10: 1, 11: 2, 100: 10} {
 		weights := make([]float32, n)

@@ -118,7 +118,7 @@ func (m *Tags) add(c *sft.Config, x *seq.Example, _ int, logits []float32) error
 	return nil
 }
 
-// Predict returns the predictions restricted to the parts of a row's category, or nil unless tags are
+// Predict returns the predictions restricted to the parts of a row's categories, or nil unless tags are
 // parts.
 func (m *Tags) Predict(labels []int32, logits []float32) []int32 {
 	if m.Parts == nil {
@@ -127,8 +127,8 @@ func (m *Tags) Predict(labels []int32, logits []float32) []int32 {
 	return m.Parts.Predict(labels, logits)
 }
 
-// Count adds a row with its labels, the predicted tags, the predictions restricted to its category's
-// parts, and the loss.
+// Count adds a row with its labels, the predicted tags, the predictions restricted to the parts of its
+// categories, and the loss.
 func (m *Tags) Count(labels, tags, among []int32, loss float32) {
 	m.Rows++
 	m.Loss += float64(loss)

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestCutTags checks that labels beyond the input window are counted but not measured, and that the
-// labels of refused rows are not counted.
+// TestCutTags checks that labels beyond the input window are counted but not measured, and that a row
+// without labels is refused.
 func TestCutTags(t *testing.T) {
 	scorer := goldenScorer(t, "tagging", &config.InputWindow{Length: 4, Policy: "head"})
 	cfg := scorer.Config()
@@ -51,8 +51,8 @@ func TestCutTags(t *testing.T) {
 	}
 }
 
-// TestMeasures checks that each measure rejects rows with missing or invalid targets before the model
-// runs, and outputs that are not finite afterwards.
+// TestMeasures checks two methods of each measure: check must reject missing or invalid targets, and add
+// must reject outputs that are not finite.
 func TestMeasures(t *testing.T) {
 	c := &sft.Config{Task: config.Tagging, Head: config.Head{NumLabels: 2}}
 	row := seq.Example{A: []int32{1, 2}, Label: 1, Labels: []int32{0, 1}, Numbers: []float32{1, 2}}

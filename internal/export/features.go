@@ -113,7 +113,7 @@ func (r edges) among(sample sampled) func(onnx.Tensor) func(string) (top, partne
 	return func(positions onnx.Tensor) func(string) (_, _ onnx.Tensor) {
 		first := r.Slice(positions, r.Ints(0), r.Ints(1))
 		behind := r.Add(r.ReduceMax(positions, 0), r.Int(1))
-		before := func(position onnx.Tensor) onnx.Tensor { // number of edges whose source is smaller
+		before := func(position onnx.Tensor) onnx.Tensor { // number of edges whose source is less than position
 			return r.ReduceSum(r.Cast(r.Less(r.source, position), onnx.Int64), 0)
 		}
 		from, to := before(first), before(behind)

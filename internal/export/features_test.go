@@ -44,8 +44,8 @@ func TestFeatureTies(t *testing.T) {
 	}
 }
 
-// TestRefusedFeatures checks that features and edges that the program refuses are errors of the
-// graph, too.
+// TestRefusedFeatures checks that the graph or its runner reports an error for features and edges that the
+// program refuses, but accepts edges outside the input window.
 func TestRefusedFeatures(t *testing.T) {
 	needRuntime(t)
 	m := fresh(t, func(c *sft.Config) {

@@ -147,7 +147,8 @@ func (g *ngramGraph) slotRows() onnx.Tensor {
 	return g.Int32s("ngrams.slot_rows", rows)
 }
 
-// fileNumbers returns how many 4-byte numbers the tensors of a model have in an ONNX file.
+// fileNumbers returns the number of 4-byte numbers in the parameters and n-gram tables of a model's ONNX
+// file. It does not count the small constants, such as the hashes of units.
 func fileNumbers(m *sft.Model) int {
 	n := m.Parameters.Count()
 	if table := m.NGrams; table != nil {

@@ -8,7 +8,7 @@ import (
 
 // relation is the relative encoding: features of each pair of a query and a sampled token.
 type relation interface {
-	// among prepares the relations of queries and the tokens of a sample. The first returned function
+	// among prepares the relations between queries and the tokens of a sample. The first returned function
 	// takes the positions of queries, the second the name prefix of a weight and its bias. The second
 	// returns a linear form per head, [heads, queries, keys], for queries and top tokens and for
 	// queries and partners.
@@ -58,7 +58,7 @@ func (r sinusoid) among(sample sampled) func(onnx.Tensor) func(string) (top, par
 	return func(positions onnx.Tensor) func(string) (_, _ onnx.Tensor) {
 		sines := r.Gather(r.sines, positions)
 		return func(name string) (_, _ onnx.Tensor) {
-			// Σ_c W[head, c]·S[i, c]·S[j, c] + b[head], with the sines of tokens j.
+			// Σ_c W[head, c]·S[i, c]·S[j, c] + b[head]; top and partner contain S[j, c].
 			weighted := r.Mul(sines, r.Reshape(r.weight(name+".weight"), heads, 1, dim))
 			bias := r.Reshape(r.weight(name+".bias"), heads, 1, 1)
 			return r.Add(r.MatMul(weighted, top), bias), r.Add(r.MatMul(weighted, partner), bias)

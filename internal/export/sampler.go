@@ -14,7 +14,7 @@ const beyond = 1 << 32
 type sampled struct {
 	keys    onnx.Tensor // int64 [1]: number of duplets
 	top     onnx.Tensor // int64 [keys]: positions of the top tokens, ascending
-	partner onnx.Tensor // int64 [keys]: positions of the partners; the token itself if it has none
+	partner onnx.Tensor // int64 [keys]: positions of the partners; a top token without a partner is its own
 	p       onnx.Tensor // [keys]: weights p of the duplets
 	rows    onnx.Tensor // [keys, hidden]: the duplets
 }
