@@ -28,7 +28,7 @@ func (o *opener) close() error {
 	return err
 }
 
-// with passes the content and the size of a file to use. It decompresses a file in an archive.
+// with calls use with the content and the size of a file. It decompresses a file in an archive.
 func (o *opener) with(f *File, use func(r io.ReaderAt, size int64) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -45,7 +45,7 @@ func (o *opener) with(f *File, use func(r io.ReaderAt, size int64) error) (err e
 	return withFile(f.Path, use)
 }
 
-// withFile passes the content and the size of a regular file to use.
+// withFile calls use with the content and the size of a regular file.
 func withFile(path string, use func(r io.ReaderAt, size int64) error) error {
 	file, err := atomicfile.OpenRegular(path)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *opener) member(f *File) ([]byte, error) {
 	return readAll(r)
 }
 
-// readAll reads a compressed file of at most maxMember bytes.
+// readAll reads a decompressed file. A file of more than maxMember bytes is an error.
 func readAll(r io.Reader) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxMember+1))
 	if err == nil && len(content) > maxMember {

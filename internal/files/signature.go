@@ -79,8 +79,8 @@ func elfKinds() []Kind {
 	return out
 }
 
-// elfKind returns the index in [Kinds] of an ELF file's kind by its header. It returns −1 for other
-// files, core dumps and unknown architectures.
+// elfKind returns the index in [Kinds] of an ELF file's kind by its header. It returns −1 for core dumps,
+// for linked files of unknown architectures, and for files in other formats.
 func elfKind(header []byte) int {
 	const relocatable, shared = 1, 3 // types of ELF files: 2 is an executable, 4 a core dump
 	if len(header) < 20 || string(header[:4]) != "\x7fELF" || header[5] < 1 || header[5] > 2 {

@@ -40,7 +40,7 @@ type Summary struct {
 // KindSummary counts the files of a kind.
 type KindSummary struct {
 	Name            string
-	Files, Packages int    // distinct files whose content agrees with the kind
+	Files, Packages int    // distinct files whose content agrees with the kind, and their packages
 	Mislabelled     int    // distinct files whose content contradicts the kind
 	Missing         string // first of train, val and test without a file that agrees; "" if all have one
 	In              string // class or split of the files of a rare kind: Other or Unknown; "" if they are omitted

@@ -49,8 +49,7 @@ func logSpecial(x float32) float32 {
 }
 
 // log1pTail returns Q(z) = (z − log(1+z))/z² for 0 ≤ z ≤ 1. It uses a polynomial instead of the
-// shorter series in z/(2+z), because Vulkan does not guarantee correctly rounded
-// divisions.
+// shorter series in z/(2+z), because Vulkan does not guarantee correctly rounded divisions.
 func log1pTail(z float32) float32 {
 	z2 := float32(z * z)
 	z4 := float32(z2 * z2)

@@ -36,8 +36,8 @@ type Known struct {
 }
 
 // Read calls visit for each graph of a file. The targets are in the field label or tags, or for a
-// regression in the fields Spec.NumberNames. A label is a name, or an index into the label names. The
-// error for an invalid line names the file and the line. progress may be nil.
+// regression in the fields that Spec.NumberNames lists. A label is a name, or an index into the label
+// names. The error for an invalid line names the file and the line. progress may be nil.
 func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64),
 	visit func(seq.Example) error) error {
 	labels := map[string]int32{}

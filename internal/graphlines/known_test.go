@@ -26,7 +26,7 @@ func readKnown(t *testing.T, k *Known, lines string) (out []seq.Example, err err
 	return out, err
 }
 
-// knownSpec returns a specification of graphs with two categories of nodes and one of edges.
+// knownSpec returns a reader of graphs with two categories of nodes and one of edges.
 func knownSpec(task string) *Known {
 	k := &Known{Nodes: []Category{{"kind", 3}, {"ring", 2}}, Edges: []Category{{"bond", 2}}}
 	k.Spec = seq.Spec{Task: task, FeatureNames: Indicators(k.Nodes), EdgeFeatureNames: Indicators(k.Edges)}

@@ -15,7 +15,7 @@ type bpe struct {
 	unknown      int32 // id of the unknown token; -1 skips unknown characters
 	fuseUnknown  bool  // consecutive unknown characters become one token
 	byteFallback bool  // characters outside the vocabulary become their bytes
-	ignoreMerges bool  // a word in the vocabulary is not built from pairs
+	ignoreMerges bool  // a word in the vocabulary is one token, without merges
 	scratch      sync.Pool
 }
 

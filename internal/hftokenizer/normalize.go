@@ -134,7 +134,7 @@ func inUnicode8(r rune, kinds ...*unicode.RangeTable) bool {
 }
 
 // cleaned replaces tabs, line feeds, carriage returns and white space that is not a control character
-// with spaces. It removes all other control characters, format and private-use characters, and U+FFFD.
+// with spaces. It removes U+FFFD and the other control, format and private-use characters of Unicode 8.
 type cleaned struct{}
 
 func (cleaned) normalize(text string) (string, error) {

@@ -44,7 +44,7 @@ func (p *precompiled) normalize(text string) (string, error) {
 	return out.String(), nil
 }
 
-// replaceRunes appends text with each character that has a replacement replaced.
+// replaceRunes appends text to out, with replacements for the characters that have one.
 func (p *precompiled) replaceRunes(out *strings.Builder, text string) {
 	for _, r := range text {
 		char := string(r)

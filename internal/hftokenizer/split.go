@@ -133,8 +133,8 @@ func dropEmpty(spans []span) []span {
 	return kept
 }
 
-// spansOf returns the spans of the matches and of the text between them. A match is a pair of a start
-// and an end.
+// spansOf returns the spans of the matches and of the text between them. Each element of found is the start
+// and the end of a match.
 func spansOf(text string, found [][]int) []span {
 	spans, done := make([]span, 0, 2*len(found)+1), 0
 	for _, at := range found {

@@ -148,7 +148,7 @@ func (x *Index) unwrite() {
 // rowsOf returns the rows of a group's changes. Removals of unknown items have no rows.
 func (x *Index) rowsOf(group []*op) (rows []row) {
 	none := make([]float32, x.options.Size) // vector of removed items
-	there := map[string]bool{}              // existing ids after the changes so far
+	there := map[string]bool{}              // whether a changed id exists after the changes so far
 	for _, o := range group {
 		if o.add != nil {
 			rows = append(rows, row{Item: *o.add})

@@ -3,9 +3,9 @@
 //
 // The file is an append-only Arrow IPC stream with one or more record batches per group of changes. A
 // group is synced before any of its changes is acknowledged, and then followed by a mark. If a power
-// cut tears the last group, the next start moves the group to a separate file. Damage in
-// acknowledged groups is an error. From time to time the file is replaced by a new file without
-// superseded rows.
+// cut tears the last group, the next start moves its bytes from the first torn record batch on to a
+// separate file. Damage in acknowledged groups is an error. From time to time the file is replaced by a
+// new file without superseded rows.
 package index
 
 import (

@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// describeTokenizer returns the type of a tokenizer and the beginning of its hash, which model/info
-// returns too.
+// describeTokenizer returns the type of a tokenizer and the beginning of its hash. The method model/info
+// returns the whole hash.
 func describeTokenizer(spec string) string {
 	sum := sha256.Sum256([]byte(spec))
 	return fmt.Sprintf("%s (%x…)", tokenizers.TypeOf([]byte(spec)), sum[:4])
@@ -164,7 +164,8 @@ func identify(s *arrow.Schema) (of Options, err error) {
 	return of, nil
 }
 
-// replay applies all changes in the stream and returns the offset at which the whole groups end.
+// replay applies the changes in the stream up to the first torn or damaged record batch, and returns the
+// offset at which the applied batches end.
 func (x *Index) replay(stream *arrowipc.Stream, size int) (good int64, err error) {
 	good = stream.Offset()
 	for {
