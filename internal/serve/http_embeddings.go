@@ -191,8 +191,8 @@ func (c *call) embeddings(unit bool) (any, error) {
 	return out, nil
 }
 
-// parseList runs parse, which reads a list of sequences from the call's params, in a turn. It
-// reserves memory for the list.
+// parseList reserves memory for a list of sequences. Then it waits for a turn and runs parse, which
+// reads the list from the call's params.
 func (c *call) parseList(parse func() error) error {
 	elements := min(maxElements, bytes.Count(c.params, []byte{','})+1)
 	if err := c.reserve(elementBytes * int64(elements)); err != nil {

@@ -51,7 +51,7 @@ func traceOf(h http.Header) trace {
 
 func (t trace) valid() bool { return t.id != "" }
 
-// identify sets the id and the span of the request and their response headers.
+// identify sets the request's id and span, and the response headers that repeat them.
 func (x *exchange) identify() {
 	x.id, x.trace = requestID(x.r.Header), traceOf(x.r.Header)
 	x.w.Header().Set(requestIDHeader, x.id)

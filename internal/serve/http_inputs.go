@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// inputsFields are the known fields of Text Embeddings Inference's POST /embed. prompt_name is an
-// error. The fields about truncation have no effect, because truncation depends only on --truncate.
+// inputsFields are the known fields of Text Embeddings Inference's POST /embed. A prompt_name is
+// refused. The fields about truncation have no effect, because truncation depends only on --truncate.
 var inputsFields = map[string]bool{"inputs": true, "normalize": true, "dimensions": true, "prompt_name": true,
 	"truncate": true, "truncation_direction": true}
 

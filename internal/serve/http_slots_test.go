@@ -63,8 +63,8 @@ func TestHTTPUnauthorized(t *testing.T) {
 	}
 }
 
-// TestHTTPSlowBodyIsNotSilent checks that a connection is not silent while a body arrives at the required
-// rate.
+// TestHTTPSlowBodyIsNotSilent checks that a connection does not count as silent while a body arrives at
+// the required rate.
 func TestHTTPSlowBodyIsNotSilent(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1

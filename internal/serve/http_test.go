@@ -387,7 +387,7 @@ func TestHTTPToken(t *testing.T) {
 	}
 }
 
-// TestHTTPGet checks GET and HEAD of the paths for models, health, stats and metrics.
+// TestHTTPGet checks GET and HEAD of the paths for models, info, stats, health and metrics.
 func TestHTTPGet(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	w.post("/classify", `{"tokens":[1]}`)

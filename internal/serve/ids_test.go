@@ -52,7 +52,7 @@ func TestIDsOfSequences(t *testing.T) {
 	}
 }
 
-// TestMemoryOfIDs checks that long ids of pending requests count as memory.
+// TestMemoryOfIDs checks that the id of a sequence counts as memory of its request.
 func TestMemoryOfIDs(t *testing.T) {
 	for folder, x := range map[string][2]string{
 		"pre": {"sequence/embed", `"tokens":[7]`}, "regression": {"sequence/predict", `"tokens":[7]`},

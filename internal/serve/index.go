@@ -47,7 +47,8 @@ func (s *Server) openIndex(ctx context.Context) error {
 	return nil
 }
 
-// logEvery is the minimum time between two log lines about a long operation.
+// logEvery is the minimum time between two log lines about a long operation. The last line is written
+// without delay.
 const logEvery = 2 * time.Second
 
 // itemID parses the id of an item: a string, or a number, whose text becomes the id.

@@ -242,7 +242,7 @@ func TestHybridSearch(t *testing.T) {
 	}
 }
 
-// TestLoneSurrogates checks that lone surrogates are refused in names and texts, since
+// TestLoneSurrogates checks that lone surrogates are refused in item ids, URIs and texts, since
 // distinct surrogates would become the same replacement character.
 func TestLoneSurrogates(t *testing.T) {
 	o := optionsWithIndex(t, "pre")

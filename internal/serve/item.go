@@ -25,7 +25,7 @@ type item struct {
 	jobs          []*batching.Job
 	ctx           context.Context // context of the jobs
 	release       func()          // stops watching documents
-	reservedBytes int64           // reserved bytes until close
+	reservedBytes int64           // bytes reserved until close
 }
 
 // Approximate memory of an item, in bytes.
@@ -35,7 +35,7 @@ const (
 	numberBytes = 16  // per number, with its JSON text
 )
 
-// resultMemory returns the memory of the item's result until the call's response is sent.
+// resultMemory returns the approximate memory of the item's result, in bytes.
 func (i *item) resultMemory() int64 { return resultBytes + numberBytes*int64(i.numbers) }
 
 // tokens returns the item's work in tokens.

@@ -31,8 +31,8 @@ func loadRequests(t *testing.T) int {
 }
 
 // TestLoad sends requests from 16 clients, with log-uniform lengths from 10 to 4,000 tokens, or to
-// 400 in the short form. 5% are cancelled and 5% invalid. Every request must get exactly one
-// response. In the long form, the heap must not grow by more than 5%.
+// 400 in the short form. About 5% are cancelled and 5% invalid. Every request must get exactly one
+// response. In the long form, the size of the heap must not change by more than 5%.
 func TestLoad(t *testing.T) {
 	total, longest := 1600, 400.0
 	long := loadRequests(t)
@@ -121,7 +121,7 @@ func TestLoad(t *testing.T) {
 	}
 	for _, h := range heaps {
 		if math.Abs(float64(h)/float64(heaps[0])-1) > 0.05 {
-			t.Errorf("heap: got %d bytes after 20, 60 and 100%% of the requests, want at most 5%% growth", heaps)
+			t.Errorf("heap: got %d bytes after 20, 60 and 100%% of the requests, want a change of at most 5%%", heaps)
 			break
 		}
 	}

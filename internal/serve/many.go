@@ -106,5 +106,5 @@ func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 	return out, nil
 }
 
-// reportEvery is the minimum time between two progress reports.
+// reportEvery is the minimum time between two progress reports. The last report is sent without delay.
 const reportEvery = 50 * time.Millisecond

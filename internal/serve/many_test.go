@@ -33,7 +33,10 @@ func TestCancelWhilePlanning(t *testing.T) {
 		if m := c.response(n); m.Error == nil || m.Error.Code != -32800 || time.Since(asked) > time.Second {
 			t.Errorf("got error %+v after %v, want -32800 within 1s", m.Error, time.Since(asked))
 		}
-		eventually(t, "the batch goes on", func() bool { jobs, _, running := queueState(s); return jobs+running == 0 })
+		eventually(t, "the batch still runs", func() bool {
+			jobs, _, running := queueState(s)
+			return jobs+running == 0
+		})
 		params["workDoneToken"] = "w"
 	}
 }

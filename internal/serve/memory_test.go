@@ -181,8 +181,8 @@ func TestClosedDocument(t *testing.T) {
 	}
 }
 
-// TestNewcomerAtServer checks that a short request runs before most of the queued jobs of another
-// client.
+// TestNewcomerAtServer checks that a short request runs before at least half of another client's queued
+// jobs.
 func TestNewcomerAtServer(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxBatchTokens = 1000
@@ -230,8 +230,8 @@ func (s *Server) inflight() (n int) {
 }
 
 // TestMemoryBesideIdleConnections checks that a request for more than half of the memory succeeds
-// beside an idle connection, and that two such clients both succeed if they retry. A request that
-// can never fit gets status 400 without Retry-After.
+// beside an idle connection, and that two clients with such requests both succeed if they retry. A
+// request that can never fit gets status 400 without Retry-After.
 func TestMemoryBesideIdleConnections(t *testing.T) {
 	o := truncatingOptions(t, "pre")
 	o.MaxMemory = 8 << 20
@@ -302,7 +302,7 @@ func TestMemoryOfExceedingSession(t *testing.T) {
 		t.Error("expected another session to exceed its limit, after others released memory")
 	}
 	if a.reserveForRequest(60) || !b.reserveForRequest(60) {
-		t.Error("expected memory to remain for small sessions only")
+		t.Error("expected memory to remain only for sessions that hold little")
 	}
 	b.release(60)
 	c.release(850)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// schedule starts the debounce timer that classifies the document after the given time without
-// edits. The caller holds d.mu.
+// schedule starts the debounce timer, which publishes the document's prediction after the given time
+// without edits. The caller holds d.mu.
 func (d *document) schedule(after time.Duration) {
 	d.cancelScheduled()
 	s := d.session
@@ -27,7 +27,7 @@ func (s *session) publishes() bool {
 	return s.server.current().task.Notification() != ""
 }
 
-// reschedule schedules another classification of the document, unless it is closed or broken.
+// reschedule schedules another publication for the document, unless the document is closed or broken.
 func (d *document) reschedule() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,7 +45,7 @@ func (d *document) publishNow() {
 	}
 }
 
-// countPushes adds n to the number of documents with a scheduled or running classification.
+// countPushes adds n to the number of scheduled and running publications.
 func (s *session) countPushes(n int) {
 	s.mu.Lock()
 	s.pushes += n

@@ -27,13 +27,13 @@ type searchResult struct {
 type searchItem struct {
 	ID      string   `json:"id"`
 	Cosine  float64  `json:"cosine"`
-	Lexical *float64 `json:"lexical,omitempty"` // set if the request has a lexical weight
+	Lexical *float64 `json:"lexical,omitempty"` // set if the lexical weight is above 0
 	Score   *float32 `json:"score,omitempty"`   // score of the pair, if the item was rescored
 }
 
 // searchOne is the [planFunc] of retrieval/search, an exact search for the k nearest items by cosine, or by
-// the weighted sum of cosine and lexical score. The first items may be rescored as pairs, with the
-// query as a and the item as b; they then come first, in descending order of this score.
+// the weighted sum of cosine and lexical score. The first items may be rescored as pairs of the query
+// and the item; they then come first, in descending order of this score.
 func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	k, err := parseCount("k", fields["k"], 1, 10)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	return i
 }
 
-// hitNumbers is the memory of a hit's id, cosine and score, in units of numberBytes.
+// hitNumbers is the approximate memory of a hit's id and scores, in units of numberBytes.
 const hitNumbers = 8
 
 // rescore scores each hit as a pair with the query, and stores the score in the item with the same index.
@@ -117,8 +117,8 @@ func (c *call) rescore(items []searchItem, q *sequence, query []int32, hits []in
 	return err
 }
 
-// parseCount parses a number of items from minimum to maxFound. If the field is missing, it returns the
-// parameter absent.
+// parseCount parses a number of items from minimum to maxFound. The parameter absent is the default, used
+// if the field is missing.
 func parseCount(field string, value json.RawMessage, minimum, absent int) (int, error) {
 	if value == nil {
 		return absent, nil

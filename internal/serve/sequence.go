@@ -222,7 +222,7 @@ func (c *call) requestOf(sequences ...*sequence) (*requests.Request, error) {
 	return r, nil
 }
 
-// length returns the number of tokens, or of points of a graph, before windows are applied.
+// length returns the number of tokens, points or nodes before windows are applied.
 func (q *sequence) length() int {
 	if q.graph != nil {
 		return q.graph.Lengths[0]
@@ -242,8 +242,8 @@ func (q *sequence) tokensRead(c *sft.Config) ([]int32, error) {
 	return used, nil
 }
 
-// reserveCut reserves the memory of the tokens that the model's input window reads of a sequence of
-// n tokens. It reserves nothing if these tokens are contiguous, because they are then not copied.
+// reserveCut reserves memory for the tokens that the model's input window selects from n tokens. It
+// reserves nothing if these tokens are contiguous, because they are then not copied.
 func (c *call) reserveCut(n int) error {
 	w := c.model.config.ReadWindow()
 	if w.Tail == 0 || w.Count(n) == n {

@@ -34,7 +34,7 @@ type Options struct {
 	Cores          int           // cores that the program may use; 0 means all
 	MaxBatchTokens int           // maximum tokens per batch; 0 means the capacity of a pass
 	MaxWait        time.Duration // maximum time that a sequence waits for its batch to fill
-	Debounce       time.Duration // time from a document's last change to its classification
+	Debounce       time.Duration // time from a document's last change to its prediction
 	IdleTimeout    time.Duration // time after which an idle session ends; 0 means never
 	Index          string        // file of the retrieval index; "" means no index
 	Reembed        bool          // recompute the vectors of an index of another model
@@ -117,8 +117,8 @@ func (s *Server) acquire() *served {
 // Hash returns the hash of the current model.
 func (s *Server) Hash() string { return s.current().loaded.Hash }
 
-// Reload loads the model again. Started requests complete with the old model. Open documents are
-// classified again.
+// Reload loads the model again. Started requests complete with the old model. The server pushes new
+// predictions for open documents.
 func (s *Server) Reload() error {
 	m, err := s.options.Load()
 	if err != nil {
@@ -282,8 +282,8 @@ func (s *Server) Drain(ctx context.Context) error {
 	return fmt.Errorf("%s did not finish within the drain timeout", requests)
 }
 
-// cancelAll cancels all requests and counts them. Requests of clients that do not read are not
-// counted, because they may have completed long ago.
+// cancelAll cancels all requests. It returns the number of these requests, and the number of clients that
+// do not read. Requests of such clients are not counted, because they may have completed long ago.
 func (s *Server) cancelAll() (cancelled, blocked int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

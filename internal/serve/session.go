@@ -66,7 +66,7 @@ type session struct {
 	mu           sync.Mutex
 	calls        map[*call]struct{} // pending calls
 	ids          map[string]*call   // pending calls by the key of their id
-	pushes       int                // documents with a scheduled or running classification
+	pushes       int                // number of scheduled and running publications
 	responseSent chan struct{}      // capacity 1, see signalResponse
 
 	memory           atomic.Int64 // bytes of the server's memory that the session has reserved

@@ -147,8 +147,8 @@ func TestWatchersAreBounded(t *testing.T) {
 	}
 }
 
-// TestMetricsBesideSlowClients checks that metrics and health get responses within a second beside
-// 500 connections with incomplete requests.
+// TestMetricsBesideSlowClients checks that requests for metrics and health get responses within a second
+// beside 500 connections with incomplete requests.
 func TestMetricsBesideSlowClients(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)

@@ -12,8 +12,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTagged checks the spans of a tagging model. Text, bytes, document and bare line have the same
-// spans. A document's spans are pushed; a change that cannot be applied pushes an error.
+// TestTagged checks the spans of a tagging model. A text has the same spans whether it is sent as text,
+// bytes, a document or a bare line. The server pushes a document's spans, or an error if a change cannot
+// be applied.
 func TestTagged(t *testing.T) {
 	s := startServer(t, testOptions(t, "tagging"))
 	c := dial(t, s).initialize(encodingParams("utf-32"))

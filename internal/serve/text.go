@@ -51,8 +51,8 @@ func (d *document) dropText() {
 	d.updateReservation()
 }
 
-// read returns a copy of the text, or an error if the text has a lone surrogate. The caller
-// holds d.mu.
+// read returns a copy of the text. It returns an error if the text has a lone surrogate, or if c cannot
+// reserve memory for the copy. The caller holds d.mu.
 func (d *document) read(c *call, field string) (text string, err error) {
 	if offset := d.text.FirstLoneSurrogate(); offset >= 0 {
 		return "", badParam(field,

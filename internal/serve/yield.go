@@ -29,9 +29,9 @@ func (s *session) runInTurns(bytes int, f func() error) (err error) {
 	return f()
 }
 
-// yield is called between pieces of work on a message, with the work of the last piece. After every
-// yieldWork, it ends the turn, if any, and waits for another. It returns an error if the rest of the message
-// is not needed, because the client disconnected or the server drains.
+// yield is called between pieces of work on a message, with the work of the last piece. Each time the total
+// reaches yieldWork, yield ends the turn, if any, and waits for another. It returns an error if the rest of
+// the message is not needed, because the client disconnected or the server drains.
 func (s *session) yield(work int) error {
 	if s.unyieldedWork += work; s.unyieldedWork < yieldWork {
 		return nil
