@@ -12,7 +12,7 @@ import (
 //
 // The files are concatenated to T bytes. Shard i of N has the rows that begin at a byte from
 // ⌊T·i/N⌋ to ⌊T·(i+1)/N⌋−1. A JSON line begins at its first byte. Row r, from 0, of the R rows of an
-// Arrow or Parquet file of S bytes is assumed to begin at byte ⌊r·S/R⌋ of the file, whatever its size.
+// Arrow or Parquet file of S bytes is assumed to begin at byte ⌊r·S/R⌋, as if all rows had the same size.
 // All rows of a compressed file are assumed to begin at its first byte.
 func (in *Input) Cut(s Shard) (parts []table.Part) {
 	var total int64

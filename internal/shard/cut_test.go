@@ -133,7 +133,7 @@ func contents(t *testing.T) map[string]struct {
 }
 
 // TestCut checks that every row is in exactly one shard, in order, for several numbers of shards,
-// including more shards than rows.
+// including more shards than rows. N shards of a Parquet file of R rows have at most ⌊R/N⌋+1 rows each.
 func TestCut(t *testing.T) {
 	counts := []int{2, 3, 7, 8, 64}
 	if !testing.Short() {

@@ -73,7 +73,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestRanges checks that Ranges has the format of sbatch --array.
+// TestRanges checks that the result of Ranges has the format of sbatch --array.
 func TestRanges(t *testing.T) {
 	if got := Ranges([]int{0, 3, 4, 5, 7, 9, 10}); got != "0,3-5,7,9-10" {
 		t.Error(got)

@@ -60,9 +60,9 @@ type Elementwise struct {
 	// row, for len(x)/d rows and len(weight)/d taps. gᵢₜ is dy[i·d + (taps − 1 − t)·step …].
 	ConvolutionBackward func(dx, dweight, dy, x, weight []float32, d, step int)
 
-	// Average computes h_s = decay_s∘h_s + xᵢ and zᵢ += gain_s∘h_s for the states s = 0, 1 … of
-	// decay and for rows i of n elements. Row i begins at index first + i·step; step may be negative.
-	// Vectors of states begin at multiples of d.
+	// Average computes h_s = decay_s∘h_s + xᵢ and zᵢ += gain_s∘h_s for rows i of n elements and for the
+	// states s = 0, 1 … of decay; h is the slice state. Row i begins at index first + i·step; step may be
+	// negative. Vector s of state, decay and gain begins at index s·d.
 	Average func(z, state, x, decay, gain []float32, n, d, first, step, rows int)
 	// AverageBackward computes, for the same rows and states and in this order, w_s = decay_s∘w_s +
 	// r_s, r_s = decay_s∘r_s + dzᵢ and dxᵢ += gain_s∘r_s, and adds Σ xᵢ∘r_s and Σ xᵢ∘w_s to sums. In
@@ -101,7 +101,7 @@ type Elementwise struct {
 type AdamWFactors = [10]float32
 
 // DropoutThreshold returns the threshold of Dropout for a rate. For the uniform number u = (m + ½)·2⁻²³ of
-// [sftseq/internal/philox.Uniform], u ≥ rate is equivalent to m ≥ DropoutThreshold(rate).
+// [philox.Uniform], u ≥ rate is equivalent to m ≥ DropoutThreshold(rate).
 func DropoutThreshold(rate float32) uint32 {
 	return uint32(max(0, math.Ceil(float64(rate)*(1<<23)-0.5)))
 }

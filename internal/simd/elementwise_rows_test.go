@@ -252,7 +252,7 @@ func TestNormBackwardInPlace(t *testing.T) {
 	}
 }
 
-// TestEqualRows checks that sums of equal rows are equal at any position.
+// TestEqualRows checks that RowDot, and the mean and rstd of LayerNorm, do not depend on a row's position.
 func TestEqualRows(t *testing.T) {
 	for _, d := range []int{1, 7, 16, 53, 128, 130} {
 		x := make([]float32, testRows*d)
@@ -430,10 +430,10 @@ func BenchmarkPeaks(b *testing.B) {
 func TestPeaks(t *testing.T) {
 	for _, k := range Levels() {
 		if n := k.FMA(3); n != 3*k.FMA(1) || n <= 0 {
-			t.Errorf("%s: FMA returned %d, want a positive multiple of 3", k.Name, n)
+			t.Errorf("%s: FMA(3) returned %d, want 3·FMA(1), above 0", k.Name, n)
 		}
 		if n := k.MaxAdd(3); n != 3*k.MaxAdd(1) || n <= 0 {
-			t.Errorf("%s: MaxAdd returned %d, want a positive multiple of 3", k.Name, n)
+			t.Errorf("%s: MaxAdd(3) returned %d, want 3·MaxAdd(1), above 0", k.Name, n)
 		}
 		for n := range 300 {
 			x, y := fenced(t, n+1), fenced(t, n+1)

@@ -160,7 +160,7 @@ func TestMulSpecial(t *testing.T) {
 	}
 }
 
-// TestPackColumns compares PackColumns of every level with Go.
+// TestPackColumns compares PackColumns of every assembly level with Go.
 func TestPackColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for _, level := range assembled() {

@@ -111,7 +111,7 @@ func dropout(v isa) {
 	end()
 }
 
-// counters returns the counters of a group's lanes, in the order that inOrder expects.
+// counters returns the offsets of a group's counters from the first counter, in the order that inOrder expects.
 func counters(v isa, group int) Mem {
 	name := fmt.Sprintf("counters_%d_%d", v.width, group)
 	return data(name, func() {

@@ -150,8 +150,8 @@ func (v isa) compare(predicate uint8, b Op, x VecVirtual) Op {
 	return m
 }
 
-// choose returns negative in lanes where the sign bit of x is set, otherwise positive, which may be
-// a constant.
+// choose takes each lane from the vector negative if the sign bit of x is set there, and otherwise from
+// positive, a vector or a constant.
 func (v isa) choose(x, negative VecVirtual, positive Op) VecVirtual {
 	y := v.vec()
 	if v.wide() {
