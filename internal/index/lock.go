@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// lockIndex locks the index at path with the file path.lock. The file exists while a program has the
-// index open. It may stay after a crash, and on Windows.
+// lockIndex locks the index at path. The lock file, whose name is path and ".lock", exists while a program
+// has the index open. It may remain after a crash, and on Windows.
 func lockIndex(path string) (*flock.Flock, error) {
 	lock := flock.New(path + ".lock")
 	for {
@@ -22,7 +22,7 @@ func lockIndex(path string) (*flock.Flock, error) {
 		if !ok {
 			return nil, errors.New("another program has this index open")
 		}
-		// Another program may have removed the file between its opening and its locking.
+		// Another program may have removed the file after TryLock opened it and before TryLock locked it.
 		current, err := os.Stat(lock.Path())
 		locked, errLocked := lock.Stat()
 		if err == nil && errLocked == nil && os.SameFile(current, locked) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestLockFile checks that the lock file exists only while the index is open, even if the file is not an
-// index, and that removing it never lets two programs open the index concurrently.
+// TestLockFile checks that the lock file exists only while the index is open, that Open removes it after
+// an error, and that its removal never lets two programs hold the lock concurrently.
 func TestLockFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	exists := func() bool {

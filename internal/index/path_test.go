@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestLinks checks that an index can be opened only once under all its names, and that rewriting
-// the file keeps symbolic links.
+// TestLinks checks that an index that is open under one name cannot be opened under another, and that
+// rewriting the file keeps symbolic links.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "far", "away"), 0o777))

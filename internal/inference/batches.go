@@ -6,8 +6,9 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// gather runs read in a goroutine and returns a channel of batches of the values that read sends. A
-// batch has the values sent since the previous batch was received, up to the limits of a batch.
+// gather calls the function read in a goroutine and returns a channel with batches of the values that
+// this function sends. A batch has the values sent since the previous batch was received, up to the
+// limits [requests.BatchRows] and [requests.BatchTokens].
 func gather[R interface{ Tokens() int }](ctx context.Context, read func(to chan<- R)) <-chan []R {
 	rows, batches := make(chan R), make(chan []R)
 	go func() {

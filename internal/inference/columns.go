@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// replyColumns are the columns of a model's reply to a row. An output of JSON lines has the same
-// fields as the replies to lines.
+// replyColumns are the columns of a model's reply to a row. In JSON lines, they are the fields that
+// [Model.Lines] writes after the id.
 type replyColumns struct {
 	columns []table.OutputColumn
 	values  func(reply any) []any

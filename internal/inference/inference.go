@@ -32,7 +32,7 @@ type Model struct {
 	// Pixels is the number of pixels of every training image; 0 for other models and for images of
 	// several sizes. OtherSizes counts the requests with another number of tokens.
 	Pixels, OtherSizes int
-	// Unknown is the id of unknown words, or nil. UnknownRequests counts the requests whose part of
+	// Unknown is the id of unknown words, or nil. UnknownRequests counts the requests whose fraction of
 	// unknown words exceeds [MaxUnknown].
 	Unknown         *int32
 	UnknownRequests int
@@ -53,7 +53,7 @@ type Model struct {
 // prediction is unknown.
 const MaxLengthRatio = 2
 
-// MaxUnknown is the part of unknown words above which a prediction does not depend on the text.
+// MaxUnknown is the fraction of unknown words above which a prediction does not depend on the text.
 const MaxUnknown = 0.9
 
 // measure counts requests that are unlike the training rows: those that are much longer, images of

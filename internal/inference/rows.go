@@ -20,7 +20,7 @@ import (
 // Table is an input table and its columns.
 type Table struct {
 	Path    string
-	Named   []string      // names of rows, see [table.NewNames]; nil means the path only
+	Named   []string      // paths that name the rows, see [table.NewNames]; nil means Path only
 	Options table.Options // Options.Columns has all columns below
 	Sources []string      // columns that the model reads: one, or two for a pair
 	Tokens  bool          // the columns are lists of token ids
@@ -217,7 +217,7 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	if err != nil {
 		return fmt.Errorf("column %s: %w", name, err)
 	}
-	if len(tokens) < n { // without a copy, the whole sequence would be kept
+	if len(tokens) < n { // without a copy, the whole sequence would stay in memory
 		tokens = slices.Clone(tokens)
 	}
 	if !r.Tokens {

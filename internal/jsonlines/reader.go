@@ -57,7 +57,8 @@ type Reader struct {
 }
 
 const (
-	// Free is the memory that any line may use, and the increment of requests to Room.
+	// Free is the number of bytes that a line may use without a call of Room. Each call of Room requests
+	// Free bytes more.
 	Free = 1 << 16
 	// keep is the size above which the buffer of a long line is released. Such a line is read into
 	// blocks of this size, as growing a buffer would need twice the memory.

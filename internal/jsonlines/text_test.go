@@ -40,7 +40,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzJSON compares objects, lists and strings with encoding/json, and strings also in chunks.
+// FuzzJSON compares objects, lists and strings with the results of encoding/json, and the chunks of a
+// string with the whole string.
 func FuzzJSON(f *testing.F) {
 	for _, text := range []string{
 		`{"a":1,"b":[1,"2",{"c":null}],"\u0061":true}`, ` { "a" : "x\"]" , "b" : [ ] } `,

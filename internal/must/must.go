@@ -19,7 +19,7 @@ func Succeed(t testing.TB, err error, context ...any) {
 	}
 }
 
-// Check fails the test if err is not nil, but continues.
+// Check marks the test as failed if err is not nil. The test continues.
 func Check(t testing.TB, err error, context ...any) {
 	t.Helper()
 	if err != nil {
@@ -49,8 +49,8 @@ func Get2[A, B any](a A, b B, err error) func(t testing.TB, context ...any) (A, 
 }
 
 // Fail returns a function that takes the results of a call, the last of which is an error. The
-// function fails the test, but continues, unless the error contains the text want. If want is "",
-// any error passes:
+// function marks the test as failed if there is no error or its text does not contain want. The test
+// continues. If want is "", any error passes:
 //
 //	must.Fail(t, "no space left", format)(w.Close())
 func Fail(t testing.TB, want string, context ...any) func(results ...any) {

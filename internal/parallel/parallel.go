@@ -1,4 +1,4 @@
-// Package parallel divides work among threads.
+// Package parallel divides work among threads, each of them a goroutine.
 package parallel
 
 import (
