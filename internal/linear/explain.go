@@ -29,7 +29,7 @@ type Explanation struct {
 	Shared []NGram
 }
 
-// NGram is an n-gram of a sequence with its contribution.
+// NGram holds the token ranges and the contribution of an n-gram of a sequence.
 type NGram struct {
 	Places       [][2]int // first occurrences, as ranges of tokens [from, to)
 	Contribution float64

@@ -35,7 +35,8 @@ type Report struct {
 // One or two passes over train build the vocabulary, and at least one more counts the rows of each feature.
 // Each epoch, or each iteration of a regression, is another pass. Up to 512 MiB of the features of a
 // split stay in memory between passes; the other features are computed again. Weights take up to 24
-// bytes per feature and column, for a regression 48. Each thread takes 16 MiB while it counts rows.
+// bytes per feature and column, for a regression 48. If two passes build the vocabulary, each thread takes
+// another 16 MiB during these passes.
 func Fit(ctx context.Context, config *Config, train, val Rows, o Options) (*Model, *Report, error) {
 	if err := config.Validate(); err != nil {
 		return nil, nil, err

@@ -26,7 +26,7 @@
 //
 // A model of pairs has a second part, which compares the sides (package pairs). The logits of the
 // model are v_1 z_1 + v_2 z_2, the weighted sum of the logits of the n-grams and of the comparison.
-// The weights are fitted on the validation split.
+// v_1 and v_2 are fitted on the validation split; without one they have default values.
 package linear
 
 import (

@@ -43,8 +43,8 @@ func prose(r *rand.Rand, n int) []string {
 
 var wordOptions = ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 16, MinCount: 2}
 
-// moods returns rows of text with a bigram that determines the class. The bigrams of two classes differ
-// only in the order of their words. One row in 20 has a random class, and one row in 50 has no label.
+// moods returns rows of text with a bigram that determines the class. If there are only two classes, their
+// bigrams differ only in the order of the words. One row in 20 has a random class, and one row in 50 has no label.
 func moods(seed uint64, n, classes int) (out made) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for i := range n {

@@ -18,7 +18,7 @@ type PairsReport struct {
 	NGrams, Comparison, Sum float64
 }
 
-// pairsPrior holds the weights of the n-grams and of the comparison without labelled validation rows.
+// pairsPrior holds the weights of the n-grams and of the comparison if there are no labelled validation rows.
 // With such rows, it is the prior of the fitted weights.
 var pairsPrior = [2]float64{0.3, 0.6}
 

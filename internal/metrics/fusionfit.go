@@ -73,7 +73,7 @@ func (f *Fusion) groupMeans(groups []int) (*Fusion, []int) {
 	return means, sizes
 }
 
-// fit fits separate weights of all models.
+// fit is like [Fusion.Fit], with one group per model.
 func (f *Fusion) fit(prior []float64) *FusionFit {
 	if f.kind == FusedNumbers { // numbers have no temperature
 		prior = normalise(prior)

@@ -1,7 +1,7 @@
 // Package metrics measures models. For a classifier, it takes the label and the logits of each row.
 // It reports accuracy, loss, precision and recall by class, ROC and precision-recall curves, and
 // calibration. It also measures multi-label models, tagging, part segmentation, regression and
-// rankings, fits the weights of ensembles and temperatures, and describes splits.
+// rankings, fits temperatures and the weights of ensembles, and describes splits.
 package metrics
 
 import (

@@ -182,7 +182,7 @@ type DecodingChoice struct {
 	counts    []spanCounts
 }
 
-// NewDecodingChoice returns an empty DecodingChoice for models with n tags.
+// NewDecodingChoice returns an empty DecodingChoice for n tags with the given names.
 func NewDecodingChoice(names []string, n int) *DecodingChoice {
 	c := &DecodingChoice{tags: NewTags(names, n)}
 	gaps, lengths := maxGaps, minLengths

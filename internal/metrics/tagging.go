@@ -174,9 +174,9 @@ func (t *Tagging) addTokens(labels, predictions []int32) {
 	}
 }
 
-// forEachMatch calls found with each pair of spans of one type whose IoU is at least 0.5, in
-// ascending order. Each span is in at most one pair. The spans of each list must be sorted and
-// disjoint.
+// forEachMatch matches spans of the same type whose IoU is at least 0.5, each span with at most one
+// other, and calls found with the matched pairs in ascending order. The spans of each list must be sorted
+// and disjoint.
 func forEachMatch(labels, predictions []Span, found func(label, prediction Span)) {
 	at := 0
 	for _, l := range labels {

@@ -7,7 +7,7 @@ import "math/bits"
 type distinct struct {
 	table      []uint64 // generation in the upper half, number in the lower
 	generation uint32
-	shift      int // right shift that turns the 32-bit product into the index of the first probe
+	shift      int // right shift that turns a 32-bit hash into the index of the first probe
 }
 
 // clear empties the set and makes room for n numbers.

@@ -1,9 +1,9 @@
 package ngram
 
 // Margins returns the numbers of unchanged tokens before and after an edit that may share n-grams
-// with the edited tokens. beginning and end are the unchanged tokens on both sides of the edit. If the
-// n-grams of the old tokens with both margins are removed from a sequence, and the n-grams of the
-// new tokens with both margins are added, the result is the n-grams of the edited sequence.
+// with the edited tokens. beginning and end are the unchanged tokens before and after the edit. To update
+// the n-grams of a sequence, remove the n-grams of the old tokens with both margins, and add the
+// n-grams of the new tokens with both margins.
 func (o *Options) Margins(beginning, end []int32) (before, after int) {
 	last := func(i int) int32 { return beginning[len(beginning)-1-i] }
 	next := func(i int) int32 { return end[i] }

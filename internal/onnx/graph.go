@@ -167,8 +167,8 @@ type scanned struct {
 	kind Type
 }
 
-// body returns a subgraph with the inputs in and the nodes that emit appends. emit returns the subgraph's
-// outputs, whose types are out.
+// body returns a subgraph. The parameter in describes its inputs, and out has the types of its outputs.
+// emit appends the nodes and returns the outputs.
 func (g *Graph) body(in []scanned, out []Type, emit func(in []Tensor) []Tensor) message {
 	name := g.Scope + "Scan." + strconv.Itoa(g.made)
 	g.made++

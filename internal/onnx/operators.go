@@ -123,17 +123,17 @@ func (g *Graph) TopK(x, k Tensor, largest bool) (values, indices Tensor) {
 // NonZero returns the vector of indices at which a vector of conditions is true.
 func (g *Graph) NonZero(x Tensor) Tensor { return g.Reshape(g.op("NonZero", []Tensor{x}), -1) }
 
-// ReduceSum returns the sums along an axis, which keeps size 1.
+// ReduceSum returns the sums along an axis, whose size becomes 1.
 func (g *Graph) ReduceSum(x Tensor, axis int64) Tensor {
 	return g.op("ReduceSum", []Tensor{x, g.Ints(axis)})
 }
 
-// ReduceMax returns the maxima along an axis, which keeps size 1.
+// ReduceMax returns the maxima along an axis, whose size becomes 1.
 func (g *Graph) ReduceMax(x Tensor, axis int64) Tensor {
 	return g.op("ReduceMax", []Tensor{x, g.Ints(axis)})
 }
 
-// ReduceMean returns the means along an axis, which keeps size 1.
+// ReduceMean returns the means along an axis, whose size becomes 1.
 func (g *Graph) ReduceMean(x Tensor, axis int64) Tensor {
 	return g.op("ReduceMean", []Tensor{x, g.Ints(axis)})
 }

@@ -21,7 +21,7 @@ type Rows interface {
 	Example(i int) (seq.Example, error)
 }
 
-// Options of [Fit].
+// Options holds the options of [Fit].
 type Options struct {
 	Classes int
 	Seed    uint64 // seed of the head's initial weights and of the order of rows

@@ -16,8 +16,8 @@ type view struct {
 	capitals bool // only capitalised words; if n is 1, only capitalised words within a sentence
 }
 
-// views are the views for each kind of units. Words exclude punctuation. In the view of bytes beside
-// words, ASCII letters are in lower case.
+// views are the views for each kind of units. Words exclude punctuation. The view of bytes among the views
+// for words has ASCII letters in lower case.
 var views = map[string][]view{
 	ngram.Words: {{ngram.Words, 1, false}, {ngram.Words, 2, false}, {ngram.Words, 1, true}, {ngram.Words, 2, true},
 		{ngram.Bytes, 5, false}},
@@ -114,7 +114,7 @@ func (r *reader) unitsOf(units string, tokens []int32) {
 // and tags, and quotes.
 const sentenceEnds = `.!?>"”“…。`
 
-// words sets the units to the words in units, without punctuation.
+// words sets r.units to the words among the given units, and r.capitals to their capitalisation.
 func (r *reader) words(tokens []int32, units []ngram.Unit) {
 	r.units, r.capitals = units[:0], r.capitals[:0]
 	ended := true
@@ -179,7 +179,7 @@ func (r *reader) bag(v view, out bag) bag {
 type slots struct {
 	table      []entry
 	generation uint32
-	shift      int // right shift that turns the 32-bit product into the index of the first probe
+	shift      int // right shift that turns a 32-bit hash into the index of the first probe
 }
 
 type entry struct{ generation, slot, number uint32 }

@@ -1,13 +1,14 @@
 package philox
 
-// Streams separate the uses of random numbers, so that two uses never share a number. This is the
-// only list of streams. Every trained model depends on these numbers, so they must never change; new
+// Streams separate the uses of random numbers: draws of different streams have different counters. This is
+// the only list of streams. Every trained model depends on these numbers, so they must never change; new
 // streams are appended.
 const (
-	StreamGumbel  uint32 = 0 // sampler noise; e = position, first word
-	StreamPartner uint32 = 1 // partner key, the word itself
-	StreamDrop    uint32 = 2 // drop token, dropped if u < rate
-	StreamTie     uint32 = 3 // tie key, the word itself
+	// Token sampler: e = position, first word w, with u = Uniform(w).
+	StreamGumbel  uint32 = 0 // Gumbel noise on the score, computed from u
+	StreamPartner uint32 = 1 // w is the sort key that selects the partners
+	StreamDrop    uint32 = 2 // the token is dropped if u < rate
+	StreamTie     uint32 = 3 // w is the sort key among equal scores
 
 	// Dropouts: element n = row·width + channel uses word n&3 of draw e = n>>2.
 	StreamDropoutQ         uint32 = 4
@@ -18,15 +19,16 @@ const (
 
 	StreamInit     uint32 = 9  // initial parameters
 	StreamShuffle  uint32 = 10 // order of the examples in an epoch
-	StreamGenerate uint32 = 11 // synthetic data sets
+	StreamGenerate uint32 = 11 // synthetic data sets, and points of converted point clouds
 	StreamSplit    uint32 = 12 // train, validation and test splits
-	// Token noise in training: e = position. The first word deletes a token if u < rate, the second
-	// replaces it, and the third selects the replacement. For a point cloud, e = index of the draw: the
-	// first draw determines scale and shift, and further draws determine the rotation.
+	// Noise in training. Tokens: e = position. The first word decides whether the token is
+	// deleted, the second whether it is replaced, and the third selects the replacement. Point clouds:
+	// e = index of the draw. Draw 0 determines scale and shift, the draws from 1 the rotation, and draw
+	// 2³² − 1 the stretch. Images: draw 0, also the draw of the first token, determines flip and shift.
 	StreamNoise uint32 = 13
 
-	// Masked tokens in training: e = position. First word: a span continues if u < 1 − 1/mean.
-	// Second: a span begins. Third: kind of replacement. Fourth: replacing token.
+	// Masked tokens in training: e = position. First word: a span of mean length s continues if
+	// u < 1 − 1/s. Second: a span begins. Third: kind of replacement. Fourth: replacing token.
 	StreamMask           uint32 = 14
 	StreamMaskEvaluation uint32 = 15 // like StreamMask, in evaluation, with step 0
 
