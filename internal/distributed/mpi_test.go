@@ -172,8 +172,8 @@ func exchange(w *World) error {
 
 // TestSilent checks that if a rank hangs, the other ranks end: during calls, between calls, and
 // while they leave the job. Open MPI's launcher reports the end of the other ranks and then kills
-// the stopped rank. In about one of several hundred launches the launcher hangs at this point. This
-// is not a fault of the ranks.
+// the stopped rank. Once in several hundred launches, the launcher hangs at this point, which is not a
+// fault of the ranks.
 func TestSilent(t *testing.T) {
 	const reported = "exited with non-zero status"
 	each(t, func(t *testing.T, launcher string) {

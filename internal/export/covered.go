@@ -37,8 +37,8 @@ var covered = map[string][]string{
 	"mask_rate": nil, "mask_span": nil, "regression_loss": nil, "auto_map": nil, "extra": nil,
 }
 
-// checkCovered returns an error for a chunked model. Otherwise its error names all keys and values of
-// the configuration that exports do not support.
+// checkCovered returns an error for a chunked model, and for a configuration with keys or values that
+// exports do not support. The second error names all of them.
 func checkCovered(c *sft.Config) error {
 	if c.Chunks != nil {
 		return errors.New("export does not support chunked models: export a model trained without --chunks")

@@ -14,7 +14,7 @@ type sequence struct {
 	tokens   onnx.Tensor     // int64 [length], validated; unset if the model reads features
 	length   onnx.Tensor     // int64 [1]
 	position onnx.Tensor     // int64 [length]
-	blocks   onnx.Tensor     // int64 [blocks, queries]: positions of the queries of each block of attention
+	blocks   onnx.Tensor     // int64 [blocks, queries]: positions of the queries in each block
 	relation relation        // nil without relative encoding
 	words    onnx.Tensor     // random words, int64 [addresses, length]
 	row      map[address]int // index of the row in words, by address

@@ -36,7 +36,8 @@ const (
 // int64 tokens[length], or a[length_a] and b[length_b] for pairs. Points and nodes are float32
 // features[length, names]. Further inputs are int64 edges[edges, 2] with relative encoding of edges,
 // float32 edge_features[edges, names] if these edges have features, and int64 word_hashes[length] with
-// n-grams of words.
+// n-grams of words (word_hashes_a and word_hashes_b for pairs).
+//
 // Tokens, features, edges and lengths that the model does not accept become indices out of bounds:
 // the runtime reports an error.
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestOther checks the class other. Some rare kinds are in the splits of their packages; the other rare kinds
-// and half of the random rows are in the split unknown.
+// TestOther checks the class "other". Some rare kinds are in the splits of their packages; the remaining rare
+// kinds and half of the random rows are in the split "unknown".
 func TestOther(t *testing.T) {
 	dir := t.TempDir()
 	software(t, dir)
@@ -105,7 +105,7 @@ func TestOther(t *testing.T) {
 }
 
 // TestOneKind checks that a single kind with enough files is an error, even if rare kinds have enough
-// files for the class other.
+// files for the class "other".
 func TestOneKind(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 40 {

@@ -16,7 +16,7 @@ import (
 
 // Further splits of a data set.
 const (
-	// Mislabelled has files whose content contradicts their kind. They come from the packages of the split test; such
+	// Mislabelled has files whose content contradicts their kind. They come from the packages of the test split; such
 	// files of other packages and of rare kinds are omitted.
 	Mislabelled = "mislabelled"
 	// Unknown has files whose kind is in no other split, and random bytes. Their class is [Other].
@@ -201,8 +201,8 @@ func (o *Options) rare(s KindSummary) bool {
 // unseen reports whether a rare kind occurs only in the split [Unknown].
 func (o *Options) unseen(kind int) bool { return o.fraction("kind", Kinds[kind].Name) < 0.5 }
 
-// place sets the split and the label of a row. Files of rare kinds get the label other, or no split if the
-// data set does not have this label. Files whose content contradicts their kind get no split, except test
+// place sets the split and the label of a row. Files of rare kinds get the label of [Other], or no split if
+// the data set does not have this class. Files whose content contradicts their kind get no split, except test
 // files of common kinds: these get the split Mislabelled.
 func (o *Options) place(r *row, labels map[int]int32, hasOther bool, other int32) {
 	label, common := labels[r.file.Kind]

@@ -94,7 +94,8 @@ func (m *bpe) encode(ids []int32, word string) ([]int32, error) {
 	return ids, nil
 }
 
-// join merges a pair, unless one of its symbols has changed since the pair was added.
+// join merges the symbol at top.at with the next symbol, unless they have changed since the pair was added
+// and no longer become the token top.id.
 func (m *bpe) join(w *wordScratch, top join) {
 	left := &w.symbols[top.at]
 	if left.removed || left.next < 0 {
