@@ -8,7 +8,7 @@
 //
 //   |dA| ≤ (‖DO_i‖·‖v‖ + |share|)/norm_i,  |m|/√dh ≤ 2(‖q_i‖ + ‖k‖) + 2√dh; ‖q_i‖·‖k‖/√dh for DOT
 //
-//   o, do, q [T, d], norm [T, h], keys [2h]: largest norms of k, then of v
+//   o, gradient (DO), q [T, d], norm [T, h], keys [2h]: largest norms of k, then of v
 //
 // Atomics compute maxima of the bits of non-negative floats, so their order does not matter. There
 // is one invocation per row and head, for the rows from `first` on.

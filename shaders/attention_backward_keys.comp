@@ -9,7 +9,7 @@
 //   dk, dv [chunks, S, d], dp [chunks, S, h, NUMBERS]: DP_j, then the gradients of the weights
 //   and the bias of Rmul, then of Radd; other operands as in attention_backward_queries.comp
 //
-// A workgroup processes 64 sampled rows of one sequence, a head and a chunk of queries. An
+// A workgroup processes 64 sampled rows of one sequence for one head and one chunk of queries. An
 // invocation holds one key and processes every SLICES-th query of a tile. A sequence has at most 32
 // chunks of at least 128 queries, which depend only on its length. A launch has memory for some of
 // the chunks. It binds the rows of the queries from `firstRow` on, and processes the chunks that

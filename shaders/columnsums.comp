@@ -1,8 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// part[p, c] = Σ_i x[i, c] over chunk p of the rows: the gradient of a bias. Another launch adds
-// the parts in order.
-//   x [rows, width], part [parts, width]
+// sums[p, c] = Σ_i x[i, c] over chunk p of the rows: the gradient of a bias. Another launch adds
+// the sums of the chunks in order.
+//   x [rows, width], sums [parts, width]
 //
 // One workgroup sums 32 columns of one chunk with eight invocations per column. Each invocation
 // adds every eighth row; then the eight sums are added in order.

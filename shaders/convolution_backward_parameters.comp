@@ -1,13 +1,13 @@
-// weight[p, t] = Σ_i dz_{i − (t − (w − 1)/2)·dilation}·x_i over piece p of the rows i, for the taps
-// t = from … to−1 of w: the gradients of the weights. Another launch adds the pieces in order.
+// weight[p, t] = Σ_i dz_{i − (t − (w − 1)/2)·dilation}·x_i over chunk p of the rows i, for the taps
+// t = from … to−1 of w: the gradients of the weights. Another launch adds these sums in order.
 // The sum excludes rows of other sequences.
 //   weight [pieces, w, width], x [rows, width], dz [rows of the window, width],
 //   sequence [rows], firstRows [B+1]
 //
-// One workgroup processes 64 columns of one piece and at most TAPS taps. It reads a row of x once
+// One workgroup processes 64 columns of one chunk and at most TAPS taps. It reads a row of x once
 // for all of these taps.
 //
-//   push: extent, pieces, dilation, w, from, to, first row of the window
+//   push: extent, number of chunks (pieces), dilation, w, from, to, first row of the window
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

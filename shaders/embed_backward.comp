@@ -1,11 +1,11 @@
-// part[p, v] = Σ dy[t] over the rows t of piece p with token[t] = v. Another launch adds the pieces
-// in order; a single piece is dweight itself.
+// part[p, v] = Σ dy[t] over the rows t of chunk p with token[t] = v. Another launch adds these sums
+// in order; the sum of a single chunk is dweight itself.
 //   dy [rows, width], token [rows], part [pieces, V, width]
 //
-// One workgroup processes 64 columns of one v in one piece. It searches the piece's tokens for v,
+// One workgroup processes 64 columns of one v in one chunk. It searches the chunk's tokens for v,
 // 256 tokens at a time, and adds the rows of the found tokens in a fixed order.
 //
-//   push: extent, vocabulary, pieces
+//   push: extent, vocabulary, number of chunks (pieces)
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -1,10 +1,10 @@
-// gain[p] = Σ dy·x̂ and bias[p] = Σ dy over piece p of the rows, with x̂ = (x − mean)·rstd: the
-// gradients of the parameters. Another launch adds the pieces in order.
+// gain[p] = Σ dy·x̂ and bias[p] = Σ dy over chunk p of the rows, with x̂ = (x − mean)·rstd: the
+// gradients of the parameters. Another launch adds these sums in order.
 //   dy, x [rows, width], mean, rstd [rows], gain, bias [pieces, width]
 //
-// One workgroup processes 64 columns of one piece.
+// One workgroup processes 64 columns of one chunk.
 //
-//   push: extent, pieces
+//   push: extent, number of chunks (pieces)
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

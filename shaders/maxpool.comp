@@ -1,11 +1,11 @@
 // The first of two steps that compute y_c = max_i x_ic over a sequence's rows in use, and the
-// lowest such i. For a piece of the rows, this step computes the maximum `top` and its row `at`.
+// lowest such i. For a chunk of the rows, this step computes the maximum `top` and its row `at`.
 //   top, at [parts, width], x [rows, width]
 //   offset [B+1]: first row of each sequence; count [B]: number of its rows in use
 //
-// The row `at` is relative to the sequence, or NOWHERE if no row of the piece is in use. One
-// workgroup processes 64 columns of one piece. A launch binds x from row `first` on, and processes
-// the pieces that begin among the first span rows.
+// The row `at` is relative to the sequence, or NOWHERE if no row of the chunk is in use. One
+// workgroup processes 64 columns of one chunk. A launch binds x from row `first` on, and processes
+// the chunks that begin among the first span rows.
 //
 //   push: axis and capacity of the sequences, width, parts, first, span, and
 //   whether count has the rows in use; otherwise all rows are in use

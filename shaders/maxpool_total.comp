@@ -1,4 +1,4 @@
-// The second step of max pooling: y is the maximum over the pieces of a sequence, and arg its row
+// The second step of max pooling: y is the maximum over the chunks of a sequence, and arg its row
 // in the sequence.
 //   y, arg [B, width], top, at [parts, width], offset [B+1]
 //

@@ -3,9 +3,9 @@
 //   z [rows of the window, width], carried [parts, 2·sets, channels] vectors of states
 //   x [rows of the window, width], decay, gain [2·averages, width], bias [width], offset [B+1]
 //
-// One workgroup processes 64 channels of one chunk, one set of averages and direction after the
-// other. The sets are added to z in this order. A launch binds the rows from row `first` on, and
-// processes the chunks that begin among the first span rows.
+// One workgroup processes 64 channels of one chunk. It adds the sets of averages to z in order,
+// the forward before the backward averages of each set. A launch binds the rows from row `first` on,
+// and processes the chunks that begin among the first span rows.
 //
 //   push: averages and window, see movingaverage.glsl
 #version 450

@@ -1,4 +1,4 @@
-// Splits the gradients d of each sampled key and head, from attention_backward_keys, and also splits
+// Splits the gradients d of each sampled key and head, from attention_backward_sum, and also splits
 // the sums of d over the keys:
 //
 //   dp[j, h] = d[j, h, 0]; sums[h, 1 …] are the gradients of mul, mulBias, add, addBias

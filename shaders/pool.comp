@@ -1,9 +1,9 @@
-// The first of three steps of y = Σ_i softmax(score)_i x_i, per sequence. For a piece of the
+// The first of three steps of y = Σ_i softmax(score)_i x_i, per sequence. For a chunk of the
 // sequence it computes top = max score, sum = Σ exp(score − top), part = Σ exp(score − top)·x.
 //   top, sum [parts], part [parts, width], x [T, width], score [T], offset [B+1]
 //
-// One workgroup processes 64 columns of one piece. A launch binds x from row `first` on, and
-// processes the pieces that begin among the first span rows.
+// One workgroup processes 64 columns of one chunk. A launch binds x from row `first` on, and
+// processes the chunks that begin among the first span rows.
 //
 //   push: axis and capacity of the sequences, width, parts, first, span
 #version 450

@@ -1,4 +1,4 @@
-// The second step of pooling. With M = max top over the pieces of a sequence and Z = Σ exp(top −
+// The second step of pooling. With M = max top over the chunks of a sequence and Z = Σ exp(top −
 // M)·sum, it computes total = [M, Z] and y = Σ exp(top − M)·part / Z.
 //   total [B, 2], y [B, width], top, sum [parts], part [parts, width], offset [B+1]
 //

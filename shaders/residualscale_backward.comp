@@ -1,10 +1,10 @@
-// db = scale·dy, and part[p] = Σ dy·b over piece p of the rows: the gradient of scale. Another
+// db = scale·dy, and part[p] = Σ dy·b over chunk p of the rows: the gradient of scale. Another
 // launch adds the parts in order. db may be dy or b.
 //   db, dy, b [rows, width], scale [1], part [pieces]
 //
-// One workgroup processes one piece, whose words are contiguous.
+// One workgroup processes one chunk, whose words are contiguous.
 //
-//   push: extent, pieces
+//   push: extent, number of chunks (pieces)
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

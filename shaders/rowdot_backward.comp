@@ -1,11 +1,11 @@
-// dx += dy·weight, and dweight[p] = Σ dy·x and dbias[p] = Σ dy over piece p of the rows. Another
-// launch adds the pieces in order.
+// dx += dy·weight, and dweight[p] = Σ dy·x and dbias[p] = Σ dy over chunk p of the rows. Another
+// launch adds these sums in order.
 //   dx, x [rows, width], dy [rows], weight [width], dweight [pieces, width],
 //   dbias [pieces]
 //
-// One workgroup processes 64 columns of one piece.
+// One workgroup processes 64 columns of one chunk.
 //
-//   push: extent, pieces
+//   push: extent, number of chunks (pieces)
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

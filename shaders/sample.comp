@@ -65,7 +65,7 @@ const uint STEPS = 17;
 // Values of a token's mark.
 const uint FREE = 0, DROPPED = 1, CHOSEN = 2;
 
-// The board has a tally and the state of the choice for each sequence and step, followed by two
+// The board has a tally and the state of the selection for each sequence and step, followed by two
 // counts for each workgroup. The stored state is the state before the step.
 const uint BINS = 256, KNOWN = 8, BOARD = STEPS * (BINS + KNOWN);
 
@@ -80,7 +80,7 @@ uint chunkIndex, chunks; // index of the chunk, and number of chunks, in the seq
 uvec2 seed;
 uvec4 counter; // Philox counter of the sequence's draws; draw adds the position and the stream
 
-// The state of the sequence's choice, the same in all invocations.
+// The state of the sequence's selection, the same in all invocations.
 uint candidate; // mark of the candidates; DROPPED if no token is free
 uint alive;      // L', the number of candidates
 uint limit; // digits found so far; after the last digit, the largest chosen word
@@ -145,7 +145,7 @@ void drawTokens() {
     atomicAdd(tally[FREE], drawn - dropped);
 }
 
-// isDigit reports whether a step counts a digit. The steps of a choice begin with the highest
+// isDigit reports whether a step counts a digit. The steps of a selection begin with the highest
 // digit.
 bool isDigit(uint step) { return step >= SCORE_DIGIT && step < COUNT_TOP || step >= OTHER_DIGIT && step < COUNT_OTHERS; }
 
@@ -154,7 +154,7 @@ uint shiftOf(uint step) {
     return 24 - 8 * (step - first);
 }
 
-// isAsked reports whether the choice needs the digit that the step counts.
+// isAsked reports whether the selection needs the digit that the step counts.
 bool isAsked(uint step) { return step >= OTHER_DIGIT ? wanted > 0 : step < TIE_DIGIT || tied; }
 
 void countDigits(uint step) {
@@ -171,7 +171,7 @@ void countDigits(uint step) {
     }
 }
 
-// pick finds the digit at `shift` of the last chosen word. It returns the number of words with this
+// pick finds the digit of the limit at `shift`. It returns the number of counted words with this
 // digit.
 uint pick(uint shift) {
     // Prefix sums of the tally, in eight rounds.
@@ -194,7 +194,7 @@ uint pick(uint shift) {
     return found[2];
 }
 
-// side compares a token with the limit of a choice. It returns −1 if the token is chosen, 1 if it
+// side compares a token with the limit of a selection. It returns −1 if the token is chosen, 1 if it
 // is not, and 0 if its position decides.
 int side(uint step, uint row) {
     if (mark[row] != candidate) return 1;
@@ -283,7 +283,7 @@ void runStep(uint step) {
     barrier();
 }
 
-// finishStep updates the state of the sequence's choice from the tally of a completed step.
+// finishStep updates the state of the sequence's selection from the tally of a completed step.
 void finishStep(uint step) {
     if (step == DRAW) {
         candidate = tally[FREE] > 0 ? FREE : DROPPED; // without free tokens, the dropped tokens are the candidates

@@ -1,9 +1,9 @@
-// part[p] = Σ x² over piece p of x. A second launch without squaring adds the parts.
-//   x [n], part [pieces]
+// part[p] = Σ x² over chunk p of x. A second launch without squaring adds the parts.
+//   x [n], part [chunks]
 //
-// One workgroup processes one piece.
+// One workgroup processes one chunk.
 //
-//   constants: whether to square; push: n, words per piece
+//   constants: whether to square; push: n, words per chunk
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -1,8 +1,8 @@
-// Kernels that sum over rows, column by column. A workgroup of 256 invocations processes a piece of
-// the rows for COLUMNS columns. Invocation l of a column processes the rows l, l + LANES, … of the
-// piece. The pieces, and so the order of additions, depend only on the number of rows summed. There
-// are at most PIECES pieces; they are shorter than the chunks of rowchunks.glsl, because there is little
-// work per word. The function pieces in vk/columns.go bounds their number.
+// Kernels that sum over rows, column by column. A workgroup of 256 invocations processes a chunk of
+// the rows ("piece" in the code) for COLUMNS columns. Invocation l of a column processes the rows l,
+// l + LANES, … of the chunk. The chunks, and so the order of additions, depend only on the number of
+// rows summed. There are at most PIECES chunks; they are shorter than the chunks of rowchunks.glsl,
+// because there is little work per word. The function pieces in vk/columns.go bounds their number.
 #ifndef COLUMNS_GLSL
 #define COLUMNS_GLSL
 #include "extent.glsl"
@@ -19,9 +19,9 @@ shared float laneSums[256];
 
 uint pieceRows(uint rows) { return max(PIECE_ROWS, divideUp(rows, PIECES)); }
 
-// pieceRange returns the rows of a piece within a block, from the first row to the row after the
-// last, relative to the block. The piece has the given length, and n rows are in use in total. A
-// piece may span several blocks, which add to its sum in order.
+// pieceRange returns the rows of a chunk within a block, from the first row to the row after the
+// last, relative to the block. The chunk has the given length, and n rows are in use in total. A
+// chunk may span several blocks, which add to its sum in order.
 uvec2 pieceRange(uint piece, uint length, uint n, uint first, uint rows) {
     uint begin = max(piece * length, first);
     uint end = max(begin, min(min(n, (piece + 1) * length), first + rows));

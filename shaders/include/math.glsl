@@ -95,7 +95,7 @@ float Log1p(float x) {
     return x < 0.0 ? uintBitsToFloat(0x7fc00000u) : y;
 }
 
-// The following functions use z = e^−|x|, in [0, 1], and log(1+z) = z − z²·Q(z).
+// The functions from SoftplusSigmoid to Rho use z = e^−|x|, in [0, 1], and log(1+z) = z − z²·Q(z).
 
 // SoftplusSigmoid returns log(1 + eˣ) and its derivative, at the cost of one exponential.
 float SoftplusSigmoid(float x, out float sigmoid) {
@@ -137,7 +137,7 @@ float Rho(float x) {
 // Gumbel returns −log(−log u), 0 < u < 1: standard Gumbel noise from a uniform number.
 float Gumbel(float u) { return -Log(-Log(u)); }
 
-// normal returns the normal distribution Φ(x), and e = e^(−x²/2). It computes the tail as e·R(1/(1
+// normal returns the standard normal CDF Φ(x), and e = e^(−x²/2). It computes the tail as e·R(1/(1
 // + 0.3|x|)) with a polynomial R, to avoid cancellation on both sides.
 float normal(float x, out float e) {
     e = expBelow(-0.5 * (x * x));

@@ -71,8 +71,8 @@ bool place() {
     return part < push.parts && row < M;
 }
 
-// readA and readB return four words of A or B from word i on. Only n of these words are inside the
-// operand; the others are 0.
+// readA and readB return four words of A or B from word i on. Only the first n of these
+// words are inside the operand; the others are 0.
 vec4 readA(uint i, uint n) {
     vec4 v = vec4(0);
     if (ALIGNED) {

@@ -1,7 +1,7 @@
-// The products of matmul.comp with cooperative matrices. A and B are rounded to half precision when
-// they are stored in shared memory; sums are float32. HALF and HALF2 are the type in half precision
-// and its vector of two. The function representable(x) returns the float32 number to which x is
-// rounded.
+// The products of matmul.comp with cooperative matrices. A and B are rounded to the 16-bit type
+// HALF when they are stored in shared memory; sums are float32. HALF2 is a vector of two HALF
+// numbers. The function representable(x) returns the float32 number whose conversion to HALF is
+// stored for x.
 //
 // One workgroup computes BM×BN elements of C. A subgroup computes WM×WN elements as at most 2×2
 // matrices of CM×CN. Each matrix is a separate variable, because some compilers do not keep arrays

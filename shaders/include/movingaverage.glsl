@@ -1,6 +1,6 @@
 // Moving averages in chunks of rows. The first step computes the end states of each chunk from zero
 // states. The second step computes the states with which each chunk begins. The third step
-// processes each chunk again, from these states. Chunks are the pieces of pooling.glsl, so
+// processes each chunk again, from these states. Chunks have the layout of pooling.glsl, and
 // their borders and the order of additions depend only on the length of the sequence.
 //
 // States omit the factor 1 − a of their input: h = a·h + x. The adjoint processes pairs of states

@@ -7,10 +7,10 @@
 #ifndef RELATION_GLSL
 #define RELATION_GLSL
 
-// Entry has the values of the tables for a query and one position. For sinusoids, x = e^(f + g) with
-// the entries f and g of mul, whose softplus is log(1 + x), and add = f + g with the entries of add.
-// A kernel reads the entries of a pair before it computes the score, to hide the latency.
-//
+// Entry has the values of the tables for a query and one position. A kernel reads the entries of a
+// pair before it computes the score, to hide the latency.
+// For sinusoids, x = e^(f + g) with mul's values in the tables f and g, so softplus(f + g) = log(1 + x),
+// and add = f + g with add's values. The fields f and g are the indices of mul's values in the tables.
 // For distances, x is the argument z of mul's softplus, and pair has the features of the pair. For
 // edges, x is also z, and f is the edge, or NO_EDGE.
 struct Entry { float x, add; uint f, g; vec2 pair; };

@@ -1,5 +1,5 @@
 // Tiles of rows. A tile never spans two sequences. Tile t belongs to the last sequence b with
-// first[b]/size + b ≤ t. This layout has enough tiles for each sequence, without a prefix sum.
+// offsets[b]/size + b ≤ t. This layout has enough tiles for each sequence, without a prefix sum.
 // The argument `offsets` of TILE_OF is firstTokens or firstRows, [B+1].
 #ifndef TILES_GLSL
 #define TILES_GLSL
