@@ -98,13 +98,15 @@ func isSeries(text string) bool {
 // minBases is the minimum number of bases in DNA, so that words such as "a" or "tag" are not DNA.
 const minBases = 12
 
-// isDNA reports whether a text consists of bases, and of at least minBases.
+// isDNA reports whether a text consists of bases only, besides gaps and white space, and has
+// at least minBases.
 func isDNA(text string) bool {
 	n, dna := bases(text)
 	return dna && n >= minBases
 }
 
-// hasBases reports whether a text consists of at least one base and nothing else.
+// hasBases reports whether a text consists of bases only, besides gaps and white space, and has
+// at least one.
 func hasBases(text string) bool {
 	_, dna := bases(text)
 	return dna

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// wav returns a WAV file with the given samples, which may have invalid values.
+// wav returns a WAV file at 8,000 Hz with the given format and samples, which may be invalid.
 func wav(kind, channels, bits int, samples ...any) string {
 	var data, out []byte
 	for _, s := range samples {

@@ -84,7 +84,7 @@ func splitWAV(text string) (format, data string, err error) {
 // chunkLength returns the length in the header of a chunk.
 func chunkLength(chunk string) uint64 { return uint64(binary.LittleEndian.Uint32([]byte(chunk[4:8]))) }
 
-// areChunks reports whether rest consists of complete chunks. If not, it consists of the
+// areChunks reports whether rest consists of complete chunks. If not, rest consists of the
 // samples of a data chunk of length 0.
 func areChunks(rest string) bool {
 	for len(rest) >= 8 {

@@ -73,7 +73,7 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 	return a
 }
 
-// constants returns the specialisation constants of attention.glsl, followed by more.
+// constants returns the specialisation constants of attention.glsl, then the argument more.
 func (a *attentionShape) constants(more ...uint32) []uint32 {
 	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), a.relation, uint32(a.tile),
 		uint32(a.features)}, more...)
@@ -84,12 +84,12 @@ func (a *attentionShape) scale() uint32 {
 }
 
 // slicedConstants returns the specialisation constants of kernels in which several invocations
-// (slices) share the work of a row, followed by more.
+// (slices) share the work of a row, then the argument more.
 func (a *attentionShape) slicedConstants(slices uint32, more ...uint32) []uint32 {
 	return append(a.constants(slices, attentionRows*slices, uint32(a.block), uint32(a.staged)), more...)
 }
 
-// push returns the push constants of an attention kernel: the common ones, followed by more.
+// push returns the push constants of an attention kernel: the common ones, then the argument more.
 func (a *attentionShape) push(more ...uint32) []uint32 {
 	return append([]uint32{uint32(a.Heads), uint32(a.d), uint32(a.table), a.scale()}, more...)
 }

@@ -20,7 +20,7 @@ const (
 	keySlices   = 2
 
 	// Sizes of the window in tally.glsl.
-	keyGroup      = 8                      // keys that share one window
+	keyGroup      = 8                      // keys per group; a window covers whole groups
 	entryBytes    = 4 * 4                  // bytes per entry: one cell in each of four rows
 	queriesShared = 64*12 + 128*12 + 2*4*8 // bytes of shared memory in addition to rows
 	// maximum bytes of shared memory; with more, fewer workgroups run concurrently

@@ -156,8 +156,8 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestLongSample checks that the GPU and the CPU sample the same keys from a batch with too many tokens
-// for one dispatch, whose sequences have one chunk or several. It samples without noise, so that the
+// TestLongSample checks that the GPU and the CPU sample the same keys. The batch has too many tokens for
+// one dispatch, and its sequences have one chunk or several. The test samples without noise, so that the
 // result is unique.
 func TestLongSample(t *testing.T) {
 	d := open(t, Options{}, subgroupWidths)

@@ -5,8 +5,8 @@ package vk
 // columns is the number of columns that a workgroup of columns.glsl sums.
 const columns = 64
 
-// minPiece is the minimum number of rows in a piece of a sum, except the last, and maxPieces the
-// maximum number of pieces. Both equal the values in columns.glsl.
+// A piece is a chunk of the rows of a sum. minPiece is the minimum number of rows in a piece, except
+// the last, and maxPieces the maximum number of pieces. Both equal the values in columns.glsl.
 const minPiece, maxPieces = 32, 128
 
 // pieces returns an upper bound on the number of pieces into which columns.glsl splits the rows in

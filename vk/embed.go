@@ -12,8 +12,8 @@ func embed(r *recorder, k tensor.Embed) {
 	})
 }
 
-// embedBackward dispatches a workgroup for each id, piece of the tokens and block of columns. It uses
-// more pieces for a smaller vocabulary, whose ids have more tokens, up to one piece per minTokens of
+// embedBackward dispatches a workgroup for each id, chunk of the tokens and block of columns. It uses
+// more chunks for a smaller vocabulary, whose ids have more tokens, up to one chunk per minTokens of
 // the batch's capacity.
 func embedBackward(r *recorder, k tensor.EmbedBackward) {
 	const enoughGroups, minTokens = 512, 256

@@ -67,7 +67,7 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 	return x.RunConcurrently(ctx, []tensor.Binding{mem}, from, to)
 }
 
-// RunConcurrently runs the segments [from, to) in several sets of memories. A command buffer contains a
+// RunConcurrently runs the segments [from, to) in several sets of memories. A command buffer contains each
 // step for all sets before the next step, so that small dispatches fill the device together.
 func (x *executable) RunConcurrently(ctx context.Context, mems []tensor.Binding, from, to int) error {
 	r, err := x.recording(mems)

@@ -21,7 +21,7 @@ func eachExtent(t *tensor.Tensor, width int, f func(e extent)) {
 // slice returns the rows of the extent in another tensor.
 func (e extent) slice(t *tensor.Tensor) *tensor.Tensor { return rowsOf(t, e.first, e.n) }
 
-// push returns the push constants of extent.glsl for the extent, followed by more.
+// push returns the push constants of extent.glsl for the extent, then the argument more.
 func (e extent) push(more ...uint32) []uint32 {
 	return append([]uint32{axis(e.whole), uint32(e.whole.Shape[0]), uint32(e.first), uint32(e.n),
 		uint32(e.width)}, more...)

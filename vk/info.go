@@ -67,8 +67,8 @@ func (s CooperativeShape) String() string {
 type Device interface {
 	// Name returns the device's name for messages.
 	Name() string
-	// Kernels returns the names of the device, its driver and its precision. Runs on devices with
-	// the same Kernels value produce bitwise identical results.
+	// Kernels returns the names of the device and its driver and, in mixed precision, of its matrices.
+	// Runs on devices with the same Kernels value produce bitwise identical results.
 	Kernels() string
 	// Slots returns the number of programs that the device can run efficiently at a time.
 	Slots() int
@@ -86,7 +86,7 @@ type Device interface {
 // Options select a device and its precision.
 type Options struct {
 	Index int  // index of the device in the list of [Devices]; 0 is the best
-	Mixed bool // matrix products with operands in half precision
+	Mixed bool // matrix products with 16-bit operands
 	// Notice, if set, receives messages for the user, such as that the first run on a device
 	// compiles kernels.
 	Notice func(string)

@@ -10,7 +10,7 @@ var mixedTiles = tiles{
 	fewRows:    tile{16, 64, 32, 16, 16, 2},
 }
 
-// multiplyMixed appends a dispatch of a product with operands in half precision.
+// multiplyMixed appends a dispatch of a product with 16-bit operands.
 func (r *recorder) multiplyMixed(p product, t tile, c cooperative) {
 	shader := "matmul_coopmat"
 	if c.bfloat16 {

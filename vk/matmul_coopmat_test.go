@@ -23,7 +23,7 @@ func (c cooperative) round(x float32) float64 {
 	return float64(math.Float32frombits(b &^ (1<<low - 1)))
 }
 
-// TestMixedTilesAgree checks products with operands in half precision: all tested tiles produce bitwise
+// TestMixedTilesAgree checks products with 16-bit operands: all tested tiles produce bitwise
 // identical results, which are close to the float64 product of the rounded operands.
 func TestMixedTilesAgree(t *testing.T) {
 	d := open(t, Options{Mixed: true})

@@ -6,8 +6,8 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(maxPool), kernel(maxPoolBackward)) }
 
-// maxPool computes the maxima of each sequence in pieces, like pool, and then the maxima of the
-// pieces.
+// maxPool computes the maxima of chunks of each sequence, like pool, and then the maxima over the
+// chunks.
 func maxPool(r *recorder, k tensor.MaxPool) {
 	rows, sequences, d := k.X.Shape[0], k.Y.Shape[0], k.X.Width()
 	parts := rows/minPiece + sequences + 1 // enough for the layout of firstPart in pooling.glsl

@@ -72,7 +72,7 @@ func (a averages) eachWindow(f func(w window, groups int)) {
 
 // carry records the dispatches that compute the states with which the chunks begin. In the backward
 // pass, x is the gradient of the output, and slopes are the derivatives of the states with respect
-// to the decay. In the forward pass slopes is nil.
+// to the sigmoid of decay. In the forward pass slopes is nil.
 func (a averages) carry(r *recorder, states, slopes, x *tensor.Tensor) {
 	constants := []uint32{boolWord(slopes != nil)}
 	a.eachWindow(func(w window, groups int) {

@@ -30,7 +30,7 @@ func TestMovingAverageChunks(t *testing.T) {
 	rows := lengths[0] + lengths[1] + lengths[2]
 	x, dz := normal(rows*d, 0, 1), normal(rows*d, 0, 1)
 	decay, gain, bias := normal(states*d, 4, 2), normal(states*d, 0, 1), normal(d, 0, 1)
-	// run returns Z, DX, DDecay, DGain and DBias for n sequences, beginning with sequence first.
+	// run returns Z, DX, DDecay, DGain and DBias for the sequences [first, first+n).
 	run := func(on tensor.Device, first, n int) (out [][]uint32) {
 		begin := 0
 		for _, length := range lengths[:first] {

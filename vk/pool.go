@@ -6,9 +6,9 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(pool), kernel(poolBackward)) }
 
-// pool computes weighted sums of the rows of each sequence. It sums pieces relative to the largest
-// score of each piece, so that it reads the rows only once. Then it adds the pieces and computes
-// the weights.
+// pool computes weighted sums of the rows of each sequence. It sums chunks relative to the largest
+// score of each chunk, so that it reads the rows only once. Then it adds the sums of the chunks and
+// computes the weights.
 func pool(r *recorder, k tensor.Pool) {
 	tokens, sequences, d := k.X.Shape[0], k.Y.Shape[0], k.X.Width()
 	parts := tokens/minPiece + sequences + 1 // enough for the layout of firstPart in pooling.glsl

@@ -230,7 +230,7 @@ func (r *compilation) compare(t *testing.T, text string) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		differ++
-		report("%s is no longer chosen", key)
+		report("%s is no longer compiled", key)
 	}
 	if differ > 0 {
 		report("%d pipelines differ from the table, whose columns are %s: %s", differ,

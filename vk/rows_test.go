@@ -38,8 +38,8 @@ func TestSplitGradients(t *testing.T) {
 	setMinimalLimits(t, d)
 	got := gradient()
 	for _, p := range m.Parameters.List {
-		// The gradient of the embeddings depends on the split, because its pieces are as long as the
-		// input. The split is the same on all devices, because it depends only on the block size.
+		// The gradient of the embeddings depends on the split, because its chunks of at least 256 tokens span
+		// several blocks of rows. The split is the same on all devices, because it depends only on the block size.
 		if p.Name == "embed.weight" {
 			continue
 		}
