@@ -49,7 +49,7 @@ func TestVRML(t *testing.T) {
 	}
 }
 
-// TestVRMLRefuses checks that scenes that readVRML does not support are errors.
+// TestVRMLRefuses checks that readVRML returns an error for malformed and unsupported scenes.
 func TestVRMLRefuses(t *testing.T) {
 	face := func(points, index string) string {
 		return header + "Shape { geometry IndexedFaceSet { coord Coordinate { point [" + points +

@@ -50,7 +50,8 @@ func main() {
 	}
 }
 
-// convert writes a row to out for each usable mesh. For every other mesh it writes the reason to log.
+// convert writes a row to out for each selected mesh that it can use. For the other selected meshes it
+// writes the reason to log.
 func convert(o *options, out, log io.Writer) error {
 	files, err := find(o)
 	if err != nil {

@@ -189,7 +189,7 @@ func (s *scanner) numbers() (out []float64, err error) {
 
 // material reads the fields of a Material.
 func (s *scanner) material(name string) (m material, err error) {
-	m.name = strings.ReplaceAll(name, "/", "-") // a slash separates category and part
+	m.name = strings.ReplaceAll(name, "/", "-") // a slash separates class and part
 	if short := strings.TrimRight(m.name, "0123456789"); strings.HasSuffix(short, "-") && len(short) > 1 {
 		m.name = short[:len(short)-1]
 	}

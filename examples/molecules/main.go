@@ -37,8 +37,8 @@ func main() {
 	}
 }
 
-// convert writes the molecules of a CSV file without a header to out. Its columns are SMILES and,
-// if known, the polar surface area. For each unreadable molecule convert writes the reason to log.
+// convert writes the molecules of a CSV file to out. The file has no header; its columns are SMILES
+// and, if known, the polar surface area. For each unreadable molecule convert writes the reason to log.
 func convert(path string, out, log io.Writer) error {
 	file, err := os.Open(path)
 	if err != nil {

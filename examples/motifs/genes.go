@@ -9,9 +9,9 @@ import (
 )
 
 // Genes are open reading frames (ATG, codons and a stop codon) on either strand, with random bases
-// between them. Every run draws its own codon usage, which differs between organisms: the weight of a
-// codon is exp(bias·z), with z from the standard normal distribution. Open reading frames that occur by
-// chance between the genes have no label.
+// between them. Codon usage differs between organisms, so it is random as well: the weight of a codon is
+// exp(bias·z), with z from the standard normal distribution. Open reading frames that occur by chance
+// have no label.
 const (
 	shortestGene = 300  // bases, with the start codon and the stop codon
 	longestGene  = 3000 // bases

@@ -14,8 +14,8 @@ type segmentation struct {
 // centre has the mean lightness and position of the pixels of a superpixel.
 type centre struct{ light, x, y float64 }
 
-// compactness is the weight of distance against lightness. A difference of 10 in lightness, from 0
-// to 100, weighs as much as the initial distance of two centres.
+// compactness is the weight of distance against lightness. A difference of 10 in lightness (0 to
+// 100) weighs as much as the initial distance between two centres.
 const compactness = 10
 
 // slice segments an image into about the given number of superpixels by SLIC (Achanta, Shaji, Smith,

@@ -96,7 +96,7 @@ func Contain(err *error) {
 	}
 }
 
-// errDamaged is the error for a message on which Arrow panics.
+// errDamaged is the error for a message on which Arrow panics with a runtime error.
 var errDamaged = errors.New("the message is damaged: its metadata and its buffers contradict each other")
 
 // explainDecoder replaces an error with errDamaged if Arrow has recovered a runtime error. It must be

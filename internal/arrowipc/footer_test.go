@@ -31,7 +31,7 @@ func blocksIn(t *testing.T, footer []byte, slot int) []byte {
 	return footer[start-4:]
 }
 
-// Offsets of the fields of the second block, after the count of the blocks.
+// Offsets of the second block's fields in the result of blocksIn.
 const (
 	secondOffset = 4 + 24
 	secondMeta   = secondOffset + 8

@@ -34,8 +34,8 @@ func NewStream(r io.Reader) (*Stream, error) {
 
 // NewFileOrStream reads the schema of a stream or of a file. The Stream reads both sequentially. Unlike
 // with [NewStream], bytes after the end are an error. Arrow's JavaScript library and Polars write files
-// whose schema is only in the footer; for such files whole must be the same file. whole is nil if the
-// file is not seekable.
+// whose schema is only in the footer. For such files and for [Stream.Skip], whole must be the file that r
+// reads. whole is nil if the file is not seekable.
 func NewFileOrStream(r io.Reader, whole *io.SectionReader) (*Stream, error) {
 	s := &Stream{frames: newFramer(bufio.NewReaderSize(r, 1<<16), true), exact: true, whole: whole}
 	return s, s.start()

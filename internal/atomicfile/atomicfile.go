@@ -47,8 +47,8 @@ const syncBytes = 8 << 20
 
 // Create starts a replacement of path, which need not exist. If path is a symbolic link, the target
 // is replaced and the link stays. If path exists but is not a regular file, such as a device,
-// Create returns an error, because a rename would destroy it. Create removes leftovers of killed
-// programs.
+// Create returns an error, because a rename would destroy it. Create removes temporary
+// files of path that killed programs left.
 func Create(path string) (*File, error) { return create(path, true) }
 
 // CreateKeeping is like Create but keeps existing temporary files of path: a manifest may refer to

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Cause reduces the message of a file operation's error to the cause, such as "no such file or
-// directory", for messages that already name the file. The result wraps err. Cause returns other
-// errors unchanged.
+// Cause reduces the message of an [fs.PathError] to the cause, such as "no such file or directory",
+// for messages that already name the file. The result wraps err. Cause returns other errors
+// unchanged.
 func Cause(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return &cause{err, path.Err.Error()}

@@ -7,10 +7,10 @@
 // - for rows of equal length whose tokens are levels, such as pixels, the nearest class mean
 // - for ListOps, the operator at the root
 // - for point clouds and graphs, logistic regression on moments of their features
-// - for numbers, ridge regression on bags of tokens or on moments
+// - for numbers, ridge regression on bags of words or tokens, or on moments
 // - for masked tokens, the token frequencies
 //
-// Each baseline takes seconds, and minutes for images.
+// Each baseline takes seconds, or minutes on images.
 package baseline
 
 import (

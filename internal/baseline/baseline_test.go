@@ -74,8 +74,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestBigrams checks that bigrams distinguish rows that have the same tokens in
-// a different order.
+// TestBigrams checks that bigrams distinguish rows that have the same tokens in a different order.
 func TestBigrams(t *testing.T) {
 	set := dataset(t, spec("ab", "ba"), sizes, func(r *rand.Rand) seq.Example {
 		tokens, at, label := noise(r, 20), r.IntN(19), r.IntN(2)

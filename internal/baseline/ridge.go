@@ -10,11 +10,11 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Limits that keep ridge regression to a few seconds per predicted number.
+// Limits of ridge regression. With them it takes a few seconds per predicted number.
 const (
-	ridgeTokens = 1 << 20
-	ridgeSteps  = 60
-	maxNumbers  = 16
+	ridgeTokens = 1 << 20 // maximum number of tokens or words to read from a split
+	ridgeSteps  = 60      // maximum number of conjugate gradient steps
+	maxNumbers  = 16      // maximum number of predicted numbers
 )
 
 // penalties are the candidate values of λ. fitLinear selects one on a tenth of the training rows.
@@ -29,9 +29,10 @@ func RidgeName(m *seq.Manifest) string {
 	return of + ", ridge regression"
 }
 
-// Ridge fits a linear regression for each number and evaluates it on a split. The inputs are bags of tokens and bigrams,
-// or the [moments] of tokens with features. With x the inputs of a sequence divided by their
-// standard deviations, m the means of x, and y a number, the weights minimise
+// Ridge fits a linear regression for each number and evaluates it on a split. The inputs are bags of
+// words or tokens, with bigrams, or the [moments] of tokens with features. With x the inputs of a
+// sequence divided by their standard deviations, m the means of x, and y a number, the weights
+// minimise
 //
 //	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
 //

@@ -51,7 +51,7 @@ func (w *work) read(split string, window seq.Window, tokens int64, visit func([]
 	return rows, nil
 }
 
-// noLabels returns the error for a split without labels.
+// noLabels returns the error for a split without labels and numbers.
 func noLabels(dir, split string, rows int) error {
 	return fmt.Errorf("%s: split %s: none of %d rows has a label or numbers", dir, split, rows)
 }

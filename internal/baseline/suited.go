@@ -27,7 +27,8 @@ type limits struct {
 	nGrams      int64 // maximum weight updates of n-grams per epoch, with five epochs
 }
 
-// usual holds limits that keep a baseline to a few seconds on one core and 400 MiB.
+// usual holds the limits of [Measure]. They keep a baseline to 400 MiB and, except on images, to a few
+// seconds on one core.
 var usual = limits{train: 8 << 20, test: 16 << 20, updates: 200 << 20, nGrams: 32 << 20}
 
 // times returns the limits with the token limits multiplied by n.
@@ -45,7 +46,7 @@ const (
 	cheap = 8
 )
 
-// suited returns the baseline models that suit a data set, or nil.
+// suited returns the trained baselines that suit a data set, or nil.
 func suited(ctx context.Context, set *seq.Dataset, limits limits) ([]*baseline, error) {
 	m := set.Manifest
 	classes, tokenizer := len(m.LabelNames), tokenizers.TypeOf(m.Tokenizer)

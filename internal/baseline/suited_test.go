@@ -45,8 +45,8 @@ func test(t *testing.T, set *seq.Dataset) Result {
 }
 
 // TestWordsOfBytes checks that bytes are split into lower-case words. Both words have the same
-// bytes and the same bigrams of bytes, so only whole words separate the classes. Without spaces, bytes
-// are counted.
+// bytes and the same bigrams of bytes, so these do not separate the classes. Without spaces, n-grams of
+// bytes are counted.
 func TestWordsOfBytes(t *testing.T) {
 	bytes := specOf(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
 	set := dataset(t, bytes, sizes, func(r *rand.Rand) seq.Example {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Ceilings holds the peak rates of a device on a number of threads, measured in loops of only these
-// operations with the widest vectors.
+// Ceilings holds the peak rates of a device on a number of threads, measured in loops that
+// perform only the measured operation, with the widest vectors.
 type Ceilings struct {
 	FMA    float64 `json:"fma_flop_per_s"`     // a multiply-add counts as two operations
 	MaxAdd float64 `json:"max_add_flop_per_s"` // a maximum and an addition count as two operations
@@ -71,8 +71,8 @@ func (c *Ceilings) MeasureMemory() error {
 // Fraction returns a rate of operations per second as a fraction of the multiply-add rate.
 func (c *Ceilings) Fraction(operationsPerSecond float64) float64 { return operationsPerSecond / c.FMA }
 
-// rate returns the maximum total rate of all threads. Each thread calls prepare, then repeats the
-// returned function, which counts its work, for the duration of a probe.
+// rate returns the maximum total rate of all threads over several probes. It calls prepare once per
+// thread. In each probe, every thread repeats its prepared function, which returns its amount of work.
 func (c *Ceilings) rate(prepare func() func() int) float64 {
 	const (
 		probes = 5

@@ -1,6 +1,6 @@
 // Package bench measures whole models, the layers of the paper's runtime table, and kernels, whose
 // rates it compares with the machine's peak rates. The script against.py alternates measurements with PyTorch. The
-// commands bench and devices print the results as JSON and as rows of tables.
+// commands bench and devices print the results as JSON or as tables.
 //
 // Times are medians after a warm-up. Alternatives are measured alternately and compared within a
 // pair, so that temporary load affects both.

@@ -18,8 +18,8 @@ type Kernel struct {
 	batch func() *fixture // returns a fixture for the kernel's sequences
 }
 
-// Kernels returns the kernels to measure, mostly with shapes of the paper's model of ListOps. Some kernels
-// whose work grows only with the length have larger sizes.
+// Kernels returns the kernels to measure, mostly with shapes of the paper's ListOps model. The kernels
+// for sampling have a longer sequence.
 func Kernels() []Kernel {
 	var out []Kernel
 	for _, kernels := range [][]Kernel{linearKernels(), attentionKernels(), relationKernels(), elementKernels(),

@@ -27,7 +27,7 @@ type Workload struct {
 	Length       int            // tokens per example; for pairs the total of both sequences
 	EdgesPerNode int            // average number of edges per node of a graph
 	Device       tensor.Device
-	Memory       int64 // memory limit of a training run in bytes
+	Memory       int64 // memory limit in bytes; 0 means no limit
 }
 
 // seed is the seed of weights and examples.

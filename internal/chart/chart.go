@@ -19,7 +19,7 @@ type Chart struct {
 type Axis struct {
 	Label       string // quantity and unit
 	Logarithmic bool
-	Zero        bool    // start a linear scale at 0, or at a negative minimum
+	Zero        bool    // include 0 in a linear scale
 	Low, High   float64 // limits; if they are equal, the limits follow from the values
 	Ticks       []Tick  // labelled values that replace the automatic ticks
 }

@@ -48,7 +48,7 @@ func DarkStyle() string {
 // Shape is the shape of a point's mark.
 type Shape int
 
-// The mark shapes. None draws no mark.
+// The mark shapes. With None, only a line of one point has a mark.
 const (
 	None Shape = iota
 	Circle

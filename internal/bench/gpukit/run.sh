@@ -402,8 +402,8 @@ report() {
 	keep "$WORK/stderr"
 }
 
-# part runs a part. Its time limit is its planned time plus the time that later parts can spare, but
-# at most its maximum.
+# part runs a part. Its time limit is the remaining time minus the planned time of the later parts, but
+# at least its own planned time, if that remains, and at most its maximum.
 part() {
 	local name=$1 planned=$2 limit=$3 later=$4 begin=$SECONDS seconds
 	seconds=$((END - SECONDS - later))
