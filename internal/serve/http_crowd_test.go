@@ -88,8 +88,8 @@ func classifyEnd(err error) string {
 	return err.Error()
 }
 
-// TestHTTPOverSocket checks that a Unix socket accepts any Host header, because a browser's page
-// cannot connect to the socket.
+// TestHTTPOverSocket checks that a Unix socket accepts any Host header, because no web page can connect
+// to the socket.
 func TestHTTPOverSocket(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	path := filepath.Join(t.TempDir(), "http")

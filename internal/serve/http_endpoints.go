@@ -22,9 +22,9 @@ const embeddingsPath = "/v1/embeddings"
 // describingMethods are the methods without params that describe the server. Over HTTP they use GET.
 var describingMethods = map[string]bool{"model/info": true, "server/stats": true}
 
-// endpoints returns the handlers of all paths. Each JSON-RPC method has a path, the last part of
-// its name, with the same request and result. Other paths implement APIs of OpenAI, Cohere and Text
-// Embeddings Inference, describe the API, or serve monitoring.
+// endpoints returns the handlers of all paths. Each JSON-RPC method in methods has a path with the same
+// request and result; the path is the last part of the method's name. Other paths implement APIs of
+// OpenAI, Cohere and Text Embeddings Inference, describe the API, or serve monitoring.
 func (g *gateway) endpoints() *http.ServeMux {
 	mux := http.NewServeMux()
 	handle := func(verb, pattern string, h http.HandlerFunc) {

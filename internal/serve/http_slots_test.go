@@ -111,7 +111,7 @@ func TestHTTPIdleIsNotSilent(t *testing.T) {
 }
 
 // TestHTTPStopsAfterResponse checks that endRequest ends the session if the server stops during a
-// request, unless the response has the header Connection: close: net/http then closes the connection.
+// request. If the response has the header "Connection: close", net/http closes the connection instead.
 func TestHTTPStopsAfterResponse(t *testing.T) {
 	for _, shown := range []bool{false, true} {
 		s := startServer(t, testOptions(t, "pre"))

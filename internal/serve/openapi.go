@@ -108,7 +108,7 @@ func sequencesSchema() schema {
 	return anyOf(textSchema(), listOf(textSchema()), tokens, listOf(tokens))
 }
 
-// nullable returns the schema of an object whose optional fields may be null. Other fields are
+// nullable returns the schema of an object whose optional fields may be null. Additional fields are
 // allowed.
 func nullable(properties schema, required ...string) schema {
 	for name, s := range properties {

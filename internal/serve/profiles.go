@@ -9,7 +9,7 @@ import (
 )
 
 // ServeProfiles serves the profiles of package [pprof] below /debug/pprof/ on l until stop is
-// called. It refuses requests with a foreign Host header (DNS rebinding).
+// called. Over TCP it refuses requests with a foreign Host header (DNS rebinding).
 func ServeProfiles(l net.Listener) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// namespace is the prefix of all metric names.
+// namespace is the prefix of the names of the server's own metrics.
 const namespace = "sftseq"
 
 // Metrics returns a handler for /metrics, in Prometheus's formats, and for /healthz and /health.
@@ -79,7 +79,7 @@ func (s *Server) serveMetrics(l net.Listener, timeout time.Duration) (stop func(
 	}
 }
 
-// collector exports the values of server/stats to Prometheus, so that both agree.
+// collector exports values of server/stats to Prometheus, so that both agree.
 type collector struct{ server *Server }
 
 // value is a metric with a single number.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// refuse responds to a message with an error without running it.
+// refuse sends an error as the response to a message that is not run.
 func (s *session) refuse(id json.RawMessage, e *Error) {
 	if id == nil {
 		id = json.RawMessage("null")

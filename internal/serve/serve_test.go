@@ -26,7 +26,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-var update = flag.Bool("update", false, "rewrite the responses in the transcripts")
+var update = flag.Bool("update", false, "rewrite the responses in the pages with examples")
 
 const goldenDir = "../../sft/testdata/golden"
 

@@ -107,7 +107,7 @@ func TestEditBesideLargeTurns(t *testing.T) {
 	select {
 	case <-served:
 	case <-time.After(10 * time.Second):
-		t.Error("a small edit waits for a large turn")
+		t.Error("a request after a small edit waits for a large turn")
 	}
 }
 

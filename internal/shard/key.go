@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Key identifies everything that affects a part.
+// Key identifies the inputs that determine the content of a part.
 type Key struct {
 	Model   string // SHA-256 of the model's files
 	Input   string // [Input.Fingerprint]

@@ -55,8 +55,8 @@ func names(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// TestBegin checks that a part with the same key is left unchanged. A part with another key, a
-// truncated part, and other files with the name of a part are refused.
+// TestBegin checks that Begin returns the number of rows of an existing part with the same key. A part
+// with another key, a truncated part, and other files with the name of a part are refused.
 func TestBegin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "parts")
 	k := key(Shard{3, 8})

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// ManifestName is the file that describes a complete job. Spark and Arrow data sets, which read the parts
-// as one table, skip names that begin with _.
+// ManifestName is the name of the file that describes a complete job. Spark and Arrow data sets, which read
+// the parts as one table, skip names that begin with _.
 const ManifestName = "_manifest.json"
 
 // ErrorColumn is the name of a part's column with the error of each row; null means no error.
