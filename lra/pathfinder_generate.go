@@ -38,7 +38,8 @@ func (r *PathfinderRule) Validate() error {
 	return nil
 }
 
-// draw returns images. If Shortest is set, each training image has its own rule.
+// draw implements [Rule]. If Shortest is set, the training images are a separate sequence, in which each
+// image has its own rule.
 func (r *PathfinderRule) draw(ctx context.Context, seed uint64, train, _ int) (training, others rows) {
 	others = pathfinderRows(ctx, seed, 0, func(uint64) PathfinderRule { return *r })
 	if r.Shortest > 0 {

@@ -72,8 +72,8 @@ const (
 	antialias    = 2 // factor by which dashes are drawn larger
 )
 
-// newPaddle returns the dash from the origin to a pixel. The dash is a line one fine pixel wide,
-// reduced with a Lanczos filter and clipped to 0 … 1.
+// newPaddle returns the dash from the origin to a pixel. It draws a line one pixel wide on a grid
+// finer by the factor antialias, and reduces the grid with shrink.
 func newPaddle(to point) *paddle {
 	const side = antialias * (2*paddleReach + 1)
 	line := make([]float32, side*side)

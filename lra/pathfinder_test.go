@@ -27,8 +27,8 @@ func drawPathfinder(seed, n uint64, rule PathfinderRule) seq.Example {
 	return d.draw(n)
 }
 
-// TestPathfinderDraw checks that an image is a function of seed and number, and has two marks, the
-// whole range of gray levels and a dark border. Both labels must be equally likely.
+// TestPathfinderDraw checks that an image is a function of seed and number, and has a dark border, the
+// whole range of gray levels and two marks, which may touch. Both labels must be about equally frequent.
 func TestPathfinderDraw(t *testing.T) {
 	n := 600
 	if testing.Short() {

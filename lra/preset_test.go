@@ -51,7 +51,7 @@ func TestSetSchedule(t *testing.T) {
 var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quick"}
 
 // TestPresets checks that every preset has a valid model for its task and a valid run, whose stages
-// end before the run does. No two data sets have the same name.
+// do not end after the run. No two data sets have the same name.
 func TestPresets(t *testing.T) {
 	dataNames := map[string]bool{}
 	for _, name := range Names() {
@@ -77,7 +77,7 @@ func TestPresets(t *testing.T) {
 			}
 			dataNames[p.DataName] = true
 			if p.Description == "" || (p.DataName == "") != (p.Data.Train == 0) {
-				t.Errorf("%s %s: no description, or a name of data without a size in %+v", name, p.Name, p)
+				t.Errorf("%s %s: no description, or only one of DataName and Data.Train in %+v", name, p.Name, p)
 			}
 		}
 		last := "paper"

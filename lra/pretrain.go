@@ -19,7 +19,7 @@ const SpectrumNames = 64
 // Pretrain returns the task of predicting masked tokens in the sequences of any data set. Its
 // presets have the models of the task that the data belong to, or the model of [Custom]. They have
 // no dropout: every token can become a target, so overfitting is unlikely. Models of audio samples
-// predict the spectrum of masked samples instead, with dropout and noise.
+// predict the spectrum of masked samples instead, and keep dropout and token deletion.
 func Pretrain(m *seq.Manifest) *Task {
 	source := Custom(m)
 	if i := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name && t.Tokenizer != nil }); i >= 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestPretrainPresets checks that Pretrain uses the models of the task that the data belong to, or
-// chooses a model from the data, and that the models can be trained. The sequences of a pair count
+// chooses a model from the data, and that models and settings are valid. The sequences of a pair count
 // separately.
 func TestPretrainPresets(t *testing.T) {
 	for _, c := range []struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestPublishedKinds checks that the tasks of clouds and graphs have the published numbers of
-// labels and features, and generated tasks the numbers of their measured presets.
+// TestPublishedKinds checks the counts of labels, numbers and features: the tasks of clouds and graphs
+// must have the published counts, and generated tasks the counts for which their presets were measured.
 func TestPublishedKinds(t *testing.T) {
 	for _, c := range []struct {
 		task                                    *Task
@@ -26,8 +26,8 @@ func TestPublishedKinds(t *testing.T) {
 		if len(spec.LabelNames) != c.labels || len(spec.NumberNames) != c.numbers ||
 			len(spec.FeatureNames) != c.features || len(spec.EdgeFeatureNames) != c.edgeFeatures ||
 			spec.Edged() != (c.edgeFeatures > 0) {
-			t.Errorf("%s: numbers of labels, numbers or features of %+v differ from the published ones", c.task.Name,
-				spec)
+			t.Errorf("%s: specification %+v, want %d labels, %d numbers, %d features and %d features of edges",
+				c.task.Name, spec, c.labels, c.numbers, c.features, c.edgeFeatures)
 		}
 		for _, names := range [][]string{spec.LabelNames, spec.NumberNames, spec.FeatureNames, spec.EdgeFeatureNames} {
 			if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {

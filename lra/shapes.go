@@ -49,7 +49,7 @@ has a tag, the solid and its part, such as mug/handle. The same seed produces th
 
 // shapePresets returns the presets of a task of generated solids. The clouds follow the given rule,
 // with the points and the noise of UsualShapes. Training rotates the clouds at random, so that a model
-// sees each solid from every direction.
+// sees each solid from another direction in every epoch.
 func shapePresets(dataName string, rule ShapesRule, measured string) []*Preset {
 	const rows = 2000
 	rule.Points, rule.Noise = UsualShapes.Points, UsualShapes.Noise

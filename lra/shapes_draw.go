@@ -56,8 +56,9 @@ func sphere(part int, center vec, radius float64) surface {
 	}}
 }
 
-// torusArc returns a section of a torus whose circle is in the plane of x and z. The section spans arc
-// radians, from −z towards x. radius is the radius of the circle, and thickness that of the tube.
+// torusArc returns a section of a torus whose circle is in the plane of x and z. The parameter arc is
+// the section's angle in radians, from −z towards x. The circle has the given radius, and thickness is
+// the radius of the tube.
 func torusArc(part int, center vec, radius, thickness, arc float64) surface {
 	return surface{part, arc * radius * 2 * math.Pi * thickness, func(u, v float64) (vec, vec) {
 		// The outer side has more area: the cumulative distribution of the angle around the tube is

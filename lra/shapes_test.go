@@ -165,7 +165,7 @@ func TestSurfaces(t *testing.T) {
 }
 
 // TestShapesInvalidRules checks that Generate refuses invalid rules and numbers of rows, and writes
-// no data set.
+// no data set. It also checks that the identity matrix does not change a vector.
 func TestShapesInvalidRules(t *testing.T) {
 	for _, o := range []GenerateOptions{{Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{}},
 		{Train: -1, Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{Points: 5, Noise: -1}},

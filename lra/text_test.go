@@ -162,7 +162,7 @@ func TestBadText(t *testing.T) {
 	must.Succeed(t, os.WriteFile(path, text[:len(text)/2], 0o666))
 	if _, err := Text.Convert(context.Background(), path, t.TempDir(), ConvertOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "reviews.tar.gz: ") || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("truncated archive: error %v, want an unexpected end that names the file", err)
+		t.Errorf("truncated archive: error %v, want io.ErrUnexpectedEOF and the name of the file", err)
 	}
 	if _, err := Text.Convert(context.Background(), path, t.TempDir(), ConvertOptions{Split: "val"}); err == nil {
 		t.Error("converting an archive with a split name succeeded, want an error")
