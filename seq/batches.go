@@ -93,7 +93,7 @@ func (b *Batches) arrange(epoch uint32) [][]uint32 {
 }
 
 // permute shuffles items with the Fisher-Yates method and the draws (i, StreamShuffle, stream,
-// epoch). The stream is 0 for the rows, and 1, 2, … for the batches of each pool.
+// epoch). The stream is 0 for the rows, and the pool's number, from 1, for the batches of a pool.
 func permute[T any](items []T, seed uint64, stream, epoch uint32) {
 	for i := len(items) - 1; i > 0; i-- {
 		w := philox.Words(seed, [4]uint32{uint32(i), philox.StreamShuffle, stream, epoch})

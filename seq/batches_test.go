@@ -96,7 +96,7 @@ func TestBatchesAreAFunctionOfTheirArguments(t *testing.T) {
 	p := Position{}
 	for range a.PerEpoch() {
 		if !slices.Equal(a.At(p), first[p.Batch]) {
-			t.Fatalf("position %v has another batch than Epoch returns", p)
+			t.Fatalf("At(%v) differs from the batch of Epoch", p)
 		}
 		p = a.Next(p)
 	}

@@ -254,7 +254,7 @@ func narrow16(out []byte, ids []int32, first int32, spec *Spec) bool {
 	return bad >= 0
 }
 
-// idBounds returns the largest valid id and the pad id, or an invalid id if there is no pad id.
+// idBounds returns the largest valid id and the pad id. Without a pad id, pad is an id above the largest.
 func idBounds(spec *Spec) (last, pad int32) {
 	last = int32(spec.VocabSize - 1)
 	if spec.PadID != nil {

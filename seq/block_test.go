@@ -108,7 +108,7 @@ func TestNarrow(t *testing.T) {
 				t.Errorf("vocabulary %d: %d bytes for %d rows, want %d bytes per row", vocab,
 					len(block.batches[0].tokens[0].values), block.Rows(), width)
 			}
-			// One id is invalid, at any position of rows of any length.
+			// One id is invalid, at each position of rows of 1 to 11 tokens.
 			for n := 1; n < 12; n++ {
 				for at := range n {
 					row := slices.Repeat([]int32{2}, n)
@@ -254,7 +254,7 @@ func TestRenameCancelled(t *testing.T) {
 }
 
 // TestAppendBytes checks that AppendBytes adds and refuses the same rows as Append with the ids of
-// the byte tokenizer, for texts of any length.
+// the byte tokenizer, for texts of 0 to 199 bytes.
 func TestAppendBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, task := range []string{Classification, Retrieval} {

@@ -282,7 +282,7 @@ func (b *DatasetBuilder) replaceFiles() error {
 	return nil
 }
 
-// writeManifest writes a manifest.
+// writeManifest replaces the data set's manifest with m, atomically.
 func (b *DatasetBuilder) writeManifest(m *Manifest) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

@@ -80,7 +80,8 @@ func (d *Dataset) Path(split string) (string, error) {
 // error, even if it results in another valid row.
 func (d *Dataset) Open(split string) (*File, error) { return d.OpenWindow(split, Window{}) }
 
-// OpenWindow opens a split like Open, but returns only the tokens in the window of each sequence.
+// OpenWindow opens a split like Open, but the file's examples have only the tokens in the window of each
+// sequence.
 func (d *Dataset) OpenWindow(split string, window Window) (*File, error) {
 	return d.open(split, window, 1)
 }

@@ -61,8 +61,9 @@ func (s *Spec) edgeFields() (fields []arrow.Field) {
 	return fields
 }
 
-// checkEdgeColumns checks the types of the columns of edges. It expects a column of pairs of token
-// indices, and a column of features with a number for each name.
+// checkEdgeColumns checks the columns of edges and their types. Graphs require a column of pairs of
+// token indices, and a column of features with a number for each name, if there are names. Other data
+// must not have these columns.
 func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 	for _, c := range []struct {
 		name     string

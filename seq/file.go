@@ -119,8 +119,8 @@ func (f *File) Len() int { return len(f.lengths) }
 // The caller must not change the slice.
 func (f *File) Lengths() []int32 { return f.lengths }
 
-// Longest returns the number of tokens of the longest sequence, and the first row with a sequence of
-// this length. The sequences of a pair count separately.
+// Longest returns the index of the first row with a sequence of the maximum length, and this length in
+// tokens. The sequences of a pair count separately.
 func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tokens }
 
 // EdgesPerToken returns the maximum over the rows of the number of edges divided by the number of

@@ -21,8 +21,8 @@ type idText interface {
 	ValueOffset64(i int) int64
 }
 
-// hasIDs reports whether a schema has exactly one text column named id. A column of another type
-// belongs to another program and is ignored.
+// hasIDs reports whether a schema has exactly one column named id, which is a text column. Other columns
+// named id belong to another program and are ignored.
 func hasIDs(schema *arrow.Schema) bool {
 	fields, _ := schema.FieldsByName(ColumnID)
 	return len(fields) == 1 && (fields[0].Type.ID() == arrow.STRING || fields[0].Type.ID() == arrow.LARGE_STRING)

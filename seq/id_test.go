@@ -116,7 +116,7 @@ func TestForeignIDs(t *testing.T) {
 			bad := bytes.Replace(out.Bytes(), []byte(from), []byte(to), 1)
 			if _, _, err := readAll(bytes.NewReader(bad)); err == nil ||
 				!strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), "column id") {
-				t.Errorf("offsets %q: error %v, want one about the column id", to, err)
+				t.Errorf("changed bytes %q: error %v, want one about the column id", to, err)
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func TestReplaceFails(t *testing.T) {
 	for _, split := range []string{"train", "val"} {
 		writeSplit(t, b, split, []Example{{A: make7()}})
 	}
-	val := filepath.Join(dir, "val.arrow") // a directory with a file, which rename cannot replace
+	val := filepath.Join(dir, "val.arrow") // a directory that is not empty, which rename cannot replace
 	must.Succeed(t, errors.Join(os.Remove(val), os.MkdirAll(filepath.Join(val, "x"), 0o777)))
 	must.Fail(t, "val.arrow")(b.Finish(nil))
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 ||

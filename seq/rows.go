@@ -347,7 +347,7 @@ func firstBad[T uint8 | uint16 | int32](stored []T, first int32, spec *Spec) int
 	if spec.PadID != nil {
 		padID = int64(*spec.PadID)
 	}
-	low, high, pad := -int64(first), last-int64(first), padID-int64(first) // bounds of the stored numbers
+	low, high, pad := -int64(first), last-int64(first), padID-int64(first) // as stored numbers
 	if high >= int64(^T(0)) && ^T(0) > 0 && (pad < 0 || pad > int64(^T(0))) {
 		return -1 // every number of this type is a valid token
 	}

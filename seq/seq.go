@@ -51,7 +51,7 @@ type Example struct {
 	// Features replace A. They are a slice of numbers for each token, and nil if the tokens have
 	// ids.
 	Features [][]float32
-	// Edges connect tokens with features. They are nil if the data have no edges.
+	// Edges connect the tokens, which must have features. They are nil if the data have no edges.
 	Edges []Edge
 }
 

@@ -2,8 +2,8 @@ package seq
 
 import "strings"
 
-// KnownSplit returns train, val or test for a known name of that split in any case, such as val for
-// Validation.
+// KnownSplit returns train, val or test for a common name of this split, such as val for Validation. It
+// ignores case. For other names ok is false.
 func KnownSplit(name string) (split string, ok bool) {
 	switch strings.ToLower(name) {
 	case "train", "training":
