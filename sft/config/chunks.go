@@ -53,8 +53,8 @@ func (c *Config) validateChunks() error {
 	return nil
 }
 
-// ParseChunks parses the rule and the average of chunks: AVERAGE or fixed:AVERAGE. The text none
-// returns nil.
+// ParseChunks parses the rule and the average of chunks: AVERAGE or fixed:AVERAGE. For the text
+// none it returns nil.
 func ParseChunks(text string) (*Chunks, error) {
 	if text == "none" {
 		return nil, nil

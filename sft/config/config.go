@@ -30,7 +30,7 @@ const (
 // maxSize limits sizes, so that no product of two sizes overflows.
 const maxSize = 1 << 24
 
-// MaxBytes is the maximum size of a config.json.
+// MaxBytes is the maximum size of a config.json in bytes.
 const MaxBytes = 16 << 20
 
 // Read reads and checks a config.json. Errors name the file, and the key of an invalid value.

@@ -286,7 +286,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 }
 
-// normalised returns the keys of a configuration without the spacing of raw values.
+// normalised returns the keys and values of a configuration, without the spacing of raw JSON values.
 func normalised(t *testing.T, c *config.Config) map[string]any {
 	t.Helper()
 	text := must.Get(json.Marshal(c))(t)

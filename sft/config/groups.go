@@ -28,7 +28,7 @@ type Config struct {
 type Inputs struct {
 	VocabSize  int             `json:"vocab_size"`
 	PadTokenID *int32          `json:"pad_token_id"`            // null means that every id is a token
-	MaxLength  int             `json:"max_position_embeddings"` // longest sequence accepted
+	MaxLength  int             `json:"max_position_embeddings"` // maximum length of a sequence, in tokens
 	Tokenizer  json.RawMessage `json:"tokenizer"`
 	// InputWindow truncates or refuses sequences longer than its length; nil means no window.
 	InputWindow *InputWindow `json:"input_window,omitempty"`
@@ -47,7 +47,7 @@ type Inputs struct {
 	Input string `json:"input,omitempty"`
 }
 
-// InputWindow limits the length of an input.
+// InputWindow limits the length of a sequence, in tokens.
 type InputWindow struct {
 	Length int    `json:"length"`
 	Policy string `json:"policy"` // error, head

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Loss is the loss of one row of the head's outputs.
+// Loss identifies the loss function of a row of the head's outputs.
 type Loss int
 
 // The losses for which devices have kernels.

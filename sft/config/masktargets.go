@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/spectra"
 )
 
-// SpectrumTargets is the type of [MaskTargets].
+// SpectrumTargets is the value of the JSON key type of [MaskTargets].
 const SpectrumTargets = "spectra"
 
 // targetRate is the sampling rate in Hz for which frames and bands are defined. Tokens do not
