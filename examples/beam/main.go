@@ -40,7 +40,7 @@ func init() {
 // Prediction is the prediction for a row.
 type Prediction struct{ ID, Label string }
 
-// score is a DoFn that predicts the labels of the rows of a file.
+// score is a DoFn that predicts a label for each row of a file.
 type score struct {
 	Program, Model, Column string
 	ID                     string // name of the id column; if "", an id is the file name and the row's position
@@ -63,7 +63,7 @@ func (s *score) ProcessElement(ctx context.Context, file string, emit func(Predi
 		return err
 	}
 	read := predictions(out, emit)
-	out.Close() // otherwise, after a failed read, the program would block on the pipe, and Wait on the program
+	out.Close() // otherwise, after a failed read, the program would block on the pipe, and Wait would not return
 	// A failed program prints the reason on standard error, and its stream is truncated.
 	if err := errors.Join(read, c.Wait()); err != nil {
 		return fmt.Errorf("%s: %w: %s", file, err, errs.Bytes())

@@ -61,7 +61,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestNoStream checks that output that is not an Arrow stream is an immediate error, even if the
+// TestNoStream checks that output in a format other than Arrow is an immediate error, even if the
 // program does not end.
 func TestNoStream(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")

@@ -68,8 +68,8 @@ func repeatingLag(profile []float64) (lag int, strength float64) {
 	for from < len(correlation) && correlation[from] > 0 {
 		from++
 	}
-	// The thickness of a wall also has a peak, but not at its multiples. Half a period has peaks
-	// only at every other multiple.
+	// The correlation also has a peak at the thickness of a wall, but not at multiples of the thickness.
+	// Only every other multiple of half a period has a peak.
 	minScore := minCorrelation * correlation[0]
 	scores := make([]float64, len(correlation)/(repetitions-1))
 	repeats := func(lag int) bool { return correlation[lag] >= max(minScore, scores[lag]/2) }

@@ -142,7 +142,7 @@ func (c *Chart) layout(at Point) frame {
 	xValues, yValues := c.values()
 	f.y = c.Y.scale(yValues, c.Y.Zero || len(c.Boxes) > 0)
 	f.y.From, f.y.To = f.bottom, f.top
-	if slices.ContainsFunc(c.Boxes, func(b Box) bool { return b.Label != "" }) { // above the highest box
+	if slices.ContainsFunc(c.Boxes, func(b Box) bool { return b.Label != "" }) { // room above the highest bar
 		f.y.High += (f.y.High - f.y.Low) * 18 / (f.bottom - f.top)
 	}
 	f.yTicks = c.Y.ticks(f.y, max(3, int((f.bottom-f.top)/30)))

@@ -29,8 +29,8 @@ func FormatOf(path string) string {
 	return format
 }
 
-// dotsPerPixel is the resolution of a PNG in dots per pixel of the scene. Two dots look as sharp as
-// an SVG on high-resolution screens.
+// dotsPerPixel is the resolution of a PNG in dots per pixel of the scene. With two dots, a PNG
+// looks as sharp as an SVG on high-resolution screens.
 const dotsPerPixel = 2
 
 // Write writes the scene in one of [Formats].

@@ -18,8 +18,8 @@ type Plane struct {
 	Inks   []Ink // ink of each point; nil means Ink for all
 }
 
-// Sizes of a plane in pixels: its side, its margin, and the limits of the point size. Each point
-// is smaller if there are more points.
+// Sizes of a plane in pixels: its side, its margin, and the limits of the point size, which
+// decreases with the number of points.
 const (
 	planeSide, planeMargin = 194, 8
 	minDot, maxDot         = 2.2, 7
