@@ -10,12 +10,13 @@ import (
 type window struct {
 	in    io.Reader
 	text  string
-	err   error // error at the end of text, or io.EOF
-	block int   // minimum number of bytes to read at a time
+	err   error // read error after text, io.EOF at the end of the input, or nil
+	block int   // minimum number of bytes that readMore adds, except at the end of the input
 	piece []byte
 }
 
-// A window grows by at least a block. A single read is small enough for the CPU cache.
+// A window grows by at least blockBytes, except at the end of the input. A single read has at most
+// pieceBytes, which fit into the CPU cache.
 const (
 	blockBytes = 256 << 10
 	pieceBytes = 64 << 10
@@ -51,8 +52,8 @@ func (w *window) readMore() {
 	w.text = text.String()
 }
 
-// line returns the next line without its line end, "\n" or "\r\n". A line beyond the limit is
-// skipped, and long is true.
+// line returns the next line without its line end, "\n" or "\r\n". A line of more than limit bytes is
+// skipped: line is "" and long is true.
 func (w *window) line(limit int) (line string, long bool, err error) {
 	for {
 		end := strings.IndexByte(w.text, '\n')

@@ -22,12 +22,12 @@ type OutputColumn struct {
 	Field arrow.Field // type of a StoredColumn, with its metadata
 }
 
-// ColumnKind is the type of a column. A nil value of a row is null in every kind.
+// ColumnKind is the type of a column. A nil value is null in a column of any kind.
 type ColumnKind int
 
 // The kinds, with the Go types of their values.
 const (
-	TextColumn   ColumnKind = iota // string, or json.RawMessage for its text
+	TextColumn   ColumnKind = iota // string, or json.RawMessage: its JSON in JSON lines, else its text
 	IntColumn                      // int64
 	FloatColumn                    // float32
 	VectorColumn                   // []float32

@@ -18,7 +18,8 @@ import (
 type parquetWriter struct{ out *parquetout.Writer }
 
 func newParquetWriter(w io.Writer, schema *arrow.Schema) (recordFile, error) {
-	// Arrow's default for the root, REPEATED, makes hyparquet expect levels that the pages lack.
+	// Arrow's default for the root, REPEATED, makes the reader hyparquet expect levels that the pages
+	// lack.
 	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy),
 		parquet.WithDictionaryDefault(false), parquet.WithRootRepetition(parquet.Repetitions.Required))
 	own, err := pqarrow.ToParquet(schema, properties, pqarrow.DefaultWriterProps())

@@ -179,7 +179,7 @@ func (f *failingWriter) Write(p []byte) (int, error) {
 }
 
 // TestWriteErrors checks that a failed write is returned as an error wherever it occurs in the
-// file, and that a value of the wrong type is an error, except in JSON lines.
+// file, and that values of the wrong type and object columns are errors, except in JSON lines.
 func TestWriteErrors(t *testing.T) {
 	for _, format := range OutputFormats {
 		whole := len(writeTable(t, format, outputColumns, outputRows))

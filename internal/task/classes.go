@@ -36,8 +36,8 @@ func (t classes) Prediction(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t classes) ResponseNumbers(int) int { return logitNumbers(t.config) }
 
-// Columns returns a column with the predicted class, by name or number, and a column with the
-// probability of each class. For jsonl, lists hold the logits and the probabilities of all classes.
+// Columns returns a column with the predicted class, by name or number, and one probability column per
+// class. For jsonl, lists hold the logits and the probabilities of all classes.
 func (t classes) Columns(format string) requests.Columns {
 	if format == "jsonl" {
 		return requests.JSONColumns(func(prediction any) []any {
@@ -77,7 +77,8 @@ func (classes) Published(prediction any) any {
 
 func (t classes) isPair() bool { return t.config.Sequences() == 2 }
 
-// logitNumbers returns the number of logits and probabilities in the response to one sequence.
+// logitNumbers estimates the memory of the prediction for one sequence, in units of 16 bytes: two units
+// for each class, label or number.
 func logitNumbers(c *sft.Config) int { return 2 * c.NumLabels }
 
 // wrongClasses is a [Mistakes] that writes the misclassified rows.

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// classEvaluator measures predicted classes. For models of pairs it also ranks documents.
+// classEvaluator measures predicted classes. It also ranks documents if [evaluation.CanRank] allows it.
 type classEvaluator struct {
 	baseEvaluator
 	config    *sft.Config
@@ -68,7 +68,7 @@ func (k *classEvaluator) Add(p *PartColumns, i int) error {
 	return k.tally.Add(int(p.integer(partLabel, i)), p.vector(partLogits, i), int(p.integer(PartLength, i)))
 }
 
-// Evaluator returns an evaluator of classes, which also ranks documents for models of pairs.
+// Evaluator returns an evaluator of classes.
 func (t classes) Evaluator() Evaluator { return newClassEvaluator(t.config) }
 
 // Page returns a page that measures classes and explains some rows.

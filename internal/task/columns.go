@@ -49,7 +49,7 @@ func asColumns(from []float32) (out []any) {
 	return out
 }
 
-// asJSON encodes a list of names or finite numbers as JSON.
+// asJSON encodes a list as JSON. It panics if JSON cannot represent the list, for example because of NaN.
 func asJSON(list any) json.RawMessage {
 	text, err := json.Marshal(list)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Evaluator measures a model of a task, from rows that the model scores or from parts of shards.
+// Evaluator measures a model of a task, from rows that the model scores or from parts, the files with
+// the results of the shards of eval.
 type Evaluator interface {
 	// Begin prepares baselines or the ranking of documents, before the rows are scored.
 	Begin(in *Input) error
@@ -43,11 +44,11 @@ type Report interface{ Write(w io.Writer) error }
 type Input struct {
 	Data    string // directory of the data set, or a file
 	Path    string // file with the rows
-	Queries int    // number of queries for which the documents of pairs are ranked
+	Queries int    // maximum number of queries for which the documents of pairs are ranked
 	Scorer  *sft.Scorer
 	Score   func(context.Context, []seq.Example) ([]sft.Output, error) // Begin may replace it
 	Embed   evaluation.Embed
-	Ranking func(queries int) (done func()) // shows progress
+	Ranking func(queries int) (done func()) // shows progress; done is called after each query, concurrently
 	// Baseline returns the classification baselines stored with the data set, or nil.
 	Baseline func() *baseline.Result
 }
@@ -65,7 +66,7 @@ type Evaluated struct {
 	Linear bool   `json:"-"` // whether the model is linear, like the n-gram baselines
 }
 
-// MemberScore is the result of a member of a fusion, or of their sum.
+// MemberScore is the result of one member of a fusion, or of the sum of all members.
 type MemberScore struct {
 	Name   string  `json:"name"`
 	Weight float64 `json:"weight,omitempty"` // 0 for the sum

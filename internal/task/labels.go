@@ -141,8 +141,7 @@ func (f labelsFormat) join(names []any) any {
 	return strings.Join(texts, labelSeparator)
 }
 
-// mistakes returns a writer that ranks rows by the number of wrong labels, then by the mean loss over all
-// labels.
+// mistakes ranks rows by the number of wrong labels, then by the mean loss over all labels.
 func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
 	c, form := t.config, labelsFormatIn(t.config, format)
 	columns := []table.OutputColumn{form.column("labels"), form.column("predicted"),

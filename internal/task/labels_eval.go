@@ -111,7 +111,7 @@ func (t labels) Page(in PageInput) *Page {
 // frequenciesName is the name of the multi-label baseline.
 const frequenciesName = "the frequencies of the labels"
 
-// Baselines returns the score of the label frequencies in training.
+// Baselines returns the score of predicting each label's frequency in the training split.
 func (t labels) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Score, error) {
 	config := t.config
 	frequencies := frequenciesOf(set.Dir)

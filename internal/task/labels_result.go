@@ -17,7 +17,7 @@ type LabelsResult struct {
 	// independent of the row. It is nil if the frequencies are unknown.
 	Frequencies *LabelsBaseline `json:"baseline_frequencies,omitempty"`
 
-	frequencies *metrics.MultiLabelReport // metrics of the label frequencies
+	frequencies *metrics.MultiLabelReport // all metrics of the baseline
 }
 
 // LabelsBaseline has the scores of a multi-label baseline.

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// nodeTags is the task of a model that tags points and nodes. Their order has no meaning, so tags
-// do not form spans.
+// nodeTags is the task of a model that tags tokens with features. Such tokens are usually points or
+// nodes, whose order has no meaning, so their tags do not form spans.
 type nodeTags struct{ commonTask }
 
 // predictedTags is the prediction for a graph or point cloud: a tag per token.

@@ -25,7 +25,7 @@ type predictedNumbers struct {
 }
 
 // ReadLabels sets the numbers of an example from a list in the model's order, or from an object with a
-// field for each number, which is the format of data head.
+// field for each number, such as data head prints.
 func (t numbers) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	e.Numbers, err = t.parse(r.Numbers)
 	return err
@@ -106,8 +106,7 @@ func (numbers) Notification() string { return "sequence/publishNumbers" }
 
 func (numbers) Labels() []any { return nil }
 
-// mistakes returns a writer that ranks rows by their largest error in standard deviations of the
-// training split.
+// mistakes ranks rows by their largest error in standard deviations of the training split.
 func (t numbers) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
 	c := t.config
 	columns := []table.OutputColumn{{Name: "deviations", Kind: table.FloatColumn}, {Name: "number"}}

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Columns of a part of eval, besides the row's id and error.
+// Columns of a part, the file with the results of a shard of eval, besides the row's id and error.
 const (
 	PartRow     = "row"
 	PartLength  = "length"

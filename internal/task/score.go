@@ -51,7 +51,7 @@ func (e Evaluated) advise(w io.Writer, scores []Score, own float64, show func(v 
 	return err
 }
 
-// Named returns a function that formats a score after the name of its metric.
+// Named returns a function that formats a score with the name of its metric in front.
 func Named(measure string) func(v float64) string {
 	return func(v float64) string { return fmt.Sprintf("%s %.4f", measure, v) }
 }

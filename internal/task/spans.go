@@ -51,7 +51,7 @@ func (t spans) Prediction(r *requests.Request, o sft.Output) (any, error) {
 
 func (t spans) ResponseNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
 
-// tagNumbers returns the memory of a prediction in units of 16 bytes: four units per token, and the
+// tagNumbers estimates the memory of a prediction in units of 16 bytes: four units per token, and the
 // logits, which count twice for Viterbi decoding.
 func tagNumbers(c *sft.Config, tokens int) int {
 	const logitBytes, numberBytes = 4, 16

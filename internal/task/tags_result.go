@@ -21,8 +21,7 @@ type TagsResult struct {
 	Baselines []TagBaseline `json:"baselines,omitempty"`
 }
 
-// TagScores has the scores on the tags of a file. Tokens with features have no order, and therefore
-// no spans.
+// TagScores has the scores of predicted tags. The tags of tokens with features do not form spans.
 type TagScores struct {
 	Tokens   int64               `json:"tokens"` // labelled tokens
 	Accuracy float64             `json:"accuracy"`

@@ -35,7 +35,7 @@ type Replies interface {
 	requests.Task
 	// ReadLabels sets the labels or numbers of an example from a request.
 	ReadLabels(r *requests.Request, e *seq.Example) error
-	// ResponseNumbers returns the memory of a response to a request of the given number of tokens,
+	// ResponseNumbers estimates the memory of a response to a request of the given number of tokens,
 	// in units of 16 bytes.
 	ResponseNumbers(tokens int) int
 	// Columns returns the columns of a response in a table of the given format.
@@ -72,8 +72,8 @@ type Evaluation interface {
 	// CheckLabels returns an error if the labels of rows differ from the model's labels. Rows
 	// without labels fit.
 	CheckLabels(s *seq.Spec) error
-	// RequireLabels returns an error if a task of tags or numbers needs labels to compare with and the
-	// rows of a file have none. Other tasks return nil.
+	// RequireLabels returns an error if the rows of a file have no labels for a task that predicts tags
+	// or numbers. Other tasks return nil.
 	RequireLabels(s *seq.Spec, path string) error
 	mistakes(format string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes)
 }
