@@ -85,8 +85,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestConvert checks that rows have features, edges in both directions and the surface area. Lines
-// that are not molecules are reported.
+// TestConvert checks that rows have features, edges in both directions and the surface area.
+// Malformed molecules are reported.
 func TestConvert(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.csv")
 	if err := os.WriteFile(path, []byte("# a comment\nC=[O+],1.50\nC(C,2\n[Fe]\n"), 0o666); err != nil {
