@@ -43,7 +43,7 @@ func TestModelNetValidationSplit(t *testing.T) {
 	s := d.Manifest.Splits
 	// The expected number of validation shapes is 40 with a standard deviation of 6.
 	if s["train"].Rows+s["val"].Rows != 400 || s["val"].Rows < 28 || s["val"].Rows > 52 || s["test"].Rows != 1 {
-		t.Errorf("%d training rows, %d validation rows, %d test rows; want 400 in total, about 40 and 1",
+		t.Errorf("%d training and %d validation rows, want 400 together, 28 to 52 validation; %d test rows, want 1",
 			s["train"].Rows,
 			s["val"].Rows, s["test"].Rows)
 	}

@@ -21,8 +21,8 @@ const CustomName = "custom"
 // tokenizer and labels, and its single preset.
 func Custom(m *seq.Manifest) *Task { return CustomRun(m, RunFlags{}) }
 
-// RunFlags are the flags that affect the settings of [CustomRun]. A zero means that the data
-// determine the value.
+// RunFlags are the flags that affect the settings of [CustomRun]. The data determine the value of each
+// field that is zero.
 type RunFlags struct {
 	InputWindow int // maximum number of tokens read per row
 	Batch       int
@@ -202,8 +202,8 @@ func unordered(m *seq.Manifest) bool {
 	return m.EdgeFeatureNames != nil || seq.Points(m.FeatureNames) != nil
 }
 
-// setFeatures changes the settings for tokens with features. A third layer lets information travel
-// over three edges.
+// setFeatures changes the settings for tokens with features. In graphs, a third layer lets information
+// travel over three edges.
 func setFeatures(c *sft.Config, s *train.Settings) {
 	c.NumLayers = 3
 	setCosineDecay(s)

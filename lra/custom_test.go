@@ -133,7 +133,8 @@ func TestCustomFeatures(t *testing.T) {
 		c, s := p.Config, p.Settings
 		if c.NumLayers != 3 || len(c.Convolutions) > 0 || s.Schedule != "cosine" || s.FinalRate != 0 ||
 			s.LearningRate != 2e-3 || s.Epochs != 60 || c.FeedForward != dropout {
-			t.Errorf("%s, edges %v: configuration %+v or settings %+v are not the expected ones", task, edges, c, s)
+			t.Errorf("%s, edges %v: configuration %+v, settings %+v, want 3 layers, no convolutions, 60 epochs",
+				task, edges, c, s)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions
 	return b.Finish(provenance)
 }
 
-// GeneratedNames lists the names of the generated data sets of clouds and graphs.
+// GeneratedNames lists the names that [Generated] accepts.
 var GeneratedNames = []string{Shapes.Name, GraphsName}
 
 // Generated returns the task of [Custom] for the default data of a generator, without drawing the

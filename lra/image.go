@@ -89,8 +89,8 @@ var imageQuick = &Preset{
 	Result:      &Result{58.73, "nearest class mean", 24.22, 18},
 }
 
-// imageHour is the model of imageQuick, trained for longer on mirrored and shifted images. Without these,
-// it overfits from the fourth epoch on.
+// imageHour is the model of imageQuick, trained for longer on mirrored and shifted images. Without this
+// augmentation it overfits from the fourth epoch on.
 var imageHour = &Preset{
 	Name:        "hour",
 	Description: "the same, for longer, on augmented images",

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// errMissing means that a directory has no official file with a name.
+// errMissing means that a directory lacks an official file.
 var errMissing = errors.New("is missing")
 
 // findOfficial returns the path of an official file in a directory, plain or compressed.

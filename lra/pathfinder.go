@@ -105,12 +105,14 @@ var pathfinderHour = &Preset{
 var pathfinderNight = pathfinderHard("night", "contours of 14 dashes, the hardest split, in about 8 hours", 32, 1e-3,
 	14000, 16000)
 
-// pathfinderGPU is pathfinderNight in larger batches, for half an hour of a large GPU.
+// pathfinderGPU is pathfinderNight with larger batches, a higher learning rate and more steps, for half an
+// hour of a large GPU.
 var pathfinderGPU = pathfinderHard("gpu", "the same in about half an hour of a large GPU", 64, 1.5e-3, 20000, 30000)
 
-// pathfinderHard returns a preset for the hardest split. It draws new images in every epoch, because a
-// model of this size memorises 120,000. It begins with contours of one to three dashes. The last two
-// parameters are the numbers of steps on all lengths and, at the end, on contours of 14 dashes only.
+// pathfinderHard returns a preset for the hardest split. Training begins with contours of one to three
+// dashes. It draws new images in every epoch, because a model of this size memorises 120,000 images. The
+// last two parameters are the numbers of steps on contours of all lengths and, at the end, on contours of
+// 14 dashes only.
 func pathfinderHard(name, description string, batch int, rate float64, all, hardest int) *Preset {
 	s := quickSettings(1, batch, 0.01)
 	SetSchedule(&s, "cosine")

@@ -9,9 +9,9 @@ import "math"
 
 const (
 	traceSide      = 32
-	traceTolerance = 3  // maximum levels between a pixel and the dash that explains it
+	traceTolerance = 3  // maximum difference in level between a pixel and the dash that explains it
 	traceDim       = 20 // minimum level of a dash's pixel that counts; lower levels are ringing of the filter
-	traceMinLight  = 60 // minimum levels that a dash must explain
+	traceMinLight  = 60 // minimum sum of the levels that a dash must explain
 )
 
 // spot is a pixel or a difference of two pixels: row and column.

@@ -10,7 +10,7 @@ import (
 // PathfinderRule determines which images are drawn.
 type PathfinderRule struct {
 	Contour     int `json:"contour"`     // dashes per contour; 6, 9 or 14 officially
-	Distractors int `json:"distractors"` // number of short contours; 5 officially
+	Distractors int `json:"distractors"` // maximum number of short contours; 5 officially
 
 	// Shortest orders the training split from easy to hard. Its contours have Shortest dashes at
 	// first, then one dash more, and so on up to Contour, each for about the same number of
@@ -27,7 +27,7 @@ const (
 	seedDistance = 7                 // pixels between the starts of the two contours
 	continuity   = 1.0               // factor of turning angles; a larger factor makes straighter contours
 	markerRadius = 1.5               // in pixels
-	contrast     = 1.5               // contrast of every dash: brightness must not distinguish contours
+	contrast     = 1.5               // factor of all dashes' levels; brightness must not distinguish contours
 	maxStartMask = 0.3               // maximum value of the mask at the start of a contour
 	overlapSum   = 1.8               // minimum sum of two masks for which their dashes overlap
 	minWeight    = 1e-4              // minimum sum of the weights of the candidates for a dash

@@ -6,7 +6,7 @@ type Add struct {
 	A, B *Tensor `shape:"R,n"`
 }
 
-// Zero sets Y = 0. It assigns the gradient of a parameter that the configuration does not use.
+// Zero sets Y = 0. It clears the gradient of a parameter that the configuration does not use.
 type Zero struct {
 	Y *Tensor `op:"write"`
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// alignment is the alignment of tensors in the arena in words. It is a multiple of a cache line,
-// and the largest storage buffer alignment that a Vulkan device may require (256 bytes).
+// alignment is the alignment of tensors in the arena, in words. It is a multiple of a cache line, and the
+// largest alignment of storage buffers that a Vulkan device may require (256 bytes).
 const alignment = 64
 
 // place sets the offset of each tensor so that tensors with overlapping lifetimes share no memory.

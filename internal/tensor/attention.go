@@ -36,9 +36,9 @@ type RelativeBias interface {
 //	Rmul_ij = p_j softplus(mul(i, top_j)) + (1−p_j) softplus(mul(i, partner_j))
 //	Radd_ij = p_j add(i, top_j) + (1−p_j) add(i, partner_j)
 //
-// where a head's mul and add of two positions are F[i−j+n−1] + G[i+j], n is the length of the
-// longest sequence, and softplus(mul) = log(1 + E_F[i−j+n−1]·E_G[i+j]). E_F = exp(F) and E_G = exp(G)
-// are the two halves of E.
+// where a head's mul and add of two positions are F[i−j+n−1] + G[i+j] in its rows for Rmul and Radd,
+// n is the length of the longest sequence, and softplus(mul) = log(1 + E_F[i−j+n−1]·E_G[i+j]). E_F and
+// E_G, the two halves of E, are the exponentials of F and G in the rows for Rmul.
 type SinusoidBias struct {
 	F, G, E      *Tensor `shape:"2h,m"` // m is at least 2n − 1
 	P            *Tensor `shape:"S"`

@@ -7,8 +7,8 @@
 //
 // Gradient rule: a launch assigns a gradient (=). It adds to the gradient (+=) only if its Accumulate
 // field is set or the gradient has the tag op:"add". Most kernels have no Accumulate field for
-// parameters, because a parameter usually occurs once in a program. If a parameter occurs again, the
-// second launch assigns its gradient to another tensor, and an [Add] sums the two.
+// parameters, because a parameter usually occurs once in a program. If a parameter of such a kernel
+// occurs again, the second launch assigns its gradient to another tensor, and an [Add] sums the two.
 //
 // Mismatched shapes are a bug in the model and panic where the program is recorded. Errors at run
 // time are returned.

@@ -45,7 +45,7 @@ type Tensor struct {
 	Offset int  // in words, within the region; the program places arena tensors
 	Int    bool // true if the words are integers
 
-	first, last int  // for arena tensors: indices of the first and last launch that use it; first is −1 without one
+	first, last int  // for arena tensors: indices of the first and last launch that use it; first is −1 if unused
 	kept        bool // true for outputs, which stay valid until the end of the program
 }
 

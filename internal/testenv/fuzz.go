@@ -12,7 +12,7 @@ import (
 // maxCPUTime is the maximum CPU time for one input.
 const maxCPUTime = time.Second
 
-// maxWait is the maximum time for one input that waits without using the CPU.
+// maxWait is the maximum elapsed time for one input, including time without using the CPU.
 const maxWait = 30 * time.Second
 
 // FuzzLimits limits the work on one input of a fuzz target to a second of CPU time and the given

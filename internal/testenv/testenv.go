@@ -53,8 +53,8 @@ func Missing(t testing.TB, what string, err error) {
 // Unlike Missing it skips even with CI=true.
 func Unavailable(t testing.TB, what string, err error) {
 	t.Helper()
-	// The cache of go test depends on the variables that a test reads. With a new file name, it
-	// therefore repeats the skipped tests: they are listed again, or executed if their requirements
+	// The cache of go test depends on the variables that a test reads. With a new file name, go test
+	// therefore runs the skipped tests again: they are listed again, or executed if their requirements
 	// were installed meanwhile.
 	if list := os.Getenv("SFTSEQ_LEFT_OUT"); list != "" {
 		line := what + "\t" + packageName() + "\t" + t.Name() + "\n"

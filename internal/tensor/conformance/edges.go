@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// edgeFeatures is the number of edge features in the cases, including the constant.
+// edgeFeatures is the number of edge features in the cases, including the number of merged edges.
 const edgeFeatures = 3
 
 // edges64 is the dense reference of the relative bias of graphs. It stores the features of all

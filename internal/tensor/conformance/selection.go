@@ -68,7 +68,8 @@ func (r *fixture) sampledIn(s selection, width int) *operand {
 	return o
 }
 
-// weights declares the input P of a selection, with values in (0, 1), and 1 without a partner.
+// weights declares the input P of a selection, with values in (0, 1), and 1 for a duplet without a
+// partner.
 func (r *fixture) weights(s selection) *operand {
 	p := r.sampledIn(s, 1)
 	p.set(func(j int) float64 {

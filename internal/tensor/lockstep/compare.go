@@ -10,7 +10,7 @@ import (
 // Let a be the value of an element on the first device. The value on the second device may differ by
 // at most tolerance·(|a| + size) + cancelled·largest. size is the root mean square of the element's
 // tensor, and largest is the maximum size of the tensors that the launch wrote to the same region.
-// The second term covers rounding errors that remain when large terms cancel.
+// The second term covers rounding errors that remain when large terms cancel. Integers must be equal.
 const (
 	tolerance = 2e-5
 	cancelled = 1e-6

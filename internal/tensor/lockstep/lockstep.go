@@ -49,7 +49,7 @@ func (d *Device) Worst() map[string]float64 {
 // Name returns the names of both devices.
 func (d *Device) Name() string { return d.first.Name() + " beside " + d.second.Name() }
 
-// Kernels returns the first device's identifier, because the results are the first device's.
+// Kernels returns the name of the first device's kernels, because these compute the results.
 func (d *Device) Kernels() string { return d.first.Kernels() }
 
 // Slots returns 1, so that launches are compared in the order of the program.
