@@ -140,7 +140,8 @@ func FuzzArchive(f *testing.F) {
 		}
 		for _, r := range data.reviews {
 			if len(r.text) == 0 || len(r.text) > maxReview || r.number < 0 {
-				t.Fatalf("review %q has %d bytes and the number %d", r.file, len(r.text), r.number)
+				t.Fatalf("review %q has %d bytes and the number %d, want 1 to the maximum and at least 0", r.file,
+					len(r.text), r.number)
 			}
 		}
 	})

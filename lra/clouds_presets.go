@@ -18,7 +18,7 @@ func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Pres
 		Settings:    withPointScale(cosineSettings(epochs, 0.01)),
 	}, {
 		Name:        "paper-invariant",
-		Description: "published, rotation invariant: 8 layers of 256, 1,000 epochs",
+		Description: "published, rotation-invariant: 8 layers of 256 channels, 1,000 epochs",
 		Config:      rotationInvariant(paper),
 		Settings:    withPointRotation(withPointScale(paperCloudSettings(1000, 1e-3, 0.1, 0.8))),
 	}, {

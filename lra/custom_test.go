@@ -46,8 +46,8 @@ func TestCustomPreset(t *testing.T) {
 		s := p.Settings
 		if noisy := kind == "audio-vq" || kind == "mulaw"; (s.Schedule == "cosine") != (noisy || pairs) ||
 			s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
-			t.Errorf("%s: schedule %q, token deletion %g, token replacement %g", c.tokenizer, s.Schedule,
-				s.TokenDeletion, s.TokenReplacement)
+			t.Errorf("%s: schedule %q, token deletion %g, replacement %g; want noise only for audio", c.tokenizer,
+				s.Schedule, s.TokenDeletion, s.TokenReplacement)
 		}
 		if wantInit := map[string]string{"mulaw": "fourier", "pixel": "fourier",
 			"audio-vq": "codebook"}[kind]; s.EmbeddingInit != wantInit {
@@ -61,14 +61,14 @@ func TestCustomPreset(t *testing.T) {
 				s.Schedule, s.FinalRate, s.EvalEvery)
 		}
 		if s.Patience != 7 || !s.TemperatureScaling || s.Select != train.OneStandardError {
-			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t", c.rows, c.length,
-				s.Patience, s.Select, s.TemperatureScaling)
+			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t; want all safeguards",
+				c.rows, c.length, s.Patience, s.Select, s.TemperatureScaling)
 		}
 		unguarded := customPreset(m, RunFlags{}).Settings // settings without the safeguards for users' data
 		if unguarded.Patience != 0 || unguarded.TemperatureScaling || unguarded.Select != "" ||
 			!unguarded.FollowsEnd() &&
 				math.Abs(math.Pow(unguarded.DecayRate, float64(unguarded.Epochs/unguarded.StepSize))-0.1) > 0.02 {
-			t.Errorf("%d rows of %d tokens, without safeguards: settings %+v", c.rows, c.length, unguarded)
+			t.Errorf("%d rows of %d tokens: settings %+v, want no safeguards and a decay to 0.1", c.rows, c.length, unguarded)
 		}
 		must.Check(t, p.Settings.Validate(), c.rows, "rows of", c.length, "tokens")
 		p.Config.Task, p.Config.VocabSize, p.Config.NumLabels = task, 257, 2
@@ -146,7 +146,7 @@ func TestCustomSeries(t *testing.T) {
 		m := &seq.Manifest{Task: seq.Classification, FeatureNames: []string{"volts"}, Splits: map[string]seq.SplitInfo{
 			"train": {Rows: 2000, Lengths: seq.Quantiles{P50: length, Mean: float64(length)}}}}
 		if c := Custom(m).Presets[0].Config; config.FormatConvolutions(c.Convolutions) != want || c.NumLayers != 3 {
-			t.Errorf("length %v: convolutions %s, %d layers, want %s, 3 layers", length,
+			t.Errorf("length %v: convolutions %s, %d layers; want %s, 3 layers", length,
 				config.FormatConvolutions(c.Convolutions), c.NumLayers, want)
 		}
 	}

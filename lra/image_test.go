@@ -49,10 +49,10 @@ func TestImageOfficial(t *testing.T) {
 	}
 	for class, n := range d.Manifest.Splits["test"].Labels {
 		if n != 1000 {
-			t.Errorf("%s: %d rows for testing, want 1000", class, n)
+			t.Errorf("%s: %d test rows, want 1000", class, n)
 		}
 		if m := d.Manifest.Splits["train"].Labels[class] + d.Manifest.Splits["val"].Labels[class]; m != 5000 {
-			t.Errorf("%s: %d rows for training, want 5000", class, m)
+			t.Errorf("%s: %d training and validation rows, want 5000", class, m)
 		}
 	}
 	train, test := sha256.New(), sha256.New()

@@ -194,7 +194,7 @@ func TestWriteErrors(t *testing.T) {
 				err = w.Close()
 			}
 			if err == nil || !strings.Contains(err.Error(), "no space left") {
-				t.Fatalf("%s: %d of %d bytes: got error %v", format, limit, whole, err)
+				t.Fatalf("%s: after %d of %d bytes: got error %v, want \"no space left\"", format, limit, whole, err)
 			}
 		}
 		if format == "jsonl" {
@@ -237,14 +237,14 @@ func TestArrowStream(t *testing.T) {
 	r := must.Get(ipc.NewReader(from))(t)
 	for i, want := range []string{"a", "b"} {
 		if !r.Next() || r.Record().Column(0).(*array.String).Value(0) != want {
-			t.Fatalf("batch %d: got %v", i, r.Err())
+			t.Fatalf("batch %d: got error %v or the wrong value", i, r.Err())
 		}
 		if i == 0 {
 			close(flushed)
 		}
 	}
 	if at := r.Schema().Metadata().FindKey("made of"); at < 0 || r.Next() {
-		t.Errorf("got metadata %v, or an additional batch", r.Schema().Metadata())
+		t.Errorf("got metadata %v or a third batch, want the key \"made of\" and two batches", r.Schema().Metadata())
 	}
 	must.Check(t, <-done)
 }
@@ -314,11 +314,11 @@ func TestSafeFormat(t *testing.T) {
 	}
 	if got := write("csv"); !strings.HasPrefix(got, "=a,b,c,+d_0,+d_1,e\n=1+1,@SUM(A1),") ||
 		strings.Count(got, "'") != 1 {
-		t.Errorf("got %q", got)
+		t.Errorf("got plain CSV %q, want no additional apostrophe", got)
 	}
 	rows = rows[:2]
 	if got := write(must.Get(SafeFormat("tsv"))(t)); !strings.Contains(got, "\n'=1+1\t'@SUM(A1)\t-3\t") {
-		t.Errorf("got %q", got)
+		t.Errorf("got TSV %q, want an apostrophe before each formula", got)
 	}
 	for _, format := range []string{"jsonl", "parquet", "arrow", BED} {
 		_, err := SafeFormat(format)

@@ -89,8 +89,8 @@ func (k *tagEvaluator) Add(p *PartColumns, i int) error {
 	known := func(tag int32) bool { return tag >= 0 && tag < n }
 	for t, label := range labels {
 		if label >= n || !known(tags[t]) || !known(inCategory[t]) {
-			return fmt.Errorf("token %d has label %d and tags %d and %d, expected values below %d", t,
-				label, tags[t], inCategory[t], n)
+			return fmt.Errorf("token %d has label %d and tags %d and %d, expected values below %d, and no negative tag",
+				t, label, tags[t], inCategory[t], n)
 		}
 	}
 	k.tally.Count(labels, tags, inCategory, p.float(partLoss, i))

@@ -7,8 +7,8 @@ import "context"
 
 // Profiler is a device that can measure the time of its kernels.
 type Profiler interface {
-	// StartProfile starts to measure every program. On some devices launches then wait for each
-	// other, so a profiled program takes longer.
+	// StartProfile starts to measure every run that begins after the call. On some devices launches
+	// then wait for each other, so a profiled run takes longer.
 	StartProfile()
 	// StopProfile returns the times since StartProfile, longest first.
 	StopProfile() []KernelTime

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// dropout64 masks and scales the packed rows of each sequence. first holds the first row of each
-// sequence, then the number of rows.
+// dropout64 masks and scales the packed rows of each sequence. The parameter first holds the first row of
+// each sequence, then the number of rows.
 func dropout64(r *fixture, x []float64, first []int, width int, layer, stream uint32, rate float64) []float64 {
 	y := zeros(len(x))
 	for b := range r.shape.lengths {

@@ -7,9 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// maxPool64 returns the maximum of each channel over the first count rows of each sequence. arg is the
-// index of the row with the maximum, counted from the first row of the sequence. first holds the first
-// row of each sequence.
+// maxPool64 returns the maximum of each channel over the first count[b] rows of each sequence b. arg is
+// the index of the row with the maximum, counted from the first row of the sequence, first[b].
 func maxPool64(first, count []int, x []float64, d int) (y []float64, arg []int) {
 	for b, lo := range first[:len(count)] {
 		for c := range d {

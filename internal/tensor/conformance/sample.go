@@ -125,7 +125,7 @@ func sampleCase(r *fixture, k tensor.Sample, score *operand) tensor.Kernel {
 					p = s2[i]
 				}
 				if int(top.got[j]) != want || int(partner.got[j]) != p {
-					return fmt.Errorf("sequence %d: duplet %d is %v, %v, expected %d, %d", b, i,
+					return fmt.Errorf("sequence %d: duplet %d has the tokens %v and %v, expected %d and %d", b, i,
 						top.got[j], partner.got[j], want, p)
 				}
 			}
