@@ -68,7 +68,8 @@ func TestCustomPreset(t *testing.T) {
 		if unguarded.Patience != 0 || unguarded.TemperatureScaling || unguarded.Select != "" ||
 			!unguarded.FollowsEnd() &&
 				math.Abs(math.Pow(unguarded.DecayRate, float64(unguarded.Epochs/unguarded.StepSize))-0.1) > 0.02 {
-			t.Errorf("%d rows of %d tokens: settings %+v, want no safeguards and a decay to 0.1", c.rows, c.length, unguarded)
+			t.Errorf("%d rows of %d tokens: settings %+v, want no safeguards, a decay to 0.1",
+				c.rows, c.length, unguarded)
 		}
 		must.Check(t, p.Settings.Validate(), c.rows, "rows of", c.length, "tokens")
 		p.Config.Task, p.Config.VocabSize, p.Config.NumLabels = task, 257, 2
