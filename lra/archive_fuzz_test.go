@@ -103,7 +103,7 @@ func FuzzReviews(f *testing.F) {
 }
 
 // FuzzArchive checks that reading any archive needs bounded memory, and that an error names the
-// archive. If repair is set, it writes valid checksums into the headers, so that the fuzzer reaches
+// archive. If repair is set, the test writes valid checksums into the headers, so that the fuzzer reaches
 // the code behind the checksum.
 func FuzzArchive(f *testing.F) {
 	small := tarOf(f, []member{{"docs/a.txt", "one"}, {"docs/b.txt", strings.Repeat("two ", 300)},

@@ -111,9 +111,8 @@ func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions
 // GeneratedNames lists the names that [Generated] accepts.
 var GeneratedNames = []string{Shapes.Name, GraphsName}
 
-// Generated returns the task of [Custom] for the default data of a generator, without drawing the
-// data, and the specification of their files. It returns nil for names that are not in
-// [GeneratedNames].
+// Generated returns the task of [Custom] for the default data of a generator, and the specification of
+// the data files. It does not draw the data. The task is nil for names that are not in [GeneratedNames].
 func Generated(name string) (*Task, seq.Spec) {
 	var spec seq.Spec
 	var rows, shortest, longest int

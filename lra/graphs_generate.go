@@ -23,7 +23,7 @@ type GraphsOptions struct {
 // UsualGraphs are the default options.
 var UsualGraphs = GraphsOptions{Train: 2000, Val: 400, Test: 400, Nodes: 32, Degree: 4}
 
-// maxNodes is the maximum number of nodes that a row of a file holds.
+// maxNodes is the maximum number of nodes that a row of a file can hold.
 const maxNodes = 1 << 20
 
 // graphClasses lists the labels, each with the percentage of edges that join two nodes of the same

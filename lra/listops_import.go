@@ -43,8 +43,8 @@ func convertListOps(ctx context.Context, spec seq.Spec, from, dir string,
 }
 
 // ReadListOpsTSV reads an official file, plain or compressed, and calls row for each line after the
-// header: expression, tab, value. If verify is set, it compares each value with the expression's
-// value. Errors begin with the name, followed by the line and the column if they are known. The
+// header: expression, tab, value. If verify is set, it checks that the value is the value of the
+// expression. Errors begin with the name, followed by the line and the column if they are known. The
 // function row may keep the tokens.
 func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int32, label int32) error) error {
 	buffer, err := source.Decompress(r)

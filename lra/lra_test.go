@@ -41,8 +41,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestGenerators checks that every generator has an example command, options with unique names, a
-// rule that is not shared, and rows that are valid for the task.
+// TestGenerators checks that every generator has an example command and options with unique names, that
+// Rule returns a new rule for each call, and that Generate writes a data set.
 func TestGenerators(t *testing.T) {
 	for _, task := range Tasks() {
 		if task.Generator == nil {

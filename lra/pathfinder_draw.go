@@ -262,7 +262,7 @@ func (d *pathfinderDraw) possibleHeads(pivot point, angle float64) (candidates [
 	return candidates, sum
 }
 
-// maxMaskNear returns the largest value of the mask within the margin of a pixel.
+// maxMaskNear returns the largest value of the mask at a distance of at most paddleMargin from a pixel.
 func (d *pathfinderDraw) maxMaskNear(p point) float32 {
 	highest := float32(0)
 	for dy := -paddleMargin; dy <= paddleMargin; dy++ {

@@ -106,7 +106,7 @@ func kindError(c *OutputColumn, v any) error {
 	return fmt.Errorf("column %s: found a value of type %T, which the column cannot store", c.Name, v)
 }
 
-// text returns the text of a value.
+// text returns the text of a string or of a json.RawMessage, and an error for other types.
 func text(c *OutputColumn, v any) (string, error) {
 	switch v := v.(type) {
 	case string:

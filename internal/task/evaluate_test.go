@@ -17,7 +17,7 @@ func TestEvalManyClasses(t *testing.T) {
 	var names []string
 	for c := range classes {
 		names = append(names, fmt.Sprintf("class-%d", c))
-		for i := range 10 * (c + 1) { // the first c/50 of the rows are classified correctly
+		for i := range 10 * (c + 1) { // the first c/50 of class c's rows are classified correctly
 			logits := make([]float32, classes)
 			if i*classes < 10*(c+1)*c {
 				logits[c] = 1

@@ -14,7 +14,7 @@ import (
 )
 
 // TestWorstRows checks that only the MaxWorst rows with the largest errors are written, in
-// descending order. Rows with equal errors have the order of the file. Correct rows are not
+// descending order. Rows with equal errors keep the order of the file. Correct rows are not
 // written.
 func TestWorstRows(t *testing.T) {
 	c := &sft.Config{

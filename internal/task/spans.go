@@ -112,7 +112,7 @@ func (m *spanMistakes) See(x *seq.Example, _ int, logits []float32) {
 	m.add(x, "wrong", predicted, labelled)
 }
 
-// add writes the given spans, except spans that are also in others, with the kind of mistake.
+// add writes the spans that are not in others, with the kind of mistake.
 func (m *spanMistakes) add(x *seq.Example, mistake string, spans, others []metrics.Span) {
 	known := metrics.SpanSet(others)
 	for _, s := range spans {

@@ -1,6 +1,6 @@
 package tensor
 
-// Add computes Y = A + B, element by element. Both operands have the gradient of Y.
+// Add computes Y = A + B, element by element. The gradient of both operands is the gradient of Y.
 type Add struct {
 	Y    *Tensor `op:"write" shape:"R,n"`
 	A, B *Tensor `shape:"R,n"`

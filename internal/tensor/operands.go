@@ -120,7 +120,7 @@ func operandsOf(t reflect.Type) []operand {
 	return out
 }
 
-// containsTensors reports whether a type other than an operand contains tensors.
+// containsTensors reports whether a pointer, slice, array or map type contains tensors.
 func containsTensors(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:

@@ -118,8 +118,8 @@ func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 }
 
 // forward returns the output, the norms and the number of dead attention rows. nearKink lists
-// the tokens whose results rounding may decide, because a score is close to ReLU's kink or a sum is
-// close to zero.
+// the tokens whose results rounding may decide, because a score is close to ReLU's kink or the
+// denominator is small.
 func (a *attention64) forward() (o, norm []float64, deadRows int, nearKink []int) {
 	o = zeros(len(a.q))
 	for b := range a.fixture.shape.lengths {

@@ -8,8 +8,8 @@ import (
 )
 
 // want sets the expected values of an output. The error of an element may be at most
-// tolerance·(its magnitude + the root mean square of all elements). o.scale, if set, replaces the
-// root mean square.
+// tolerance·(magnitude of the expected value + root mean square of all expected values). o.scale, if
+// set, replaces the root mean square.
 func (r *fixture) want(o *operand, want []float64, tolerance float64) *operand {
 	o.want, o.tolerance = want, tolerance
 	return o

@@ -47,7 +47,7 @@ func (c *Choices) Record(d tensor.Device) tensor.Device {
 
 // Give returns a device that runs one program at a time and replays the choices of c in order,
 // starting again after the last choice. It must run the programs from which the choices were
-// recorded.
+// recorded, in the same order.
 func (c *Choices) Give(d tensor.Device) tensor.Device {
 	c.next, c.flips = 0, nil
 	return &splitDevice{d, c.replay}
