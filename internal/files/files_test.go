@@ -42,7 +42,8 @@ func TestKindOf(t *testing.T) {
 	for file, want := range map[string]string{
 		"/a/b.PY": "python", "Makefile": "make", "x/makefile": "", "/usr/lib/libm.so.6": "",
 		"/usr/share/man/man3/x.3": "manpage", "/usr/lib/libx.3": "", "go.mod": "gomod", "a.mod": "",
-		"a.tar.gz": "gzip", "a": "", ".py": "python", "a.d.ts": "typescript",
+		"a.tar.gz": "gzip", "a": "", ".py": "python", "a.d.ts": "typescript", "a.rst.txt": "rst", "b.RST.txt": "rst",
+		"rst.txt": "txt", "a.c.txt": "txt", "CMakeLists.txt": "cmake",
 	} {
 		got := ""
 		if k := KindOf(file); k >= 0 {

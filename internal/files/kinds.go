@@ -19,11 +19,14 @@ var Kinds = sortKinds(slices.Concat(sources, documents, images, sounds, archives
 
 // sources are the kinds of source code and of build files.
 var sources = textKinds(`
+ada .adb .ads
 assembly .s .asm
+awk .awk
 batch .bat .cmd
 c .c
 clojure .clj .cljs
 cmake .cmake CMakeLists.txt
+coffeescript .coffee
 cpp .cc .cpp .cxx .hpp .hh .hxx .tcc
 csharp .cs
 css .css
@@ -35,64 +38,103 @@ erlang .erl .hrl
 fish .fish
 fortran .f .f77 .f90 .f95
 glsl .comp .frag .glsl .vert
+gnuplot .gnuplot .gp .plt
 go .go
 groovy .groovy .gradle
+haml .haml
 haskell .hs
+haxe .hx
+idl .idl
 java .java
 javascript .cjs .js .jsx .mjs
 julia .jl
 kotlin .kt .kts
 less .less
+lilypond .ly
+lisp .asd .lisp .lsp
 lua .lua
 m4 .m4 .ac
 make .am .mk Makefile
+meson meson.build
 nim .nim
 ocaml .ml .mli
+openscad .scad
 pascal .pas
 perl .pl .pm
 php .php
 powershell .ps1 .psm1
 protobuf .proto
 python .py .pyi
+qmake .pri .pro
+qml .qml
 r .r
+racket .rkt
 ruby .rb
 rust .rs
 scala .scala
 scheme .scm .ss
 scss .scss
+sed .sed
 shell .bash .bats .sh
 sql .sql
 swift .swift
 tcl .tcl
 typescript .cts .mts .ts .tsx
+vala .vala .vapi
+verilog .sv .svh .vh
+vhdl .vhd .vhdl
 vim .vim
+vue .vue
+yacc .y .ypp .yy
 zig .zig
 `)
 
 // documents are the kinds of documents and of text data.
 var documents = append(textKinds(`
+afm .afm
+asciidoc .adoc .asciidoc
+bdf .bdf
+bibtex .bib
 csv .csv
+desktop .desktop
 diff .diff .patch
+dtd .dtd
+dxf .dxf
+fasta .fa .fasta
 gettext .po .pot
 gomod go.mod
 gosum go.sum
+graphviz .dot .gv
 html .htm .html
+icalendar .ics
 ini .ini
 json .json
 jsonl .jsonl .ndjson
+ldif .ldif
 manpage .1 .2 .3 .4 .5 .6 .7 .8
-markdown .markdown .md .mdx
+markdown .markdown .md .mdx .md.txt
+ntriples .nq .nt
+org .org
 pem .crt .pem
 pkgconfig .pc
+pod .pod
+ppd .ppd
 properties .properties
-rst .rst
+regfile .reg
+rst .rst .rst.txt
+sfd .sfd
+srt .srt
 svg .svg
 systemd .service .socket .target .timer
 tex .cls .sty .tex
+texinfo .texi .texinfo
 toml .toml
 tsv .tsv
+turtle .ttl
 txt .txt
+xbm .xbm
 xml .xml .xsd .xsl
+xpm .xpm
 yaml .yaml .yml
 `), binaryKinds(
 	kind("doc .doc", at(0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")),
@@ -109,17 +151,25 @@ yaml .yaml .yml
 // images are the kinds of image and font files.
 var images = binaryKinds(
 	kind("bmp .bmp", at(0, "BM")),
+	kind("cur .cur", at(0, "\x00\x00\x02\x00")),
+	kind("fits .fits", at(0, "SIMPLE  =")),
 	kind("gif .gif", at(0, "GIF87a"), at(0, "GIF89a")),
+	kind("icc .icc .icm", at(36, "acsp")),
+	kind("icns .icns", at(0, "icns")),
 	kind("ico .ico", at(0, "\x00\x00\x01\x00")),
 	kind("jpeg .jpeg .jpg", at(0, "\xff\xd8\xff")),
 	kind("otf .otf", at(0, "OTTO")),
+	kind("pcx .pcx", at(0, "\x0a\x05\x01")),
+	kind("pfb .pfb", at(0, "\x80\x01")),
 	kind("png .png", at(0, "\x89PNG\r\n\x1a\n")),
+	kind("pnm .pbm .pgm .pnm .ppm", at(0, "P1"), at(0, "P2"), at(0, "P3"), at(0, "P4"), at(0, "P5"), at(0, "P6")),
 	kind("psd .psd", at(0, "8BPS")),
 	kind("tiff .tif .tiff", at(0, "II*\x00"), at(0, "MM\x00*")),
 	kind("ttf .ttf", at(0, "\x00\x01\x00\x00"), at(0, "true")),
 	kind("webp .webp", at(8, "WEBP")),
 	kind("woff .woff", at(0, "wOFF")),
 	kind("woff2 .woff2", at(0, "wOF2")),
+	kind("xcf .xcf", at(0, "gimp xcf ")),
 )
 
 // sounds are the kinds of audio and video.
@@ -133,7 +183,11 @@ var sounds = binaryKinds(
 	kind("mp3 .mp3", at(0, "ID3"), at(0, "\xff\xfb"), at(0, "\xff\xf3")),
 	kind("mp4 .m4a .m4v .mp4", at(4, "ftyp")),
 	kind("ogg .oga .ogg .ogv", at(0, "OggS")),
+	kind("opus .opus", at(0, "OggS")),
+	kind("s3m .s3m", at(44, "SCRM")),
+	kind("swf .swf", at(0, "FWS"), at(0, "CWS")),
 	kind("wav .wav", at(8, "WAVE")),
+	kind("xm .xm", at(0, "Extended Module: ")),
 )
 
 // archives are the kinds of compressed files and archives.
@@ -143,6 +197,8 @@ var archives = binaryKinds(
 	kind("deb .deb", at(0, "!<arch>\ndebian-binary")),
 	kind("gzip .gz .tgz", at(0, "\x1f\x8b")),
 	kind("jar .jar", at(0, "PK\x03\x04")),
+	kind("lz4 .lz4", at(0, "\x04\x22\x4d\x18")),
+	kind("lzma .lzma", at(0, "\x5d\x00\x00")),
 	kind("rpm .rpm", at(0, "\xed\xab\xee\xdb")),
 	kind("tar .tar", at(257, "ustar")),
 	kind("xz .xz", at(0, "\xfd7zXZ\x00")),
@@ -154,9 +210,14 @@ var archives = binaryKinds(
 // see elfKinds.
 var programs = append(binaryKinds(
 	kind("ar .a", at(0, "!<arch>\n")),
+	kind("beam .beam", at(0, "FOR1")),
 	kind("bitcode .bc", at(0, "BC\xc0\xde"), at(0, "\xde\xc0\x17\x0b")),
 	kind("class .class", at(0, "\xca\xfe\xba\xbe")),
+	kind("elc .elc", at(0, ";ELC")),
+	kind("haskell-interface .dyn_hi .hi", at(0, "\x01\xfa\xce\x64"), at(0, "\x00\x01\xfa\xce")),
+	kind("jmod .jmod", at(0, "JM")),
 	kind("macho .dylib", at(0, "\xcf\xfa\xed\xfe"), at(0, "\xca\xfe\xba\xbe")),
+	kind("ocaml-object .cma .cmi .cmo .cmt .cmti .cmx .cmxa", at(0, "Caml1999")),
 	kind("pe .dll .exe", at(0, "MZ")),
 	kind("pyc .pyc", at(2, "\r\n")),
 	kind("spirv .spv", at(0, "\x03\x02\x23\x07")),
@@ -168,9 +229,12 @@ var records = binaryKinds(
 	kind("arrow .arrow .feather", at(0, "ARROW1")),
 	kind("gettext-mo .mo", at(0, "\xde\x12\x04\x95"), at(0, "\x95\x04\x12\xde")),
 	kind("hdf5 .h5 .hdf5", at(0, "\x89HDF\r\n\x1a\n")),
+	kind("mat .mat", at(0, "MATLAB 5.0")),
 	kind("npy .npy", at(0, "\x93NUMPY")),
 	kind("npz .npz", at(0, "PK\x03\x04")),
 	kind("parquet .parquet", at(0, "PAR1")),
+	kind("pcap .pcap", at(0, "\xd4\xc3\xb2\xa1"), at(0, "\xa1\xb2\xc3\xd4")),
+	kind("qm .qm", at(0, "\x3c\xb8\x64\x18")),
 	kind("sqlite .db .sqlite .sqlite3", at(0, "SQLite format 3\x00")),
 )
 
@@ -180,8 +244,12 @@ var records = binaryKinds(
 func KindOf(file string) int {
 	folder, name := path.Split(file)
 	k, ok := byName[name]
-	if !ok {
-		k, ok = byName[strings.ToLower(path.Ext(name))]
+	if !ok { // the last two extensions, as in usage.rst.txt, a copy that Sphinx makes, or the last one
+		lower := strings.ToLower(name)
+		last := path.Ext(lower)
+		if k, ok = byName[path.Ext(strings.TrimSuffix(lower, last))+last]; !ok {
+			k, ok = byName[last]
+		}
 	}
 	if !ok || Kinds[k].Name == "manpage" && !strings.HasPrefix(path.Base(folder), "man") {
 		return -1
