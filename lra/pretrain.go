@@ -49,7 +49,7 @@ func Pretrain(m *seq.Manifest) *Task {
 		epochs := min(runTokens/length, float64(maxSteps*s.Batch)) / rows
 		s.Epochs = min(maxEpochs, max(minEpochs, int(epochs)))
 		s.EvalEvery = max(1, s.Epochs*int(rows)/s.Batch/evaluations)
-		p.Settings, p.Result = s, nil
+		p.Settings, p.Result, p.Linear = s, nil, false
 		p.Description = DescribeRun(c, &s)
 		task.Presets = append(task.Presets, &p)
 	}

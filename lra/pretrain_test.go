@@ -47,6 +47,9 @@ func TestPretrainPresets(t *testing.T) {
 			if cfg.MaskTargets != nil {
 				t.Errorf("%s, %s: a model of bytes predicts spectra", c.name, p.Name)
 			}
+			if p.Linear {
+				t.Errorf("%s, %s: a linear model is trained, expected a model with layers", c.name, p.Name)
+			}
 			if err := p.Settings.Validate(); err != nil || p.Settings.EvalEvery < 1 {
 				t.Errorf("%s, %s: invalid settings or no evaluations: %v", c.name, p.Name, err)
 			}

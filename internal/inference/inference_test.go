@@ -155,10 +155,10 @@ func TestStops(t *testing.T) {
 	cancel()
 	must.FailWith(t, context.Canceled)(<-done)
 	typed.Close()
-	broken := io.MultiReader(strings.NewReader("{\"tokens\":[1]}\n{\"tokens\":[2]}\n"),
+	broken := io.MultiReader(strings.NewReader("{\"tokens\":[1]}\n\n{\"tokens\":[2]}\n"),
 		iotest.ErrReader(errors.New("a disk that fails")))
 	if err := m.Lines(t.Context(), parser, 1<<20, noHint, broken, io.Discard); err == nil ||
-		err.Error() != "FILE: after line 2: a disk that fails" {
+		err.Error() != "FILE: after line 3: a disk that fails" {
 		t.Error(err)
 	}
 }

@@ -52,9 +52,6 @@ func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int,
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if readError != nil {
-		readError = fmt.Errorf("%s: after line %d: %w", parser.File, total, readError)
-	}
 	if failed > 0 {
 		hintText := r.firstHint
 		if failed < total {
@@ -75,14 +72,14 @@ type lines struct {
 
 // read sends the parsed lines to a channel until the end of input.
 func (r *lines) read(ctx context.Context, to chan<- *requests.Request) error {
-	for {
+	for last := 0; ; last = r.in.Line() {
 		line, err := r.in.Next()
 		var long *jsonlines.TooLong
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil && !errors.As(err, &long) {
-			return err
+			return fmt.Errorf("%s: after line %d: %w", r.parser.File, last, err)
 		}
 		if r.in.Line() == 1 && err == nil {
 			r.firstHint = r.hint(line)
