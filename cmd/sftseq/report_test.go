@@ -36,8 +36,8 @@ func writeReport(t *testing.T, page string, args ...string) string {
 }
 
 // TestReportInBrowser opens reports and a chart of plot in a browser, on wide and narrow screens. It
-// checks that a page requests nothing outside itself, logs nothing and shows every image and chart, and
-// that no text in a chart is cut off or overlaps another text.
+// checks that a page requests nothing outside itself, logs nothing and shows every image and chart. No
+// text in a chart may be cut off or overlap another text.
 func TestReportInBrowser(t *testing.T) {
 	testenv.NeedPrograms(t, "chromium")
 	run1, data := listopsRun(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// TestAnomalies checks that rows that may have been misinterpreted are counted in a single note, and
-// that usual rows get no note.
+// TestAnomalies checks that a single note counts the rows that may have been misinterpreted, and that usual
+// rows get no note.
 func TestAnomalies(t *testing.T) {
 	spans := func(o *Options) { o.Label, o.Spans = "", "s" }
 	lists := func(o *Options) {
