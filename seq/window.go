@@ -26,7 +26,7 @@ func ParseWindow(text string) (Window, error) {
 			err = strconv.ErrRange
 		}
 	}
-	if err != nil {
+	if err != nil || n < 0 {
 		return Window{}, fmt.Errorf("%q: expected N or N:tail=M with 1 ≤ M ≤ N, for example 1024:tail=256", text)
 	}
 	return w, nil

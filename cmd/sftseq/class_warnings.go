@@ -136,12 +136,16 @@ func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 		info := m.Splits[split]
 		absent := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return info.Labels[name] > 0 })
 		if info.Rows > 0 && len(absent) > 0 {
-			effect := "so it does not measure them"
-			if split == "train" {
-				effect = "so models cannot learn them"
+			verb, them := "have", "them"
+			if len(absent) == 1 {
+				verb, them = "has", "it"
 			}
-			out = append(out, fmt.Sprintf("%d of %d %s have no %s in %s, %s: %s", len(absent), len(m.LabelNames), noun,
-				rows, split, effect, shortList(absent, maxNamed)))
+			effect := "so it does not measure "
+			if split == "train" {
+				effect = "so models cannot learn "
+			}
+			out = append(out, fmt.Sprintf("%d of %d %s %s no %s in %s, %s%s: %s", len(absent), len(m.LabelNames), noun,
+				verb, rows, split, effect, them, shortList(absent, maxNamed)))
 		}
 	}
 	return out

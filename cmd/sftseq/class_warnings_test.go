@@ -67,10 +67,10 @@ func TestClassWarnings(t *testing.T) {
 			"bad"), []string{"--labels", "bad,good,ugly"},
 			[]string{"1 of 3 classes have no row in any split: ugly\n"}},
 		{"a class only in test", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"),
-			nil, []string{"1 of 3 classes have no row in train, so models cannot learn them: c\n"}},
+			nil, []string{"1 of 3 classes has no row in train, so models cannot learn it: c\n"}},
 		{"a label only in test, with several labels per row", rows("train", "a", "b") + rows("val", "a", "a|b") +
 			rows("test", "a", "b|c"), []string{"--label-separator", "|"},
-			[]string{"1 of 3 classes have no row in train, so models cannot learn them: c\n"}},
+			[]string{"1 of 3 classes has no row in train, so models cannot learn it: c\n"}},
 		{"a class of one row", rows("train", "a", "b") + "x,rare,train\n" + rows("val", "a",
 			"b") + rows("test", "a", "b"), nil,
 			[]string{"1 class has only one row, in train: rare; the validation and test splits do not measure it\n"}},
@@ -129,7 +129,7 @@ func TestTagWarnings(t *testing.T) {
 		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, output := range []string{converted, trained} {
 		contains(t, output, "warning: 1 of 4 tags have no token in any split: X\n",
-			"warning: 1 of 4 tags have no token in train, so models cannot learn them: L\n")
+			"warning: 1 of 4 tags has no token in train, so models cannot learn it: L\n")
 	}
 }
 

@@ -63,13 +63,13 @@ func TestAbsentClasses(t *testing.T) {
 	board := filepath.Join(from, "board")
 	writeClouds(t, board, "b", 1)
 	if _, errs := convertedClouds(t, from, "--seed", "1"); !strings.Contains(errs,
-		"warning: 1 of 2 classes have no row in test, so it does not measure them: board\n") {
+		"warning: 1 of 2 classes has no row in test, so it does not measure it: board\n") {
 		t.Errorf("unexpected warnings:\n%s", errs)
 	}
 	must.Succeed(t, os.RemoveAll(board))
 	writeClouds(t, filepath.Join(from, "test/board"), "b", 1)
 	if _, errs := convertedClouds(t, from); !strings.Contains(errs,
-		"warning: 1 of 2 classes have no row in train, so models cannot learn them: board\n") {
+		"warning: 1 of 2 classes has no row in train, so models cannot learn it: board\n") {
 		t.Errorf("unexpected warnings:\n%s", errs)
 	}
 }

@@ -77,12 +77,16 @@ func readTokenizer(dir string) ([]byte, error) {
 		}
 		var parsed struct {
 			Tokenizer json.RawMessage `json:"tokenizer"`
+			Members   []string        `json:"members"`
 		}
 		if err != nil {
 			return nil, err
 		}
 		if err := json.Unmarshal(text, &parsed); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if parsed.Tokenizer == nil && len(parsed.Members) > 0 && filepath.IsLocal(parsed.Members[0]) {
+			return readTokenizer(filepath.Join(dir, parsed.Members[0])) // the members of an ensemble read the same data
 		}
 		if parsed.Tokenizer == nil {
 			return nil, fmt.Errorf("%s has no tokenizer: expected a data set or a model that reads text", path)

@@ -34,7 +34,7 @@ model, builtin:files; sftseq data files collects data to train your own. More: d
 		Flags: append(modelFlags(&cli.StringFlag{Name: "model", Category: modelGroup, Value: builtinPrefix + "files",
 			Usage: "read the model in `DIR`, or the ensemble of a folder of models", TakesFile: true,
 			Action: setBuiltinModel}), group(outputGroup,
-			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "print unknown if the probability is below `P`"},
+			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "print unknown if the probability is below `P`, or if the model predicts other"},
 			&cli.BoolFlag{Name: "evidence", Usage: "print the bytes with the largest weights"},
 			&cli.IntFlag{Name: "fragments", DefaultText: "whole files",
 				Usage: "predict the kind of each block of `N` bytes, 16 to 65536, with builtin:fragments unless --model is set"},

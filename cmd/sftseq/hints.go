@@ -38,6 +38,10 @@ func refuseTable(path string) error {
 	} else if _, err := os.Stat(filepath.Join(path, "dataset.json")); err == nil {
 		return nil
 	}
+	if sets, _ := filepath.Glob(filepath.Join(path, "*", "dataset.json")); sets != nil {
+		return fmt.Errorf("%s: expected a data set, found a folder of data sets: choose one of them, such as %s",
+			path, shellQuote(filepath.Dir(sets[0])))
+	}
 	if _, err := os.Stat(filepath.Join(path, "config.json")); err == nil {
 		return fmt.Errorf("%s: expected a data set, found a model (sftseq info %s shows it): pass a directory that "+
 			"sftseq data convert wrote", path, shellQuote(path))

@@ -19,6 +19,11 @@ func TestHints(t *testing.T) {
 	csv := writeText(t, filepath.Join(dir, "my reviews.csv"), "text,label\na,x\n")
 	folder := filepath.Join(dir, "sounds")
 	must.Succeed(t, os.MkdirAll(filepath.Join(folder, "dog"), 0o777))
+	sets := filepath.Join(dir, "sets")
+	for _, name := range []string{"a", "b"} {
+		must.Succeed(t, os.MkdirAll(filepath.Join(sets, name), 0o777))
+		writeText(t, filepath.Join(sets, name, "dataset.json"), "{}")
+	}
 	runs := filepath.Join(dir, "runs")
 	for _, seed := range []string{"seed-1", "seed-2"} {
 		must.Succeed(t, os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))))
@@ -37,6 +42,8 @@ func TestHints(t *testing.T) {
 		{"found a folder of files: convert it first, for example:\n  sftseq data convert --from " + folder +
 			" --to data/sounds", []string{"train", "custom", "--members", "sft", "--data", folder, "--out",
 			filepath.Join(dir, "out")}},
+		{"expected a data set, found a folder of data sets: choose one of them, such as " + filepath.Join(sets, "a"),
+			[]string{"eval", "--model", goldenPath("pre"), "--data", sets}},
 		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
 		{runs + ": expected a model, found a folder of 2 models: choose one of them, such as --model " +
 			filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"info", "--model", runs}},

@@ -22,8 +22,8 @@ func TestFarLongerRows(t *testing.T) {
 	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
 	long := writeText(t, filepath.Join(dir, "long.csv"), "text\n"+strings.Repeat("a", 20)+"\n"+strings.Repeat("b",
 		21)+"\n"+strings.Repeat("c", 50)+"\n")
-	const want = "warning: 2 of the inputs are more than 2 times as long as the longest training row (10 tokens); " +
-		"the longest input has 50 tokens: "
+	const want = "warning: inputs more than 2 times as long as the longest training row (10 tokens): 2 (predictions " +
+		"for such lengths are unreliable; the longest input has 50 tokens)\n"
 	for _, command := range []string{"predict", "embed"} {
 		_, output := exits(t, exitOK, "", command, "--model", run, "--device", "cpu", "--input", long, "--text", "text")
 		contains(t, output, want)

@@ -43,7 +43,7 @@ each in the same order:
   {"id": 7, "label": "9", "logits": […], "probabilities": […], "length": 4}
 --document reads one raw file of any length, with a chunked or linear model.
 An input that cannot be read yields an error in its place; the exit status is then 1. --output DIR/
-writes one part for each task of a Slurm array or a Kubernetes job.
+writes one part for each task of a Slurm array or a Kubernetes job, and stops at such an input.
 More: docs/predict.md, docs/cluster.md`,
 		Flags: slices.Concat(lineFlags(modelsFlag(), predictionFormats),
 			group(outputGroup,
@@ -171,11 +171,11 @@ func warnUnlike(c *cli.Context, model *inference.Model) {
 			fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)
 		}
 	}
-	warn(model.LongRequests, "%d of the inputs are more than %d times as long as the longest training row (%s); "+
-		"the longest input has %s: predictions for such lengths are unreliable", model.LongRequests,
-		inference.MaxLengthRatio, countOf(model.Longest, "token"), countOf(model.LongestRequest, "token"))
-	warn(model.OtherSizes, "inputs without exactly the %d pixels of the training images: %d (their predictions are "+
-		"meaningless)", model.Pixels, model.OtherSizes)
+	warn(model.LongRequests, "inputs more than %d times as long as the longest training row (%s): %d (predictions for "+
+		"such lengths are unreliable; the longest input has %s)", inference.MaxLengthRatio,
+		countOf(model.Longest, "token"), model.LongRequests, countOf(model.LongestRequest, "token"))
+	warn(model.OtherSizes, "inputs that do not have the %d pixels of the training images: %d (their predictions are "+
+		"meaningless; the model reads one byte for each gray pixel, not PNG or JPEG files)", model.Pixels, model.OtherSizes)
 	warn(model.UnknownRequests, "inputs with more than %.0f%% of unknown words: %d (their predictions do not depend on "+
 		"the text)", 100*inference.MaxUnknown, model.UnknownRequests)
 	warn(model.OutlierRequests, "inputs with numbers more than %d standard deviations from the training mean: %d (check "+

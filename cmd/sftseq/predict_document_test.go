@@ -192,7 +192,7 @@ func TestDocumentWarnings(t *testing.T) {
 	refuse(t, exitError, path+" is compressed, expected the text itself: zcat "+path+" | sftseq predict … --document -",
 		"", "predict", "--model", run, "--document", path)
 	path = writeText(t, filepath.Join(t.TempDir(), "text.gz"), text) // not compressed
-	const warning = " of the inputs are more than 2 times as long as the longest training row"
+	const warning = "inputs more than 2 times as long as the longest training row"
 	_, warnings := exits(t, exitOK, "", "predict", "--model", run, "--document", path)
 	contains(t, warnings, warning)
 	_, warnings = exits(t, exitOK, rowOf(t, "x", text), "predict", "--model", run)

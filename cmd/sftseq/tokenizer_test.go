@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestTokenizerFrom checks that rows with another tokenizer than the model's are refused, even if
@@ -77,4 +80,20 @@ func TestTokenizerFrom(t *testing.T) {
 		t.Errorf("head prints %s", out)
 	}
 	contains(t, mustRunData(t, "head", "-n", "1", at("a")), `film number`)
+}
+
+// TestTokenizerOfEnsemble checks that an ensemble has the tokenizer of its members, and that a member
+// outside its folder is not read.
+func TestTokenizerOfEnsemble(t *testing.T) {
+	dir := t.TempDir()
+	must.Succeed(t, os.Mkdir(filepath.Join(dir, "one"), 0o777))
+	writeText(t, filepath.Join(dir, "one", "config.json"), `{"tokenizer":{"type":"byte"}}`)
+	writeText(t, filepath.Join(dir, "config.json"), `{"members":["one","two"]}`)
+	if got := string(must.Get(readTokenizer(dir))(t)); got != `{"type":"byte"}` {
+		t.Errorf("got the tokenizer %s, want the one of the first member", got)
+	}
+	outside := filepath.Join(dir, "one", "ensemble")
+	must.Succeed(t, os.Mkdir(outside, 0o777))
+	writeText(t, filepath.Join(outside, "config.json"), `{"members":["../../one"]}`)
+	must.Fail(t, "has no tokenizer")(readTokenizer(outside))
 }

@@ -148,7 +148,7 @@ func TestModelFlags(t *testing.T) {
 		{"-k", "-1", "-k -1: expected 0 to"},
 		{"--layers", "-1", "--layers -1: expected 1 to"},
 		{"--max-length", "0", "--max-length 0: expected 1 to"},
-		{"--input-window", "-1", "--input-window -1: expected at least 1"},
+		{"--input-window", "-1", `--input-window "-1": expected N or N:tail=M`},
 		{"--input-window", "5:tail=6", `--input-window "5:tail=6": expected N or N:tail=M with 1 ≤ M ≤ N`},
 		{"--drop-token", "1", "--drop-token 1: expected 0 ≤ rate < 1"},
 		{"--norm", "x", `--norm "x": expected pre, post`},

@@ -175,8 +175,9 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 		return usage(c, "--members %s: expected one prediction for each row, found the task %s: --members %s",
 			text, m.Task, sftMember)
 	case m.Splits["val"].Rows == 0:
-		return fmt.Errorf("%s: expected a validation split to fit the weights of the models "+
-			"(create one with data convert --val-part, or use --members %s)", c.String("data"), linearMember)
+		return fmt.Errorf("%s: expected a validation split to fit the weights of the models (convert more rows of each "+
+			"class, or name the splits with data convert --split-column, or use --members %s)", c.String("data"),
+			linearMember)
 	}
 	spec := m.Spec("")
 	for _, k := range f.kinds {

@@ -351,7 +351,7 @@ func spansOf(column, text, list string) ([]taggedRange, *source.SkipReason) {
 	}
 	for i, s := range spans {
 		if s.Start == nil || s.End == nil || s.Label == "" || *s.Start < 0 || *s.Start >= *s.End {
-			return nil, skip("no list of spans", "span %d: expected start, a larger end and a label, found %.80s",
+			return nil, skip("malformed span", "span %d: expected start, a larger end and a label, found %.80s",
 				i, list)
 		}
 	}

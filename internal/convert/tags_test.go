@@ -193,7 +193,7 @@ func TestSkippedTags(t *testing.T) {
 		{"a.jsonl", `{"text":"abc","spans":[{"start":0,"end":2,"label":"X"},{"start":1,"end":3,"label":"Y"}]}`,
 			byteSpans, "spans overlap\n  a.jsonl:2: column spans: 0 to 2 and 1 to 3"},
 		{"a.jsonl", `{"text":"abc","spans":[{"start":2,"end":2,"label":"X"}]}`, byteSpans,
-			"no list of spans\n  a.jsonl:2: column spans: span 0: expected start, a larger end and a label"},
+			"malformed span\n  a.jsonl:2: column spans: span 0: expected start, a larger end and a label"},
 		{"a.jsonl", `{"text":"abc","spans":7}`, byteSpans, `no list of spans`},
 		{"a.jsonl", `{"text":"abc"}`, byteSpans, "no tags\n  a.jsonl:2: column spans: found nothing"},
 		{"a.csv", "text,spans\nok,[]\nab,null\n", byteSpans, "no tags\n  a.csv:3: column spans: found nothing"},
