@@ -228,7 +228,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 			return o, invalidFlag(c, "delimiter", err)
 		}
 	}
-	if o.SplitFractions, err = parseShares(c.String("split")); err != nil {
+	if o.SplitFractions, err = parseSplitFractions(c.String("split")); err != nil {
 		return o, invalidFlag(c, "split", err)
 	}
 	if err := tagOptions(c, &o); err != nil {
@@ -257,8 +257,8 @@ func areFolders(paths []string, format string) bool {
 	return !slices.ContainsFunc(paths, func(path string) bool { return !table.IsFolder(path, format) })
 }
 
-// parseShares parses the fractions of train, val and test.
-func parseShares(text string) (shares []convert.SplitFraction, err error) {
+// parseSplitFractions parses the fractions of train, val and test.
+func parseSplitFractions(text string) (fractions []convert.SplitFraction, err error) {
 	names := []string{"train", "val", "test"}
 	parts := strings.Split(text, ",")
 	if len(parts) != len(names) {
@@ -269,7 +269,7 @@ func parseShares(text string) (shares []convert.SplitFraction, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("expected a number, found %q", part)
 		}
-		shares = append(shares, convert.SplitFraction{Split: names[i], Fraction: v})
+		fractions = append(fractions, convert.SplitFraction{Split: names[i], Fraction: v})
 	}
-	return shares, nil
+	return fractions, nil
 }

@@ -97,7 +97,7 @@ func convertGraph(c *cli.Context) error {
 			return invalidFlag(c, "labels", err)
 		}
 	}
-	if o.SplitFractions, err = parseShares(c.String("split")); err != nil {
+	if o.SplitFractions, err = parseSplitFractions(c.String("split")); err != nil {
 		return invalidFlag(c, "split", err)
 	}
 	o.Note = func(text string) { fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text) }

@@ -196,7 +196,7 @@ func settingsFlags(task *lra.Task) []cli.Flag {
 				"read the first `N` tokens; N:tail=M reads the first N-M and the last M; 0: all")),
 		advancedGroup(modelGroup,
 			word("convolutions",
-				"convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none"),
+				"convolve tokens over `TAPS,…` before attention, such as 5,5:32 (dilation 32); or none"),
 			word("ngrams",
 				"embed n-grams beside tokens: tokens:1-2:2^18 or bytes:3-6+2:2^20 (lengths, slots), or none")),
 		chunkFlags(task),

@@ -7,9 +7,10 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// MicroBatchTokens is the number of tokens that ends a micro-batch. Sums within a micro-batch have
-// a fixed order, and a fixed binary tree adds the sums of the micro-batches. The memory and the numbers of
-// threads and devices decide how many micro-batches run concurrently, but do not change the result.
+// MicroBatchTokens is the minimum size of a micro-batch in tokens: a micro-batch ends with the example that
+// reaches it. Only the last micro-batch of a batch may be smaller. Sums within a micro-batch have a fixed
+// order, and a fixed binary tree adds the sums of the micro-batches. The memory and the numbers of threads
+// and devices decide how many micro-batches run concurrently, but do not change the result.
 const MicroBatchTokens = distributed.MicroBatchTokens
 
 // ForwardTokens returns the preferred number of tokens of a forward pass on device d; a GPU needs more
