@@ -85,7 +85,7 @@ func TestPretrain(t *testing.T) {
 	}
 	page := filepath.Join(runs, "report.html")
 	contains(t, done(t, "", "report", "--out", page, whole), "trained without labels")
-	contains(t, readText(t, page), "the best in loss")
+	contains(t, readText(t, page), "selected by loss")
 	var bits float64
 	for _, v := range validations(t, whole) {
 		if v.Best {

@@ -249,7 +249,7 @@ func TestStartsAfterPatience(t *testing.T) {
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
 	writeReport(t, page, "--examples", "0", run)
-	if text := readText(t, page); !strings.Contains(text, "(step 1, the best in loss)") {
+	if text := readText(t, page); !strings.Contains(text, "(step 1, selected by loss)") {
 		t.Error("the page does not name the step and metric of the best model")
 	}
 }

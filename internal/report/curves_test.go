@@ -60,7 +60,7 @@ func TestCurvesOfMaskedTokens(t *testing.T) {
 	if len(curves) != 4 || slices.ContainsFunc(curves, func(c Curve) bool { return c.Name == "Accuracy" }) {
 		t.Errorf("got %d charts, want 4 without accuracy", len(curves))
 	}
-	if s := summarize(Run{Name: "r", Metrics: m}); s.Best != "a loss of 1.5000 (step 10, the best in loss)" {
+	if s := summarize(Run{Name: "r", Metrics: m}); s.Best != "a loss of 1.5000 (step 10, selected by loss)" {
 		t.Errorf("got best %q", s.Best)
 	}
 }

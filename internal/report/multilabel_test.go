@@ -45,7 +45,7 @@ func TestLabels(t *testing.T) {
 		t.Errorf("got %d scripts or images from a run's text, want 0", scripts)
 	}
 	for _, want := range []string{
-		"27 labels", "macro F1 0.2500, mean average precision 0.5000 (step 20, the best in map)", "0.6250", "label 5",
+		"27 labels", "macro F1 0.2500, mean average precision 0.5000 (step 20, selected by map)", "0.6250", "label 5",
 		"3 labels with fewer rows are not shown",
 		fmt.Sprintf("%.4f", *report.MicroF1), fmt.Sprintf("average precision %.4f", *report.Labels[0].AveragePrecision),
 		hostile,

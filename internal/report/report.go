@@ -237,7 +237,7 @@ func summarize(r Run) summary {
 		} else if best.R2 != nil {
 			score = fmt.Sprintf("R² %.4f", *best.R2)
 		}
-		s.Best = fmt.Sprintf("%s (step %d, the best in %s)", score, best.Step, metric)
+		s.Best = fmt.Sprintf("%s (step %d, selected by %s)", score, best.Step, metric)
 	} else if r.Config.IsLinear() {
 		s.Notes = append(s.Notes, "Linear models have no training curve.")
 	} else {

@@ -126,7 +126,7 @@ func TestTags(t *testing.T) {
 		t.Errorf("got %d scripts or images from a run's text and %d marks, want 0 and 1", scripts, marks)
 	}
 	for _, want := range []string{
-		"3 tags", "50.00% of the tokens, span F1 0.3750 (step 20, the best in span-f1)", "By another rule.",
+		"3 tags", "50.00% of the tokens, span F1 0.3750 (step 20, selected by span-f1)", "By another rule.",
 		"the most frequent tag", "0.6667", "17 labels of tokens beyond",
 		"Row 7, " + hostile + ": 0 spans found, 1 missed, 0 wrong", hostile + ", missed", "all spans",
 	} {

@@ -89,7 +89,7 @@ type Comparison interface {
 	// Baselines returns the scores of baselines on the validation split, given the metric that
 	// selected the model. It returns nil for classes, whose baselines are stored with the data set.
 	Baselines(ctx context.Context, set *seq.Dataset, metric string) ([]Score, error)
-	// FormatScore formats a score with the name of its metric.
+	// FormatScore formats a score of a metric. For regression the text begins with the metric's name.
 	FormatScore(v float64, metric string) string
 }
 

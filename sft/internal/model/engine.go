@@ -103,8 +103,8 @@ func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, 
 	return e, err
 }
 
-// Threads returns the number of threads for packing each of several concurrent passes. On a CPU
-// device it counts only the cores that do not compute at that time.
+// Threads returns the number of threads for packing each of several concurrent passes: an equal share of the
+// device's slots, which on a CPU are its threads, but at least the engine's own number of packing threads.
 func (e *Engine) Threads(passes int) int { return max(e.packers, e.Device.Slots()/max(1, passes)) }
 
 // IdleCPU reports whether the device leaves at least one CPU core idle while it computes.

@@ -38,7 +38,7 @@ func NewNGrams(c *config.Config, t *config.NGramTable) (*NGrams, error) {
 		return nil, err
 	}
 	if len(t.Weights) != v.Size()*c.HiddenSize {
-		return nil, fmt.Errorf("embeddings of n-grams: expected %d numbers for %d slots, found %d",
+		return nil, fmt.Errorf("embeddings of n-grams: expected %d numbers for %d features, found %d",
 			v.Size()*c.HiddenSize, v.Size(), len(t.Weights))
 	}
 	return &NGrams{v, &sparse.Table{Width: c.HiddenSize, Values: t.Weights, Squares: t.Squares}}, nil
