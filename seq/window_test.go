@@ -60,7 +60,7 @@ func TestParseWindow(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "x", "7:", "7:3", "7:tail", "7:tail=", "7:tail=8", "7:tail=0", "7:tail=-1",
-		"0:tail=1", "7:head=3", "7:tail=3:1", "99999999999999999999"} {
+		"0:tail=1", "7:head=3", "7:tail=3:1", "99999999999999999999", "-1", "-5:tail=-6"} {
 		must.Fail(t, "expected N or N:tail=M", text)(ParseWindow(text))
 	}
 }

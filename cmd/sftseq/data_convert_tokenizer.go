@@ -63,7 +63,7 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 	return spec, "", nil
 }
 
-// readTokenizer returns the JSON of the tokenizer of a model directory or a data set directory.
+// readTokenizer returns the JSON of the tokenizer of a model, an ensemble or a data set in dir.
 func readTokenizer(dir string) ([]byte, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found a file (read a "+
@@ -71,30 +71,38 @@ func readTokenizer(dir string) ([]byte, error) {
 	}
 	for _, name := range []string{"config.json", seq.ManifestName} {
 		path := filepath.Join(dir, name)
-		text, err := atomicfile.ReadRegular(path, maxConfigFile)
+		found, err := readTokenizerFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var parsed struct {
-			Tokenizer json.RawMessage `json:"tokenizer"`
-			Members   []string        `json:"members"`
+		if err == nil && len(found.Members) > 0 && filepath.IsLocal(found.Members[0]) {
+			path = filepath.Join(dir, found.Members[0], name) // the members of an ensemble read the same data
+			found, err = readTokenizerFile(path)
 		}
-		if err != nil {
-			return nil, err
+		if err == nil && found.Tokenizer == nil {
+			err = fmt.Errorf("%s has no tokenizer: expected a data set or a model that reads text", path)
 		}
-		if err := json.Unmarshal(text, &parsed); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if parsed.Tokenizer == nil && len(parsed.Members) > 0 && filepath.IsLocal(parsed.Members[0]) {
-			return readTokenizer(filepath.Join(dir, parsed.Members[0])) // the members of an ensemble read the same data
-		}
-		if parsed.Tokenizer == nil {
-			return nil, fmt.Errorf("%s has no tokenizer: expected a data set or a model that reads text", path)
-		}
-		return parsed.Tokenizer, nil
+		return found.Tokenizer, err
 	}
 	return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found neither config.json nor "+
 		"%s there", dir, seq.ManifestName)
+}
+
+// tokenizerFile holds the fields of a config.json or dataset.json that determine the tokenizer.
+type tokenizerFile struct {
+	Tokenizer json.RawMessage `json:"tokenizer"`
+	Members   []string        `json:"members"` // folders of an ensemble's models
+}
+
+func readTokenizerFile(path string) (found tokenizerFile, err error) {
+	text, err := atomicfile.ReadRegular(path, maxConfigFile)
+	if err != nil {
+		return found, err
+	}
+	if err := json.Unmarshal(text, &found); err != nil {
+		return found, fmt.Errorf("%s: %w", path, err)
+	}
+	return found, nil
 }
 
 // parseTokenizer converts a tokenizer's short name, such as byte, dna:6 or words:20000, to JSON.

@@ -94,6 +94,8 @@ func TestTokenizerOfEnsemble(t *testing.T) {
 	}
 	outside := filepath.Join(dir, "one", "ensemble")
 	must.Succeed(t, os.Mkdir(outside, 0o777))
-	writeText(t, filepath.Join(outside, "config.json"), `{"members":["../../one"]}`)
-	must.Fail(t, "has no tokenizer")(readTokenizer(outside))
+	for _, member := range []string{"../../one", ".", ""} {
+		writeText(t, filepath.Join(outside, "config.json"), `{"members":["`+member+`"]}`)
+		must.Fail(t, "has no tokenizer")(readTokenizer(outside))
+	}
 }

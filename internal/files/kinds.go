@@ -38,7 +38,7 @@ erlang .erl .hrl
 fish .fish
 fortran .f .f77 .f90 .f95
 glsl .comp .frag .glsl .vert
-gnuplot .gnuplot .gp .plt
+gnuplot .gnuplot .plt
 go .go
 groovy .groovy .gradle
 haml .haml
@@ -65,7 +65,7 @@ php .php
 powershell .ps1 .psm1
 protobuf .proto
 python .py .pyi
-qmake .pri .pro
+qmake .pri
 qml .qml
 r .r
 racket .rkt
@@ -120,7 +120,6 @@ pkgconfig .pc
 pod .pod
 ppd .ppd
 properties .properties
-regfile .reg
 rst .rst .rst.txt
 sfd .sfd
 srt .srt
@@ -159,7 +158,8 @@ var images = binaryKinds(
 	kind("ico .ico", at(0, "\x00\x00\x01\x00")),
 	kind("jpeg .jpeg .jpg", at(0, "\xff\xd8\xff")),
 	kind("otf .otf", at(0, "OTTO")),
-	kind("pcx .pcx", at(0, "\x0a\x05\x01")),
+	kind("pcx .pcx", at(0, "\x0a\x00\x01"), at(0, "\x0a\x02\x01"), at(0, "\x0a\x03\x01"), at(0, "\x0a\x04\x01"),
+		at(0, "\x0a\x05\x01")),
 	kind("pfb .pfb", at(0, "\x80\x01")),
 	kind("png .png", at(0, "\x89PNG\r\n\x1a\n")),
 	kind("pnm .pbm .pgm .pnm .ppm", at(0, "P1"), at(0, "P2"), at(0, "P3"), at(0, "P4"), at(0, "P5"), at(0, "P6")),
@@ -183,9 +183,9 @@ var sounds = binaryKinds(
 	kind("mp3 .mp3", at(0, "ID3"), at(0, "\xff\xfb"), at(0, "\xff\xf3")),
 	kind("mp4 .m4a .m4v .mp4", at(4, "ftyp")),
 	kind("ogg .oga .ogg .ogv", at(0, "OggS")),
-	kind("opus .opus", at(0, "OggS")),
+	kind("opus .opus", at(28, "OpusHead")),
 	kind("s3m .s3m", at(44, "SCRM")),
-	kind("swf .swf", at(0, "FWS"), at(0, "CWS")),
+	kind("swf .swf", at(0, "FWS"), at(0, "CWS"), at(0, "ZWS")),
 	kind("wav .wav", at(8, "WAVE")),
 	kind("xm .xm", at(0, "Extended Module: ")),
 )
@@ -197,7 +197,7 @@ var archives = binaryKinds(
 	kind("deb .deb", at(0, "!<arch>\ndebian-binary")),
 	kind("gzip .gz .tgz", at(0, "\x1f\x8b")),
 	kind("jar .jar", at(0, "PK\x03\x04")),
-	kind("lz4 .lz4", at(0, "\x04\x22\x4d\x18")),
+	kind("lz4 .lz4", at(0, "\x04\x22\x4d\x18"), at(0, "\x02\x21\x4c\x18")),
 	kind("lzma .lzma", at(0, "\x5d\x00\x00")),
 	kind("rpm .rpm", at(0, "\xed\xab\xee\xdb")),
 	kind("tar .tar", at(257, "ustar")),
@@ -229,11 +229,12 @@ var records = binaryKinds(
 	kind("arrow .arrow .feather", at(0, "ARROW1")),
 	kind("gettext-mo .mo", at(0, "\xde\x12\x04\x95"), at(0, "\x95\x04\x12\xde")),
 	kind("hdf5 .h5 .hdf5", at(0, "\x89HDF\r\n\x1a\n")),
-	kind("mat .mat", at(0, "MATLAB 5.0")),
+	kind("mat .mat", at(0, "MATLAB ")),
 	kind("npy .npy", at(0, "\x93NUMPY")),
 	kind("npz .npz", at(0, "PK\x03\x04")),
 	kind("parquet .parquet", at(0, "PAR1")),
-	kind("pcap .pcap", at(0, "\xd4\xc3\xb2\xa1"), at(0, "\xa1\xb2\xc3\xd4")),
+	kind("pcap .pcap", at(0, "\xd4\xc3\xb2\xa1"), at(0, "\xa1\xb2\xc3\xd4"), at(0, "\x4d\x3c\xb2\xa1"),
+		at(0, "\xa1\xb2\x3c\x4d")),
 	kind("qm .qm", at(0, "\x3c\xb8\x64\x18")),
 	kind("sqlite .db .sqlite .sqlite3", at(0, "SQLite format 3\x00")),
 )

@@ -68,6 +68,9 @@ func TestFusionOfOne(t *testing.T) {
 		if len(got.Logits) != 2 || got.Logits[0] != want[0]/2 || got.Logits[1] != want[1]/2 {
 			t.Errorf("%s: got the logits %v, want half of %v", name, got.Logits, want)
 		}
+		if numbers := must.Get(s.Examples(t.Context(), rows))(t)[0].Numbers; !slices.Equal(got.Numbers, numbers) {
+			t.Errorf("%s: got the numbers %v, want %v", name, got.Numbers, numbers)
+		}
 		if name == "Explain" && (len(got.Explanations) != 1 || len(got.Explanations[0].Pooling) != 4) {
 			t.Errorf("got the explanations %+v, want one with the weights of 4 tokens", got.Explanations)
 		}
