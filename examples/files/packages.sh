@@ -99,7 +99,7 @@ done
 binary 4096 500 '.*-doc'
 binary 8192 400 '.*-(data|sounds?|music)'
 binary 2048 300 'lib.*-dev'
-sources 2048 1200
+sources 2048 2600
 for architecture in arm64 armhf i386 mips64el ppc64el s390x; do
     configure "$architecture"
     binary 300 250 '[a-z][^-]*'

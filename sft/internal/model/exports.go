@@ -19,8 +19,8 @@ const exportsBackward = "exports backward"
 //	u = Σ_t a_t·y_t                a = softmax(pool(y))
 //
 // where ŷ_j are duplets, ordered by the positions of their top tokens (see [tensor.Sample]). A sampler
-// selects and mixes them as in a layer: in training with noise, but without drop_token. The addresses
-// of its random numbers have the layer index NumLayers + 1; max pooling has NumLayers. Through u every
+// selects and mixes them as in a layer: in training with noise, but without drop_token. The sampler's random
+// numbers have addresses with the layer index NumLayers + 1; max pooling has NumLayers. Through u every
 // token receives a gradient.
 type exports struct {
 	*emitter
