@@ -4,7 +4,7 @@
 # the package lists.
 #
 #   examples/files/packages.sh data/packages
-#   sftseq data files --from data/packages --from /usr --to data/files
+#   sftseq data files --from data/packages/packages --from /usr --to data/files
 set -euo pipefail
 export LC_ALL=C
 if [ $# != 1 ]; then echo "usage: packages.sh DIR" >&2; exit 1; fi
