@@ -90,11 +90,11 @@ func TestCeilings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c == nil || c.FMA <= 0 || c.MaxAdd <= 0 {
-		t.Fatalf("got %+v", c)
+		t.Fatalf("got %+v, want positive rates", c)
 	}
 	b := c.Memory(5000)
 	if b.Bytes != 8192 || b.Read <= 0 || b.Copy <= 0 || b != c.Memory(8192) {
-		t.Errorf("got %+v", b)
+		t.Errorf("got %+v, want positive rates for 8192 bytes, measured only once", b)
 	}
 	c = &Ceilings{FMA: 4, MaxAdd: 2, threads: 1, bandwidth: map[int]Bandwidth{1 << 12: {1 << 12, 8, 4}}}
 	for _, s := range []struct {

@@ -19,9 +19,10 @@ type LayerParts struct {
 	MLP      float64
 }
 
-// MeasureParts measures the parts of a layer of the runtime table on a number of sequences. Each
-// projection is measured separately, on the number of rows that it projects. The other times are medians
-// over the profiled runs of a model with these layers; reps is the number of these runs.
+// MeasureParts measures the parts of the layer on a number of sequences. Each projection is measured
+// separately, on the number of rows that it projects. The other times follow from two profiles of a stack
+// of such layers, without and with the relative encoding; reps is the number of runs per profile. On a Vulkan
+// device MLP is 0, because its profile does not distinguish the MLP from other matrix products.
 func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences, reps int) (p LayerParts, err error) {
 	rows, sampled := sequences*l.Length, sequences*min(l.K, l.Length)
 	for _, part := range []struct {
@@ -49,8 +50,8 @@ func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences
 	return p, err
 }
 
-// profile returns the median time of each kernel per layer over several runs, in seconds. The times
-// include the kernels of the model's head.
+// profile returns the time per layer of each kernel in seconds: the median over the runs, whose number is
+// reps. A key is a kernel name up to the first underscore. The times include the kernels of the model's head.
 func (l Layer) profile(ctx context.Context, device tensor.Device, sequences, reps int) (map[string]float64, error) {
 	w := &Workload{Config: l.config(), Settings: train.Settings{Batch: sequences}, Length: l.Length, Device: device}
 	f, err := w.Prepare(Forward)

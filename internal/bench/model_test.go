@@ -18,7 +18,7 @@ func TestTagging(t *testing.T) {
 	w := &Workload{Config: cfg, Settings: settings, Length: 80, Device: cpu.New(1), Memory: 1 << 30}
 	for _, e := range w.Examples() {
 		if len(e.Labels) != w.Length || slices.Min(e.Labels) != 0 || slices.Max(e.Labels) != int32(cfg.NumLabels)-1 {
-			t.Errorf("got labels %v, want all labels", e.Labels)
+			t.Errorf("got labels %v, want %d labels from 0 to %d", e.Labels, w.Length, cfg.NumLabels-1)
 		}
 	}
 	for _, pass := range []string{Forward, Train} {

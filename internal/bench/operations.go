@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// work is the arithmetic of a kernel in operations. A kernel without arithmetic is measured by the
-// bytes of its operands instead.
+// work is the counted arithmetic of a kernel in operations. A kernel whose work is zero is measured by
+// the bytes of its operands instead.
 type work struct {
 	products    float64 // multiply-adds, counted as two operations
 	comparisons float64 // maxima (backward: selections) with their additions, counted as two operations
@@ -53,8 +53,8 @@ func pairs(k tensor.Attention, products, scores float64) work {
 	return work{products: products * perPass, comparisons: scores * perPass}
 }
 
-// convolution returns the work of a convolution's sums over taps. A launch is nevertheless measured
-// by its bytes, because a convolution has few taps.
+// convolution returns the work of a convolution's sums over taps. [Kernel.Measure] nevertheless measures
+// a convolution by its bytes, because it has few taps.
 func convolution(x, weight *tensor.Tensor) work {
 	return work{products: 2 * float64(x.Words()) * float64(weight.Shape[0])}
 }
@@ -64,7 +64,7 @@ func convolution(x, weight *tensor.Tensor) work {
 // with its addition. All other operations are negligible.
 type Operations struct {
 	total  work
-	byName map[string]work // keys are the kernel names of a [tensor.Profiler]
+	byName map[string]work // by kernel name of a [tensor.Profiler]; "matmul" stands for all matmul shaders
 }
 
 // Operations returns the number of operations of a forward pass or a training step.
@@ -105,7 +105,7 @@ func (o *Operations) addShaders(k tensor.Kernel, n work) {
 		// Both shaders recompute scores and the gradient of probability.
 		o.add("attention_backward_queries", pairs(k.Forward, 1, 2))
 		o.add("attention_backward_keys", pairs(k.Forward, 2, 2))
-	case tensor.Convolution, tensor.ConvolutionBackward: // measured by bytes, because they have few taps
+	case tensor.Convolution, tensor.ConvolutionBackward: // few taps: memory limits the rate, not arithmetic
 	default:
 		o.add("matmul", n)
 	}

@@ -50,13 +50,13 @@ func TestCheck(t *testing.T) {
 	k.Add(conformance.Result{Kernel: "add", Case: "add 1", Worst: 0.25})
 	k.Add(conformance.Result{Kernel: "add", Case: "add 2", Worst: 0.5})
 	if k.Verdict() != "pass" || k.Worst != 0.5 || k.Notes() != nil {
-		t.Errorf("%+v: got verdict %s and notes %q", k, k.Verdict(), k.Notes())
+		t.Errorf("%+v: got verdict %s and notes %q, want pass without notes", k, k.Verdict(), k.Notes())
 	}
 	k.Add(conformance.Result{Kernel: "add", Case: "add 3", Errors: []error{errors.New("one"), errors.New("two")}})
 	k.Add(conformance.Result{Kernel: "add", Case: "add 4",
 		Errors: []error{errors.New("three"), errors.New("four"), errors.New("five")}})
 	want := []string{"add 3: one", "add 3: two", "add 4: three", "add: 2 more errors (--json shows them)"}
 	if k.Verdict() != "2 FAIL" || k.Cases != 4 || !slices.Equal(k.Notes(), want) {
-		t.Errorf("%+v: got verdict %s and notes %q, want 2 FAIL", k, k.Verdict(), k.Notes())
+		t.Errorf("%+v: got verdict %s and notes %q, want 2 FAIL and %q", k, k.Verdict(), k.Notes(), want)
 	}
 }

@@ -43,7 +43,8 @@ type Datum struct {
 	Title string // tooltip of the point's mark
 }
 
-// Box is a bar from 0 to Value on the y axis, and between From and To on the x axis.
+// Box is a bar between From and To on the x axis. It rises from the x axis to Value, which must not be
+// negative.
 type Box struct {
 	From, To, Value float64
 	Ink             Ink
@@ -215,7 +216,8 @@ func overlap(labels []tick) bool {
 }
 
 // scale returns the scale of the axis. Without limits, the scale includes the values. If zero is set, a
-// linear scale also includes 0, without a margin beyond it.
+// linear scale also includes 0, without a margin beyond it. Without limits and with values below
+// 1/maxValue, the scale of a logarithmic axis is linear.
 func (a *Axis) scale(values []float64, zero bool) Scale {
 	if a.Low != a.High {
 		return Scale{Low: a.Low, High: a.High, Logarithmic: a.Logarithmic}

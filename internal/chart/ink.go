@@ -20,7 +20,7 @@ var (
 // palette has colours that are distinguishable on white with normal vision, protanopia,
 // deuteranopia and tritanopia, according to the simulation of Machado, Oliveira and Fernandes ("A
 // Physiologically-based Model for Simulation of Color Vision Deficiency", 2009). It resembles the
-// palette of Okabe and Ito, two of whose colours are too pale for lines on white.
+// palette of Okabe and Ito, some of whose colours are too pale for lines on white.
 var palette = [...]Ink{
 	{"c0", color.RGBA{0x1c, 0x89, 0xee, 0xff}}, // blue
 	{"c1", color.RGBA{0xe2, 0x79, 0x05, 0xff}}, // orange
@@ -65,8 +65,8 @@ type Style struct {
 	Ink   Ink
 	Dash  []float64
 	Shape Shape
-	Width float64 // 0: default
-	Pale  bool    // draw a thinner, translucent line
+	Width float64 // pixels; 0 means lineWidth, or paleWidth if Pale is set
+	Pale  bool    // draw a translucent line, and by default a thinner one
 	Apart bool    // draw all points and no line
 }
 

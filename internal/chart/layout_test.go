@@ -165,7 +165,7 @@ func TestAxisLabelsOnce(t *testing.T) {
 		}
 	}
 	if found["step"] != 1 || found["norm"] != 1 || found["a"] != 0 {
-		t.Errorf("got labels %v, want step and norm once", found)
+		t.Errorf("got labels %v, want step and norm once, and a not at all", found)
 	}
 }
 
@@ -192,8 +192,8 @@ func TestPointPositions(t *testing.T) {
 	}
 }
 
-// TestSVG checks that the output is well-formed for any name, and that a standalone file has a
-// white background.
+// TestSVG checks that the output is well-formed if names and labels contain markup, and that only a
+// standalone file has a white background.
 func TestSVG(t *testing.T) {
 	const hostile = `<script>"&'</script>`
 	s := Figure{Title: hostile,
@@ -219,7 +219,7 @@ func TestSVG(t *testing.T) {
 	// hostile occurs in the title, the chart's name, two axes, the legend, and the tooltips of the
 	// line and of a point.
 	if n := strings.Count(text, hostile); n != 7 || elements["script"] != 0 || elements["rect"] != 1 {
-		t.Errorf("got the text %d times and elements %v", n, elements)
+		t.Errorf("got the text %d times and elements %v, want 7 times, one rect and no script", n, elements)
 	}
 	if inline := string(s.Inline()); strings.Contains(inline, "<rect") || strings.Contains(inline, "<?xml") {
 		t.Error("inline SVG has parts of a standalone file")

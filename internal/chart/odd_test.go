@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestUnusualValues checks that a chart of arbitrary values has finite coordinates, and that
-// drawing terminates even if an axis has no ticks.
+// TestUnusualValues checks that charts of extreme, equal, infinite or no values have finite coordinates,
+// and that drawing terminates and does not change the points.
 func TestUnusualValues(t *testing.T) {
 	for _, values := range [][]float64{{}, {0}, {-3}, {1e-320}, {-1e-320}, {0, 1e-320}, {1e308}, {1e308, -1e308},
 		{1e300, 1e299}, {math.NaN()}, {math.Inf(1), 1},

@@ -25,7 +25,7 @@ const (
 	minDot, maxDot         = 2.2, 7
 )
 
-// Scene draws the edges and points, scaled equally in both directions to fill the square.
+// Scene draws the edges and points, scaled equally in both directions to fit into the square.
 func (p Plane) Scene() *Scene {
 	s := &Scene{Width: planeSide, Height: planeSide, Name: p.Name}
 	at := p.scaleInto(planeMargin, planeSide-planeMargin)

@@ -43,7 +43,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestAxisWithZero checks that an axis with the flag Zero includes 0. It must have a margin at the end away
+// TestAxisWithZero checks that an axis includes 0 if this is required. It must have a margin at the end away
 // from 0, or at both ends if values lie on both sides of 0.
 func TestAxisWithZero(t *testing.T) {
 	for _, c := range []struct{ low, high float64 }{{2, 4}, {-4, -2}, {-4, 4}, {0, 0}, {-4, 0}} {
@@ -51,7 +51,8 @@ func TestAxisWithZero(t *testing.T) {
 		s := a.scale([]float64{c.low, c.high}, true)
 		if c.low >= 0 && (s.Low != 0 || s.High <= c.high) || c.low < 0 && s.Low >= c.low ||
 			c.low < 0 && c.high <= 0 && s.High != 0 || c.high > 0 && s.High <= c.high {
-			t.Errorf("values from %v to %v: got an axis from %v to %v", c.low, c.high, s.Low, s.High)
+			t.Errorf("values from %v to %v: got an axis from %v to %v, want 0 included, and a margin away from 0", c.low,
+				c.high, s.Low, s.High)
 		}
 	}
 }
@@ -67,7 +68,8 @@ func TestSpread(t *testing.T) {
 			size = 1
 		}
 		if a.Low > low || a.High < high || a.High-a.Low > 2*size || !(a.High > a.Low) {
-			t.Errorf("%v: got an axis from %v to %v", values, a.Low, a.High)
+			t.Errorf("%v: got an axis from %v to %v, want one around the values, at most %v long", values, a.Low,
+				a.High, 2*size)
 		}
 		if ticks := a.ticks(5); len(ticks) > 11 {
 			t.Errorf("%v: got %d ticks, want at most 11", values, len(ticks))
@@ -86,7 +88,7 @@ func TestThin(t *testing.T) {
 	if len(short) != maxPoints || !slices.IsSortedFunc(short, func(a, b Datum) int { return int(a.X - b.X) }) ||
 		!slices.Contains(short, long[5003]) || !slices.Contains(short, long[7777]) || short[0] != long[0] ||
 		short[len(short)-1] != long[9999] {
-		t.Errorf("got %d points, want maxPoints with the extremes", len(short))
+		t.Errorf("got %d points, want %d in order, with both ends and both extremes", len(short), maxPoints)
 	}
 	if few := thin(long[:maxPoints]); len(few) != maxPoints || few[1] != long[1] {
 		t.Error("a short curve was changed")

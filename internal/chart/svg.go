@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// families are the font families that widthOf measures, with fallbacks.
+// families are the font families of texts: Liberation Sans, which widthOf measures, and fallbacks.
 const families = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 
 // svgWriter is a buffer for SVG elements.

@@ -4,8 +4,8 @@ package chart
 // distinguishable.
 const maxPoints = 1200
 
-// thin returns at most maxPoints points. It reduces a longer curve to its ends, and to the minimum
-// and the maximum of each of its equal parts.
+// thin returns at most maxPoints points. It reduces a longer curve to its ends, and to the points with
+// the minimum and the maximum Y in each of many parts of nearly equal size.
 func thin(points []Datum) []Datum {
 	if len(points) <= maxPoints {
 		return points

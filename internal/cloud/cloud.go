@@ -24,7 +24,7 @@ type Shape struct {
 	Faces   [][3]int32 // triangles as indices of their corners; nil without a surface
 
 	counting counting // checks whether the first column counts the lines
-	ignored  string   // columns that look like normals but are not, such as colours; may be ""
+	ignored  string   // description of ignored columns 4 to 6, such as colours; "" if none are ignored
 }
 
 // formats maps file name extensions to readers.
@@ -71,7 +71,7 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 		return nil, fmt.Errorf("larger than %d bytes", maxBytes)
 	}
 	var text bytes.Buffer
-	text.Grow(int(sizeOf(path)) + bytes.MinRead) // avoids growing, which would take more memory than the file
+	text.Grow(int(sizeOf(path)) + bytes.MinRead) // reallocations would take more memory than the file
 	_, err = text.ReadFrom(io.LimitReader(f, maxBytes+1))
 	if err == nil && text.Len() > maxBytes {
 		err = fmt.Errorf("larger than %d bytes", maxBytes)
@@ -107,7 +107,7 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// check returns an error if there are no points, if the numbers of points and normals differ, if the
+// check returns an error if there are no points, if there are normals but not one per point, if the
 // norm of a point or normal is not finite, or if a corner of a face does not exist.
 func (s *Shape) check() error {
 	if len(s.Points) == 0 {

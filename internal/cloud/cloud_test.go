@@ -148,9 +148,9 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestColours checks that columns 4 to 6 are read as normals if their length is about 1, or 0 for
-// points without a normal. Other columns, such as colours, are ignored and described,
-// but they are an error for points with parts.
+// TestColours checks that columns 4 to 6 are read as normals if their length is about 1 or 0 in every
+// line, but not always 0. Other columns, such as colours, are ignored and described, but they are an
+// error for points with parts.
 func TestColours(t *testing.T) {
 	for text, want := range map[string]string{
 		"0 0 0 0.58 0.58 0.58\n1 1 1 0 0 0\n2 2 2 -0.7 0.7 0\n": "",
@@ -196,7 +196,7 @@ func TestPartFiles(t *testing.T) {
 		if c.want != "" {
 			must.Fail(t, c.want, c.text)(s, err)
 		} else if err != nil || !slices.Equal(s.Parts, c.parts) || (s.Normals != nil) != c.normals {
-			t.Errorf("%q: got %+v, error %v", c.text, s, err)
+			t.Errorf("%q: got %+v, error %v; want parts %v, normals %v", c.text, s, err, c.parts, c.normals)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestSample(t *testing.T) {
 	}
 	if got := farthest(t, &Shape{Points: make([]Vec, 4)}, 3, random); len(got) != 3 || got[0] == got[1] ||
 		got[0] == got[2] || got[1] == got[2] {
-		t.Errorf("selected %v from equal points, want three", got)
+		t.Errorf("selected %v from equal points, want three different indices", got)
 	}
 	if got := farthest(t, s, 7, random); len(got) != 7 {
 		t.Errorf("selected %v, want all 7 points", got)

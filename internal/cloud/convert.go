@@ -146,9 +146,9 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 // maxWaiting is the maximum total number of points in rows that wait to be written.
 const maxWaiting = 2 * MaxPoints
 
-// convertAll reads files on all CPUs and writes their rows in order. Its memory does not depend on
-// the number of CPUs: files that are read concurrently have at most maxBytes in total, and waiting
-// rows have at most maxWaiting points.
+// convertAll reads files on all CPUs and writes their rows in order. Its memory is limited for any number
+// of CPUs: files that are read concurrently have at most maxBytes in total, and waiting rows have at most
+// maxWaiting points.
 func (c *converter) convertAll(ctx context.Context) error {
 	workers := runtime.GOMAXPROCS(0)
 	for files := range slices.Chunk(c.files.list, max(1, min(4*workers, maxWaiting/c.Points))) {
@@ -254,7 +254,8 @@ func (c *converter) begin(normals bool) (err error) {
 	return err
 }
 
-// finish completes the data set. Without Options.Spec, it keeps only the classes that occur in the rows.
+// finish completes the data set. Without Options.Spec, it keeps only the classes or tags that occur in the
+// rows.
 func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	if len(c.splits) == 0 {
 		return nil, fmt.Errorf("%s: %w", c.files.from, c.skipped.Nothing())

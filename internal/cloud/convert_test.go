@@ -31,7 +31,7 @@ func folder(t *testing.T, names ...string) string {
 	return from
 }
 
-// convert converts a folder and checks that a data set exists unless there is an error.
+// convert converts a folder and checks that a data set exists exactly if there is no error.
 func convert(t *testing.T, from string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	t.Helper()
 	files, err := Find(from)
@@ -70,7 +70,7 @@ func ids(t *testing.T, d *seq.Dataset, split string) map[string]string {
 	}
 }
 
-// TestConvert checks that folders determine classes and splits, in either order, that file names
+// TestConvert checks that folders determine classes and splits, in either order, that paths
 // determine row ids, and that the same seed produces the same data set.
 func TestConvert(t *testing.T) {
 	o := Options{Points: 9, Seed: 3}
@@ -168,7 +168,7 @@ func TestStratified(t *testing.T) {
 // error.
 func TestLeftOut(t *testing.T) {
 	from := folder(t, "chair/1.off", "desk/2.off", "desk/3.off", "lost.off")
-	bad := write(t, filepath.Join(from, "chair/0.off"), surface[:40]) // the first file
+	bad := write(t, filepath.Join(from, "chair/0.off"), surface[:40]) // truncated
 	write(t, filepath.Join(from, "bed/4.off"), "OFF\n3 1 0\n0 0 0\n1 x 0\n")
 	write(t, filepath.Join(from, "desk/5.xyz"), "0 0 0\n1 2 3\n")
 	write(t, filepath.Join(from, "desk/6.xyz"), "0 0 0 0 0 0\n1 2 3 0 0 1\n")
@@ -288,13 +288,13 @@ func TestExcludeSmallClasses(t *testing.T) {
 	files.list[1].excluded = source.Skip("no file", nil)
 	if removed := files.ExcludeSmallClasses(3); !slices.Equal(removed, []string{"desk"}) ||
 		!slices.Equal(files.Classes, []string{"chair"}) || files.Len() != 3 {
-		t.Errorf("left out %v, kept %v with %d files", removed, files.Classes, files.Len())
+		t.Errorf("left out %v, kept %v with %d files, want desk left out, and chair with 3 files", removed,
+			files.Classes, files.Len())
 	}
 }
 
-// TestBounds checks that the memory of concurrently read files and of waiting rows is limited for
-// any number of CPUs. Reading must wait for free memory, and must stop when the conversion is
-// cancelled.
+// TestBounds checks that the number of waiting rows is limited with 16 CPUs, and that reading waits for
+// free memory. Waiting and the conversion must stop when the context is cancelled.
 func TestBounds(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
 	from := t.TempDir()
@@ -333,12 +333,12 @@ func TestBounds(t *testing.T) {
 	c.reading.Release(12)
 	if r := c.read(t.Context(), &files.list[at]); r.reason != nil || len(r.example.Features) != 2 ||
 		!c.reading.TryAcquire(20) {
-		t.Errorf("got row %+v, reason %v", r, r.reason)
+		t.Errorf("got row %+v, reason %v; want a usable row, and the memory released", r, r.reason)
 	}
 	c.reading.Release(20)
 	write(t, names[0], "0 0\n")
 	if r := c.read(t.Context(), &files.list[at]); r.reason == nil || !c.reading.TryAcquire(20) {
-		t.Errorf("an unreadable file does not release its memory: %v", r.reason)
+		t.Errorf("unreadable file: got reason %v, want a reason, and the memory released", r.reason)
 	}
 
 	ctx, cancel = context.WithCancel(t.Context())

@@ -10,7 +10,7 @@ import (
 )
 
 // TestCopies checks that copies of a file are in its split and are counted, even if they are in
-// another class. Copies in folders of other splits stay there.
+// another class. Copies in the folders of two splits must be counted as copies in another split.
 func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, n int) {
@@ -47,8 +47,8 @@ func TestCopies(t *testing.T) {
 		t.Errorf("the copy in another class is in %s, want %s", splits["cube/copy"], splits["ball/0"])
 	}
 	if skipped.Repeated.Rows != 13 || skipped.OtherLabel != 1 || skipped.OtherSplit.Rows == 0 || len(splits) != 93 {
-		t.Errorf("got %d copies, %d of another class, %d in another split, %d rows\n%s", skipped.Repeated.Rows,
-			skipped.OtherLabel, skipped.OtherSplit.Rows, len(splits), skipped)
+		t.Errorf("got %d copies, %d of another class, %d in another split, %d rows, want 13, 1, at least 1 and 93\n%s",
+			skipped.Repeated.Rows, skipped.OtherLabel, skipped.OtherSplit.Rows, len(splits), skipped)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestCopiesOfPoints(t *testing.T) {
 		}
 	}
 	if skipped.Repeated.Rows != 80 || skipped.OtherLabel != 40 || skipped.OtherSplit.Rows != 0 {
-		t.Errorf("got %d copies, %d of another class, %d in another split", skipped.Repeated.Rows,
+		t.Errorf("got %d copies, %d of another class, %d in another split, want 80, 40 and 0", skipped.Repeated.Rows,
 			skipped.OtherLabel, skipped.OtherSplit.Rows)
 	}
 }

@@ -42,7 +42,7 @@ func TestConfigs(t *testing.T) {
 			c.FeedForward != want.inner ||
 			c.HiddenSize != 128 || c.NumHeads != 4 || c.IntermediateSize != 512 ||
 			c.NumSampledTokens != 256 || c.SinusoidDim != 128 {
-			t.Errorf("%s: got %+v", name, c)
+			t.Errorf("%s: got %+v, want %+v and the sizes of every preset", name, c, want)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func read(t *testing.T, path string) string {
 }
 
 // checkNoProcess checks that the fake programs left the given number of processes, that all have ended,
-// and that no two commands ran concurrently.
+// and that the processes of one sftseq command had ended when the next command of sftseq started.
 func checkNoProcess(t *testing.T, dir string, want int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "hanging*"))
@@ -196,7 +196,7 @@ func checkNoProcess(t *testing.T, dir string, want int) {
 		pids = append(pids, strings.Fields(read(t, path))...)
 	}
 	if len(pids) != want {
-		t.Errorf("the program started %d hanging processes, want %d", len(pids), want)
+		t.Errorf("the fake programs left %d processes, want %d", len(pids), want)
 	}
 	for _, pid := range pids {
 		// An ended process remains as a zombie if no process waits for it.
@@ -206,7 +206,7 @@ func checkNoProcess(t *testing.T, dir string, want int) {
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "together")); err == nil {
-		t.Errorf("two commands ran concurrently: %s", text)
+		t.Errorf("commands started beside a process of an earlier command: %s", text)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("got lines %+v and %+v", lines["loss"], lines["kit"])
 	}
 	if note := parts["lengths"][0].Note; !strings.Contains(note, "length 1048576 is skipped: too much") {
-		t.Errorf("got %q", note)
+		t.Errorf("got the note %q, want it to name the skipped length 1048576", note)
 	}
 	for _, name := range []string{"report.txt", "log.txt", "loss-fp32/metrics.jsonl", "loss-mixed/metrics.jsonl"} {
 		if _, err := os.Stat(filepath.Join(results, name)); err != nil {
@@ -289,16 +289,16 @@ func TestRun(t *testing.T) {
 		`echo '{"kernel":"gelu"}'`, 1))
 	if out, status := runKit(t, dir, env, "--quick", "--part", "kernels"); status != 0 ||
 		!strings.Contains(out, "a report of ") {
-		t.Errorf("got status %d and output %s", status, out)
+		t.Errorf("got status %d and output %s, want status 0 and a report", status, out)
 	}
 	again, parts, truncated := resultsOf(t, results)
 	if truncated != 0 || len(again["kernels"]) != 2 || again["kernels"][0].Kernel != "gelu" {
-		t.Errorf("got %d truncated lines and kernels %+v", truncated, again["kernels"])
+		t.Errorf("got %d truncated lines and kernels %+v, want none and 2 of gelu", truncated, again["kernels"])
 	}
 	if p := parts["kernels"]; len(p) != 1 || p[0].Result != "ok" ||
 		!strings.HasPrefix(p[0].Note, "run alone on vulkan, 20") ||
 		!strings.HasSuffix(p[0].Note, "at a reduced size; gelu only") {
-		t.Errorf("got %+v", p)
+		t.Errorf("got %+v, want one outcome, of a run alone at a reduced size", p)
 	}
 	delete(lines, "kernels")
 	delete(again, "kernels")
@@ -308,7 +308,7 @@ func TestRun(t *testing.T) {
 	runKit(t, dir, env, "--part", "info")
 	if lines, _, _ := resultsOf(t, results); len(lines["kit"]) != 1 || len(lines["devices"]) != 1 ||
 		len(lines["python"]) != 1 {
-		t.Errorf("got %+v", lines)
+		t.Errorf("got %+v, want one line each for kit, devices and python", lines)
 	}
 
 	// An invalid argument or device leaves the results unchanged.
@@ -316,7 +316,7 @@ func TestRun(t *testing.T) {
 	checkRefused(t, dir, results, "no part \"kernel\"", 2, env, "--part", "kernel")
 	checkRefused(t, dir, results, "no device vulkan:1", 1, append(env, "DEVICE=vulkan:1"))
 	if after := read(t, filepath.Join(results, "results.jsonl")); after != before {
-		t.Errorf("got %s", after)
+		t.Errorf("the results changed: got %s, want %s", after, before)
 	}
 }
 
@@ -391,7 +391,7 @@ func TestPyTorch(t *testing.T) {
 	// If PyTorch fails, the part is incomplete, but the kit does not fail.
 	says, lines, parts = run(`[ "$1" = -c ] && echo PyTorch 9 && exit; echo "OutOfMemoryError: too large" >&2; exit 1`)
 	if says != "PyTorch 9 of "+python {
-		t.Errorf("got %q", says)
+		t.Errorf("got %q, want PyTorch's version and %s", says, python)
 	}
 	if p := parts["peers"][0]; p.Result != "incomplete" || len(lines["peers"]) != 1 ||
 		lines["peers"][0].Error != "OutOfMemoryError: too large" {
@@ -404,7 +404,7 @@ func TestPyTorch(t *testing.T) {
 	says, lines, parts = run("")
 	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) ||
 		!strings.Contains(says, "make bench-gpu-kit PEER=path/to/sft_torch_gpu.py") || len(lines["peers"]) != 0 {
-		t.Errorf("got version %q, part %+v, lines %+v", says, p, lines["peers"])
+		t.Errorf("got %q, part %+v, lines %+v; want the part skipped for the missing program", says, p, lines["peers"])
 	}
 }
 
@@ -423,13 +423,13 @@ func TestHang(t *testing.T) {
 	checkNoProcess(t, dir, 2)
 	lines, parts, _ := resultsOf(t, results)
 	if p := parts["profile"]; len(p) != 1 || p[0].Result != "out of time" {
-		t.Errorf("got %+v", p)
+		t.Errorf("got outcomes %+v, want one, out of time", p)
 	}
 	if l := lines["profile"]; len(l) != 3 || l[0].Command != "" || l[1].Status != 124 ||
 		!strings.HasPrefix(l[1].Error, "out of time after ") ||
 		!strings.HasPrefix(l[1].Command, "sftseq bench model --device vulkan --precision fp32") ||
 		l[2].Error != "no time was left" {
-		t.Errorf("got %+v", l)
+		t.Errorf("got %+v, want a result, a command out of time and a command without time", l)
 	}
 }
 
@@ -448,7 +448,7 @@ func TestInterrupted(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Error("no process hangs after the deadline")
+			t.Error("run.sh started no hanging process within 20 s")
 			break
 		}
 	}

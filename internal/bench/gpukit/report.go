@@ -35,8 +35,8 @@ type results struct {
 	truncated int // number of unreadable lines
 }
 
-// kitSystem is a line about the environment of a run: the date, the version of sftseq and the system, or in
-// Says a driver or PyTorch with its version.
+// kitSystem is a line about the environment of a run. It has the date, the version of sftseq and the
+// system, or only Says: the GPU with its driver, the version of PyTorch, or why PyTorch is not measured.
 type kitSystem struct {
 	Date    string `json:"date"`
 	Version string `json:"version"`

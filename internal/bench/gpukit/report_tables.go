@@ -36,7 +36,8 @@ func (r *results) markdown() string {
 	return p.String()
 }
 
-// header adds the origin of the figures.
+// header adds the date, the versions, the system and the measured devices. It warns of reduced sizes and
+// unreadable lines.
 func (r *results) header(p *page) {
 	for _, a := range r.systems {
 		switch {

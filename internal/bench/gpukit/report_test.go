@@ -100,6 +100,6 @@ func TestReportErrors(t *testing.T) {
 	}
 	write(t, path, "{}\n")
 	if _, err := report(path); err == nil || !strings.Contains(err.Error(), "expected results of the GPU kit, found none") {
-		t.Errorf("empty file: got error %v", err)
+		t.Errorf("no results: got error %v", err)
 	}
 }

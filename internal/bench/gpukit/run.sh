@@ -101,8 +101,9 @@ within() {
 	return "$status"
 }
 
-# stop ends process groups of timeout. It kills processes that do not end, and waits until they have
-# released the device. It does not wait for zombies, because possibly no process reaps them.
+# stop ends process groups of timeout. It kills processes that do not end, and waits for each group at
+# most GRACE seconds until its processes have released the device. It does not wait for zombies, because
+# possibly no process reaps them.
 stop() {
 	local group tenths
 	for group; do kill "$group"; done
@@ -200,7 +201,8 @@ find_driver() {
 	for libraries in "" "$KIT/lib"; do list "$libraries"; grep -q '"device":"vulkan:' "$WORK/devices" && return; done
 }
 
-# find_device reads the memory, the kind and the precisions of the device.
+# find_device sets MEMORY, PRECISIONS and LISTOPS for the device, and QUICK unless the device is a GPU. It
+# exits if the device is missing.
 find_device() {
 	find_driver
 	local line name=$DEVICE\"
@@ -374,7 +376,8 @@ part_peers() {
 
 # --- all parts ------------------------------------------------------------------
 
-# warm compiles PyTorch's models into a cache while parts run that do not need an idle machine.
+# warm starts to compile PyTorch's models into a cache. The parts before listops, which do not need an idle
+# machine, run at the same time.
 warm() {
 	local type
 	for type in bf16 fp32; do
