@@ -23,7 +23,7 @@ type Files struct {
 
 	from   string
 	list   []file         // in the order of their names
-	others map[string]int // number of unsupported files in class folders, by extension
+	others map[string]int // number of unsupported files in class folders, by extension; .json is not counted
 	empty  []string       // class folders with only unsupported files
 }
 
@@ -58,10 +58,10 @@ func CheckDir(from string) error {
 	return err
 }
 
-// Find lists the supported files in a folder that has a folder for each class. On the path to a file,
-// a folder named after a split determines the split, and the first other folder is the class. In the
-// layouts of ShapeNetPart and ModelNet40, list files determine the classes, and the splits if the
-// folder has lists of splits.
+// Find lists the supported files in a folder that has a folder for each class. It ignores hidden files
+// and folders, and .txt files at the top level. On the path to a file, a folder named after a split
+// determines the split, and the first other folder is the class. In the layouts of ShapeNetPart and
+// ModelNet40, list files determine the classes, and the splits if the folder has lists of splits.
 func Find(from string) (*Files, error) {
 	out := &Files{from: from, others: map[string]int{}}
 	other := map[string]bool{} // folders with unsupported files

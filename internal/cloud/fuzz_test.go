@@ -43,7 +43,8 @@ func FuzzFormats(f *testing.F) {
 		}
 		points, normals := taken.Points, taken.Normals
 		if len(points) == 0 || len(points) > 3 || normals != nil && len(normals) != len(points) {
-			t.Fatalf("sampled %d points with %d normals", len(points), len(normals))
+			t.Fatalf("sampled %d points with %d normals, want 1 to 3 points, and a normal for each or none", len(points),
+				len(normals))
 		}
 		Normalize(points)
 		for _, p := range points {
@@ -82,7 +83,8 @@ func FuzzParts(f *testing.F) {
 		}
 		for i, part := range taken.Parts {
 			if part < 0 || part >= maxParts || taken.Points[i][0] != float64(part) {
-				t.Fatalf("got part %d for the point %v", part, taken.Points[i])
+				t.Fatalf("got part %d for the point %v, want the x coordinate, below %d", part, taken.Points[i],
+					maxParts)
 			}
 		}
 	})
@@ -131,7 +133,8 @@ func FuzzModelNet(f *testing.F) {
 			folder, name, ok := strings.Cut(key, "/")
 			if !filepath.IsLocal(key) || !ok || classes[folder] != folder ||
 				!strings.HasPrefix(name, folder+"_") || split != "train" {
-				t.Fatalf("got key %q for folder %q with split %s", key, folder, split)
+				t.Fatalf("got key %q with split %s, want CLASS/CLASS_NUMBER with a listed class and split train", key,
+					split)
 			}
 		}
 	})

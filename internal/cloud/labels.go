@@ -45,7 +45,8 @@ func (c *converter) label(r *row) *source.SkipReason {
 	return nil
 }
 
-// unknownPart returns an error for a part that the class does not have.
+// unknownPart returns the error for a tag, called name, that is not among the tags of the task. The error
+// lists the tags of the class, if the task has any.
 func unknownPart(name, class string, names []string) error {
 	parts := slices.DeleteFunc(slices.Clone(names), func(x string) bool { return !strings.HasPrefix(x, class+"/") })
 	if len(parts) == 0 {

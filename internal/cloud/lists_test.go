@@ -32,15 +32,15 @@ func TestMissingFiles(t *testing.T) {
 		}
 	}
 	if len(missing) != 9 || !slices.IsSorted(missing) {
-		t.Errorf("got %v", missing)
+		t.Errorf("got missing files %v, want 9 in sorted order", missing)
 	}
 	// Mugs m2 and m3 exist, m1 is in no list; airplane a1 exists, and a2 is in no list.
 	if removed := files.ExcludeSmallClasses(2); !slices.Equal(removed, []string{"Airplane"}) ||
 		!slices.Equal(files.Classes, []string{"Mug"}) {
-		t.Errorf("left out %v, kept %v", removed, files.Classes)
+		t.Errorf("left out %v, kept %v, want Airplane left out and Mug kept", removed, files.Classes)
 	}
 	if removed := files.ExcludeSmallClasses(3); !slices.Equal(removed, []string{"Mug"}) || len(files.Classes) != 0 {
-		t.Errorf("left out %v, kept %v", removed, files.Classes)
+		t.Errorf("left out %v, kept %v, want Mug left out", removed, files.Classes)
 	}
 }
 
@@ -61,12 +61,12 @@ func TestLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Find(from); err == nil || err.Error() != list+": larger than 67108864 bytes" {
-		t.Error(err)
+		t.Errorf("got error %v, want the list refused for its size", err)
 	}
 	// In a folder with the lists of both layouts, the lists of ShapeNetPart are read first.
 	write(t, filepath.Join(from, ShapeNetCategories), "Mug\n")
 	if _, err := Find(from); err == nil || !strings.Contains(err.Error(), ShapeNetCategories+": line 1") {
-		t.Error(err)
+		t.Errorf("got error %v, want one for line 1 of %s", err, ShapeNetCategories)
 	}
 }
 

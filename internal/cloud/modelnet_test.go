@@ -99,7 +99,7 @@ func TestModelNetLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Find(from); err == nil || !strings.Contains(err.Error(), "modelnet40_test.txt is missing") {
-		t.Error(err)
+		t.Errorf("got error %v, want one for the missing modelnet40_test.txt", err)
 	}
 }
 
@@ -116,17 +116,17 @@ func TestKnownLabels(t *testing.T) {
 		t.Fatalf("got %+v, report %v, error %v", d.Manifest, skipped, err)
 	}
 	if got := ids(t, d, "test"); !maps.Equal(got, map[string]string{"flower_pot/flower_pot_0150": "flower_pot"}) {
-		t.Error(got)
+		t.Errorf("got test rows %v, want only the flower pot", got)
 	}
 	write(t, filepath.Join(from, "flower_pot/flower_pot_0001.txt"), "0,0,0\n1,1,1\n")
 	if _, skipped, err = convert(t, from, Options{Points: 5, Spec: &spec}); err != nil ||
 		!strings.Contains(skipped.String(), "no normals, expected normals\n") {
-		t.Error(skipped, err)
+		t.Errorf("got report %s and error %v, want the flower pot without normals left out", skipped, err)
 	}
 	spec.LabelNames = []string{"desk"}
 	if _, _, err = convert(t, from, Options{Points: 5, Spec: &spec}); err == nil ||
 		!strings.Contains(err.Error(), "none of the 3 rows can be used") {
-		t.Error(err)
+		t.Errorf("got error %v, want none of the 3 rows used", err)
 	}
 	parts := seq.Spec{Task: seq.Tagging, Name: "parts", LabelNames: []string{"Mug/36", "Cap/6", "Mug/37", "Airplane/0",
 		"Airplane/2"}, FeatureNames: features}

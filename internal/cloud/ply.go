@@ -125,7 +125,8 @@ func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 			return err
 		}
 		if !(length >= 0 && length <= float64(len(body.rest))) {
-			return fmt.Errorf("a list of %v numbers exceeds the remaining %d bytes", length, len(body.rest))
+			return fmt.Errorf("found a list of %v numbers, expected 0 to %d (the remaining bytes)", length,
+				len(body.rest))
 		}
 		faces := e.name == "face" && strings.HasPrefix(p.name, "vertex_ind")
 		if faces && length > maxCorners {

@@ -41,14 +41,15 @@ func TestFarthest(t *testing.T) {
 	few, close := pins(uniform)
 	many, apart := pins(far)
 	if few > 3 || many < 5 || close > 0.2 || apart < 0.5 {
-		t.Errorf("the pin has %d points %g apart, and %d uniform points %g apart", many, apart, few, close)
+		t.Errorf("got %d points on the pin and a minimum distance of %g, want at least 5 and 0.5; "+
+			"uniform points: got %d and %g, want at most 3 and 0.2", many, apart, few, close)
 	}
 	if len(far.Points) != n {
-		t.Errorf("got %d points", len(far.Points))
+		t.Errorf("got %d points, want %d", len(far.Points), n)
 	}
 	for i, p := range far.Points {
 		if pin := p[2] < 0; (far.Normals[i][2] == 0) != pin {
-			t.Fatalf("point %v has normal %v", p, far.Normals[i])
+			t.Fatalf("point %v has normal %v, want the normal of its face", p, far.Normals[i])
 		}
 	}
 	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int32{{0, 1, 2}}}

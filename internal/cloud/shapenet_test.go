@@ -185,7 +185,8 @@ func TestShapeNetLeftOut(t *testing.T) {
 	}
 }
 
-// TestPartsWithNames checks that column names before points with parts are skipped in every notation.
+// TestPartsWithNames checks that a first line of column names is skipped before points with parts, with
+// or without capitals, quotes, // or #.
 func TestPartsWithNames(t *testing.T) {
 	for _, names := range []string{"", "x y z part\n", "X Y Z part\n", `"x","y","z","part"` + "\n", "//X Y Z part\n",
 		"# x y z p\n"} {

@@ -200,7 +200,7 @@ func withoutNames(text []byte) ([]byte, error) {
 	return append(bytes.Repeat([]byte(" "), len(line)), text[len(line):]...), nil
 }
 
-// maxNames is the maximum length in bytes of a first line with column names.
+// maxNames is the number of bytes of the first line in which withoutNames looks for column names.
 const maxNames = 1 << 10
 
 // normals checks whether vectors are normals.
@@ -254,10 +254,10 @@ func readWithParts(text []byte, counted bool) (*Shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	want, expected := 4, "4 or 7"
+	want, expected := 4, "4 or 7: a point, an optional normal, and a part"
 	switch {
 	case s.ignored != "":
-		want, expected = 10, "10"
+		want, expected = 10, "10: a point, a colour, a normal, and a part"
 	case s.Normals != nil:
 		want = 7
 	}
@@ -266,8 +266,7 @@ func readWithParts(text []byte, counted bool) (*Shape, error) {
 			return nil
 		}
 		if len(words) != want {
-			return fmt.Errorf("found %d numbers, expected %s: a point, an optional normal, and a part",
-				len(words), expected)
+			return fmt.Errorf("found %d numbers, expected %s", len(words), expected)
 		}
 		number, err := strconv.ParseFloat(words[want-1], 64)
 		if err != nil || number != math.Trunc(number) || number < 0 || number >= maxParts {

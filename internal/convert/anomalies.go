@@ -123,10 +123,10 @@ func (w *worker) detectAnomalies(row *table.Row, e *seq.Example) {
 	}
 }
 
-// namesFile matches a file name with an extension of text, audio, images or point clouds.
+// namesFile matches a name with a common extension of documents, audio, images, arrays or 3D shapes.
 var namesFile = regexp.MustCompile(`^[^\s"'<>{}]+\.(?i:txt|html?|json|pdf|docx?|png|jpe?g|gif|bmp|tiff?|webp|wav|mp3|flac|ogg|npy|obj|off|ply|xyz|pts)$`)
 
-// maxPath is the maximum length in bytes of a text that is tested as a file name.
+// maxPath is the number of bytes at the beginning of a text that are tested as a file name.
 const maxPath = 1 << 10
 
 // unitOrZero reports whether the length of a vector is 0, or 1 within 10%.

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// TestAnomalies checks that a single note counts the rows that may have been misinterpreted, and that usual
-// rows get no note.
+// TestAnomalies checks that a note counts the rows that may have been misinterpreted and locates the first
+// such row, and that usual rows get no note.
 func TestAnomalies(t *testing.T) {
 	spans := func(o *Options) { o.Label, o.Spans = "", "s" }
 	lists := func(o *Options) {
@@ -92,7 +92,7 @@ func TestSpanText(t *testing.T) {
 	var kind *source.SkippedKind
 	if kind = skipped.Reasons["a span whose text differs"]; kind == nil || kind.Rows != 1 ||
 		!strings.Contains(kind.Places[0], from+`:1: column s: 0 to 3 is "Ann", expected "Bob"`) {
-		t.Errorf("got %s", skipped)
+		t.Errorf("got report %s, want only row 1 left out for its span", skipped)
 	}
 }
 
@@ -114,8 +114,8 @@ func TestIntervalBlocks(t *testing.T) {
 	}
 }
 
-// TestOtherTokens checks that a text is counted if it has the same tokens as a different text (which may
-// differ only in case), and if exactly one of the two texts is in train.
+// TestOtherTokens checks that a row is counted if a row with another text has the same tokens, and exactly
+// one of the two rows is in train. The texts differ in case, which only the word tokenizer ignores.
 func TestOtherTokens(t *testing.T) {
 	rows := `{"text":"A","split":"val"}` + "\n" + `{"text":"a","split":"test"}` + "\n" +
 		`{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" +
@@ -127,7 +127,7 @@ func TestOtherTokens(t *testing.T) {
 		must.Succeed(t, err)
 		if skipped.OtherTokens.Rows != want || want > 0 && (skipped.OtherTokens.Places[0] != from+":4" ||
 			!strings.Contains(skipped.String(), "1 of 6 rows have the same tokens as a row in another split")) {
-			t.Errorf("%s: got %s", tokenizer, skipped)
+			t.Errorf("%s: got report %s, want %d rows with the tokens of another row", tokenizer, skipped, want)
 		}
 	}
 }
@@ -141,6 +141,6 @@ func TestOtherOrder(t *testing.T) {
 		Pair: []string{"a", "b"}, Label: "l", SplitColumn: "split", Tokenizer: []byte(`{"type":"byte"}`)})
 	must.Succeed(t, err)
 	if skipped.OtherTokens.Rows != 1 || skipped.OtherTokens.Places[0] != from+":2" {
-		t.Errorf("got %s", skipped)
+		t.Errorf("got report %s, want row 2 counted", skipped)
 	}
 }

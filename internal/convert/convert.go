@@ -2,8 +2,9 @@
 // grow with the size of the tables. All CPUs tokenize rows, which are written in order, so that the same
 // input always produces the same files.
 //
-// Unless a column names the splits, a hash of a row's text determines its split, independent of the
-// tokenizer, so that equal texts are in the same split. Small data sets are also stratified by class.
+// Unless a column names the splits, a hash of a row's text (of a pair's first text) determines the row's
+// split, independent of the tokenizer, so that equal texts are in the same split. Small data sets are also
+// stratified by class.
 // Unusable rows are counted by reason, with the locations of the first few.
 package convert
 
@@ -57,8 +58,8 @@ type Options struct {
 
 	LabelPattern *regexp.Regexp // extracts the class from the label; nil takes the whole label
 
-	// Tokenizer is the JSON of the tokenizer for text. If the tokenizer must be learned, the files are
-	// read twice. nil chooses a tokenizer that suits the texts.
+	// Tokenizer is the JSON of the tokenizer for text; nil chooses a tokenizer that suits the texts.
+	// Learning a tokenizer reads the files once more.
 	Tokenizer       []byte
 	TokenizerFile   string                  // tokenizer.json to use instead, stored with the data
 	TokenizerChosen func(tokenizers.Choice) // receives the chosen tokenizer; may be nil
@@ -140,7 +141,7 @@ type converter struct {
 	file          []byte // file of the tokenizer; nil if the tokenizer has no file
 	spec          seq.Spec
 	labels        labels
-	labelsDecided bool // whether the first rows have determined if rows have one label or several
+	labelsDecided bool // whether it is known if the data are multi-label
 	hasEndMarks   bool // the tags mark the ends of spans
 	tagPositions  tagPositions
 	inconsistent  atomic.Int64 // number of rows with inconsistent span tags
@@ -232,9 +233,9 @@ func (c *converter) prepareTokenizer(ctx context.Context) error {
 	return nil
 }
 
-// example converts a row to an example. Its tokens are valid until the next row. With the byte
-// tokenizer, the example has no tokens, because appendRow reads the text. The label of the example is a
-// provisional number: see [labels].
+// example converts a row to an example, whose tokens are valid until the next call. With the byte
+// tokenizer, the example has no tokens, because appendRow reads the text. Label and Labels hold
+// provisional numbers: see [labels].
 func (w *worker) example(row *table.Row) (e seq.Example, split string, reason *source.SkipReason) {
 	if w.intervals != nil {
 		w.intervals.recordSequence(w.sequenceName(row), row.File, row.Line)

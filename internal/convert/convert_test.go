@@ -117,7 +117,7 @@ func TestLabels(t *testing.T) {
 	}
 	if k := skipped.Reasons["the label is not in --labels"]; k == nil || k.Rows != 1 ||
 		!strings.HasSuffix(k.Places[0], `a.csv:4: expected one of 10, 9, 8, found "-1"`) {
-		t.Errorf("got %v", skipped)
+		t.Errorf("got report %v, want only the row labelled -1 left out", skipped)
 	}
 	o = textOptions(t, from)
 	o.Label = ""
@@ -155,7 +155,8 @@ func TestSplitFractions(t *testing.T) {
 		}
 		if len(splits) != 3000 || count["train"] < 2600 || count["train"] > 2800 || count["val"] < 100 ||
 			count["val"] > 200 || count["test"] < 100 {
-			t.Errorf("got split sizes %v", count)
+			t.Errorf("got %d texts in splits of %v, want 3000: 2600 to 2800 train, 100 to 200 val, at least 100 test",
+				len(splits), count)
 		}
 		results = append(results, fmt.Sprint(slices.Sorted(maps.Keys(count)), d.Manifest.Splits["val"].Checksum))
 	}
@@ -250,7 +251,7 @@ func TestReadErrorIsLast(t *testing.T) {
 		o := textOptions(t, from)
 		if _, skipped, err := Convert(context.Background(), o); err == nil ||
 			!strings.Contains(err.Error(), "is not closed") || skipped.Read != 3*chunkRows+1 || skipped.Left() != 1 {
-			t.Errorf("got %d rows and error %v", skipped.Read, err)
+			t.Errorf("got %d rows and error %v, want %d rows and an unclosed quote", skipped.Read, err, 3*chunkRows+1)
 		}
 		o.Strict = true
 		must.Fail(t, "a.csv:2: empty text")(Convert(context.Background(), o))
@@ -291,12 +292,13 @@ func TestRepeated(t *testing.T) {
 	d, skipped := mustConvert(t, textOptions(t, from))
 	want := []string{from + ":4", from + ":6", from + ":9"}
 	if skipped.Repeated.Rows != 4 || !slices.Equal(skipped.Repeated.Places, want) || len(contents(t, d)) != 8 {
-		t.Errorf("got repeated texts %+v of %d rows", skipped.Repeated, len(contents(t, d)))
+		t.Errorf("got repeated texts %+v of %d rows, want 4 of 8, first at %q", skipped.Repeated, len(contents(t, d)),
+			want)
 	}
 	if text := skipped.String(); !strings.Contains(text,
 		"4 of 10 rows repeat the text of an earlier row, 2 of them with another label, and are kept\n  "+from+":4\n") ||
 		!strings.Contains(text, "and 1 more") {
-		t.Error(text)
+		t.Errorf("got report %s, want 4 of 10 rows that repeat a text", text)
 	}
 	o := textOptions(t, writeFile(t, "a.csv", "q,a,label\nx,y,1\nx,z,1\nx,y,2\n"))
 	o.Text, o.Pair = "", []string{"q", "a"}
@@ -308,7 +310,7 @@ func TestRepeated(t *testing.T) {
 	o.SplitColumn = "part"
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 ||
 		!strings.HasSuffix(skipped.Repeated.Places[0], "a.csv:5") {
-		t.Errorf("with a split column: got repeated texts %+v", skipped.Repeated)
+		t.Errorf("with a split column: got repeated texts %+v, want line 5", skipped.Repeated)
 	}
 }
 
@@ -435,10 +437,10 @@ func TestInputs(t *testing.T) {
 	d, skipped := mustConvert(t, o)
 	if got := contents(t, d); !slices.Equal(got, []string{"train: x | y (1)", "val: x | z (0)", "test: u | v (1)"}) ||
 		d.Manifest.Task != seq.Retrieval {
-		t.Errorf("got rows %q", got)
+		t.Errorf("got task %s and rows %q, want 3 pairs for retrieval", d.Manifest.Task, got)
 	}
 	if skipped.Reasons["no split"] == nil || skipped.Reasons["empty text"] == nil {
-		t.Errorf("got skipped rows %v", skipped)
+		t.Errorf("got report %v, want rows without a split and with an empty text", skipped)
 	}
 	o.Val, o.Replace = 0.5, true
 	if d, _ = mustConvert(t, o); d.Manifest.Splits["val"].Rows < 1 || d.Manifest.Splits["test"].Rows != 1 {
@@ -449,7 +451,7 @@ func TestInputs(t *testing.T) {
 	o.Text, o.Tokens, o.Vocab, o.MaxLength = "", "ids", 257, 2
 	d, skipped = mustConvert(t, o)
 	if got := contents(t, d); !slices.Equal(got, []string{"train: ab (true)"}) || d.Manifest.VocabSize != 257 {
-		t.Errorf("got %q", got)
+		t.Errorf("got rows %q and a vocabulary of %d, want one row and 257", got, d.Manifest.VocabSize)
 	}
 	for _, kind := range []string{"a token outside the vocabulary", "no list of tokens", "more than 2 tokens"} {
 		if skipped.Reasons[kind] == nil {

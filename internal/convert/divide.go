@@ -76,7 +76,7 @@ func (c *converter) addStrata(ctx context.Context, path string, strata *stratify
 }
 
 // classOf returns the class by which a row's split is stratified: the text of the label, or "" if rows
-// have no label or a list of labels. It returns false if the text is not a valid class.
+// have no class or a list of labels. It returns false if the label is missing or invalid.
 func (c *converter) classOf(row *table.Row) (string, bool) {
 	if c.options.Label == "" || c.options.Numbers != nil || c.options.isTagging() {
 		return "", true

@@ -74,6 +74,6 @@ func TestFeatures(t *testing.T) {
 		[]string{"x", "y", "z"},
 		"class", []SplitFraction{{Split: "train", Fraction: 0.5}, {Split: "val", Fraction: 0.5}}
 	if d, _ := mustConvert(t, o); d.Manifest.Splits["val"].Rows < 50 || d.Manifest.Splits["train"].Rows < 50 {
-		t.Errorf("got %+v", d.Manifest.Splits)
+		t.Errorf("got %+v, want at least 50 of 200 rows in each split", d.Manifest.Splits)
 	}
 }

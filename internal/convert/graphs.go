@@ -190,7 +190,7 @@ func hashOf(x *graphlines.Row) uint64 {
 type graphSummary struct {
 	spec   seq.Spec
 	rows   map[string]int   // number of rows in each split
-	labels map[string]int32 // number of each label name
+	labels map[string]int32 // index of each label name in spec.LabelNames
 }
 
 // summarize reads all files and returns the summary of their graphs.

@@ -204,7 +204,7 @@ func TestTableNames(t *testing.T) {
 			t.Fatalf("%s: %v", path, err)
 		}
 		if got := fmt.Sprint(d.Manifest.LabelNames, rowTexts(t, d, "train")); got != "[z y] [[[1]] [] 1 [] []]" {
-			t.Errorf("labels named in the metadata: got %s", got)
+			t.Errorf("labels named in the metadata: got %s, want label 1 of z and y", got)
 		}
 	}
 	for _, path := range writeTables(t, numbered,
@@ -227,7 +227,7 @@ func TestTableNames(t *testing.T) {
 		`{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`)[0]
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), graphOptions(path)); err == nil ||
 		!strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
-		t.Error(err)
+		t.Errorf("feature names that are not a list: got error %v", err)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestInvalidTables(t *testing.T) {
 	o.Numbers = []string{"a"}
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil ||
 		!strings.Contains(err.Error(), `graphs.arrow:1: no finite number: column a: found "much"`) {
-		t.Error(err)
+		t.Errorf("a word as a number: got error %v", err)
 	}
 }
 

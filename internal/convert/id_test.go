@@ -102,7 +102,7 @@ func TestIDsOfLateLabels(t *testing.T) {
 	d, skipped := mustConvert(t, o)
 	if got := idsOf(t, d, "train"); !slices.Equal(got, want) ||
 		!slices.Equal(d.Manifest.LabelNames, []string{"99", "100"}) {
-		t.Errorf("got %d ids and labels %q", len(got), d.Manifest.LabelNames)
+		t.Errorf("got %d ids and labels %q, want k0 to k19999 and 99, 100", len(got), d.Manifest.LabelNames)
 	}
 	if skipped.SameID.Rows != 0 {
 		t.Errorf("got %d duplicate ids, want 0", skipped.SameID.Rows)

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestNamedPipe checks that a named pipe is read once and completely.
+// TestNamedPipe checks that a named pipe is read completely, and is refused if a tokenizer must be learned.
 func TestNamedPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe.csv")
 	must.Succeed(t, syscall.Mkfifo(path, 0o600))
@@ -73,7 +73,7 @@ func TestListAsText(t *testing.T) {
 		_, skipped, err := Convert(context.Background(),
 			textOptions(t, writeFile(t, "a.jsonl", `{"text":`+list+`,"label":1}`+"\n")))
 		if err == nil || !strings.Contains(skipped.String(), want) {
-			t.Errorf("%s: error %v, report %s", list, err, skipped)
+			t.Errorf("%s: got error %v and report %s, want %s", list, err, skipped, want)
 		}
 	}
 }

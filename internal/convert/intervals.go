@@ -91,7 +91,7 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(out.bySequence) == 0 {
-		return nil, fmt.Errorf("%s: expected intervals, found none in %d lines%s", path, line, typesText(types))
+		return nil, fmt.Errorf("%s: expected intervals%s, found none in %d lines", path, typesText(types), line)
 	}
 	if strands && out.stranded == 0 {
 		return nil, fmt.Errorf("%s: --strands: expected + or - in column %d, found no strand in %d intervals", path,
@@ -222,7 +222,7 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 		x.start--
 	}
 	if first != nil || second != nil || x.start < 0 || x.start > x.end || !bed && x.start == x.end || x.kind == "" {
-		return "", x, fmt.Errorf("expected a start, a larger end and a name, found %q, %q and %q",
+		return "", x, fmt.Errorf("expected a start, an end not before the start, and a name, found %q, %q and %q",
 			fields[start], fields[end], x.kind)
 	}
 	return fields[0], x, nil

@@ -54,7 +54,7 @@ func TestStrands(t *testing.T) {
 	}
 	_, err := readIntervals(writeFile(t, "y.bed", "s\t0\t2\tgene\t0\t+\ns\t2\t4\tgene\t0\tplus\n"), nil, true)
 	if err == nil || !strings.Contains(err.Error(), `y.bed:2: column 6, the strand: expected +, - or ., found "plus"`) {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want one for the strand in line 2", err)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestMissingStrands(t *testing.T) {
 	_, err := readIntervals(writeFile(t, "x.bed", "s\t0\t2\tgene\t0\ns\t2\t4\tgene\t+\n"), nil, true)
 	if err == nil || !strings.Contains(err.Error(),
 		"x.bed: --strands: expected + or - in column 6, found no strand in 2 intervals") {
-		t.Error(err)
+		t.Errorf("got error %v, want one for no strand in 2 intervals", err)
 	}
 	v, err := readIntervals(writeFile(t, "x.bed", "s\t0\t2\tgene\t0\t.\ns\t2\t4\tgene\t0\t+\n"), nil, true)
 	if err != nil || !strings.HasSuffix(v.strandNote(),
@@ -73,8 +73,8 @@ func TestMissingStrands(t *testing.T) {
 	}
 }
 
-// TestAmbiguousSequence checks that an interval is an error if two sequences have the name of its
-// sequence.
+// TestAmbiguousSequence checks that an interval is an error if its sequence name occurs twice, and that
+// duplicate names without intervals are allowed.
 func TestAmbiguousSequence(t *testing.T) {
 	fasta := writeFile(t, "x.fa", ">chr1\nACGTACGTA\n>chr2\nACGT\n>chr1\nACGTACGTAA\n")
 	set := func(bed string) Options {
@@ -85,7 +85,7 @@ func TestAmbiguousSequence(t *testing.T) {
 	_, _, err := Convert(t.Context(), set("chr2\t0\t2\tg\nchr1\t1\t4\tg\n"))
 	if err == nil || !strings.Contains(err.Error(),
 		`x.bed:2: expected one sequence named "chr1", found 2, at `+fasta+":1, "+fasta+":5") {
-		t.Error(err)
+		t.Errorf("got error %v, want one for the two sequences chr1", err)
 	}
 	mustConvert(t, set("chr2\t0\t2\tg\n"))
 }

@@ -30,7 +30,7 @@ func (c *converter) learnTokenizer(ctx context.Context) error {
 	return err
 }
 
-// learn reads the rows of the training split to learn a tokenizer. The conversion reads them again.
+// learn learns the tokenizer from the rows of the training split. The conversion reads the files again.
 func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error {
 	read, trained := 0, 0
 	for _, path := range c.options.From {

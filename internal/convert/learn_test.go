@@ -56,7 +56,7 @@ func TestLearningProgress(t *testing.T) {
 		t.Errorf("%d bytes read, %d converted, want %d", read, converted, size)
 	}
 	if n := len(rounds) - 1; n < 1 || rounds[0] != 0 || rounds[n] != n || slices.Max(all) != n || slices.Min(all) != n {
-		t.Errorf("got rounds %v of %v", rounds, all)
+		t.Errorf("got rounds %v of %v, want 0 first and the total last", rounds, all)
 	}
 }
 
@@ -87,8 +87,8 @@ func TestStrayFilesBesideWAV(t *testing.T) {
 			TokenizerChosen: func(c tokenizers.Choice) { chosen = c }}
 		_, skipped := mustConvert(t, o)
 		if chosen.Name != "audio-vq" || skipped.Left() != 1 || skipped.Read != 21 {
-			t.Errorf("%s: got tokenizer %s (%s) and %d of %d rows left out", name, chosen.Name, chosen.Reason,
-				skipped.Left(), skipped.Read)
+			t.Errorf("%s: got tokenizer %s (%s) and %d of %d rows left out, want audio-vq and 1 of 21", name,
+				chosen.Name, chosen.Reason, skipped.Left(), skipped.Read)
 		}
 	}
 }
@@ -104,6 +104,6 @@ func TestLearnUnreadable(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(),
 		"first unreadable row: "+from+
 			":1: line 1: column 1: expected a token without a space, found \"New York\"") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want the reason for line 1 in it", err)
 	}
 }

@@ -25,7 +25,7 @@ func TestMultiLabelPipe(t *testing.T) {
 		d, _ := mustConvert(t, textOptions(t, pipe))
 		must.Succeed(t, <-written)
 		if d.Manifest.Task != want || !slices.Equal(d.Manifest.LabelNames, []string{"x"}) {
-			t.Errorf("%s: got task %s and labels %q", text, d.Manifest.Task, d.Manifest.LabelNames)
+			t.Errorf("%s: got task %s and labels %q, want %s and x", text, d.Manifest.Task, d.Manifest.LabelNames, want)
 		}
 	}
 }

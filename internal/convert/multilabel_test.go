@@ -98,7 +98,7 @@ func TestMultiLabel(t *testing.T) {
 		o.head = 1 // write the first rows before all labels are known
 		d, skipped := mustConvert(t, o)
 		if got := rowLabels(t, d); d.Manifest.Task != seq.MultiLabel || !slices.Equal(got, []string{"x y", "", "z"}) {
-			t.Errorf("%s: got task %s and labels %q", name, d.Manifest.Task, got)
+			t.Errorf("%s: got task %s and labels %q, want multi-label rows x y, none and z", name, d.Manifest.Task, got)
 		}
 		if !slices.Equal(d.Manifest.LabelNames, []string{"x", "y", "z"}) {
 			t.Errorf("%s: got label names %q, want x, y and z", name, d.Manifest.LabelNames)
@@ -116,7 +116,7 @@ func TestMultiLabel(t *testing.T) {
 				`{"text":"a","label":["x"]}`+"\n"+`{"text":"b","label":`+list+"}\n")))
 		if !strings.Contains(skipped.String(), "1 of 2 rows left out: the row cannot be read") ||
 			!strings.Contains(skipped.String(), "x.jsonl:2") {
-			t.Errorf("%s: got %s", list, skipped)
+			t.Errorf("%s: got report %s, want row 2 left out as unreadable", list, skipped)
 		}
 	}
 }

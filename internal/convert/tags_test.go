@@ -146,7 +146,7 @@ func TestTags(t *testing.T) {
 	} {
 		d, skipped := mustConvert(t, tagOptions(t, writeFile(t, c.name, c.text), c.change))
 		if got := strings.Join(tagRows(t, d), "|"); got != c.want || skipped.Left() != 0 {
-			t.Errorf("%s %q:\n%s, want\n%s\n%s", c.name, c.text, got, c.want, skipped)
+			t.Errorf("%s %q: got\n%s, want\n%s\n%s", c.name, c.text, got, c.want, skipped)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestMarkedEnds(t *testing.T) {
 	_, _, err := Convert(t.Context(), tagOptions(t, path, words))
 	if err == nil || !strings.Contains(err.Error(),
 		"expected BIO tags as in the first rows, found tags that mark the ends of spans") {
-		t.Error(err)
+		t.Errorf("got error %v, want one on tags that mark the ends of spans", err)
 	}
 	d, _ = mustConvert(t, tagOptions(t, path, func(o *Options) { words(o); o.Labels = []string{"O", "B-X", "S-X"} }))
 	if !slices.Equal(d.Manifest.LabelNames, []string{"O", "B-X"}) {
@@ -243,8 +243,8 @@ func TestSkippedTags(t *testing.T) {
 			"x.bed:1: the interval 1 to 5 ends beyond the sequence \"s\", which has 4 bases"},
 		{"x.bed", "s\t1\t2\tgene\nnone\t1\t2\tgene\n", "1", `x.bed:2: found no sequence named "none"`},
 		{"x.bed", "s\t2\t2\tgene\n", "1", "expected intervals, found none in 1 lines"},
-		{"x.bed", "s\t2\t1\tgene\n", "1", "x.bed:1: expected a start, a larger end"},
-		{"x.gff", "s\t.\tgene\t2\t1\n", "1", "x.gff:1: expected a start, a larger end"},
+		{"x.bed", "s\t2\t1\tgene\n", "1", "x.bed:1: expected a start, an end not before the start"},
+		{"x.gff", "s\t.\tgene\t2\t1\n", "1", "x.gff:1: expected a start, an end not before the start"},
 		{"x.bed", "#\ns\t1\t2\n", "1", "x.bed:2: expected the tab-separated columns chrom, start, end, name"},
 		{"x.gff3", "s\t.\tgene\t1\t3\t.\ns\t.\texon\t2\t3\t.\n", "1", "x.gff3:2: exon overlaps gene on line 1"},
 		{"x.bed", "# nothing\n", "1", "expected intervals, found none in 1 lines"},
@@ -346,6 +346,6 @@ func TestOneLongSentence(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "0 of 1 rows of "+o.From[0]+" are in the training split") ||
 		!strings.Contains(err.Error(),
 			"x.conll: found one sentence of 600 tokens: expected an empty line after each sentence") {
-		t.Error(err)
+		t.Errorf("got error %v, want one on the training split and on missing empty lines", err)
 	}
 }
