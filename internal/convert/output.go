@@ -102,10 +102,10 @@ func (o *output) write(j *chunk) error {
 	return o.begin()
 }
 
-// Tags of a text with a label: equal to the label of the text's first row, or different.
+// Tags of the hashes in output.labelled.
 const (
-	firstLabel = iota
-	otherLabel
+	firstLabel = iota // the label of the text's first row
+	otherLabel        // a different label
 )
 
 // isOtherLabel adds the hash of a text with its label. It reports whether the label differs from
@@ -119,8 +119,8 @@ func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	return first == otherLabel && (before || !full)
 }
 
-// countSharedTokens counts a row if an earlier row with another text has the same tokens, and
-// exactly one of the two rows is in train.
+// countSharedTokens counts a row, whose text is new, if exactly one of this row and the first row with
+// the same tokens is in train.
 func (o *output) countSharedTokens(k *keptRow, position func() string) {
 	if k.tokens == 0 {
 		return
@@ -134,7 +134,7 @@ func (o *output) countSharedTokens(k *keptRow, position func() string) {
 	}
 }
 
-// splitTag returns the index of a split in tags.
+// splitTag returns the index of a split in tags. It appends a new split.
 func (o *output) splitTag(split string) int {
 	at := slices.Index(o.tags, split)
 	if at < 0 {

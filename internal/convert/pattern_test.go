@@ -54,14 +54,14 @@ func TestPatterns(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := contents(t, d); !slices.Equal(got, []string{"train: b (1)", "test: a (0)", "test: c (2)"}) {
-		t.Errorf("got %q", got)
+		t.Errorf("got rows %q, want b in train, a and c in test", got)
 	}
 	if p := d.Manifest.Provenance; p["label_pattern"] != `^([0-9]*)_` || p["split_pattern"] == nil {
-		t.Errorf("got provenance %v", p)
+		t.Errorf("got provenance %v, want both patterns", p)
 	}
 	o.SplitColumn, o.SplitPattern, o.Replace, o.LabelPattern = "", nil, true, regexp.MustCompile(`^\d`)
 	if _, skipped = mustConvert(t, o); skipped.Reasons[`the label does not match ^\d`].Rows != 2 {
-		t.Errorf("got %s", skipped)
+		t.Errorf("got %s, want 2 rows whose label does not match", skipped)
 	}
 }
 
@@ -80,14 +80,14 @@ func TestKnownLabels(t *testing.T) {
 	}
 }
 
-// TestListsAsLabels checks the error for a row with a list of labels among rows with one class.
+// TestListsAsLabels checks the skip reason of a row with a list of labels after a row with one class.
 func TestListsAsLabels(t *testing.T) {
 	for _, list := range []string{`["x","y"]`, `[1,2]`, `[]`} {
 		_, skipped := mustConvert(t,
 			textOptions(t, writeFile(t, "x.jsonl", `{"text":"b","label":"x"}`+"\n"+`{"text":"a","label":`+list+"}\n")))
 		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels: expected one class") ||
 			!strings.Contains(skipped.String(), "with --label 'label[0]'") {
-			t.Errorf("%s: got %s", list, skipped)
+			t.Errorf("%s: got %s, want a list of labels as the reason, and advice on --label", list, skipped)
 		}
 	}
 }

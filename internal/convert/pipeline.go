@@ -19,7 +19,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Limits of the rows and bytes in a chunk. Each worker processes one chunk at a time.
+// A chunk is complete when it has at least chunkRows rows or chunkBytes bytes. Each worker processes one
+// chunk at a time.
 const (
 	chunkRows  = 8192
 	chunkBytes = 512 << 10
@@ -72,7 +73,7 @@ func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) er
 	for range cap(free) {
 		free <- &chunk{done: make(chan struct{}, 1)}
 	}
-	// convertAll does not wait for the reader, which may block on standard input without data.
+	// After an error, convertAll does not wait for the reader, which may block on standard input without data.
 	go func() {
 		defer close(chunks)
 		defer close(jobs)
@@ -118,8 +119,8 @@ func until[T any](ctx context.Context, c <-chan T) iter.Seq[T] {
 	}
 }
 
-// readAll sends the rows of all files in chunks. It sends a read error as the last chunk, so that write
-// always receives the rows before the error first.
+// readAll sends the rows of all files in chunks. It sends a read error in the last chunk, after the chunks
+// with the rows before the error.
 func (c *converter) readAll(ctx context.Context, free <-chan *chunk, chunks, jobs chan<- *chunk) {
 	send := func(to chan<- *chunk, j *chunk) {
 		select {
@@ -132,7 +133,7 @@ func (c *converter) readAll(ctx context.Context, free <-chan *chunk, chunks, job
 			j.rows = j.rows[:0]
 			return j
 		}
-		return &chunk{done: make(chan struct{}, 1)} // the context is done, so no chunk will become free
+		return &chunk{done: make(chan struct{}, 1)} // the context is done, so no worker processes this chunk
 	}
 	j, size := nextChunk(), 0
 	flush := func() {
@@ -207,7 +208,7 @@ type worker struct {
 	numbers       []float32         // numbers of a row
 	rowLabels     []int32           // labels of a row
 	labelled      []int32           // tags of a row
-	known         map[string]int32  // labels that this worker has seen, to avoid the lock of c.labels
+	known         map[string]int32  // labels that this worker has seen, to avoid the lock of converter.labels
 	anomalies     anomalies         // anomalies of a row
 }
 
@@ -327,8 +328,8 @@ func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	return w.hashSequence(e.A)
 }
 
-// hashSequence returns a hash of tokens. It processes two tokens per step. The package maphash would
-// require a copy of the tokens as bytes, which takes longer than a fast tokenizer takes for the text.
+// hashSequence returns a hash of tokens. It processes two tokens per step. maphash.Bytes would
+// require a copy of the tokens as bytes, and copying takes longer than a fast tokenizer needs for the text.
 func (w *worker) hashSequence(tokens []int32) uint64 {
 	const odd = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 	hash := uint64(len(tokens))

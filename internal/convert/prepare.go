@@ -125,7 +125,8 @@ func (c *converter) describe() error {
 	return nil
 }
 
-// nameLabels sets c.labels from the label names in the options, and checks the fractions of the splits.
+// nameLabels sets c.labels from the label names in the options, changes the task to multi-label if the options
+// require it, and checks the fractions of the splits.
 func (c *converter) nameLabels() error {
 	o := &c.options
 	if err := seq.CheckNames(o.Labels); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestInvalidOptions checks that invalid options, and rows that make the conversion fail, leave no
-// directory.
+// TestInvalidOptions checks the errors for invalid options and unusable rows, which must leave no directory,
+// for an existing data set, and for a cancelled context, which must leave no files.
 func TestInvalidOptions(t *testing.T) {
 	from := writeFile(t, "a.csv", "text,label\na,1\n,2\n")
 	for want, change := range map[string]func(*Options){
@@ -65,13 +65,12 @@ func TestNoRows(t *testing.T) {
 		}
 		_, _, err := Convert(t.Context(), o)
 		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "rows") {
-			t.Errorf("%s: got error %v", name, err)
+			t.Errorf("%s: got error %v, want one with the path and \"rows\"", name, err)
 		}
 	}
 }
 
-// TestOtherEncoding checks that rows in another encoding are left out, and that a note suggests
-// iconv.
+// TestOtherEncoding checks that a note suggests iconv for files that are not UTF-8, and only for them.
 func TestOtherEncoding(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.csv":   "text,label\ncaf\xe9,x\ncafe,y\n",
@@ -80,7 +79,7 @@ func TestOtherEncoding(t *testing.T) {
 	} {
 		_, skipped := mustConvert(t, textOptions(t, writeFile(t, name, text)))
 		if got := strings.Contains(skipped.String(), "iconv -f latin1 -t utf-8"); got != (name != "b.csv") {
-			t.Errorf("%s: got %s", name, skipped)
+			t.Errorf("%s: got %s, want a note on iconv: %t", name, skipped, name != "b.csv")
 		}
 	}
 }

@@ -3,7 +3,7 @@ package convert
 import "slices"
 
 // repeats is a hash table that finds repeated texts, labels, tokens or ids by their hashes. It stores the first
-// [maxTexts] distinct hashes, so that its memory does not grow with the number of rows.
+// [maxTexts] distinct hashes, so that its memory is bounded.
 type repeats struct {
 	slots []uint64 // open addressing; 0 is a free slot, the low [tagBits] bits are the tag plus 1
 	used  int
@@ -51,7 +51,7 @@ func (r *repeats) find(hash uint64) *uint64 {
 	}
 }
 
-// grow doubles the used part of the table. It clears the new part before it reads from it, because
+// grow doubles the used part of the table. It clears the whole part before it reads from it, because
 // the system maps a page twice if it is first read and then written.
 func (r *repeats) grow() {
 	hashes := slices.Clone(r.slots)

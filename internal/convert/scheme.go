@@ -12,13 +12,15 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Span tags are stored in the BIO scheme. Other schemes also mark the last token of a span, and
-// single-token spans. Their tags are converted to BIO, because evaluations would otherwise read a run of
-// equal tags, such as S-X S-X, as one span:
+// Span tags are stored in the BIO scheme. These schemes also mark the last token of a span, and
+// single-token spans:
 //
 //	BIOES  B-X I-X E-X, S-X
 //	BILOU  B-X I-X L-X, U-X
 //	BMES   B-X M-X E-X, S-X; also with W-X
+//
+// Their tags are converted to BIO, because evaluations would otherwise read a run of equal tags, such as
+// S-X S-X, as one span.
 //
 // Source: Ratinov, Roth, "Design Challenges and Misconceptions in Named Entity Recognition", CoNLL 2009.
 
@@ -142,7 +144,8 @@ func (c *converter) decideMarksFrom(tags []string) {
 
 // checkMarks returns an error if later rows mark the ends of spans although the first rows were read as
 // BIO. If no labels are given, it also returns an error for a mixture of span tags and other tags except
-// O, because evaluations read BIO only if all tags are BIO. It adds a note if all tags only resemble BIO.
+// O, because evaluations read BIO only if all tags are BIO, and adds a note if all tags except O merely
+// resemble BIO.
 func (c *converter) checkMarks(names []string) error {
 	switch {
 	case c.options.Tags == "":

@@ -8,7 +8,7 @@ import (
 )
 
 // TestSeriesWithoutTargets checks that a column name with * matches no target or id column, and that
-// a note lists the matched columns. A column that is both input and target must be refused.
+// notes describe the matched columns. A column that is both input and target must be refused.
 func TestSeriesWithoutTargets(t *testing.T) {
 	set := func(table string, change func(o *Options)) Options {
 		o := textOptions(t, writeFile(t, "x.csv", table))
@@ -33,7 +33,7 @@ func TestSeriesWithoutTargets(t *testing.T) {
 		d, skipped := mustConvert(t, c.set)
 		f := must.Get(d.Open("train"))(t)
 		if e := must.Get(f.Example(0))(t); len(e.Features) != c.steps || !strings.Contains(skipped.String(), text) {
-			t.Errorf("%d steps, want %d; notes %s, want %s", len(e.Features), c.steps, skipped, text)
+			t.Errorf("got %d steps, want %d; got notes %s, want %s", len(e.Features), c.steps, skipped, text)
 		}
 		f.Close()
 	}
@@ -47,7 +47,7 @@ func TestSeriesWithoutTargets(t *testing.T) {
 		_, _, err := Convert(t.Context(), set(rows, change))
 		if err == nil || !strings.Contains(err.Error(),
 			`column "target": expected different columns for the input and the target, found the same`) {
-			t.Error(err)
+			t.Errorf("got error %v, want one on column target as input and target", err)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (o *Options) isTagging() bool { return o.Tags != "" || o.Spans != "" || o.I
 // taggedRange is a byte range [start, end) of a text with one tag: a word or a span.
 type taggedRange struct {
 	start, end int
-	tag        string // tag of its first token; "" means no label
+	tag        string // tag of its first token; "" means no tag
 	inner      string // tag of its other tokens
 }
 
@@ -86,7 +86,7 @@ func (c *converter) checkTags() error {
 	return nil
 }
 
-// joinWords joins a JSON list of words to a text, with a space between words. For a sequence with
+// joinWords joins a JSON list of words into a text, with a space between words. For a sequence with
 // intervals it removes white space, because interval positions count only letters.
 func (c *converter) joinWords(row *table.Row) {
 	if c.options.Intervals != "" && len(row.Values) > 0 {
@@ -277,9 +277,10 @@ func (c *converter) tagNames(row *table.Row) (tags []string, reason *source.Skip
 	return tags, reason
 }
 
-// writtenTags returns the tags of a row in the notation of its table. They are a JSON list of
-// names, numbers and null (no tag), or words separated by spaces. The integers -1 and -100 mean no
-// tag. Other integers that are not label names are indices into the given label names.
+// writtenTags returns the tags in a value before conversion to BIO; "" means no tag. The value is a list of
+// integers, a JSON list of names, numbers and null (no tag), or words separated by spaces. The integers -1
+// and -100 mean no tag. Any other integer that is a valid index into the given label names, and not itself
+// a name, stands for the name at that index.
 func (c *converter) writtenTags(v table.Value) (tags []string, reason *source.SkipReason) {
 	switch {
 	case v.Tokens != nil:
@@ -385,18 +386,17 @@ func spansOf(column, text, list string) ([]taggedRange, *source.SkipReason) {
 	return out, nil
 }
 
-// sameWords reports whether two texts are equal except for white space.
+// sameWords reports whether two texts have the same words, whatever white space separates them.
 func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
 
-// cutsWord reports whether a byte position is between two letters of a script that separates words
-// by spaces.
+// cutsWord reports whether a byte position is between two letters of spacedScripts.
 func cutsWord(text string, at int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
 	after, _ := utf8.DecodeRuneInString(text[at:])
 	return unicode.In(before, spacedScripts...) && unicode.In(after, spacedScripts...)
 }
 
-// spacedScripts are the scripts that separate words by spaces.
+// spacedScripts are common scripts that separate words by spaces.
 var spacedScripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic}
 
 // hasMisalignedSpan reports whether a span begins or ends within a word, or with white space.
