@@ -63,7 +63,7 @@ func (a *attentionRun) leakOf(b, head int) float32 {
 	return a.leak[b*a.Heads+head]
 }
 
-// head returns the channels of a head, starting at packed row j of x [rows, d].
+// head returns the part of x [rows, d] that begins with the head's first channel in packed row j.
 func (a *attentionRun) head(x []float32, j, head int) []float32 { return x[j*a.d+head*a.dh:] }
 
 // keys returns the range of packed rows that hold the sampled keys of sequence b.

@@ -276,7 +276,7 @@ func (g *attentionGradient) softmaxWeights(x *backwardScratch, t queries, at, n 
 	}
 }
 
-// scoreGradients adds the gradients that flow through the scores of the keys [at, at+n). x.s
+// scoreGradients adds the gradients of the queries to x.part and those of the keys [at, at+n) to x.dk. x.s
 // holds the gradients of the scores, x.total their sums over queries.
 func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n int) {
 	c := g.channels

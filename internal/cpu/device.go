@@ -236,7 +236,7 @@ type run struct {
 // words returns the memory of t.
 func (r *run) words(t *tensor.Tensor) []uint32 {
 	end := t.Offset + t.Words()
-	return r.mem[t.Region][t.Offset:end:end] // the capacity makes an index beyond the tensor panic
+	return r.mem[t.Region][t.Offset:end:end] // the capacity makes a slice beyond the tensor panic
 }
 
 func (r *run) floats(t *tensor.Tensor) []float32 { return tensor.As[float32](r.words(t)) }

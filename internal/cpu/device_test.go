@@ -79,8 +79,8 @@ func TestRunSegments(t *testing.T) {
 	}
 }
 
-// TestCancelBetweenSegments checks that a cancelled run finishes its segment and does not begin the
-// next segment.
+// TestCancelBetweenSegments checks that a run that is cancelled after a segment does not begin the next
+// segment, and releases its thread.
 func TestCancelBetweenSegments(t *testing.T) {
 	d := New(1)
 	x, mem, sum := prepareCounter(t, d)

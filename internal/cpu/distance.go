@@ -20,7 +20,7 @@ type distanceScratch struct {
 	distanceRows
 }
 
-// distanceRows holds rows of one number for each query of the tile; [n] is the number of rows.
+// distanceRows holds rows with one number per query of the tile; [n] is the number of rows.
 type distanceRows struct {
 	queries      []float32 // [3·featureCount] points of the queries
 	differences  []float32 // [3] coordinates of the queries minus those of a token

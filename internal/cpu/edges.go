@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// edgeBias is the relative bias of the tokens of a graph. All pairs without an edge have the same
-// terms in a head. The terms of the few pairs with an edge are then corrected.
+// edgeBias is the relative bias of the tokens of a graph. In a head, all pairs without an edge have the
+// same terms. All pairs first get these terms; those of the few pairs with an edge are then corrected.
 type edgeBias struct {
 	pairBias
 	first, source []int32
@@ -77,7 +77,7 @@ func (e *edgeBias) findEdges(t queries, w *edgeScratch, j int) []edge {
 	return w.edges
 }
 
-// appendEdges appends the edges to one of a key's tokens to w.edges.
+// appendEdges appends to w.edges the edges from queries of the tile to the token at a position.
 func (e *edgeBias) appendEdges(t queries, w *edgeScratch, position int32, weight, sign float32) []edge {
 	row := e.offset[t.b] + position
 	index, end := int(e.first[row]), int(e.first[row+1])

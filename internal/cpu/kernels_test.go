@@ -13,7 +13,7 @@ func TestRegisterTwice(t *testing.T) {
 	defer func() {
 		if r, _ := recover().(string); !strings.Contains(r, "tensor.Add has two implementations") ||
 			len(kernels) != before {
-			t.Errorf("got panic %q and %d kernels, want %d", r, len(kernels), before)
+			t.Errorf("got panic %q and %d kernels, want a panic on tensor.Add and %d", r, len(kernels), before)
 		}
 	}()
 	register(byRows(func(*run, tensor.Add) rowwise { return rowwise{} }))

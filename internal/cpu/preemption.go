@@ -61,7 +61,8 @@ func (d *Device) updateReserved() {
 	d.resume()
 }
 
-// computing returns the number of computing workers, including the helpers of an urgent run.
+// computing returns the number of computing workers, including the helpers of an urgent run but not the
+// worker that leads it.
 func (d *Device) computing() int { return d.threads - len(d.idle) - len(d.preemption.waiting) }
 
 // maxComputing returns the maximum number of computing workers.
@@ -88,8 +89,8 @@ func (r *run) mustStop() bool {
 }
 
 // yield makes the worker that leads a run wait while too many workers compute, and after a time
-// slice if other runs wait. In a patient run it also yields the CPU after yieldEvery. If the run's
-// context ends while the worker waits, yield panics to leave the kernel, see [run.recoverCancelled].
+// slice if other runs wait. In a patient run it also yields the CPU after yieldEvery. If r.done
+// is closed while the worker waits, yield panics to leave the kernel, see [run.recoverCancelled].
 func (r *run) yield() {
 	if r.patient && time.Since(r.yielded) > yieldEvery {
 		yieldThread()

@@ -115,9 +115,8 @@ func TestReserveIsShared(t *testing.T) {
 	}
 }
 
-// TestWaitingRunEnds checks that a run which waits for its turn, before or within a kernel, ends
-// immediately when its context is cancelled and releases its resources. A run that writes weights
-// must complete.
+// TestWaitingRunEnds checks that a run which waits for its turn, before or within a kernel, ends when
+// its context is cancelled, and releases its worker. A run that writes weights must complete.
 func TestWaitingRunEnds(t *testing.T) {
 	d := New(2)
 	p := tensor.NewProgram()

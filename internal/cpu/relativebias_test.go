@@ -11,7 +11,7 @@ func TestWideExponentials(t *testing.T) {
 	const heads, longest, width = 3, 8, 2*8 - 1
 	e := slices.Repeat([]float32{1}, 2*heads*width)
 	e[1*width] = 0x1p70            // head 1, at a distance that only sequences of 8 tokens reach
-	e[(heads+0)*width+6] = 0x1p-70 // head 0, at a sum of positions that sequences of 4 tokens reach
+	e[(heads+0)*width+6] = 0x1p-70 // head 0, at a sum of positions that only sequences of at least 4 tokens reach
 	mark := func(lengths ...int) []bool {
 		s := &sinusoidBias{e: e, width: width, heads: heads, longest: longest, wide: make([]bool, heads*len(lengths))}
 		for head := range heads {

@@ -209,7 +209,7 @@ func TestCanFuse(t *testing.T) {
 	for _, launches := range [][]tensor.Kernel{{gelu(at(0, 4), at(100, 4)), sampled},
 		{sampled, gelu(at(0, 4), at(100, 4))}, {tensor.Zero{Y: weight}, sampled}} {
 		if n := fusedLength(launches); n != 1 {
-			t.Errorf("fusedLength is %d for launches over different rows, want 1", n)
+			t.Errorf("fusedLength is %d for launches that cannot be fused, want 1", n)
 		}
 	}
 }

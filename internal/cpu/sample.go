@@ -11,8 +11,8 @@ import (
 
 func init() { register(whole(sample)) }
 
-// sampler holds the data of one launch. Random numbers are drawn row by row, so that threads can
-// share a long sequence. Tokens are chosen sequence by sequence, in linear time.
+// sampler holds the data of one launch. Noise, dropped tokens and partner keys are drawn for blocks of
+// rows, so that threads can share a long sequence. Tokens are chosen sequence by sequence, in linear time.
 type sampler struct {
 	tensor.Sample
 	sequences
@@ -25,7 +25,7 @@ type sampler struct {
 	// dropped, and later the tokens that are not in S1.
 	token    []int32  // ascending positions; −1 for dropped tokens until S1 is chosen
 	key      []uint32 // sort key, smallest first
-	ties     []uint32
+	ties     []uint32 // scratch memory of markSmallest
 	unchosen []uint32 // length of each sequence's list after S1 is removed
 }
 
@@ -124,7 +124,8 @@ func (s *sampler) partnerKeys(w *worker, b, lo, hi int) {
 	}
 }
 
-// choosePartners chooses S2, the tokens with the smallest partner keys.
+// choosePartners chooses S2: among the tokens that are not in S1, as many tokens as S1 has, or all, with
+// the smallest partner keys.
 func (s *sampler) choosePartners(b int) {
 	lo, _ := s.tokens(b)
 	n := int(s.unchosen[b])
@@ -155,8 +156,8 @@ func moveMarked(token []int32, mark []uint32, chosen []int32) (remaining int) {
 	return remaining
 }
 
-// descending maps floats to integers in reverse order, and −0 and 0 to the same integer. It avoids
-// branches because the sign of a score is not predictable.
+// descending maps floats to integers in reverse order, and −0 and 0 to the same integer. It does not
+// branch on the sign, which is not predictable for a score.
 func descending(v float32) uint32 {
 	b := math.Float32bits(v)
 	if b == 1<<31 {

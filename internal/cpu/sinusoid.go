@@ -67,7 +67,7 @@ func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
 	if nf > 0 {
 		c := simd.Rows(y, cosineTile)
 		t.Mul(c, simd.Rows(coef, t.terms), b, c, 2*t.rows)
-	} else { // only g: every second row
+	} else { // only G: every second row
 		c := simd.Rows(y[cosineTile:], 2*cosineTile)
 		t.Mul(c, simd.Rows(coef[t.terms:], 2*t.terms), b, c, t.rows)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// newTablesRun prepares a program with both passes on random inputs. Launch 0 computes the tables, launch 1
-// the gradients of the weights and biases. The results are in the arena.
+// newTablesRun prepares a program with both passes on random inputs. Segment 0 computes the tables, segment
+// 1 the gradients of the weights and biases. The results are in the arena.
 func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Executable, tensor.Binding) {
 	t.Helper()
 	q := must.Get(sinusoid.New(10000, dim))(t)
@@ -74,13 +74,14 @@ func TestCosineCache(t *testing.T) {
 	for i := range 6 {
 		group.Go(func() {
 			if !slices.Equal(results(d), want) {
-				t.Errorf("the results of run %d differ", i)
+				t.Errorf("run %d: the results differ from those without cached cosines", i)
 			}
 		})
 	}
 	group.Wait()
 	if len(d.cosines.tiles) != 3 || d.cosines.words > maxCosines {
-		t.Errorf("got %d cached tiles of %d words, want 3 tiles", len(d.cosines.tiles), d.cosines.words)
+		t.Errorf("got %d cached tiles and %d used words, want 3 tiles and at most %d words", len(d.cosines.tiles),
+			d.cosines.words, maxCosines)
 	}
 }
 

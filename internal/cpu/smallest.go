@@ -40,7 +40,7 @@ func markSmallest(key []uint32, n int, ties []uint32, tie func(indices []uint32)
 // selectThreshold returns the n-th smallest key, the number of keys equal to it, and the number of these
 // equal keys among the n smallest. It is a radix select from the highest digit: each pass counts the next
 // digits of the keys that agree with all digits known so far. If memory has at least the length of key,
-// each pass copies the keys that still agree there for the next pass.
+// each pass but the last copies to memory the keys that still agree, and the next pass reads only these.
 func selectThreshold(key []uint32, n int, memory []uint32) (limit uint32, equal, chosen int) {
 	const bits = 8
 	var mask uint32
