@@ -13,7 +13,7 @@ type Kernel struct {
 	Name string // kernel and direction, such as "attention backward"
 	Size string
 	work work // replaces the result of [kernelWork] if set
-	// build declares operands and returns the launch.
+	// build declares the operands and returns the kernel to launch.
 	build func(r *fixture) tensor.Kernel
 	batch func() *fixture // returns a fixture for the kernel's sequences
 }

@@ -20,9 +20,9 @@ type LayerParts struct {
 }
 
 // MeasureParts measures the parts of the layer on a number of sequences. Each projection is measured
-// separately, on the number of rows that it projects. The other times follow from two profiles of a stack
-// of such layers, without and with the relative encoding; reps is the number of runs per profile. On a Vulkan
-// device MLP is 0, because its profile does not distinguish the MLP from other matrix products.
+// separately, on the number of rows that it projects. The other times follow from two profiles of a model
+// with these layers, without and with the relative encoding; reps is the number of runs per profile. On a
+// Vulkan device MLP is 0, because its profile does not distinguish the MLP from other matrix products.
 func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences, reps int) (p LayerParts, err error) {
 	rows, sampled := sequences*l.Length, sequences*min(l.K, l.Length)
 	for _, part := range []struct {

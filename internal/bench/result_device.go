@@ -45,7 +45,7 @@ func (l *DeviceResult) Row() []string {
 	return row
 }
 
-// Note returns remarks to print below the table.
+// Note returns a remark to print below the table, or "".
 func (l *DeviceResult) Note() string {
 	switch {
 	case l.Missing != "":

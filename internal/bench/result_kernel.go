@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/device"
 )
 
-// KernelMeasurement is the measurement of one kernel.
+// KernelMeasurement is a [KernelResult] with the device, the precision and the CPU threads of the measurement.
 type KernelMeasurement struct {
 	KernelResult
 	Device    string           `json:"device"`

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// ModelResult is the measurement of a whole model.
+// ModelResult is a [Measurement] with its settings and the derived rates, as sftseq bench model prints it.
 type ModelResult struct {
 	What         string           `json:"what"`
 	Config       string           `json:"config"`
@@ -22,7 +22,7 @@ type ModelResult struct {
 	Seconds      float64          `json:"seconds"`
 	TokensPerSec float64          `json:"tokens_per_s"`
 	Operations   float64          `json:"operations_per_token"`
-	Ceiling      float64          `json:"ceiling_fraction,omitempty"`
+	Ceiling      float64          `json:"ceiling_fraction,omitempty"` // rate as a fraction of the multiply-add peak rate
 	PeakBytes    int64            `json:"peak_bytes,omitempty"`
 	Kernels      []KernelShare    `json:"kernels,omitempty"` // shares of kernels in a further run, with --profile
 }

@@ -87,8 +87,8 @@ type converter struct {
 	written        map[uint64]*file // first written file with each hash of points
 	normals        bool             // whether the rows have normals; determined by Spec or the first row
 	first          string           // relative path of the first file that became a row
-	used           map[string]bool
-	ids            map[string]bool
+	used           map[string]bool  // classes of the written rows
+	ids            map[string]bool  // ids of the written rows
 	tags           tags
 	ignored        source.SkippedKind  // files with ignored columns
 	far            source.SkippedKind  // files in which a few far points determine the radius
@@ -146,9 +146,9 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 // maxWaiting is the maximum total number of points in rows that wait to be written.
 const maxWaiting = 2 * MaxPoints
 
-// convertAll reads files on all CPUs and writes their rows in order. Its memory is limited for any number
-// of CPUs: files that are read concurrently have at most maxBytes in total, and waiting rows have at most
-// maxWaiting points.
+// convertAll reads files on all CPUs and writes their rows in order. More CPUs do not raise the limits on
+// its memory: files that are read concurrently have at most maxBytes in total, and waiting rows have at
+// most maxWaiting points.
 func (c *converter) convertAll(ctx context.Context) error {
 	workers := runtime.GOMAXPROCS(0)
 	for files := range slices.Chunk(c.files.list, max(1, min(4*workers, maxWaiting/c.Points))) {
