@@ -22,7 +22,7 @@ type ModelResult struct {
 	Seconds      float64          `json:"seconds"`
 	TokensPerSec float64          `json:"tokens_per_s"`
 	Operations   float64          `json:"operations_per_token"`
-	Ceiling      float64          `json:"ceiling_fraction,omitempty"` // rate as a fraction of the multiply-add peak rate
+	Ceiling      float64          `json:"ceiling_fraction,omitempty"` // fraction of the multiply-add peak rate
 	PeakBytes    int64            `json:"peak_bytes,omitempty"`
 	Kernels      []KernelShare    `json:"kernels,omitempty"` // shares of kernels in a further run, with --profile
 }
