@@ -16,8 +16,8 @@ type file struct {
 	mode    fs.FileMode
 }
 
-// tarArchive returns a compressed tar archive of files without an owner, with the same time for all
-// files.
+// tarArchive returns a tar archive of files without owner names, compressed with gzip. The parameter at
+// is the modification time of all files.
 func tarArchive(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -42,7 +42,7 @@ func tarArchive(files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// zipArchive returns a zip archive of files, with the same time for all files.
+// zipArchive returns a zip archive of files. The parameter at is the modification time of all files.
 func zipArchive(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)

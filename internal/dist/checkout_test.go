@@ -21,7 +21,7 @@ func checkout(t *testing.T) string {
 	for name := range strings.SplitSeq(command(t, root, "git", "ls-files", "-z", "--cached", "--others",
 		"--exclude-standard"), "\x00") {
 		info, err := os.Lstat(filepath.Join(root, name))
-		if name == "" || err != nil || !info.Mode().IsRegular() { // a deleted file or a link
+		if name == "" || err != nil || !info.Mode().IsRegular() { // the end of the list, a deleted file or a link
 			continue
 		}
 		text := must.Get(os.ReadFile(filepath.Join(root, name)))(t)

@@ -28,7 +28,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
 ENV GOPATH=/go GOCACHE=/go/cache GOTOOLCHAIN=local PATH=/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 `
 
-// TestDockerfile builds the image without and the image with Vulkan with Buildah, and runs sftseq in each.
+// TestDockerfile builds two images with Buildah, without and with Vulkan, and runs sftseq in each.
 func TestDockerfile(t *testing.T) {
 	needSwitch(t)
 	testenv.NeedPrograms(t, "buildah", "mmdebstrap")
@@ -124,7 +124,7 @@ func (b *builder) build(t *testing.T, dir, name string, more ...string) {
 		name}, more, []string{dir})...)
 }
 
-// container creates a container from an image and returns its id.
+// container creates a container from an image and returns the container's name.
 func (b *builder) container(t *testing.T, image string) string {
 	return b.buildah(t, "from", "--pull-never", "localhost/"+image)
 }

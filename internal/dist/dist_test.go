@@ -68,8 +68,9 @@ func needSwitch(t *testing.T) {
 	}
 }
 
-// TestArchives builds archives for this machine, in two folders, and for Windows. It checks their
-// contents and that archives of the same target are equal.
+// TestArchives builds archives for this machine from two checkouts, and for Windows from one. It checks
+// the contents, and that both checkouts have the same archive for this machine. It also checks the
+// versions of tagged and modified checkouts and, on Linux with amd64, the installation.
 func TestArchives(t *testing.T) {
 	needSwitch(t)
 	here := host()
@@ -102,7 +103,8 @@ func TestArchives(t *testing.T) {
 	must.Succeed(t, json.Unmarshal([]byte(command(t, t.TempDir(), path, "version", "--json")), &info))
 	if info.Version != version || info.Revision != revision || info.Committed != "2030-01-02T03:04:05Z" ||
 		info.Modified || info.Vulkan {
-		t.Errorf("got %+v, want version %s of revision %s, unmodified and without Vulkan", info, version, revision)
+		t.Errorf("got %+v, want version %s of revision %s, committed at %v, unmodified and without Vulkan", info,
+			version, revision, committed.Format(time.RFC3339))
 	}
 	checkArchive(t, unzip(t, read(t, filepath.Join(a.out, "sftseq-"+version+"-windows-amd64.zip"))), windows)
 	if here.suffix() == "linux-amd64" {
@@ -232,7 +234,7 @@ func (e *entries) add(t *testing.T, name string, mode fs.FileMode, at time.Time,
 		want = 0o755
 	}
 	if !strings.HasPrefix(folder, "sftseq-v") || mode != want || !at.Equal(committed) {
-		t.Errorf("%s: mode %v, time %v, want mode %v, time %v", name, mode, at, want, committed)
+		t.Errorf("%s: mode %v, time %v, want a folder sftseq-v…, mode %v, time %v", name, mode, at, want, committed)
 	}
 	if e.files == nil {
 		e.files = map[string][]byte{}

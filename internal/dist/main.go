@@ -54,7 +54,7 @@ func run(ctx context.Context) (err error) {
 	return r.build(ctx, targets)
 }
 
-// defaultTargets returns the targets of a release.
+// defaultTargets returns the default of the flag -targets. On Linux, it includes a target with Vulkan.
 func defaultTargets() []string {
 	list := []string{"linux/amd64", "linux/arm64", "darwin/arm64", "darwin/amd64", "windows/amd64"}
 	if runtime.GOOS == "linux" {

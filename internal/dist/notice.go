@@ -93,8 +93,8 @@ func addLicences(namesByText map[string][]string, name, dir string) error {
 	return nil
 }
 
-// addFiles adds each file of a folder whose name matches the pattern, and all files in each subfolder whose
-// name matches. It skips Go files and returns the number of added files.
+// addFiles adds the files in the folder dir with names that match the pattern, and all files below its
+// subfolders with such names. It skips Go files and returns the number of added files.
 func addFiles(namesByText map[string][]string, name, dir string, pattern *regexp.Regexp) (n int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -131,7 +131,7 @@ func noticeText(namesByText map[string][]string) []byte {
 		return strings.Compare(namesByText[a][0], namesByText[b][0])
 	})
 	var out bytes.Buffer
-	out.WriteString("sftseq contains the following software. Its own licence is in LICENSE.\n")
+	out.WriteString("sftseq contains the following software. The licence of sftseq itself is in LICENSE.\n")
 	rule := strings.Repeat("=", 78)
 	for _, text := range texts {
 		terms := strings.Trim(strings.ReplaceAll(text, "\r\n", "\n"), "\n")

@@ -27,7 +27,7 @@ func TestNotice(t *testing.T) {
 			}
 		}
 		if n := strings.Count(string(text), "Copyright (c) 2017 John C. Griffin"); n != 1 {
-			t.Errorf("%s: NOTICE has a licence %d times, want 1", platform.suffix(), n)
+			t.Errorf("%s: NOTICE has the licence of JohnCGriffin/overflow %d times, want 1", platform.suffix(), n)
 		}
 	}
 }

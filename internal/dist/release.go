@@ -21,7 +21,7 @@ import (
 // release builds the archives of a commit.
 type release struct {
 	root    string // root directory of the module
-	out     string
+	out     string // directory for the archives and SHA256SUMS
 	scratch string // directory for temporary files
 }
 
@@ -50,7 +50,7 @@ func (r *release) build(ctx context.Context, targets []target) error {
 	return atomicfile.WriteBytes(filepath.Join(r.out, "SHA256SUMS"), []byte(strings.Join(sums, "")))
 }
 
-// commonFiles returns the files that every archive contains, by their names in the archive.
+// commonFiles returns the files that are equal in all archives, by their names in the archive.
 func (r *release) commonFiles(ctx context.Context) (map[string][]byte, error) {
 	program, _, err := r.program(ctx, host())
 	if err != nil {

@@ -45,7 +45,7 @@ func (t target) suffix() string {
 	return text
 }
 
-// executable returns a program's file name on the system.
+// executable returns a program's file name on the target's system.
 func (t target) executable(name string) string {
 	if t.system == "windows" {
 		return name + ".exe"
@@ -53,8 +53,8 @@ func (t target) executable(name string) string {
 	return name
 }
 
-// environment returns the environment of the go command. It replaces user settings that change the
-// compiled code with the settings of releases. GOENV=off disables the file of go env -w, whose values
+// environment returns the environment of the go command. Settings that change the compiled code have
+// the values for releases instead of the user's. GOENV=off disables the file of go env -w, whose values
 // would otherwise replace empty variables.
 func (t target) environment() []string {
 	cgo := "CGO_ENABLED=0"
