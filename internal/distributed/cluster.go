@@ -26,7 +26,7 @@ type ClusterBatch struct {
 	Results      int // words of the losses and logits of all examples
 }
 
-// ClusterStep is the prediction for a number of ranks.
+// ClusterStep is the predicted training step for a number of ranks.
 type ClusterStep struct {
 	Ranks      int     `json:"ranks"`
 	Busy       int     `json:"busy"` // number of ranks with micro-batches
@@ -60,7 +60,7 @@ type ClusterStep struct {
 //	sums on the host    add · (ΣF − 1)·P/W
 //
 // R is the number of words of the results, the loss and the logits of each example, which the
-// all-gather sends together with the weights. The all-to-all takes as long as a rank with
+// all-gather sends together with the summed gradients. The all-to-all takes as long as a rank with
 // F sums needs to send them; no rank receives more. These are the costs of a gather by doubling, an
 // all-to-all by pairwise exchange and an all-gather in a ring (Thakur, Rabenseifner and Gropp,
 // Optimization of Collective Communication Operations in MPICH, 2005). In the last two, a rank sends

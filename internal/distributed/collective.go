@@ -25,7 +25,7 @@ type Communicator interface {
 // Error is the error that ended the work of all ranks.
 type Error struct {
 	Rank int   // the failed or cancelled rank
-	Err  error // error of this rank; after a failure, other ranks have only its text
+	Err  error // error of the rank Rank; after a failure, the other ranks have only the text of the error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }
@@ -39,9 +39,10 @@ const (
 )
 
 // Agree exchanges the states of all ranks. It returns each rank's word if no rank has an error,
-// otherwise the same [*Error] on all ranks. A rank with a cancelled context stops the other
-// ranks with an Error that wraps [context.Canceled]. A failure has priority over a cancellation, and
-// a lower rank over a higher rank. An error of the communication itself is returned unchanged.
+// otherwise an [*Error] with the same rank and text on all ranks. An err that wraps [context.Canceled]
+// is a cancellation: all ranks get an Error that wraps context.Canceled. Any other err is a failure. A
+// failure has priority over a cancellation, and a lower rank over a higher rank. An error of the
+// communication itself is returned unchanged.
 func Agree(c Communicator, err error, word uint64) ([]uint64, error) {
 	const header = 4
 	mine := [header]uint32{healthy, 0, uint32(word), uint32(word >> 32)}
@@ -96,7 +97,7 @@ func Gather(c Communicator, mine []byte, err error) ([][]byte, error) {
 	return gather(c, mine, lengths)
 }
 
-// Broadcast returns the bytes of rank 0 on all ranks, or rank 0's error.
+// Broadcast returns the bytes of rank 0 on all ranks, or the error of a rank.
 func Broadcast(c Communicator, mine []byte, err error) ([]byte, error) {
 	if c.Rank() != 0 {
 		mine = nil

@@ -45,7 +45,7 @@ func TestAgree(t *testing.T) {
 			if err == nil {
 				for r, word := range words {
 					if word != uint64(r)<<40|7 {
-						return fmt.Errorf("word %x of rank %d", word, r)
+						return fmt.Errorf("got word %x of rank %d, want %x", word, r, uint64(r)<<40|7)
 					}
 				}
 			}
@@ -58,7 +58,7 @@ func TestAgree(t *testing.T) {
 			case !errors.As(err, &known) || known.Rank != c.rank:
 				t.Errorf("%s, rank %d: got error %v, want the error of rank %d", name, rank, err, c.rank)
 			case errors.Is(c.errs[c.rank], context.Canceled) != errors.Is(err, context.Canceled):
-				t.Errorf("%s, rank %d: got error %v, which differs in context.Canceled", name, rank, err)
+				t.Errorf("%s, rank %d: got error %v, want context.Canceled only after a cancellation", name, rank, err)
 			case !errors.Is(err, context.Canceled) && !strings.HasSuffix(err.Error(), "no space left"):
 				t.Errorf("%s, rank %d: got error %v, want no space left", name, rank, err)
 			case rank == c.rank && errors.Is(c.errs[rank], mine) && !errors.Is(err, mine):
@@ -76,12 +76,12 @@ func TestBytes(t *testing.T) {
 		all, err := distributed.Gather(c, []byte(texts[c.Rank()]), nil)
 		for r, b := range all {
 			if string(b) != texts[r] {
-				return fmt.Errorf("%q of rank %d", b, r)
+				return fmt.Errorf("gathered %q from rank %d, want %q", b, r, texts[r])
 			}
 		}
 		b, failed := distributed.Broadcast(c, []byte(texts[c.Rank()]), nil)
 		if !slices.Equal(b, []byte(texts[0])) {
-			return fmt.Errorf("broadcast %q", b)
+			return fmt.Errorf("broadcast %q, want %q", b, texts[0])
 		}
 		return errors.Join(err, failed)
 	}) {
@@ -96,12 +96,13 @@ func TestBytes(t *testing.T) {
 		return err
 	}) {
 		if err == nil || err.Error() != "rank 0: no such file" {
-			t.Errorf("rank %d: got error %v", rank, err)
+			t.Errorf("rank %d: got error %v, want rank 0: no such file", rank, err)
 		}
 	}
 }
 
-// TestCompare checks that all ranks name the first rank with a different value, and both values.
+// TestCompare checks that all ranks name the first rank with a different value, and both values. Equal
+// values are not an error.
 func TestCompare(t *testing.T) {
 	for rank, err := range each(4, func(c *distributed.Local) error {
 		has := map[string]string{"kernels": "avx2", "step": "7"}
@@ -111,7 +112,7 @@ func TestCompare(t *testing.T) {
 		return distributed.Compare(c, has, nil)
 	}) {
 		if err == nil || err.Error() != "rank 2 differs from rank 0 in step: it has 2, rank 0 has 7" {
-			t.Errorf("rank %d: got error %v", rank, err)
+			t.Errorf("rank %d: got error %v, want the steps of ranks 2 and 0", rank, err)
 		}
 	}
 	for rank, err := range each(3, func(c *distributed.Local) error {

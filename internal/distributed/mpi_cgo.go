@@ -143,7 +143,7 @@ static int mpi_all_gather(const void *send, int count, void *receive, const int 
 	return e ? e : finish(&request);
 }
 
-// mpi_stop_heartbeat stops new rounds of this rank and returns the number of rounds that it has begun.
+// mpi_stop_heartbeat keeps mpi_heartbeat from beginning new rounds, and returns the number of begun rounds.
 static int mpi_stop_heartbeat(void) {
 	heartbeat.stopped = 1;
 	return heartbeat.rounds;

@@ -110,7 +110,7 @@ func TestExchange(t *testing.T) {
 		for _, ranks := range []int{1, 3} {
 			out, err := launch(t, launcher, ranks, "exchange")
 			if n := strings.Count(out, fmt.Sprintf("of %d: well", ranks)); err != nil || n != ranks {
-				t.Errorf("%d ranks: got error %v\n%s", ranks, err, out)
+				t.Errorf("%d ranks: got error %v, success of %d ranks\n%s", ranks, err, n, out)
 			}
 		}
 	})
@@ -170,8 +170,8 @@ func exchange(w *World) error {
 	return nil
 }
 
-// TestSilent checks that if a rank hangs, the other ranks end: during calls, between calls, and
-// while they leave the job. Open MPI's launcher reports the end of the other ranks and then kills
+// TestSilent checks that the other ranks end with an error if a rank hangs during calls, between calls,
+// or while the ranks leave the job. Open MPI's launcher reports the end of the other ranks and then kills
 // the stopped rank. Once in several hundred launches, the launcher hangs at this point, which is not a
 // fault of the ranks.
 func TestSilent(t *testing.T) {
@@ -184,7 +184,7 @@ func TestSilent(t *testing.T) {
 			}
 			if err == nil || strings.Contains(out, "well") ||
 				!strings.Contains(out, "error: a rank has not responded for 2s") {
-				t.Errorf("%s: got error %v\n%s", when, err, out)
+				t.Errorf("%s: got error %v, want ranks that fail after the timeout of 2s\n%s", when, err, out)
 			}
 		}
 	})
@@ -236,7 +236,7 @@ func TestLate(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		out, err := launch(t, launcher, 3, "late", "TIMEOUT=1s")
 		if n := strings.Count(out, "of 3: well"); err != nil || n != 3 {
-			t.Errorf("got error %v\n%s", err, out)
+			t.Errorf("got error %v, success of %d ranks, want 3\n%s", err, n, out)
 		}
 	})
 }
@@ -258,13 +258,13 @@ func TestRefuses(t *testing.T) {
 		} {
 			out, err := launch(t, launcher, 1, "leave", c.environment)
 			if err == nil || !strings.Contains(out, c.want) {
-				t.Errorf("%s: got error %v\n%s", c.environment, err, out)
+				t.Errorf("%s: got error %v, want an error and the text %q\n%s", c.environment, err, c.want, out)
 			}
 		}
 	})
 	if out, err := launch(t, "mpirun.openmpi", 2, "leave", MPIVariable+"=libmpich.so.12"); err == nil ||
 		!strings.Contains(out, "started 2 processes, but MPICH Version: ") {
-		t.Errorf("MPICH under Open MPI's launcher: got error %v\n%s", err, out)
+		t.Errorf("MPICH under Open MPI's launcher: got error %v, want different numbers of processes\n%s", err, out)
 	}
 }
 
@@ -285,11 +285,11 @@ func TestLaunched(t *testing.T) {
 		t.Error("srun --mpi=pmix: want 4 processes and rank 3")
 	}
 	if got := mpiLibraries()[0]; got != "libmpi.so.40" {
-		t.Error(got)
+		t.Errorf("first library without PMI_RANK: got %s, want libmpi.so.40", got)
 	}
 	t.Setenv("PMI_RANK", "2")
 	if got := mpiLibraries()[0]; got != "libmpi.so.12" {
-		t.Error(got)
+		t.Errorf("first library with PMI_RANK: got %s, want libmpi.so.12", got)
 	}
 	if !slices.ContainsFunc(knownMPI,
 		func(k string) bool { return bytes.HasPrefix([]byte("Open MPI v5.0.3"), []byte(k)) }) {

@@ -20,8 +20,8 @@ func MicroBatches(lengths []int, size int) (ends []int) {
 }
 
 // MaxSums returns the maximum number of sums per rank, for batches of up to the given number of
-// micro-batches, each with up to the given number of tokens. Let M be the largest micro-batch and m =
-// [MicroBatchTokens] the minimum size of all micro-batches but the last. Then a rank gets
+// micro-batches, each with up to the given number of tokens. Let M be the size of the largest
+// micro-batch and m = [MicroBatchTokens] the minimum size of all micro-batches but the last. Then a rank gets
 // k ≤ 9·M/m + 2 adjacent nodes of the level at which [Deal] cuts: at most 8·M/m for an equal share of
 // the tokens, M/m because cuts are inexact by up to half a node, and 2 for rounding and the last
 // node, which may be smaller. The frontier of k nodes has at most ⌊2·log₂((k+2)/2)⌋ nodes: one at

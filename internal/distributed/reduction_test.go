@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestFrontier checks that the frontier of consecutive leaves has exactly these leaves. For the cuts of
-// Deal, a frontier must have at most MaxSums nodes, for any sizes of micro-batches.
+// TestFrontier checks that the frontier of consecutive leaves has exactly these leaves. For random
+// micro-batches it checks the cuts of Deal: a frontier must have at most MaxSums nodes, and ranks must
+// get similar numbers of micro-batches if all micro-batches have similar sizes.
 func TestFrontier(t *testing.T) {
 	for leaves := 1; leaves < 40; leaves++ {
 		for lo := range leaves {
@@ -23,7 +24,7 @@ func TestFrontier(t *testing.T) {
 					want[i] = lo + i
 				}
 				if !slices.Equal(got, want) {
-					t.Fatalf("frontier of %d to %d of %d: got leaves %v", lo, hi, leaves, got)
+					t.Fatalf("frontier of %d to %d of %d: got leaves %v, want %v", lo, hi, leaves, got, want)
 				}
 			}
 		}
@@ -51,13 +52,13 @@ func TestFrontier(t *testing.T) {
 			for r := range ranks {
 				n := len(Frontier(len(tokens), cuts[r], cuts[r+1]))
 				if maxSums = max(maxSums, n); n > MaxSums(len(tokens), largest) {
-					t.Errorf("%d micro-batches of up to %d tokens on %d ranks, %d to %d: got %d sums", len(tokens),
-						largest,
-						ranks, cuts[r], cuts[r+1], n)
+					t.Errorf("%d micro-batches of up to %d tokens on %d ranks, %d to %d: got %d sums, want at most %d",
+						len(tokens), largest, ranks, cuts[r], cuts[r+1], n, MaxSums(len(tokens), largest))
 				}
 				if got, mean := cuts[r+1]-cuts[r], float64(len(tokens))/float64(ranks); !mixed &&
 					float64(got) > 1.3*mean+1 {
-					t.Errorf("%d micro-batches on %d ranks: rank %d got %d", len(tokens), ranks, r, got)
+					t.Errorf("%d micro-batches on %d ranks: rank %d got %d, want at most %v", len(tokens), ranks, r, got,
+						1.3*mean+1)
 				}
 			}
 		}
