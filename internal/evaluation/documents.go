@@ -38,8 +38,8 @@ func NewDocuments(s *sft.Scorer, embed Embed) *Documents {
 // Embed computes the vector of each sequence.
 type Embed func(ctx context.Context, sequences [][]int32) ([][]float32, error)
 
-// Score returns the same outputs as Scorer.Examples, bit for bit, and stores the vectors and the
-// related pairs that Rank needs.
+// Score returns the same logits as Scorer.Examples, bit for bit, and leaves the other outputs unset. It
+// stores the vectors and the related documents that Rank needs.
 func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 	var unknown [][]int32
 	known := len(d.all)

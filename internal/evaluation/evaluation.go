@@ -108,7 +108,8 @@ func (e *Evaluation) check(x *seq.Example) (err error) {
 	return err
 }
 
-// cutTags removes the labels of tokens beyond the window, and returns their number.
+// cutTags removes the labels of tokens beyond the window if e measures tags. It returns how many of the
+// removed labels are not [seq.NoLabel].
 func (e *Evaluation) cutTags(x *seq.Example) (n int) {
 	if _, ok := e.Measure.(*Tags); !ok {
 		return 0

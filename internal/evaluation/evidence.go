@@ -153,7 +153,7 @@ func only(e seq.Example, selected [2][]bool, keep bool) seq.Example {
 }
 
 // mcNemar returns the two-sided p-value of McNemar's exact test: twice the probability of at most
-// min(a, b) heads in a + b tosses of a coin.
+// min(a, b) heads in a + b tosses of a fair coin, limited to 1.
 func mcNemar(a, b int) float64 {
 	if a == b {
 		return 1

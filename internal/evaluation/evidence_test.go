@@ -41,10 +41,10 @@ func TestSelections(t *testing.T) {
 	e := seq.Example{A: []int32{1, 2, 3}, B: []int32{4, 5}}
 	selected := [2][]bool{{false, true, false}, {true, false}}
 	if x := only(e, selected, true); !slices.Equal(x.A, []int32{2}) || !slices.Equal(x.B, []int32{4}) {
-		t.Errorf("kept %v and %v", x.A, x.B)
+		t.Errorf("kept tokens %v and %v, want [2] and [4]", x.A, x.B)
 	}
 	if x := only(e, selected, false); !slices.Equal(x.A, []int32{1, 3}) || !slices.Equal(x.B, []int32{5}) {
-		t.Errorf("left %v and %v", x.A, x.B)
+		t.Errorf("other tokens %v and %v, want [1 3] and [5]", x.A, x.B)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestEvidence(t *testing.T) {
 		var text bytes.Buffer
 		must.Succeed(t, got.Write(&text))
 		if !strings.Contains(text.String(), "same class from a tenth of tokens") {
-			t.Error(text.String())
+			t.Errorf("got text %q, want the rate of the same class", text.String())
 		}
 	}
 }

@@ -46,8 +46,8 @@ func TestCutTags(t *testing.T) {
 	must.Succeed(t, e.Run(t.Context(), r, func(int64) {}))
 	if e.CutTags != 3 || tags.Tokens() != 3+3+4 || tags.Rows != 3 || seen != 3+7+5 ||
 		!strings.Contains(refused, "column label: expected a label for each token, found none") {
-		t.Errorf("got %d labels cut, %d measured in %d rows of %d tokens; refused: %s", e.CutTags, tags.Tokens(),
-			tags.Rows, seen, refused)
+		t.Errorf("got %d labels cut, %d measured in %d rows of %d tokens, want 3, 10, 3 and 15; refused: %q, want "+
+			"the row without labels", e.CutTags, tags.Tokens(), tags.Rows, seen, refused)
 	}
 }
 

@@ -39,7 +39,7 @@ func (p *Picker) See(x *seq.Example, _ int, logits []float32) {
 	}
 }
 
-// rows returns the selected rows, at most maxRows.
+// rows returns the selected rows, at most maxRows, and removes them from found.
 func (p *Picker) rows() (out []picked) {
 	for round := 0; ; round++ {
 		before := len(out)

@@ -26,7 +26,7 @@ func TestPicker(t *testing.T) {
 	see(0, 2)
 	see(2, 0) // 5
 	if got := fmt.Sprint(p.rows()); got != "[{0 0.wav} {3 3.wav} {5 5.wav} {4 4.wav} {2 2.wav}]" {
-		t.Errorf("got rows %s", got)
+		t.Errorf("got rows %s, want rows 0, 3, 5, 4, 2", got)
 	}
 }
 

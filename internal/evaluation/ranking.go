@@ -18,8 +18,8 @@ func CanRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2
 // Rank ranks all other documents for each query. It sorts them by the log odds of class 1 of the
 // pair (query, document). The command serve sorts by the probability, which has the same order up to
 // rounding. The queries are the first documents of pairs of class 1, and limit is their maximum number.
-// Without queries the result is nil. Rank calls start with the number of queries, and done after each
-// query, concurrently.
+// Without queries the result is nil. Otherwise Rank calls start with the number of queries. It calls
+// the returned function done after each query, from several goroutines.
 func (d *Documents) Rank(ctx context.Context, limit int,
 	start func(queries int) (done func())) (*metrics.Ranking, error) {
 	queries, total := d.queries(limit)

@@ -18,7 +18,7 @@ type TagPicker struct {
 	config  *sft.Config
 	tags    *metrics.Tags
 	maxRows int
-	found   [2][]report.TagExample // first rows with correct spans, and first rows with wrong spans
+	found   [2][]report.TagExample // first rows with only correct spans, and first rows with a missed or wrong span
 }
 
 // NewTagPicker returns a picker of at most maxRows rows.

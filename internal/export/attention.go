@@ -92,7 +92,7 @@ func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a o
 		panic(fmt.Sprintf("export: no probability %q", c.Probability))
 	}
 	// With a column of ones next to the values, the product also contains the sum of each row of
-	// scores. All rows are summed in the same order.
+	// Relu(a). All rows are summed in the same order.
 	ones := s.Expand(s.Float(1), s.Concat(0, s.Ints(int64(c.NumHeads)), sample.keys, s.Ints(1)))
 	v = s.Concat(2, v, ones)
 	return func(a onnx.Tensor) onnx.Tensor {

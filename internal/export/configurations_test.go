@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// variants lists configurations that the golden folders do not cover.
+// variants maps the name of each test configuration to a function that changes [small] to it. Tests use these
+// configurations in addition to those of the golden folders.
 var variants = map[string]func(*sft.Config){
 	"relu":           func(c *sft.Config) { c.Probability = "relu" },
 	"softmax":        func(c *sft.Config) { c.Probability, c.Score = "softmax", "dot" },

@@ -125,7 +125,7 @@ func (r edges) among(sample sampled) func(onnx.Tensor) func(string) (top, partne
 		zeros := r.Expand(r.Doubles(0), r.Concat(0, r.Add(count, r.Int(1)), width))
 		pairs := func(place onnx.Tensor) onnx.Tensor {
 			key := r.Gather(place, target)
-			// An edge to a token that is not a key is added after all pairs.
+			// An edge to a token that is not a key is added to an extra row behind the pairs.
 			at := r.Where(r.Less(key, sample.keys), r.Add(row, key), count)
 			sums := r.ScatterSums(zeros, r.Expand(r.Unsqueeze(at, 1), r.Shape(features)), features)
 			sums = r.Min(r.Max(r.Slice(sums, r.Ints(0), count), r.Doubles(-math.MaxFloat32)),

@@ -63,10 +63,10 @@ func (e *emitter) embedding(name string, x onnx.Tensor) {
 // labels returns the dimension of the logits.
 func (e *emitter) labels() onnx.Dim { return onnx.Size(e.config.NumLabels) }
 
-// rowHead emits the logits of the pooled sequence.
+// rowHead emits the logits and the embedding of the pooled sequence.
 func (e *emitter) rowHead() { e.pooledHead(func(onnx.Tensor) {}) }
 
-// numbersHead emits the predictions and the logits.
+// numbersHead emits the outputs of rowHead and the predictions in the units of the data.
 func (e *emitter) numbersHead() {
 	e.pooledHead(func(out onnx.Tensor) {
 		e.Output(outputNumbers, e.numbers(out), onnx.Float32, "The predictions, in the units of the data.", e.labels())

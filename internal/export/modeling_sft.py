@@ -314,8 +314,8 @@ class Sinusoid:
         self.sines = torch.stack([phase.sin(), phase.cos()], 2).flatten(1).to(like.dtype)  # [length, sinusoid_dim]
 
     def among(self, at, there, alike):
-        """Returns a function of a linear layer r for the relation between all tokens and the tokens at the positions `at`:
-        [batch, heads, length, keys]. It splits the groups of alike whose tokens the relation distinguishes."""
+        """Returns a function that applies a linear layer r to the relation of all tokens to the tokens at the positions
+        `at`: [batch, heads, length, keys]. Splits the groups of alike whose tokens the relation distinguishes."""
         alike.split_all()
         other = self.sines[at].transpose(1, 2)[:, None]
         return lambda r: (self.sines * r.weight[:, None]) @ other + r.bias[:, None, None]
@@ -341,7 +341,7 @@ class Distance:
 
 
 class Edges:
-    """The relation of nodes: the summed features of the edges between two nodes, and the number of edges; zeros without an edge."""
+    """The relation of nodes: the summed features of the edges from one node to another, and the number of these edges; zeros without an edge."""
 
     def __init__(self, edges, features, length):
         self.length, self.dtype, there = length, features.dtype, ((edges >= 0) & (edges < length)).all(-1)  # neither padding nor outside the window
@@ -351,7 +351,7 @@ class Edges:
     def among(self, at, there, alike):
         batch, keys, length = *at.shape, self.length
         with torch.no_grad():
-            # place is the index of each token's key, or keys if the token is not a key. Parallel edges are summed.
+            # place is the index of each token's key, or the number of keys if the token is not a key. Parallel edges are summed.
             place = torch.full((batch, length + 1), keys, device=at.device)
             place = place.scatter(1, torch.where(there, at, length), torch.arange(keys, device=at.device).expand(batch, keys))
             place[:, length] = keys

@@ -25,7 +25,7 @@ const (
 	outputNumbers     = "numbers"   // predictions of a regression, in the units of the data
 	outputPositions   = "positions" // positions of the masks, for fill-mask
 	dimLength         = "length"
-	dimRead           = "read" // tokens that the model reads of a longer sequence
+	dimRead           = "read" // number of tokens that the model reads
 	dimMasks          = "masks"
 	dimEdges          = "edges"
 	graphName         = "sft"

@@ -48,7 +48,7 @@ func TestStructure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := must.Get(ONNX(m))(t)
 			if again, err := ONNX(m); err != nil || !bytes.Equal(file, again) {
-				t.Error("two exports have different bytes")
+				t.Errorf("second export: error %v, or bytes that differ from the first export", err)
 			}
 			read := onnxtest.Read(t, file)
 			for _, operator := range read.Operators() {
@@ -78,7 +78,7 @@ func TestStructure(t *testing.T) {
 				}
 			}
 			if read.Metadata["task"] != m.Config.Task || read.Metadata["tokenizer"] != string(m.Config.Tokenizer) {
-				t.Errorf("the metadata are %v", read.Metadata)
+				t.Errorf("metadata %v, want task %q and tokenizer %s", read.Metadata, m.Config.Task, m.Config.Tokenizer)
 			}
 		})
 	}
@@ -125,7 +125,7 @@ func TestUncovered(t *testing.T) {
 	text := must.Get(json.Marshal(small()))(t)
 	text = append(bytes.TrimSuffix(text, []byte("}")), []byte(`,"positions":"learned"}`)...)
 	if got, err := refusedKeys(text); err != nil || !slices.Equal(got, []string{"positions: unsupported key"}) {
-		t.Errorf("refused keys %q, error %v", got, err)
+		t.Errorf("refused keys %q, error %v, want only the key positions", got, err)
 	}
 }
 

@@ -79,7 +79,8 @@ func TestPyTorch(t *testing.T) {
 			tolerance = 5e-5 // larger weights, and both computations are float32
 		}
 		if !(r.Single <= tolerance && r.Padded <= tolerance) {
-			t.Errorf("%s: the error of logits is %.1e alone, %.1e in a batch", names[i], r.Single, r.Padded)
+			t.Errorf("%s: the error of logits is %.1e alone, %.1e in a batch, want at most %.0e", names[i], r.Single,
+				r.Padded, tolerance)
 		}
 		if !golden {
 			continue
@@ -230,8 +231,8 @@ edge_features: every number must be finite
 	}
 }
 
-// TestPyTorchFolder checks that an export refuses a folder with other files, may replace an earlier
-// export, and is a model directory.
+// TestPyTorchFolder checks that an export replaces an earlier or killed export, and refuses a folder with
+// other files or with weights that PyTorch has written. FromPyTorch and sft.Load must read the folder.
 func TestPyTorchFolder(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { c.Extra = json.RawMessage(`{"command":"x"}`) })
 	dir := filepath.Join(t.TempDir(), "a", "b")
@@ -289,7 +290,7 @@ func TestPyTorchFullDisk(t *testing.T) {
 		for _, dir := range []string{created, old} {
 			err := PyTorch(m, []byte("{}"), dir)
 			if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), filepath.Join(dir, name)+": ") {
-				t.Errorf("%s: error %v", name, err)
+				t.Errorf("%s: got error %v, want a full disk at %s", name, err, filepath.Join(dir, name))
 			}
 		}
 		restore()
@@ -297,7 +298,7 @@ func TestPyTorchFullDisk(t *testing.T) {
 			t.Errorf("%s: the folder is left behind, error %v", name, err)
 		}
 		if entries := must.Get(os.ReadDir(old))(t); len(entries) != 4 {
-			t.Errorf("%s: found %v in the earlier export", name, entries)
+			t.Errorf("%s: found %v in the earlier export, want its four files", name, entries)
 		}
 		if now := must.Get(os.ReadFile(filepath.Join(old, weightsFile)))(t); !bytes.Equal(now, before) {
 			t.Errorf("%s: the weights of the earlier export were replaced", name)

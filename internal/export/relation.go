@@ -8,10 +8,10 @@ import (
 
 // relation is the relative encoding: features of each pair of a query and a sampled token.
 type relation interface {
-	// among prepares the relations between queries and the tokens of a sample. The first returned function
-	// takes the positions of queries, the second the name prefix of a weight and its bias. The second
-	// returns a linear form per head, [heads, queries, keys], for queries and top tokens and for
-	// queries and partners.
+	// among prepares the relations between queries and the tokens of a sample. It returns a function of the
+	// positions of queries, which returns a function of the name prefix of a weight and its bias. That
+	// inner function returns a linear form per head, [heads, queries, keys], once for queries and top
+	// tokens, and once for queries and partners.
 	among(sample sampled) func(positions onnx.Tensor) func(name string) (top, partner onnx.Tensor)
 }
 
