@@ -79,8 +79,8 @@ func (o *Options) targets() (out []string) {
 	return out
 }
 
-// describe sets the task and the columns to read. SplitColumn, or else Label, is the last column
-// before the id column.
+// describe sets the task and the columns to read. SplitColumn, if set, follows all other
+// columns except the id column.
 func (c *converter) describe() error {
 	o := &c.options
 	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name, IDs: true}

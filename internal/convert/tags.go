@@ -108,8 +108,8 @@ func (c *converter) joinWords(row *table.Row) {
 	}
 	for i, word := range words {
 		if word == "" || strings.ContainsRune(word, ' ') {
-			row.Err = fmt.Errorf("column %s: word %d: expected a word without a space, found %.40q", c.options.Text,
-				i, word)
+			row.Err = fmt.Errorf("column %s: word %d: expected a word that is not empty and has no space, found %.40q",
+				c.options.Text, i, word)
 			return
 		}
 	}
@@ -200,9 +200,9 @@ func spanOf(start, end int, kind string) taggedRange {
 	return taggedRange{start, end, "B-" + kind, "I-" + kind}
 }
 
-// tagParts tags the tokens of a text by its parts, which are in order. The parts are words or
-// spans. Text between two words of the same span continues the span. Other text outside the parts has
-// the tag in the argument between.
+// tagParts tags the tokens of a text by its parts in order, which are words or, if the argument words
+// is false, spans. Text between two words of the same span continues the span. Other text outside the
+// parts has the tag in the argument between.
 func (w *worker) tagParts(text string, tokens int, parts []taggedRange, between string,
 	words bool) ([]int32, *source.SkipReason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)

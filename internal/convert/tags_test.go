@@ -218,7 +218,7 @@ func TestSkippedTags(t *testing.T) {
 		{"a.jsonl", `{"text":["a b"],"tags":["O"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer = "tags",
 				[]byte(`{"type":"byte"}`)
-		}, `word 0: expected a word without a space, found "a b"`},
+		}, `word 0: expected a word that is not empty and has no space, found "a b"`},
 		{"a.jsonl", `{"text":"ab","tags":["x","z"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer, o.Labels = "tags", []byte(`{"type":"byte"}`), []string{"x", "y"}
 		}, "the label is not in --labels\n  a.jsonl:2: expected one of x, y, found \"z\""},

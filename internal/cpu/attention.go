@@ -12,9 +12,9 @@ import (
 func init() { register(whole(attention)) }
 
 const (
-	queryTile = 128 // queries per tile; they share the work on each key and its windows of the bias tables
-	keyTile   = 64  // keys per tile; their scores are in memory together
-	sumKeys   = 256 // keys whose contributions are summed before they are added to the total
+	queryTile = 128 // maximum queries per tile; they share the work on each key and its windows of the bias tables
+	keyTile   = 64  // maximum keys per tile; their scores are in memory together
+	sumKeys   = 256 // keys whose contributions are summed before the sum is added to the total, except in softmaxTile
 )
 
 // The mean and the inverse standard deviation of max(q, k) for standard normal q and k.

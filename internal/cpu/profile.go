@@ -26,7 +26,7 @@ func (d *Device) StopProfile() []tensor.KernelTime {
 	return times
 }
 
-// timed returns the computing time of f, summed over all threads.
+// timed returns the elapsed time of f plus the computing time of other threads in f.
 func (r *run) timed(f func()) time.Duration {
 	r.helperTime.Store(0)
 	began := time.Now()
