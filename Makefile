@@ -68,8 +68,8 @@ test-dist:
 	SFTSEQ_DIST=1 $(GO) test -timeout 30m ./internal/dist
 
 # Compiles all packages without cgo, for other systems and architectures and for this one. If an
-# emulator is installed, it also tests the numerical packages on arm64. -trimpath, which releases use
-# as well, reuses the packages for Windows that test-dist has compiled.
+# emulator is installed, it also tests the numerical packages on arm64. Because of -trimpath, which
+# releases use as well, test-dist reuses the packages for Windows that this target has compiled.
 EMULATOR := $(shell command -v qemu-aarch64-static)
 cross:
 	for target in linux/arm64 darwin/arm64 windows/amd64; do \

@@ -220,8 +220,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestPackages checks that the table of packages contains each package of the program or its parent
-// directory.
+// TestPackages checks that the table of packages contains each package of the repository or its parent
+// directory. It ignores the packages in examples and shaders.
 func TestPackages(t *testing.T) {
 	page := must.Get(os.ReadFile("architecture.md"))(t)
 	_, table, _ := strings.Cut(string(page), "\n## Packages\n")
@@ -314,8 +314,8 @@ func TestPackageSize(t *testing.T) {
 	}
 }
 
-// goFiles calls visit for each Go file of the module, with its path relative to the root. It skips testdata
-// and hidden directories.
+// goFiles calls visit for each Go file of the repository, including nested modules, with its path relative
+// to the root. It skips testdata and hidden directories.
 func goFiles(t *testing.T, visit func(path string, text []byte)) {
 	t.Helper()
 	tree := os.DirFS(root)

@@ -32,8 +32,9 @@ func TestExportPage(t *testing.T) {
 	}
 }
 
-// TestIgnoredFiles checks that git ignores the models and the token that commands of these pages
-// write in a clone. The version therefore does not end in +dirty, and nobody commits the token.
+// TestIgnoredFiles checks that git ignores the token, and exported models with their tokenizers, which
+// commands of these pages write in a clone. The version therefore does not end in +dirty, and nobody
+// commits the token.
 func TestIgnoredFiles(t *testing.T) {
 	testenv.NeedPrograms(t, "git")
 	testenv.NeedFile(t, "a clone", filepath.Join(root, ".git"))

@@ -163,7 +163,7 @@ func goldenLines(t *testing.T, name string) []logitLine {
 func compareLines(t *testing.T, got, want []logitLine) {
 	t.Helper()
 	if len(got) != len(want) || len(want) == 0 {
-		t.Fatalf("got %d lines, want %d", len(got), len(want))
+		t.Fatalf("got %d lines, want %d and at least 1", len(got), len(want))
 	}
 	for i, w := range want {
 		compareLogits(t, got[i], w)

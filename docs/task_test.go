@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// taskComparison matches code that compares the task of a configuration or a preset.
+// taskComparison matches code that compares the task of a configuration or a preset, or the kind of a
+// model's predictions, and type assertions to an objective.
 var taskComparison = regexp.MustCompile(`(?i:task|kind) [!=]= (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\w*` +
 	`|case (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\b` +
 	`|[!=]= config\.(Classes|Labels|Numbers|Tags|MaskedTokens)\b|case config\.(Classes|Labels|Numbers|Tags|MaskedTokens)\b` +
