@@ -14,10 +14,11 @@ const (
 	codecZSTD = 1
 )
 
-// maxWindow is the maximum memory in bytes that a ZSTD frame may need in addition to its result.
+// maxWindow is the maximum window of a ZSTD frame in bytes. Decompression needs this memory in addition
+// to the result.
 const maxWindow = 128 << 20
 
-// compression returns the codec of a batch's buffers.
+// compression returns the codec of a batch's buffers, or codecNone if they are not compressed.
 func compression(batch flatTable) (int64, error) {
 	table, ok, err := batch.table(3)
 	if !ok || err != nil {

@@ -26,7 +26,7 @@ func TestCompressed(t *testing.T) {
 		record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json)))(t)
 		data := writeRecords(t, false, []arrow.Record{record}, codec)
 		if got, err := readAll(data); err != nil || len(got) != 1 || !array.RecordEqual(got[0], record) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %d records, error %v, want a copy of the written record", name, len(got), err)
 		}
 		at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, 4*5001))
 		if at < 0 {
@@ -82,7 +82,7 @@ func TestZSTDBlocks(t *testing.T) {
 			}
 			if several := maxOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one ||
 				several > 3*one {
-				t.Errorf("%s: got a maximum of %d bytes for one frame and %d for three", name, one, several)
+				t.Errorf("%s: got a maximum of %d bytes for three frames, want %d to %d", name, several, 2*one, 3*one)
 			}
 			for n := range min(len(frame), 1000) {
 				if maxOf(frame[:n]) > one {

@@ -128,8 +128,8 @@ func (q *queue) Retain() {}
 // Release does nothing, because the messages are garbage-collected.
 func (q *queue) Release() {}
 
-// An allowance is an allocator with a limit for one record batch, because a Go process that runs
-// out of memory ends. It panics at the limit; Contain recovers the panic.
+// An allowance is an allocator with a limit for one record batch and its dictionaries, because a Go
+// process that runs out of memory ends. It panics at the limit; Contain recovers the panic.
 type allowance struct {
 	memory.GoAllocator
 	remaining int64

@@ -49,13 +49,13 @@ func dictionaryMessages(t *testing.T, data []byte) (out []*message) {
 }
 
 // TestDictionaryLimit checks that all dictionaries to which a batch may refer share one limit. A
-// replacement must release its predecessor's part of the limit, and a continuation must add its own.
+// replacement must release its predecessor's part of the limit, and a delta must add its own.
 func TestDictionaryLimit(t *testing.T) {
 	found := dictionaryMessages(t, writeRecords(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true)))
 	if len(found) != 4 {
 		t.Fatalf("got %d dictionaries, want 4", len(found))
 	}
-	first, other, more := found[0], found[1], found[2] // more is a continuation of first
+	first, other, more := found[0], found[1], found[2] // more is a delta of first
 	of := func(m *message, decoded int64) *message {
 		return &message{kind: m.kind, header: m.header, decoded: decoded}
 	}
@@ -97,9 +97,10 @@ func TestDictionaryLimit(t *testing.T) {
 	}
 }
 
-// TestDictionaryHeader checks that a header with fields outside its bounds is refused.
+// TestDictionaryHeader checks that a dictionary is refused if the offset of a header field points outside
+// the metadata.
 func TestDictionaryHeader(t *testing.T) {
-	for _, slot := range []int{0, 2} { // id and continuation
+	for _, slot := range []int{0, 2} { // id and isDelta
 		found := 0
 		for _, m := range dictionaryMessages(t, writeRecords(t, false, wordBatches(t),
 			ipc.WithDictionaryDeltas(true))) {

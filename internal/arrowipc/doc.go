@@ -1,5 +1,5 @@
-// Package arrowipc reads Arrow IPC files and streams from untrusted sources. It checks all data
-// before Arrow decodes them.
+// Package arrowipc reads Arrow IPC files and streams from untrusted sources. It checks each message
+// before Arrow decodes the message, and the decoded columns before the caller receives them.
 //
 // Arrow's own reader trusts the sizes in a file: it panics on malformed metadata, follows offsets
 // without bounds checks, and allocates as much as a length field states. This package therefore

@@ -37,7 +37,7 @@ func flatTableAt(buf []byte, ref int) (flatTable, error) {
 	if vtable < 0 || vtable+4 > int64(len(buf)) {
 		return flatTable{}, errFlat
 	}
-	// With an odd size, Arrow would read a field beyond the table.
+	// With an odd size, Arrow would read the offset of a field beyond the vtable.
 	size := int64(binary.LittleEndian.Uint16(buf[vtable:]))
 	if size < 4 || size%2 != 0 || vtable+size > int64(len(buf)) {
 		return flatTable{}, errFlat
@@ -45,8 +45,8 @@ func flatTableAt(buf []byte, ref int) (flatTable, error) {
 	return flatTable{buf: buf, pos: int(pos), vtable: int(vtable), size: int(size)}, nil
 }
 
-// field returns the position of the field in a slot (0, 1, …), which takes width bytes. ok is false
-// if the field is absent and therefore has its default value.
+// field returns the position of the field in the given slot (0, 1, …). The field has width bytes. ok is
+// false if the field is absent and therefore has its default value.
 func (t flatTable) field(slot, width int) (pos int, ok bool, err error) {
 	at := 4 + 2*slot
 	if at+2 > t.size {

@@ -41,7 +41,8 @@ func sameFields(t *testing.T, table flatTable) {
 	}
 }
 
-// messages returns the metadata of a file's messages.
+// messages returns the metadata of the messages in a file or a stream. Column data that look like a
+// message are included.
 func messages(t testing.TB, data []byte) (out [][]byte) {
 	for rest := data; ; {
 		at := bytes.Index(rest, []byte{0xff, 0xff, 0xff, 0xff})

@@ -43,8 +43,8 @@ func addTo(data []byte, n int64) {
 	binary.LittleEndian.PutUint64(data, uint64(int64(binary.LittleEndian.Uint64(data))+n))
 }
 
-// TestFooterAgrees checks that a file is refused if its footer lists batches that differ from the
-// file's batches.
+// TestFooterAgrees checks that a file is refused if its footer is damaged, lists dictionaries, or lists
+// batches that differ from the file's batches.
 func TestFooterAgrees(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(data []byte)
@@ -76,7 +76,7 @@ func TestFooterAgrees(t *testing.T) {
 	}
 }
 
-// TestFooterOfStream checks that reading a file as a stream also detects missing batches.
+// TestFooterOfStream checks that a Stream, too, refuses a file whose footer does not list all batches.
 func TestFooterOfStream(t *testing.T) {
 	data, _ := sample(t, true)
 	binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerBatches), 1)

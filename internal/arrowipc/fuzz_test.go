@@ -26,7 +26,7 @@ func textOf(record arrow.Record) string {
 
 // FuzzReader checks that the values of a record can be read, and that a Stream reads the same records
 // as a Reader from every source that the Reader accepts. The corpus under testdata/fuzz has truncated
-// and bit-flipped files.
+// and damaged files and streams.
 func FuzzReader(f *testing.F) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(f, isFile)

@@ -16,7 +16,7 @@ type Places struct {
 	sums   []uint64
 }
 
-// Places returns the locations of all batches that Next returns after this call.
+// Places returns the locations of all batches that Next returns after the first call of Places.
 func (r *Reader) Places() *Places {
 	if r.places == nil {
 		r.places = &Places{schema: r.schema}
@@ -42,7 +42,7 @@ func (p *Places) Read(file io.ReaderAt, i int) (record arrow.Record, size int64,
 	frames := framer{r: io.NewSectionReader(file, from, to-from), offset: from}
 	batch, err := frames.next()
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w (another program changed the file while it was open)", err)
+		return nil, 0, fmt.Errorf("%w (probably another program changed the file while it was open)", err)
 	}
 	if batch.sum() != p.sums[i] {
 		return nil, 0, fmt.Errorf("bytes %d to %d have changed since the file was opened: "+

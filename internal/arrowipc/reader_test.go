@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// writeRecords returns records encoded as a file or as a stream.
+// writeRecords returns records encoded as a file or as a stream. The options apply only to a stream.
 func writeRecords(t testing.TB, isFile bool, records []arrow.Record, options ...ipc.Option) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -59,7 +59,7 @@ func sample(t testing.TB, isFile bool) ([]byte, []arrow.Record) {
 	return writeRecords(t, isFile, records), records
 }
 
-// readAll returns all records of a file or stream.
+// readAll reads all records of a file or stream with a Reader.
 func readAll(data []byte) (records []arrow.Record, err error) {
 	r, err := NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -68,7 +68,7 @@ func readAll(data []byte) (records []arrow.Record, err error) {
 	return rest(r)
 }
 
-// rest returns all remaining records.
+// rest returns all remaining records, or those before the error.
 func rest(r interface{ Next() (arrow.Record, error) }) (records []arrow.Record, err error) {
 	for {
 		record, err := r.Next()
@@ -88,11 +88,11 @@ func TestReader(t *testing.T) {
 		data, want := sample(t, isFile)
 		got, err := readAll(data)
 		if err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
-			t.Errorf("file %v: got %v, error %v", isFile, got, err)
+			t.Errorf("file %v: got %v, error %v, want %v", isFile, got, err, want)
 		}
 		r, err := NewReader(bytes.NewReader(data))
 		if err != nil || r.IsFile() != isFile || !r.Schema().Equal(want[0].Schema()) {
-			t.Errorf("file %v: %v", isFile, err)
+			t.Errorf("file %v: NewReader returned error %v, or the wrong format or schema", isFile, err)
 		}
 	}
 }
@@ -135,8 +135,8 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// TestHugeSizes checks that a huge number at any aligned word causes neither a panic nor a large
-// allocation.
+// TestHugeSizes checks that a huge number at any aligned word causes no panic, and that a read allocates
+// little memory on average.
 func TestHugeSizes(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -163,7 +163,7 @@ func TestHugeSizes(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if perRead := (after.TotalAlloc - before.TotalAlloc) / uint64(reads); perRead > 3<<20 {
-		t.Errorf("reading a file of a kilobyte allocates %d bytes, want at most 3 MiB", perRead)
+		t.Errorf("reading a small file allocates %d bytes on average, want at most 3 MiB", perRead)
 	}
 }
 

@@ -86,8 +86,8 @@ func textBytes(data arrow.ArrayData) int {
 	return 0
 }
 
-// checkOffsets checks that a column has at least one more offset than rows, and that the offsets do
-// not decrease and lie between 0 and limit.
+// checkOffsets checks that a column with rows has at least one more offset than rows, and that the
+// offsets do not decrease and lie between 0 and limit.
 func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, limit int) error {
 	if data.Len() == 0 {
 		return nil
@@ -110,8 +110,8 @@ func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, 
 	return nil
 }
 
-// checkViewed checks that there is a view for each row, and that each text that is not inlined lies within
-// one of the buffers.
+// checkViewed checks that there is a view for each row. It also checks that each text that is neither null
+// nor inlined lies within one of the buffers.
 func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
 	if b := a.Data().Buffers()[1]; a.Len() > 0 &&
 		(b == nil || b.Len()/arrow.ViewHeaderSizeBytes < a.Data().Offset()+a.Len()) {

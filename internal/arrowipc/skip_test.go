@@ -25,7 +25,7 @@ func TestSkip(t *testing.T) {
 			s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 			skipped, err := s.Skip(rows)
 			if err != nil || skipped != []int64{0, 3, 5}[batches] {
-				t.Errorf("%s: skipped %[3]d of %[2]d rows, error %[4]v", name, rows, skipped, err)
+				t.Errorf("%s: Skip(%d) skipped %d rows, error %v, want %d batches", name, rows, skipped, err, batches)
 			}
 			if again, err := s.Skip(0); err != nil || again != 0 {
 				t.Errorf("%s: skipped %d rows again, error %v", name, again, err)
@@ -46,8 +46,8 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// TestSkipErrors checks that Skip returns an error for truncated sources, even if only bodies are
-// missing, and for pipes.
+// TestSkipErrors checks that Skip returns an error for a truncated source exactly if reading it does, even
+// if only bodies are missing. Skip must also return an error for a pipe.
 func TestSkipErrors(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
@@ -86,7 +86,7 @@ func TestSkipCounts(t *testing.T) {
 			skipped, err := s.Skip(math.MaxInt64)
 			if want == "" && (err != nil || skipped != math.MaxInt64) || want != "" &&
 				(err == nil || !strings.Contains(err.Error(), want)) {
-				t.Errorf("file %v, %d rows: skipped %d, error %v", isFile, rows, skipped, err)
+				t.Errorf("file %v, %d rows: skipped %d, error %v, want error %q", isFile, rows, skipped, err, want)
 			}
 		}
 	}

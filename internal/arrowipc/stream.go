@@ -15,7 +15,7 @@ import (
 type Stream struct {
 	frames          framer
 	exact           bool // whether bytes after the end are an error, except for the footer of a file
-	batches         int  // number of batches that were read
+	batches         int  // number of batches found, including skipped batches
 	whole           *io.SectionReader
 	blocks          []block  // remaining blocks if the footer is used; otherwise nil
 	pending         *message // batch whose body is not read yet
@@ -32,10 +32,10 @@ func NewStream(r io.Reader) (*Stream, error) {
 	return s, s.start()
 }
 
-// NewFileOrStream reads the schema of a stream or of a file. The Stream reads both sequentially. Unlike
-// with [NewStream], bytes after the end are an error. Arrow's JavaScript library and Polars write files
-// whose schema is only in the footer. For such files and for [Stream.Skip], whole must be the file that r
-// reads. whole is nil if the file is not seekable.
+// NewFileOrStream reads the schema of a stream or of a file. The Stream usually reads sequentially. Unlike
+// with [NewStream], bytes after the end are an error. Arrow's JavaScript library and Polars' sink_ipc write
+// files whose schema is only in the footer. For such files and for [Stream.Skip], whole must be the file
+// from which r reads. whole is nil if the file is not seekable.
 func NewFileOrStream(r io.Reader, whole *io.SectionReader) (*Stream, error) {
 	s := &Stream{frames: newFramer(bufio.NewReaderSize(r, 1<<16), true), exact: true, whole: whole}
 	return s, s.start()
@@ -102,7 +102,8 @@ func (s *Stream) finish() error {
 func (s *Stream) Schema() *arrow.Schema { return s.arrow }
 
 // Next returns the next record batch. It returns io.EOF after the last batch if the stream ends
-// there or has an end marker. Any other error means that the source is damaged or truncated.
+// there or has an end marker. Other errors are for a source that is damaged or truncated, exceeds a limit,
+// or cannot be read.
 func (s *Stream) Next() (arrow.Record, error) {
 	m, err := s.batch()
 	if err != nil {
@@ -119,8 +120,8 @@ func (s *Stream) Next() (arrow.Record, error) {
 	return decodeBatch(s.schema, m, messages...)
 }
 
-// batch reads the next record batch without its body, keeps the dictionaries before it, and makes
-// it the pending batch.
+// batch returns the pending batch. Without a pending batch it first reads the next record batch without
+// its body, and keeps the dictionaries before this batch.
 func (s *Stream) batch() (*message, error) {
 	if s.ended {
 		return nil, io.EOF

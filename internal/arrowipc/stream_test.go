@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestStreamGrows checks that a stream truncated anywhere returns its complete batches, and that Offset
-// is the end of the last complete batch, where more messages may follow. Bytes after the end marker are
-// ignored.
+// TestStreamGrows checks that a stream truncated anywhere after its schema returns its complete batches,
+// and that Offset is the end of the last complete batch, where more messages may follow. Bytes after the
+// end marker are ignored.
 func TestStreamGrows(t *testing.T) {
 	data, want := sample(t, false)
 	data = bytes.TrimSuffix(data, []byte(EndMarker))
@@ -29,7 +29,7 @@ func TestStreamGrows(t *testing.T) {
 		_, err = whole.Next()
 	}
 	if err != io.EOF || len(ends) != 1+len(want) {
-		t.Fatalf("got ends %v, error %v", ends, err)
+		t.Fatalf("got offsets %v, error %v, want %d offsets and io.EOF", ends, err, 1+len(want))
 	}
 	for n := ends[0]; n <= int64(len(data)); n++ {
 		s, err := NewStream(bytes.NewReader(data[:n]))
@@ -56,7 +56,7 @@ func TestStreamGrows(t *testing.T) {
 	if s, err := NewStream(bytes.NewReader(again)); err != nil {
 		t.Error(err)
 	} else if got, err := rest(s); err != nil || len(got) != len(want) {
-		t.Errorf("got %d batches, error %v", len(got), err)
+		t.Errorf("bytes after the end marker: got %d batches, error %v, want %d", len(got), err, len(want))
 	}
 }
 
@@ -88,7 +88,8 @@ func footerOnly(t testing.TB) []byte {
 	return data
 }
 
-// TestFooterOnly checks that a file whose schema is only in the footer is read by its footer.
+// TestFooterOnly checks that a file whose schema is only in the footer can be read, but not
+// from a pipe, and not if it is truncated.
 func TestFooterOnly(t *testing.T) {
 	data := footerOnly(t)
 	_, want := sample(t, true)

@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
-// NewFileWriter returns a writer of records with a schema to an Arrow IPC file. w need not be
-// seekable. The file is complete after Close, which does not close w.
+// NewFileWriter returns a writer that writes records with the given schema to w as an Arrow IPC file. w need
+// not be seekable. The file is complete after Close, which does not close w.
 func NewFileWriter(w io.Writer, schema *arrow.Schema) (*ipc.FileWriter, error) {
 	return ipc.NewFileWriter(&countingWriter{w: w}, ipc.WithSchema(schema))
 }

@@ -6,7 +6,7 @@
 // recognised. When the content is on the disk, the file is renamed to NAME.
 //
 // [OpenRegular] and [ReadRegular] refuse files that are not regular. [NewChecksum] and [ChecksumLike]
-// compute checksums of files.
+// return hashes for checksums of files.
 package atomicfile
 
 import (
@@ -28,7 +28,7 @@ type File struct {
 	path     string // final name
 	temp     *os.File
 	buffer   *bufio.Writer
-	unsynced int        // bytes written since the last sync
+	unsynced int        // bytes written since the last call of writeBehind
 	syncing  chan error // receives the error of a pending Sync; nil without a pending Sync
 	err      error      // first error of a background sync
 	done     bool
@@ -123,7 +123,7 @@ func (f *File) Wrap(err error) error {
 	return fmt.Errorf("writing %s: %w", f.path, err)
 }
 
-// IsNamed reports whether an error is a failed file operation of a [File]. Such an error names the path.
+// IsNamed reports whether err comes from a failed file operation of a [File]. Such an error names the path.
 func IsNamed(err error) bool {
 	var named *fileError
 	return errors.As(err, &named)
@@ -221,7 +221,7 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Temporary returns the file's name before Commit.
+// Temporary returns the path of the temporary file.
 func (f *File) Temporary() string { return f.temp.Name() }
 
 // Link gives the file its final name, and keeps the temporary name until Abort or Commit. It replaces an

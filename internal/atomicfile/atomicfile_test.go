@@ -103,7 +103,7 @@ func TestFailingDiskLeavesTheOldFile(t *testing.T) {
 			f.buffer = bufio.NewWriterSize(failing{full}, 1<<16)
 			_, errWrite := f.Write(bytes.Repeat([]byte("x"), size))
 			if failedEarly := size > 1<<16; (errWrite != nil) != failedEarly {
-				t.Errorf("Write returned error %v", errWrite)
+				t.Errorf("Write returned error %v, want an error: %v", errWrite, failedEarly)
 			}
 			if err := f.Commit(); !errors.Is(err, full) || !strings.Contains(err.Error(), path) {
 				t.Errorf("Commit returned error %v, want %v with the path %s", err, full, path)
@@ -212,7 +212,7 @@ func TestCommitNew(t *testing.T) {
 		files = append(files, f)
 	}
 	must.Succeed(t, files[0].CommitNew())
-	os.Remove(files[2].Temporary()) // as another program would do
+	os.Remove(files[2].Temporary()) // without locks, another program may remove it
 	for _, f := range files[1:] {
 		if err := f.CommitNew(); !errors.Is(err, fs.ErrExist) || !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("got error %v, want fs.ErrExist", err)
@@ -221,7 +221,8 @@ func TestCommitNew(t *testing.T) {
 	expectOnly(t, dir, map[string]string{"x": "first"})
 }
 
-// TestRenameNew checks that files which cannot have hard links, such as directories, are renamed.
+// TestRenameNew checks that a directory, which cannot have hard links, is renamed unless the new name
+// exists.
 func TestRenameNew(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
@@ -230,12 +231,12 @@ func TestRenameNew(t *testing.T) {
 		must.FailWith(t, want)(renameNew(from, to))
 	}
 	if info, err := os.Stat(to); err != nil || !info.IsDir() {
-		t.Error(err)
+		t.Errorf("got %v, error %v, want a directory", info, err)
 	}
 }
 
-// TestWriteBehind checks that background syncs do not change the content, and that Reopen reads all
-// content written so far.
+// TestWriteBehind checks that Reopen reads as many bytes as were written, and that Commit keeps the
+// reopened content, while background syncs run.
 func TestWriteBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	f := must.Get(Create(path))(t)
@@ -250,11 +251,11 @@ func TestWriteBehind(t *testing.T) {
 	defer again.Close()
 	content, err := io.ReadAll(again)
 	if err != nil || len(content) != pieces*len(piece)+3 {
-		t.Errorf("Reopen read %d bytes, error %v", len(content), err)
+		t.Errorf("Reopen: got %d bytes, error %v, want %d bytes", len(content), err, pieces*len(piece)+3)
 	}
 	must.Succeed(t, f.Commit())
 	if whole, err := os.ReadFile(path); err != nil || !bytes.Equal(whole, content) {
-		t.Errorf("got %d bytes, error %v", len(whole), err)
+		t.Errorf("after Commit: got %d bytes, error %v, want the %d bytes of Reopen", len(whole), err, len(content))
 	}
 }
 

@@ -8,9 +8,10 @@ import (
 // interceptor is the function passed to Intercept; nil without interception.
 var interceptor atomic.Pointer[func(call, path string) error]
 
-// Intercept lets tests make system calls fail. The function before runs ahead of each fsync, link and
-// rename of this package. If it returns an error, the call fails with this error. It must be safe for
-// concurrent use. restore ends the interception.
+// Intercept lets tests make system calls fail. Each fsync, link and rename of this package first calls
+// the parameter before. If before returns an error, the system call fails with this error. The argument
+// path is the synced file, or the new name of a link or a rename. before must be safe for concurrent use.
+// restore ends the interception.
 func Intercept(before func(call, path string) error) (restore func()) {
 	interceptor.Store(&before)
 	return func() { interceptor.Store(nil) }

@@ -10,8 +10,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// ChecksumKind is the kind of new checksums: XXH3 with 128 bits, which is faster than SHA-256. SHA-256
-// took a fifth of the time of a conversion. SHA-256 checksums of older data sets stay valid.
+// ChecksumKind is the kind of new checksums: XXH3 with 128 bits. It is faster than SHA-256, which took a
+// fifth of the time to convert a data set. SHA-256 checksums of older data sets stay valid.
 const ChecksumKind = "xxh128"
 
 // checksumKinds maps each kind to its hash function.

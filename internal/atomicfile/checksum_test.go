@@ -35,7 +35,7 @@ func TestLikeRefuses(t *testing.T) {
 	for _, bad := range []string{"", "xxh128", "xxh128:", "xxh128:99", "md5:" + strings.Repeat("0", 32),
 		"xxh128:" + strings.Repeat("0", 31) + "g", strings.Repeat("x", 1000)} {
 		if _, _, err := ChecksumLike(bad); err == nil || len(err.Error()) > 300 {
-			t.Errorf("%q: got error %v, want a short error", bad, err)
+			t.Errorf("%q: got error %v, want an error of at most 300 bytes", bad, err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestMakeFolder(t *testing.T) {
 	}
 	if err := MakeFolderOf(filepath.Join(file, "x")); err == nil ||
 		err.Error() != filepath.Join(file, "x")+": "+file+": expected a folder, found a regular file" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want an error that begins with both paths", err)
 	}
 	const unwritable = "/proc/sftseq/x" // also for root
 	if info, err := os.Stat("/proc"); err != nil || !info.IsDir() {
@@ -44,6 +44,6 @@ func TestMakeFolder(t *testing.T) {
 	err := MakeFolder(unwritable)
 	if err == nil || err.Error() != unwritable+": cannot create the folder: no such file or directory" ||
 		!errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want an error that names %s and wraps fs.ErrNotExist", err, unwritable)
 	}
 }
