@@ -42,7 +42,8 @@ func noise(r *rand.Rand, n int) []int32 {
 	return out
 }
 
-// onlyModel returns the only model of r. It ends the test unless r has exactly one model, with this name.
+// onlyModel returns the only model of r. It ends the test unless r has exactly one model, with the given
+// name.
 func onlyModel(t *testing.T, r Result, name string) Model {
 	t.Helper()
 	if len(r.Models) != 1 || r.Models[0].Name != name {
@@ -69,7 +70,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: got largest class %s with fraction %v, want c with %v", r.Split, r.Class, r.Majority, want)
 		}
 		if m := onlyModel(t, r, TokenNGrams); m.Accuracy < 0.97 || m.Rows != int(info.Rows) || m.Trained != 2000 {
-			t.Errorf("%s: got %+v, want accuracy ≥ 0.97", r.Split, m)
+			t.Errorf("%s: got %+v, want accuracy ≥ 0.97, %d rows and 2000 training rows", r.Split, m, info.Rows)
 		}
 	}
 }
@@ -115,7 +116,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestBestThreshold checks that no other threshold classifies more pairs correctly than
+// TestBestThreshold checks that no other threshold classifies more pairs correctly than the result of
 // bestThreshold.
 func TestBestThreshold(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
@@ -142,8 +143,8 @@ func TestBestThreshold(t *testing.T) {
 	}
 }
 
-// TestSample checks that large splits are sampled reproducibly, and that the sample has all classes
-// even if the file is sorted by class.
+// TestSample checks that large splits are sampled reproducibly, and that the limit of n-gram updates
+// shortens the epochs. The training rows are sorted by class.
 func TestSample(t *testing.T) {
 	n := int32(0)
 	set := dataset(t, spec("a", "b"), sizes, func(r *rand.Rand) seq.Example {
@@ -171,7 +172,8 @@ func TestSample(t *testing.T) {
 	few.nGrams, done = 1000, 0 // enough for about 20 rows
 	short, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
 	if err != nil || onlyModel(t, short[0], TokenNGrams).Trained != 200 || done < 500+5*10 || done > 500+5*50 {
-		t.Errorf("got %+v, %d rows of progress, error %v", short, done, err)
+		t.Errorf("got %+v, progress of %d rows, error %v, want 200 training rows and progress of 550 to 750 rows",
+			short, done, err)
 	}
 }
 

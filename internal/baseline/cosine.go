@@ -44,8 +44,7 @@ func cosine(what counted, limits limits) *baseline {
 	}
 }
 
-// pairs has the bags of row pairs, two consecutive bags per pair, and whether each pair is of class
-// 1.
+// pairs has two consecutive bags for each pair of sequences, and whether the pair is of class 1.
 type pairs struct {
 	bags    [][]feature
 	related []bool

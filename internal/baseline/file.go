@@ -69,9 +69,8 @@ func Stored(set *seq.Dataset, split string) (*Result, error) {
 	return r, nil
 }
 
-// Splits returns the names of the splits that Measure can evaluate: all non-empty splits except
-// train. It returns nil if the training split is empty or the task does not have a single label per
-// row.
+// Splits returns the names of the splits to pass to Measure: all non-empty splits except train. It
+// returns nil if the training split is empty or the task does not have a single label per row.
 func Splits(m *seq.Manifest) (names []string) {
 	if m.Splits["train"].Rows == 0 || len(m.LabelNames) == 0 || m.Task == seq.MultiLabel || m.Task == seq.Tagging {
 		return nil

@@ -17,7 +17,8 @@ func twoClasses(r *rand.Rand) seq.Example {
 }
 
 // TestStore checks that stored results are read back unchanged, and that Stored ignores results of
-// a different data set.
+// a different data set and refuses a damaged file. Store must replace a damaged file, but not another
+// program's JSON.
 func TestStore(t *testing.T) {
 	set := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10, "test": 20}, twoClasses)
 	if r, err := Stored(set, "val"); r != nil || err != nil {

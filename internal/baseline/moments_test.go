@@ -39,7 +39,8 @@ func TestMoments(t *testing.T) {
 			t.Fatalf("got %+v, %v, want only "+Moments, results, err)
 		}
 		if accuracy := results[0].Models[0].Accuracy; related != (accuracy > 0.95) || !related && accuracy > 0.65 {
-			t.Errorf("labels depend on the points: %v, got accuracy %v", related, accuracy)
+			t.Errorf("labels depend on the points: %v, got accuracy %v, want above 0.95 if true, at most 0.65 if false",
+				related, accuracy)
 		}
 	}
 	if m := (summed{points: []int{0, 1, 2}}).values(seq.Example{Features: [][]float32{{1, 2, 3}}}); len(m) != 6+radii ||

@@ -46,7 +46,7 @@ const (
 	cheap = 8
 )
 
-// suited returns the trained baselines that suit a data set, or nil.
+// suited returns the baselines to train on a data set, or nil if none suits it.
 func suited(ctx context.Context, set *seq.Dataset, limits limits) ([]*baseline, error) {
 	m := set.Manifest
 	classes, tokenizer := len(m.LabelNames), tokenizers.TypeOf(m.Tokenizer)

@@ -44,9 +44,9 @@ func test(t *testing.T, set *seq.Dataset) Result {
 	return out[0]
 }
 
-// TestWordsOfBytes checks that bytes are split into lower-case words. Both words have the same
-// bytes and the same bigrams of bytes, so these do not separate the classes. Without spaces, n-grams of
-// bytes are counted.
+// TestWordsOfBytes checks that bytes are split into lower-case words. The words of the two classes have
+// the same bytes and the same bigrams of bytes, so these do not separate the classes. Without spaces,
+// n-grams of bytes are counted.
 func TestWordsOfBytes(t *testing.T) {
 	bytes := specOf(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
 	set := dataset(t, bytes, sizes, func(r *rand.Rand) seq.Example {
@@ -118,7 +118,7 @@ func TestNearestMean(t *testing.T) {
 	for _, tokenizer := range []string{`{"type":"pixel"}`, `{"type":"mulaw"}`, `{"type":"ids","vocab":256}`} {
 		got, m := names(tokenizer, same)
 		if !reflect.DeepEqual(got, []string{TokenNGrams, NearestMean}) {
-			t.Fatalf("%s: got baselines %q", tokenizer, got)
+			t.Fatalf("%s: got baselines %q, want %q and %q", tokenizer, got, TokenNGrams, NearestMean)
 		}
 		// The means are 15·2·√32 apart, and the levels have a standard deviation of √((101²−1)/12),
 		// so the expected accuracy is 99.8%.

@@ -47,7 +47,7 @@ func TestUnigramBits(t *testing.T) {
 	// If all tokens are 0, a target of 0 takes no bits.
 	zero := func(e seq.Example) []int32 { return make([]int32, len(e.A)) }
 	if got, err := UnigramBits(ctx, set, "val", seq.Window{}, 1, zero, zero); err != nil || got != 0 {
-		t.Errorf("a constant target takes %v bits, want 0; %v", got, err)
+		t.Errorf("constant target: got %v bits, error %v, want 0 bits", got, err)
 	}
 	must.Fail(t, "none in the split val", "no targets")(UnigramBits(ctx, set, "val", seq.Window{}, 4, tokens,
 		func(seq.Example) []int32 { return nil }))

@@ -20,7 +20,7 @@ const (
 
 // counted describes the units of a row that are counted in a bag or as n-grams.
 type counted struct {
-	name, cosine string // names of the models
+	name, cosine string // names of the n-gram baseline and of the cosine baseline
 	tokens       int64  // approximate tokens per unit
 	unitsOf      func(tokens []int32) []int32
 	words        bool

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures sftseq alternately with sft_torch_cpu.py, the PyTorch program of the same model.
 
-Prints medians, and the ratios within each pair, as Markdown; see docs/performance.md.
+Prints medians, and the median and range of the ratios within pairs, as Markdown; see docs/performance.md.
 PyTorch needs a fast BLAS library, otherwise the ratios are meaningless (Debian: apt-get install
 python3-torch libopenblas0-pthread).
 """
@@ -93,7 +93,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["model", "runtime"])
     parser.add_argument("peer", help="path of sft_torch_cpu.py")
-    parser.add_argument("--sftseq", default="./sftseq", help="the program (default ./sftseq)")
+    parser.add_argument("--sftseq", default="./sftseq", help="path of sftseq (default ./sftseq)")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads of each program (default 1)")
     parser.add_argument("--pairs", type=int, default=5, help="number of pairs of measurements (default 5)")
     options = parser.parse_args()

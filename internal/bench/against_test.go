@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// fakeSftseq is a program that prints the output of sftseq bench.
+// fakeSftseq is a program that imitates the output of sftseq bench.
 const fakeSftseq = `#!/bin/sh
 case "$*" in
 "bench model --device cpu --threads 3 --reps 1 --json --config listops --length 2048 --batch 8")

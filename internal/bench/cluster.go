@@ -36,10 +36,11 @@ func (m ClusterMeasurement) Batch() distributed.ClusterBatch {
 	return b
 }
 
-// Figures measures steps on batches of three sizes. The first batch has a single example of one
-// token, so that its time is nearly that of the update alone. The second batch has one micro-batch. The third
-// batch has as many micro-batches as the device runs concurrently, but at most the whole batch. The
-// measurements alternate, so that other load on the machine affects all of them.
+// Figures measures the exchange of gradients, and steps on batches of three sizes. The first batch has a
+// single example of one token, so that its time is nearly that of the update alone. The second batch has
+// one micro-batch. The third batch has as many micro-batches as the device runs concurrently, but at most
+// the whole batch. The measurements of steps alternate, so that other load on the machine affects all of
+// them.
 func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterFigures, err error) {
 	examplesPerMicroBatch := (distributed.MicroBatchTokens + m.Length - 1) / m.Length
 	oneMicroBatch := min(examplesPerMicroBatch, m.Settings.Batch)

@@ -41,7 +41,8 @@ func TestMeasurement(t *testing.T) {
 		b := m.Batch()
 		if want := []int{5000, 5000, 5000, 5000}; !slices.Equal(b.MicroBatches, want) ||
 			b.Parameters != sft.NewParameters(m.Config).Words || b.Results != 20*(1+m.Config.NumLabels) {
-			t.Errorf("%s: got batch %+v", task.Name, b)
+			t.Errorf("%s: got batch %+v, want micro-batches %v and the parameters and results of 20 examples",
+				task.Name, b, want)
 		}
 		f, err := m.Figures(t.Context())
 		if err != nil {
@@ -75,7 +76,7 @@ func TestMeasurementOfGraphs(t *testing.T) {
 	w := &Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, EdgesPerNode: 8, Device: cpu.New(1)}
 	w.Settings.Select = ""
 	if f, err := (ClusterMeasurement{w}).Figures(t.Context()); err != nil || !(f.Alone > 0 && f.Update > 0) {
-		t.Errorf("got figures %+v, error %v", f, err)
+		t.Errorf("got figures %+v, error %v, want Alone and Update above 0", f, err)
 	}
 }
 
@@ -132,7 +133,8 @@ func TestMeasureExchange(t *testing.T) {
 		copying, adding := must.Get2(measureExchange(t.Context(), d, words))(t)
 		near := func(got float64, want time.Duration) bool { return math.Abs(got*words-want.Seconds()) < 1e-9 }
 		if !near(copying, (slowRead+slowWrite)/2) || !near(adding, slowRun) {
-			t.Errorf("got %v s per copied word and %v s per added word", copying, adding)
+			t.Errorf("got %v s to copy and %v s to add %d words, want 0.02 s and 0.07 s", copying*words,
+				adding*words, words)
 		}
 	})
 }
@@ -142,12 +144,12 @@ func TestMeasureExchange(t *testing.T) {
 func TestTokenTimes(t *testing.T) {
 	if f := tokenTimes(4000, 16000, 1, 5, 9); f != (distributed.ClusterFigures{Alone: 1e-3, Together: 5e-4,
 		Update: 1}) {
-		t.Errorf("got %+v", f)
+		t.Errorf("got %+v, want Alone 0.001, Together 0.0005 and Update 1", f)
 	}
 	if f := tokenTimes(4000, 16000, 6, 5, 30); f.Alone != 0 || f.Together != 0 {
-		t.Errorf("got %+v", f)
+		t.Errorf("got %+v, want Alone and Together 0", f)
 	}
 	if f := tokenTimes(4000, 8000, 0, 4, 10); f.Together != 1e-3 {
-		t.Errorf("got %+v", f)
+		t.Errorf("got %+v, want Together 0.001", f)
 	}
 }
