@@ -66,7 +66,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// ValidName reports whether the name is valid on every machine.
+// ValidName reports whether Name has one of the forms in [Names] or is empty. It does not check that
+// the device exists.
 func (o Options) ValidName() bool {
 	_, indexed := o.index()
 	return indexed || slices.Contains([]string{"", "auto", cpuName, "vulkan"}, o.Name)
@@ -90,7 +91,8 @@ var errMixedCPU = errors.New(`precision "mixed": expected fp32 or auto, because 
 // Device is the interface of devices that run models.
 type Device = sft.Device
 
-// Open opens a device.
+// Open opens the device that the options select. If auto selects a GPU that cannot be opened, Open
+// returns an error and does not use the CPU instead.
 func Open(o Options) (Device, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ func TestOpenCPU(t *testing.T) {
 	for _, p := range []Precision{"", FP32, Fastest} {
 		d := must.Get(Open(Options{Name: "cpu", Threads: 3, Precision: p}))(t)
 		if d.Slots() != 3 || !strings.HasPrefix(d.Name(), "cpu ") {
-			t.Errorf("device %s: %d slots, want 3 for 3 threads", d.Name(), d.Slots())
+			t.Errorf("device %q: %d slots, want a CPU with 3 slots for 3 threads", d.Name(), d.Slots())
 		}
 		must.Check(t, d.Close())
 	}
@@ -50,11 +50,11 @@ func TestValidate(t *testing.T) {
 func TestLost(t *testing.T) {
 	if err := error(&vk.LostError{Device: "card"}); !Lost(fmt.Errorf("step 3: %w", err)) ||
 		Lost(vk.ErrUnavailable) || Lost(nil) {
-		t.Error("Lost does not recognise the error of a lost device")
+		t.Error("Lost: want true for a wrapped LostError, and false for ErrUnavailable and nil")
 	}
 }
 
-// TestRefusal checks that the error has a hint to use the CPU if the user did not name a device.
+// TestRefusal checks that the error has a hint to use the CPU only if the user did not name a device.
 func TestRefusal(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestRefusal(t *testing.T) {
 func TestFull(t *testing.T) {
 	if err := error(&vk.MemoryError{Device: "card"}); !Full(fmt.Errorf("step 3: %w", err)) ||
 		Full(vk.ErrUnavailable) || Full(nil) {
-		t.Error("Full does not recognise the error of a full device")
+		t.Error("Full: want true for a wrapped MemoryError, and false for ErrUnavailable and nil")
 	}
 }
 

@@ -50,18 +50,19 @@ func (p *pseudoconvexity) report(ctx context.Context, r *report) error {
 	}
 	r.title, r.charts = "Tests that contradict pseudoconvexity, inside one orthant and anywhere (pale)",
 		[]chart.Chart{figure}
-	r.note(`The paper's theorem states that a layer's output is pseudoconvex in each of these blocks, also
-with GELU. A fraction above 0 inside contradicts it. A small number of tests may miss rare violations.`)
+	r.note(`The paper's theorems state that the output of a layer with the maxout score is pseudoconvex in each of
+these blocks, also with GELU. For maxout, a fraction above 0 inside contradicts them. A small number of tests may
+miss rare violations.`)
 	r.note("Tokens %d, width %d, %d tests of each case. The paper did not measure pseudoconvexity. As in the "+
-		"theorem, the layer has no norm and no sampling.", p.tokens, p.width, p.tests)
+		"theorems, the layer has no norm and no sampling.", p.tokens, p.width, p.tests)
 	return nil
 }
 
 // pseudoconvexity tests whether an entry f of a layer's output is pseudoconvex in a block of its
-// weights, as the paper's theorem states: ⟨∇f(W₁), W₂ − W₁⟩ > 0 implies f(W₂) ≥ f(W₁). It draws
-// pairs W₁, W₂ that satisfy the premise, and counts the pairs with f(W₂) < f(W₁), twice: first for
-// pairs in the same orthant, where every max and every ReLU of the layer selects the same operand
-// at W₁ and at W₂, then for pairs without this restriction.
+// weights, as the paper's theorems state. If it is, ⟨∇f(W₁), W₂ − W₁⟩ > 0 implies f(W₂) ≥ f(W₁). The
+// test draws pairs W₁, W₂ that satisfy the premise, and counts the pairs with f(W₂) < f(W₁), twice:
+// first for pairs in the same orthant, where every max and every ReLU of the layer selects the same
+// operand at W₁ and at W₂, then for pairs without this restriction.
 type pseudoconvexity struct {
 	seed   uint64
 	tokens int
@@ -94,8 +95,8 @@ type pseudoconvexityCase struct {
 	FeedForward bool   `json:"feed_forward"` // whether f is computed after GELU and the second linear layer
 }
 
-// pseudoconvexityCases lists the cases of the paper's theorems, and cases that the theorems
-// exclude.
+// pseudoconvexityCases lists cases of the paper's theorems, and a layer with the dot product, for
+// which the paper gives counterexamples.
 var pseudoconvexityCases = []pseudoconvexityCase{
 	{blockQueryKey, maxoutScore, 1, false}, {blockQueryKey, dotScore, 1, false}, {blockQueryKey, maxoutScore, 2, false},
 	{blockQueryKey, maxoutScore, 1, true},

@@ -15,7 +15,7 @@ import (
 type draws struct {
 	seed    uint64
 	example uint32 // index of the draw
-	step    uint32 // layer or size within the draw
+	step    uint32 // layer, number of tokens, or case and attempt, within the draw
 }
 
 // uniform returns a number between 0 and 1 with 53 random bits.
@@ -50,9 +50,9 @@ func (d draws) matrix(stream uint32, rows, columns int, deviation float64) *mat.
 	return mat.NewDense(rows, columns, x)
 }
 
-// forEach calls f for every i below n, with up to threads calls concurrently. After an error it starts no
-// more calls, and returns this error. f must write its result to index i, so that the results do not
-// depend on the number of threads.
+// forEach calls f for every i below n, with up to threads calls concurrently. After an error it cancels
+// the context of the calls, starts at most one more call, and returns the first error. f must write its
+// result to index i, so that the results do not depend on the number of threads.
 func forEach(ctx context.Context, n, threads int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

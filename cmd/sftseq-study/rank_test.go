@@ -21,7 +21,7 @@ func TestSpectrum(t *testing.T) {
 		{"one row thrice", mat.NewDense(3, 2, []float64{1, 2, 1, 2, 1, 2}), 1, 1, 1},
 		{"values 4 and 1", mat.NewDense(2, 2, []float64{0, 4, 1, 0}), 2, 2,
 			math.Exp(-0.8*math.Log(0.8) - 0.2*math.Log(0.2))},
-		{"a value below the precision of float32", mat.NewDense(2, 9, []float64{0: 1, 10: 1e-6, 17: 0}), 1, 2,
+		{"a value below the tolerance of float32", mat.NewDense(2, 9, []float64{0: 1, 10: 1e-6, 17: 0}), 1, 2,
 			math.Exp(1e-6 - 1e-6*math.Log(1e-6))},
 		{"a value within the rounding error", mat.NewDense(2, 2, []float64{1, 0, 0, 1e-7}), 1, 1, 1},
 	} {
@@ -55,7 +55,7 @@ func TestSpectrumOfEqualRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.rank(epsilon32) != 1 || s.effectiveRank() != 1 {
-			t.Errorf("draw %d: rank %d, effective rank %v", example, s.rank(epsilon32), s.effectiveRank())
+			t.Errorf("draw %d: rank %d, effective rank %v; want 1 and 1", example, s.rank(epsilon32), s.effectiveRank())
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestRank(t *testing.T) {
 		t.Fatal(err)
 	}
 	if done.Load() != 36 || len(points) != 18 {
-		t.Fatalf("%d points, progress reports for %d layers", len(points), done.Load())
+		t.Fatalf("%d points, progress reports for %d layers; want 18 and 36", len(points), done.Load())
 	}
 	for _, p := range points {
 		low, high := 1.0, 1.0
@@ -79,8 +79,8 @@ func TestRank(t *testing.T) {
 			low, high = 2, 24 // the maximum is 96
 		}
 		if p.Single.Min < low || p.Single.Max > high || p.Entropy.Max > 1.2 || p.Entropy.Min < 1-1e-9 {
-			t.Errorf("%s, layer %d: rank %+v, effective rank %+v; want a rank from %v to %v", p.Probability, p.Layer,
-				p.Single, p.Entropy, low, high)
+			t.Errorf("%s, layer %d: rank %+v, effective rank %+v; want %v to %v, and 1 to 1.2",
+				p.Probability, p.Layer, p.Single, p.Entropy, low, high)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (m *trainedModel) measureSimilarity(ctx context.Context, r *report, rows in
 	r.note(`The paper: in a model whose only input is the relations of its tokens (ModelNet40, 32 clouds of
 1,024 tokens, 256 channels), tokens become dissimilar from about layer 5, and their rank
 approaches 256.`)
-	r.note("Here: %s, of which %d sequences were measured; width %d.", m.describe(), len(measures[0][0]), width)
+	r.note("Here: %s; %d sequences were measured; width %d.", m.describe(), len(measures[0][0]), width)
 	return nil
 }
 

@@ -47,7 +47,7 @@ func product(x, w []dual, in, out int) []dual {
 //	Y = X + concat_h(P V) W_O,  P_ij = ReLU(A_ij) / (Σ_l ReLU(A_il) + Σ_r softplus(C_r) + 1e-9)
 //
 // with C = X·W_C and numbers u, a, v, b for each head. f is an entry of Y·W_1, which is linear in
-// P, or of Y + GELU(Y·W_1)·W_2. The layer has no norm, because the theorem has none.
+// P, or of Y + GELU(Y·W_1)·W_2. The layer has no norm, because the theorems have none.
 type smallLayer struct {
 	n, d, heads int
 	score       string

@@ -46,7 +46,8 @@ func newSpectrum(m *mat.Dense) (spectrum, error) {
 	return spectrum{values: values, side: max(rows, columns)}, nil
 }
 
-// spectrumFloor is a fraction of the largest singular value. Smaller values are rounding errors.
+// spectrumFloor is the fraction of the largest singular value up to which newSpectrum regards a
+// singular value as a rounding error.
 const spectrumFloor = 2e-7
 
 // rank returns the number of singular values above epsilon · side · largest singular value.

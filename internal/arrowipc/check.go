@@ -122,8 +122,8 @@ func (w *schemaWalk) text(t flatTable, slot int) error {
 	return nil
 }
 
-// checkBatch checks the buffers that a record batch describes against the length of its body. It
-// returns the number of bytes that the decoded batch takes.
+// checkBatch checks the numbers of rows and nulls of a record batch, and its buffers against the length
+// of body. It returns the size of the decoded buffers in bytes, each padded to a multiple of 64.
 func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	rows, err := batch.int(0, 8)
 	if err != nil {
@@ -160,7 +160,7 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 			return 0, fmt.Errorf("buffer %d: offset %d and length %d exceed the body of %d bytes", i,
 				offset, length, len(body))
 		}
-		// Overlapping buffers would let a small file expand to a large one.
+		// With overlapping buffers a small file could decode to a batch many times its size.
 		if stored += length; stored > int64(len(body)) {
 			return 0, fmt.Errorf("the buffers together exceed the body of %d bytes", len(body))
 		}
@@ -176,8 +176,8 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	return size, nil
 }
 
-// checkViews checks that the columns of view types do not state more text buffers than exist,
-// because Arrow allocates a slice by these counts without a check.
+// checkViews checks that the columns of view types do not state more variadic buffers than the batch has
+// buffers, because Arrow allocates a slice by these counts without a check.
 func checkViews(batch flatTable, buffers int) error {
 	start, count, err := batch.vector(4, 8)
 	if err != nil {
@@ -195,7 +195,7 @@ func checkViews(batch flatTable, buffers int) error {
 	return nil
 }
 
-// checkDictionary checks the values of a dictionary like checkBatch.
+// checkDictionary checks the values of a dictionary, which are a record batch, with checkBatch.
 func checkDictionary(dictionary flatTable, body []byte) (size int64, err error) {
 	batch, ok, err := dictionary.table(1)
 	if err == nil && !ok {
