@@ -48,16 +48,17 @@ func TestScore(t *testing.T) {
 	got, err := predict(row + row)
 	if err != nil || len(got) != 2 || got[0].ID != "in.jsonl@1" || got[1].ID != fmt.Sprint("in.jsonl@", len(row)+1) ||
 		got[0].Label != got[1].Label || len(got[0].Label) != 1 || !strings.Contains("0123456789", got[0].Label) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("predictions %v, error %v; want ids in.jsonl@1 and in.jsonl@%d, and the same digit twice", got, err,
+			len(row)+1)
 	}
 	id = "key"
 	got, err = predict(`{"key":12,"text":"[MAX 2 9 ]"}` + "\n" + `{"key":"a","text":"[MAX 2 9 ]"}` + "\n")
 	if err != nil || len(got) != 2 || got[0].ID != "12" || got[1].ID != "a" {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("predictions %v, error %v; want the ids 12 and a", got, err)
 	}
 	if _, err := predict(row + "{}\n"); err == nil ||
 		!strings.Contains(err.Error(), "column text: expected a value, found none") {
-		t.Errorf("%v", err)
+		t.Errorf("a row without a text: error %v, want one that names the column text", err)
 	}
 }
 
@@ -72,7 +73,7 @@ func TestNoStream(t *testing.T) {
 	defer cancel()
 	err := (&score{Program: program}).ProcessElement(ctx, "file", func(Prediction) {})
 	if err == nil || ctx.Err() != nil {
-		t.Errorf("%v, %v", err, ctx.Err())
+		t.Errorf("error %v, error of the context %v; want an error before the timeout", err, ctx.Err())
 	}
 }
 
@@ -82,7 +83,7 @@ func TestLine(t *testing.T) {
 	for _, a := range []Prediction{{"a", "b"}, {`a,"b`, "c\nd"}, {"", ","}} {
 		got, err := csv.NewReader(strings.NewReader(line(a) + "\n")).Read()
 		if err != nil || !slices.Equal(got, []string{a.ID, a.Label}) {
-			t.Errorf("%q: %q, %v", a, got, err)
+			t.Errorf("wrote %q, read %q, %v", a, got, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ const (
 	profileBins  = 2048    // bins along the longest side
 	repetitions  = 4       // minimum number of repetitions along the longest side
 	// minCorrelation is the minimum autocorrelation of the profile, as a fraction of the
-	// autocorrelation at lag 0. Shapes without repetition, such as boxes and balls, reach up to 0.1.
+	// autocorrelation at lag 0. Shapes without repetition, such as boxes and balls, have at most 0.1.
 	minCorrelation = 0.12
 	// nearBest is the minimum score of the period, as a fraction of the best score. The period is the
 	// smallest lag with such a score, because its multiples have about the same score.

@@ -88,8 +88,9 @@ func alignment(n vec) float32 {
 }
 
 // spacings returns log(d + 0.001) for each point, where d is the distance to its eighth nearest
-// neighbour. d is larger at edges and in thin parts, and smaller where surfaces are close to each
-// other (Loftsgaarden and Quesenberry, Annals of Mathematical Statistics 36, 1965).
+// neighbour. d measures the local density of points (Loftsgaarden and Quesenberry, Annals of
+// Mathematical Statistics 36, 1965): it is larger on thin wires, and smaller where surfaces are close
+// to each other.
 func spacings(points []point) []float32 {
 	out, squares := make([]float32, len(points)), make([]float64, len(points))
 	for i := range points {

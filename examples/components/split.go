@@ -119,7 +119,7 @@ func sameSeries(files []*file) (func(string) string, error) {
 // divide assigns the groups of a class to splits. First, test and then val take the first remaining group
 // with at most a tenth of the files, rounded up. If there is no such group and the class has three or more groups,
 // they take the first remaining group except the largest. Then test and val take further groups as long
-// as each has at most a tenth of the files. All other groups, at least one, are in train.
+// as each of these splits has at most a tenth of the files. All other groups, at least one, are in train.
 func divide(groups []*group) {
 	total := 0
 	for _, g := range groups {

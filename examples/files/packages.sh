@@ -45,7 +45,8 @@ records() {
 # on the records.
 draw() { { grep -E "^($2) " || true; } | shuf --random-source=<(yes) | awk "NR <= $1"; }
 
-# missing KIND reads records and prints those that are not extracted yet, with their folders.
+# missing PREFIX reads records and prints NAME FOLDER for each package that is not extracted yet. The folder is named
+# after the package, with PREFIX before the name.
 missing() {
     while read -r name source; do
         [ -e "$dir/packages/$source/$1$name" ] || echo "$name" "$dir/packages/$source/$1$name"

@@ -101,6 +101,6 @@ func TestConvert(t *testing.T) {
 `
 	if out.String() != want || !strings.Contains(log.String(), "a.csv:3: left out: a branch is not closed") ||
 		strings.Count(log.String(), "\n") != 1 {
-		t.Errorf("%s%s", &out, &log)
+		t.Errorf("rows:\n%slog:\n%sexpected rows:\n%sand a log of line 3 only", &out, &log, want)
 	}
 }

@@ -52,6 +52,7 @@ func TestGenes(t *testing.T) {
 		strands[strand]++
 	}
 	if len(texts) != r.sequences || strands["+"] < 10 || strands["-"] < 10 || len(strands) != 2 {
-		t.Errorf("%d sequences, strands %v", len(texts), strands)
+		t.Errorf("%d sequences, genes per strand %v; expected %d sequences and at least 10 genes on + and on -",
+			len(texts), strands, r.sequences)
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestDraw checks that intervals and counts agree with the bases of each sequence, and that a second
-// draw with the same seed has the same sequences.
+// TestDraw checks that each interval differs from its motif in at most r.mismatches bases, that each line
+// has as many occurrences and motifs as the intervals of its sequence, and that a second draw with the
+// same seed has the same sequences.
 func TestDraw(t *testing.T) {
 	r := rule{sequences: 40, shortest: 60, longest: 200, motifs: 2, motifLength: 8, mismatches: 1,
 		maxCopies: 3, present: 0.7, seed: 3}

@@ -45,7 +45,7 @@ class LineWriter extends AbstractMessageWriter {
 
 const [Reader, Writer] = { lsp: [StreamMessageReader, StreamMessageWriter], lines: [LineReader, LineWriter] }[framing];
 
-// predict returns the output of `sftseq predict`. The server's results must be bit-identical to it.
+// predict returns the predictions of `sftseq predict`, without ids. The server's results must equal them bit for bit.
 function predict(sequences) {
   const input = sequences.map((s) => JSON.stringify(s)).join('\n');
   const { status, stdout } = spawnSync(program, ['predict', '--model', model], { input, encoding: 'utf8' });
@@ -280,7 +280,7 @@ test('a document is classified after changes, with ascending versions', async ()
     }
     await new Promise((resolve) => setTimeout(resolve, random(40)));
   }
-  const at = text.length; // two changes of one version, each to the result of the previous one
+  const at = text.length; // two changes of one version; the second applies to the result of the first
   const changes = [{ range: { start: at, end: at }, text: ' 8' }, { range: { start: at + 2, end: at + 2 }, text: ' ]' }];
   text += ' 8 ]';
   await s.notify('sequence/didChange', { uri, version: ++version, changes });

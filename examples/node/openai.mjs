@@ -5,7 +5,7 @@
 //   ./sftseq serve --model runs/listops --http 127.0.0.1:8080 &
 //   node examples/node/openai.mjs http://127.0.0.1:8080/v1
 //
-// A second argument is the token of --http-token.
+// If the server runs with --http-token FILE, the second argument is a token from this file.
 import OpenAI from 'openai';
 
 const [baseURL, apiKey = 'none'] = process.argv.slice(2);

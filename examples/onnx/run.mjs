@@ -5,8 +5,8 @@
 // It reads JSON lines with id and tokens; a pair model reads tokens_a and tokens_b. A model with n-grams of
 // words also reads word_hashes (for a pair word_hashes_a and word_hashes_b), a list of strings. A model of
 // points or nodes reads features. If its relative encoding is "edges", it also reads edges: source, target
-// and features of each edge. The script writes JSON lines with id, and the outputs of the model as flat
-// lists or an error.
+// and features of each edge. The script writes JSON lines with the id and either the model's outputs, as
+// flat lists, or an error.
 
 import { createInterface } from "node:readline";
 import ort from "onnxruntime-node";

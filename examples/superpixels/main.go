@@ -130,7 +130,7 @@ func graph(c *segmentation, pixels []byte) (out row) {
 	for k := range all {
 		all[k].darkest = white
 	}
-	lengths := map[[2]int]int{} // pixels of each border
+	lengths := map[[2]int]int{} // pairs of adjacent pixels across each border
 	for i, k := range c.superpixel {
 		s, v := &all[k], float64(pixels[i])
 		s.n++

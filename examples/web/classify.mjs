@@ -37,7 +37,7 @@ function metadata(file) {
   return Object.fromEntries(entries);
 }
 
-// fetchFile returns the response to a request for a file. An HTTP error status throws.
+// fetchFile returns the response to a request for a file. It throws an error for an HTTP error status.
 async function fetchFile(url) {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);

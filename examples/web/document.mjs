@@ -1,4 +1,4 @@
-// Classifies a document with a server of a chunked model of bytes (sftseq serve --http), and finds the text of the
+// Classifies a document with sftseq serve --http and a model that reads bytes in chunks, and finds the text of the
 // chunks with the largest weights. The server computes only the chunks that an edit has changed.
 
 const encoder = new TextEncoder();
@@ -33,7 +33,7 @@ export class RetryError extends Error {
 
 /** Returns {label, probability, seconds, chunks: [{offset, weight, pieces: [[text, weight], …]}, …]} for a text. The
  * result has at most count chunks, those with the largest weights; offset is the number of UTF-16 code units before the
- * chunk. Throws a RetryError if the server is busy or does not respond. */
+ * chunk; seconds is the duration of the request. Throws a RetryError if the server is busy or does not respond. */
 export async function classify(server, text, { count = 5, signal } = {}) {
   const began = performance.now();
   let response;

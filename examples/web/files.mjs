@@ -16,8 +16,9 @@ export async function sample(file) {
 }
 
 /**
- * Classifies the sample without each block of 64 bytes. Returns the blocks whose removal lowers the probability of the kind
- * most, at most count: [{start, end, text, change}, …], where change is the difference in the logarithm of the probability.
+ * Classifies the sample once for each block of 64 bytes, without this block. Returns at most count blocks, those whose
+ * removal lowers the probability of the label most: [{start, end, text, change}, …], where change is the difference in
+ * the logarithm of the probability.
  */
 export async function evidence(classify, { bytes, ranges }, { label, probability }, count = 3) {
   const found = [];
