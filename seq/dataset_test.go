@@ -115,7 +115,7 @@ func TestBadManifest(t *testing.T) {
 	good := `{"version":"1","name":"x","task":"classification","vocab_size":3,"splits":{"test":{"file":"test.arrow","checksum":"xxh128:` + strings.Repeat("0", 32) + `"}}}`
 	for _, c := range []struct{ old, new, want string }{
 		{`"1"`, `"7"`, `version: expected "1" or "2", found "7"`},
-		{`"1"`, `1`, "version: expected string, found a JSON number at byte 12"},
+		{`"1"`, `1`, "version: expected a string, found a number at byte 12"},
 		{`"classification"`, `"x"`, "task: expected"},
 		{`test.arrow`, `../x`, "expected a file name"},
 		{`test.arrow`, `..`, "expected a file name"},
@@ -129,7 +129,7 @@ func TestBadManifest(t *testing.T) {
 		{`}}}`, `}}`, "expected the JSON object of a data set, found a truncated or damaged file that ends within " +
 			"it, after 157 bytes: restore dataset.json from a copy, or create the data set again"},
 		{`"splits":`, `"splits";`, "expected the JSON object of a data set, found malformed JSON at byte "},
-		{`"checksum"`, `"rows":"x","checksum"`, "splits.rows: expected int64, found a JSON string at byte "},
+		{`"checksum"`, `"rows":"x","checksum"`, "splits.rows: expected a whole number, found a string at byte "},
 		{good, " \n", "found a truncated or damaged file"},
 		{good, "", "expected the JSON object of a data set, found an empty file: restore dataset.json"},
 		{`}}}`, `}}}{}`, "expected one JSON object, found more data after byte "},

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // ManifestName is the name of the manifest, whose presence marks a data set directory as complete.
@@ -132,11 +133,7 @@ func malformedManifest(size int, err error) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("%s, found malformed JSON at byte %d: %w", expected, syntax.Offset, err)
 	}
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s: %s: expected %s, found a JSON %s at byte %d", expected, kind.Field, kind.Type,
-			kind.Value, kind.Offset)
-	}
-	return fmt.Errorf("%s: %w", expected, err)
+	return fmt.Errorf("%s: %w", expected, jsonlines.TypeError(err))
 }
 
 // validate returns an error for the first invalid field.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
@@ -76,7 +77,7 @@ func ReadFusion(dir string) (*Fusion, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(f); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, jsonlines.TypeError(err))
 	}
 	if err := f.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

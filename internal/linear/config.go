@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/internal/pairs"
 	"github.com/sftseq/sftseq/seq"
@@ -119,7 +120,7 @@ func ParseConfig(text []byte) (*Config, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(c); err != nil {
-		return nil, fmt.Errorf("expected the JSON object of a linear model: %w", err)
+		return nil, fmt.Errorf("expected the JSON object of a linear model: %w", jsonlines.TypeError(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("expected one JSON object, found more after it")

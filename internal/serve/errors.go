@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -118,9 +117,11 @@ func unmarshal(field string, value json.RawMessage, into any, expected string) e
 	case !errors.As(err, &wrong) || wrong.Field == "":
 		return badParam(field, "expected %s, found %s", expected, jsonlines.Kind(value))
 	case field != wholeParams:
-		return badParam(field+"."+wrong.Field, "expected %s, found %s", kindOf(wrong.Type), foundKind(wrong.Value))
+		return badParam(field+"."+wrong.Field, "expected %s, found %s", jsonlines.TypeName(wrong.Type),
+			jsonlines.ValueName(wrong.Value))
 	}
-	return badParam(wrong.Field, "expected %s, found %s", kindOf(wrong.Type), foundKind(wrong.Value))
+	return badParam(wrong.Field, "expected %s, found %s", jsonlines.TypeName(wrong.Type),
+			jsonlines.ValueName(wrong.Value))
 }
 
 // unmarshalKnown decodes an object. Unknown fields are errors, so that a misspelt name is not ignored.
@@ -147,29 +148,3 @@ func onlyKnown(path string, value json.RawMessage, known []string) error {
 
 // wholeParams is the name of the params themselves in errors.
 const wholeParams = "params"
-
-// foundKind returns the description of a JSON type named by encoding/json.
-func foundKind(value string) string {
-	switch value {
-	case "array":
-		return "a list"
-	case "object":
-		return "an object"
-	}
-	return "a " + value
-}
-
-// kindOf returns the JSON type of a Go type.
-func kindOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return kindOf(t.Elem())
-	case reflect.String:
-		return "a string"
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Slice:
-		return "a list"
-	}
-	return "an object"
-}

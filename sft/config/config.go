@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sinusoid"
 )
@@ -61,7 +62,7 @@ func Parse(text []byte) (*Config, error) {
 		if syntax != nil {
 			return nil, fmt.Errorf("expected a JSON object, found malformed JSON at byte %d: %w", syntax.Offset, err)
 		}
-		return nil, fmt.Errorf("expected a JSON object: %w", err)
+		return nil, jsonlines.TypeError(err)
 	}
 	switch string(keys["model_type"]) {
 	case `"` + LinearType + `"`:
@@ -94,7 +95,7 @@ func Parse(text []byte) (*Config, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(c); err != nil {
-		return nil, err
+		return nil, jsonlines.TypeError(err)
 	}
 	c.SamplerNoise = cmp.Or(c.SamplerNoise, "train")
 	return c, c.Validate()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/spectra"
 )
 
@@ -56,7 +57,7 @@ func (t *MaskTargets) MarshalJSON() ([]byte, error) {
 func (t *MaskTargets) UnmarshalJSON(text []byte) error {
 	var spec maskTargetsSpec
 	if err := json.Unmarshal(text, &spec); err != nil {
-		return err
+		return fmt.Errorf("mask_targets: %w", jsonlines.TypeError(err))
 	}
 	if spec.Type != SpectrumTargets {
 		return fmt.Errorf("mask_targets: type is %q, expected %q", spec.Type, SpectrumTargets)

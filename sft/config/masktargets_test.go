@@ -43,7 +43,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 		`{"type":"pitch"}`: `type is "pitch", expected "spectra"`,
 		`{"type":"spectra","bands":24,"codebook":"AAAA"}`: "expected spectra of 24 bands, found 3 bytes",
 		`{"type":"spectra","bands":0,"codebook":""}`:      "expected 1 to 256 bands",
-		`[]`: "cannot unmarshal array",
+		`[]`: "expected an object, found a list",
 	} {
 		must.Fail(t, want, text)(new(config.MaskTargets).UnmarshalJSON([]byte(text)))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -243,7 +244,7 @@ func newCheckpoint(path string, size int64, ts []safetensors.Tensor,
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(c); err != nil {
-		return nil, fmt.Errorf("%s: metadata %q: %w", path, runKey, err)
+		return nil, fmt.Errorf("%s: metadata %q: %w", path, runKey, jsonlines.TypeError(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s: metadata %q: expected one JSON object, found more after it", path, runKey)
