@@ -91,12 +91,12 @@ func TestGradientSlopes(t *testing.T) {
 	again, err := (&gradients{seed: 1, sizes: []int{128}, width: 16, leak: 1, draws: 6, threads: 3}).run(t.Context(),
 		func(int) {})
 	if err != nil || again[0] != points[1] {
-		t.Errorf("128 tokens: %+v alone, %+v with other sizes (%v)", again, points[1], err)
+		t.Errorf("128 tokens alone: got %+v and error %v, want %+v as with other sizes", again, err, points[1])
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := g.run(stopped, func(int) {}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error of a cancelled study: %v", err)
+		t.Errorf("cancelled study: got error %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -108,10 +108,10 @@ func TestNewSpread(t *testing.T) {
 			values[i] = 2
 		}
 		if s := newSpread(values); s != (spread{2, 2, 2}) {
-			t.Errorf("spread of %d twos: %+v", n, s)
+			t.Errorf("spread of %d twos: got %+v, want 2 for the mean, minimum and maximum", n, s)
 		}
 	}
 	if s := newSpread([]float64{3, -1, 4}); s != (spread{2, -1, 4}) {
-		t.Errorf("spread of 3, -1, 4: %+v", s)
+		t.Errorf("spread of 3, -1, 4: got %+v, want the mean 2, minimum -1 and maximum 4", s)
 	}
 }

@@ -77,13 +77,13 @@ func (m *trainedModel) compareInference(ctx context.Context, r *report, sampled 
 	addLine(&r.charts[1], 0, "", accuracies)
 	r.note("The paper (Fig. 5) plots the time of batches of %d over the number of sampled points, without values.",
 		inferenceBatch)
-	r.note("Here: %s, trained with %d sampled tokens; %s, threads %d, medians of %d.", m.describe(),
+	r.note("Here: %s, trained with %d sampled tokens; %s, threads %d, medians of %d passes.", m.describe(),
 		m.Config.NumSampledTokens, p.Device, p.Threads, p.Reps)
 	return nil
 }
 
-// measureInference evaluates the model with p.K sampled tokens: it reads the split p.Reps times,
-// after a warm-up, and stores the results in p.
+// measureInference evaluates the model with p.K sampled tokens on the split, p.Reps times after a
+// warm-up, and stores the results in p.
 func (m *trainedModel) measureInference(ctx context.Context, p *inferencePoint, progress func(n int)) error {
 	config := *m.Config
 	config.NumSampledTokens = p.K

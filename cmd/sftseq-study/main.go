@@ -39,7 +39,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit status: 0, 1 for an error, 2 for an error in the command line.
+// run returns the exit status: 0 for success, 2 for an error in the command line, 1 for other errors.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := runStudy(ctx, args, stdout, stderr)
 	if err == nil {

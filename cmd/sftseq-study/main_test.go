@@ -45,13 +45,14 @@ func runMeasurement[T any](t *testing.T, dir, name string, args ...string) (tabl
 	return table, points
 }
 
-// execute runs a command line, expects an exit status and a text on standard error, and returns
+// execute runs a command line, expects an exit status and a text in standard error, and returns
 // standard output.
 func execute(ctx context.Context, t *testing.T, status int, want string, args ...string) (stdout string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	if got := run(ctx, args, &out, &errs); got != status || !strings.Contains(errs.String(), want) {
-		t.Fatalf("%v: status %d, expected %d; %q, expected %q", args, got, status, errs.String(), want)
+		t.Fatalf("%v: status %d, expected %d; standard error %q, expected %q in it", args, got, status,
+			errs.String(), want)
 	}
 	return out.String()
 }
@@ -64,26 +65,27 @@ func TestStudiesWithoutModel(t *testing.T) {
 	table, points := runMeasurement[gradientPoint](t, dir, "gradients", sizes...)
 	if len(points) != 2 || points[1].Tokens != 256 || points[1].Draws != 3 ||
 		points[0].Value.Min > points[0].Value.Mean || !strings.Contains(table, ": W_V ") {
-		t.Errorf("%+v\n%s", points, table)
+		t.Errorf("gradients: got the points %+v, want 2 sizes with 3 draws; the table:\n%s", points, table)
 	}
 	if _, again := runMeasurement[gradientPoint](t, dir, "gradients",
 		append(sizes, "--threads", "3")...); !slices.Equal(again, points) {
-		t.Errorf("three threads: %+v, one thread: %+v", again, points)
+		t.Errorf("gradients on three threads: got %+v, want %+v as on one thread", again, points)
 	}
 	if _, other := runMeasurement[gradientPoint](t, dir, "gradients",
 		append(sizes, "--seed", "2")...); slices.Equal(other, points) {
-		t.Error("another seed has the same points")
+		t.Error("gradients: seeds 1 and 2 have the same points")
 	}
 	table, ranks := runMeasurement[rankPoint](t, t.TempDir(), "rank", "--tokens", "24", "--width", "16",
 		"--layers", "30", "--draws", "1")
 	if len(ranks) != 3*30 || strings.Count(table, "\nsoftmax") != 7 || ranks[0].Probability != leakyReLU ||
 		ranks[0].Single.Mean < 2 || ranks[89].Single.Mean != 1 {
-		t.Errorf("%d points, %+v\n%s", len(ranks), ranks, table)
+		t.Errorf("rank: got %d points, want 90, the first with a mean rank of at least 2, the last with 1: %+v\n%s",
+			len(ranks), ranks, table)
 	}
 	table, tests := runMeasurement[pseudoconvexityPoint](t, t.TempDir(), "pseudoconvexity", "--tests", "60")
 	if len(tests) != len(pseudoconvexityCases) || tests[0].Inside != 0 || tests[0].Anywhere == 0 ||
 		tests[0].Tests != 60 || !strings.Contains(table, "W_Q, W_K  dot, heads 1") {
-		t.Errorf("%+v\n%s", tests, table)
+		t.Errorf("pseudoconvexity: got %+v, want %d cases with 60 tests\n%s", tests, len(pseudoconvexityCases), table)
 	}
 }
 
@@ -93,12 +95,13 @@ func TestStudiesWithoutModel(t *testing.T) {
 func TestCosts(t *testing.T) {
 	table, parts := runMeasurement[costPoint](t, t.TempDir(), "cost", "--k", "32", "--reps", "1", "--device", "cpu")
 	if len(parts) != len(costParts) {
-		t.Fatalf("%+v\n%s", parts, table)
+		t.Fatalf("got %d parts, want %d: %+v\n%s", len(parts), len(costParts), parts, table)
 	}
 	for i, p := range parts {
 		if (p.Paper > 0) != costParts[i].matchesPaper || p.Full <= 0 ||
 			(p.Seconds > 0) == (p.Part == "remainder") && p.Part != "relative" {
-			t.Errorf("%+v", p)
+			t.Errorf("got %+v, want operations, a time except for the remainder, and a count of the paper: %v", p,
+				costParts[i].matchesPaper)
 		}
 	}
 }
@@ -129,19 +132,20 @@ func TestConvergence(t *testing.T) {
 	dir, args := t.TempDir(), []string{"--data", smallShapes(t), "--steps", "3", "--device", "cpu"}
 	table, points := runMeasurement[curvePoint](t, dir, "convergence", args...)
 	if len(points) != 3*2*3 || !strings.Contains(table, "\nsoftmax, dot, relative ") {
-		t.Errorf("%+v\n%s", points, table)
+		t.Errorf("got %d points, want 18: %+v\n%s", len(points), points, table)
 	}
 	for i, p := range points {
 		if i > 0 && points[i-1].Variant == p.Variant && points[i-1].Split == p.Split &&
 			p.Best < points[i-1].Best || p.Accuracy > p.Best {
-			t.Errorf("%+v", p)
+			t.Errorf("got %+v, want the maximum of the accuracy so far as best", p)
 		}
 	}
 	for run, want := range map[string][3]string{"leaky": {"maxout", "leaky_relu", config.DistanceRelation},
 		"softmax": {"dot", "softmax", config.DistanceRelation}, "vanilla": {"dot", "softmax", config.NoRelation}} {
 		if c := readRunConfig(t, dir, run); [3]string{c.Score, c.Probability, c.Relative} != want ||
 			c.NumSampledTokens != 20 {
-			t.Errorf("%s: %s, %s, %s, %d sampled", run, c.Score, c.Probability, c.Relative, c.NumSampledTokens)
+			t.Errorf("%s: got %s, %s, %s and %d sampled tokens, want %v and 20", run, c.Score, c.Probability,
+				c.Relative, c.NumSampledTokens, want)
 		}
 	}
 	model := filepath.Join(dir, "runs", "leaky", "seed-1", "model.safetensors")
@@ -168,7 +172,7 @@ func TestSampling(t *testing.T) {
 		"--seeds", "1,2", "--device", "cpu")
 	if len(points) != 2*2*2*3 || !strings.Contains(table, "\nk 2 (10%)  ") ||
 		readRunConfig(t, dir, "k-2").NumSampledTokens != 2 || readRunConfig(t, dir, "k-20").NumSampledTokens != 20 {
-		t.Errorf("%+v\n%s", points, table)
+		t.Errorf("got %d points, want 24 of runs with 2 and 20 sampled tokens: %+v\n%s", len(points), points, table)
 	}
 }
 
@@ -186,20 +190,21 @@ func TestStudiesOfTrainedModels(t *testing.T) {
 	if len(points) != 3*2*3 || both.Relative != config.DistanceRelation || both.Input == relation.Input ||
 		relation.Input != config.OnesInput || features.Relative != config.NoRelation ||
 		relation.Relative != config.DistanceRelation {
-		t.Errorf("%+v", points)
+		t.Errorf("got %d points, want 18; relative encodings and inputs: both %q, %q; features %q; relation %q, %q",
+			len(points), both.Relative, both.Input, features.Relative, relation.Relative, relation.Input)
 	}
 
 	model := filepath.Join(dir, "runs", "relation", "seed-1")
 	modelArgs := []string{"--model", model, "--data", data, "--device", "cpu"}
 	_, layers := runMeasurement[similarityPoint](t, t.TempDir(), "similarity", append(modelArgs, "--rows", "5")...)
 	if len(layers) != 4 || layers[0].Sequences != 5 {
-		t.Fatalf("%+v", layers)
+		t.Fatalf("similarity: got %+v, want 4 points of 5 sequences", layers)
 	}
 	// The features of all points are equal at first. Later layers distinguish the points by their
 	// distances.
 	if first, last := layers[0], layers[3]; math.Abs(first.Cosine.Mean-1) > 1e-6 || first.Rank.Max != 1 ||
 		last.Rank.Min < 2 || last.Cosine.Mean >= 1-1e-9 {
-		t.Errorf("%+v", layers)
+		t.Errorf("similarity: got %+v, want equal points at first and different points at last", layers)
 	}
 	metrics, err := train.ReadMetrics(model)
 	must(t, err)
@@ -219,13 +224,14 @@ func TestStudiesOfTrainedModels(t *testing.T) {
 	}
 	if _, test := runMeasurement[inferencePoint](t, t.TempDir(), "inference",
 		append(modelArgs, "--k", "2", "--reps", "1", "--split", "test")...); test[0].Rows != 6 {
-		t.Errorf("%+v", test)
+		t.Errorf("inference on the test split: got %+v, want 6 rows", test)
 	}
 	execute(t.Context(), t, 1, "row 1: label -1, expected one of the model's", "inference", "--model", model, "--data",
 		unlabelled(t, data), "--k", "2", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "out"))
 }
 
-// unlabelled copies two rows of a data set and removes the label of the second row.
+// unlabelled returns the directory of a copy of a data set's first two validation rows: the first row
+// has the label 0, the second has no label.
 func unlabelled(t *testing.T, data string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "unlabelled")
@@ -261,8 +267,8 @@ func must(t *testing.T, err error) {
 // golden returns the directory of a golden model.
 func golden(name string) string { return filepath.Join("..", "..", "sft", "testdata", "golden", name) }
 
-// TestForeignData checks that data of a different kind than the training data are an error, and that
-// a value fitted on the validation split, such as a temperature, is not.
+// TestForeignData checks that data of a different kind than the training data are an error. A temperature,
+// which is fitted on the validation split, is not compared.
 func TestForeignData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "listops")
 	if _, err := lra.ListOps.Generate(t.Context(), dir, lra.GenerateOptions{Train: 4, Val: 4, Test: 4}); err != nil {
@@ -293,12 +299,12 @@ func TestInterrupted(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
 		execute(ctx, t, 1, "interrupted", name, "--out", dir)
 		if found, err := os.ReadDir(dir); err == nil && len(found) > 0 {
-			t.Errorf("%s: files %v are left", name, found)
+			t.Errorf("%s: found the files %v after an interruption, want none", name, found)
 		}
 	}
 }
 
-// TestUsage checks that errors in the command line are found before anything is computed.
+// TestUsage checks that errors in the command line lead to the status 2, and that no files are written.
 func TestUsage(t *testing.T) {
 	data, dir := smallShapes(t), filepath.Join(t.TempDir(), "out")
 	execute(t.Context(), t, 2, "expected the name of a study")
@@ -324,7 +330,7 @@ func TestUsage(t *testing.T) {
 		execute(t.Context(), t, 2, c.want, append([]string{c.args[0], "--out", dir}, c.args[1:]...)...)
 	}
 	if _, err := os.Stat(dir); err == nil {
-		t.Error("files are left")
+		t.Errorf("%s exists after errors in the command line", dir)
 	}
 }
 
@@ -338,7 +344,7 @@ func TestHelp(t *testing.T) {
 		}
 		if out := execute(t.Context(), t, 0, "", s.name, "--help"); !strings.Contains(out, s.help) ||
 			!strings.Contains(out, "studies/"+s.name) {
-			t.Errorf("%s: %s", s.name, out)
+			t.Errorf("%s --help: the description or the default of --out is missing in\n%s", s.name, out)
 		}
 	}
 }

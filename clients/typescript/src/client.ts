@@ -272,8 +272,8 @@ export class Client {
   }
 
   /**
-   * Sends a request of any method of docs/protocol.md, and retries while the server is busy. After an abort it throws
-   * the signal's reason, an AbortError by default.
+   * Sends a request of any method of docs/protocol.md, and retries while the server is busy, for at most `patience`
+   * milliseconds. After an abort it throws the signal's reason (by default an AbortError), unless the result was ready.
    */
   async request<T>(method: string, params?: object, { signal }: Abortable = {}): Promise<T> {
     const deadline = performance.now() + this.#patience;

@@ -216,7 +216,7 @@ test('the loop throws the error of a failing source', async () => {
   await assert.rejects(collect(shared.classifyEach(broken())), /no more/);
 });
 
-test('leaving the loop cancels pending requests', async () => {
+test('leaving the loop and an aborted signal cancel pending requests', async () => {
   const before = (await shared.stats()).cancelled;
   for await (const _ of shared.classifyEach(Array(64).fill(longSequence))) break;
   while ((await shared.stats()).cancelled === before) await sleep(20);

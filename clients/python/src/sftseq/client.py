@@ -190,7 +190,8 @@ class Client:
     # Documents and other methods.
 
     def open(self, uri: str, text: str, window: Optional[Window] = None) -> Document:
-        """Opens a document. Document.close(), or the end of a with statement, closes it."""
+        """Opens a document. Document.close(), or the end of a with statement, closes it. The window applies to published
+        classes, numbers and labels."""
         text.encode()  # raises for an unpaired surrogate
         document = Document(self, uri, text)
         if self._documents.setdefault(uri, document) is not document:
