@@ -9,7 +9,7 @@ import (
 )
 
 // penalties lists the values of λ that a ridge regression tries in this order until the validation
-// loss stops decreasing. Without validation λ is defaultPenalty.
+// loss stops decreasing. Without validation rows, λ is defaultPenalty.
 var penalties = []float64{10, 3, 1, 0.3, 0.1, 0.03, 0.01}
 
 const (
@@ -170,7 +170,8 @@ func (s *solver) scale(r *row) float64 {
 	return 1 / math.Sqrt(squares)
 }
 
-// multiply writes (XᵀX + λ)·v to out, where X are the centred rows.
+// multiply writes (XᵀX + λI)·v to out, where λ is the penalty and the rows of X are the centred feature
+// vectors x − m.
 func (s *solver) multiply(ctx context.Context, v, out []float64, penalty float64) error {
 	for i, x := range v {
 		out[i] = penalty * x

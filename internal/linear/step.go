@@ -13,7 +13,7 @@ type step struct {
 	table   []parameter
 	bias    []parameter
 	logits  []float64 // one per column
-	scales  []float64 // 1 divided by the row's norm, by column; 0 without features; update multiplies them by errors
+	scales  []float64 // 1 divided by the row's norm, by column; 0 without features; update may overwrite them
 	errors  []float64 // derivatives of the loss with respect to the logits
 	targets []float64
 	team    *team // nil means that one thread computes all columns

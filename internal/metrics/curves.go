@@ -111,7 +111,7 @@ func newCurve(class int, rows []rankedRow, positives int) *Curve {
 	return measureCurve(class, rows, positives, true)
 }
 
-// curveAreas returns a curve without its points, whose memory grows with the number of rows.
+// curveAreas is like newCurve, but stores no points, to save memory.
 func curveAreas(class int, rows []rankedRow, positives int) *Curve {
 	return measureCurve(class, rows, positives, false)
 }

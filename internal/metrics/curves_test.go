@@ -54,8 +54,8 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// TestCurvesByDefinition compares curves with their definitions, on rows with many ties: AUC with
-// all pairs of rows, and each point with a count of the rows above its threshold.
+// TestCurvesByDefinition compares curves with their definitions, on rows with many ties: AUC with a
+// count over all pairs of rows, and each point with a count of the rows at or above its threshold.
 func TestCurvesByDefinition(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for round := range 60 {
@@ -171,7 +171,8 @@ func TestLongCurve(t *testing.T) {
 	c := tallyOf(t, classes, margins...).Curves()[1]
 	if len(c.ROC) > 2*maxPoints+2 || len(c.PR) != 2*(len(c.ROC)-1) || c.ROC[len(c.ROC)-1] != (CurvePoint{1, 1}) ||
 		c.PR[len(c.PR)-1].X != 1 {
-		t.Errorf("got %d ROC points and %d PR points", len(c.ROC), len(c.PR))
+		t.Errorf("got %d ROC points and %d PR points, want at most 2·maxPoints + 2, 2 per ROC point except the first, "+
+			"and the last at 1", len(c.ROC), len(c.PR))
 	}
 	area, ap := 0.0, 0.0
 	for i, p := range c.ROC[1:] {
@@ -288,7 +289,7 @@ func TestInfiniteLogits(t *testing.T) {
 		for class := range 3 {
 			must.Fail(t, "", logits)(y.Add(class, logits, 1))
 		}
-		y.Report() // Report must return, not loop
+		y.Report() // must return without rows
 	}
 }
 

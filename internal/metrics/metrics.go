@@ -50,7 +50,8 @@ func NewTally(classes int) *Tally {
 // class, an unexpected number of logits, and logits that are not finite.
 func (t *Tally) Add(class int, logits []float32, length int) error {
 	if class < 0 || class >= t.classes || len(logits) != t.classes {
-		return fmt.Errorf("metrics: class %d with %d logits, expected the %d classes of the tally", class, len(logits), t.classes)
+		return fmt.Errorf("metrics: found class %d with %d logits, expected a class below %[3]d with %[3]d logits",
+			class, len(logits), t.classes)
 	}
 	if slices.ContainsFunc(logits, func(v float32) bool { return v-v != 0 }) { // infinite or NaN
 		return fmt.Errorf("metrics: expected finite logits, found %v", logits)
@@ -100,9 +101,9 @@ func CrossEntropy(logits []float32, class int) float64 {
 	return math.Log(sum) + top - float64(logits[class])
 }
 
-// logOdds returns log(p/(1−p)) for each class: z − log Σ exp of the other logits. It ranks rows as
-// p does, even if p rounds to 1. The logits are summed in sorted order, so rows whose other logits
-// are permuted have equal odds.
+// logOdds returns log(p/(1−p)) for each class: z − log Σ exp of the other logits. It ranks rows by p,
+// even if p rounds to 1. The sum is in ascending order of the logits, so a permutation of the other logits
+// does not change the result.
 func logOdds(logits []float32) []float64 {
 	sorted := slices.Sorted(slices.Values(logits))
 	out := make([]float64, len(logits))

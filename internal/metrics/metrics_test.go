@@ -122,8 +122,8 @@ func TestInvalidRows(t *testing.T) {
 	}
 }
 
-// TestSparseConfusion checks that a report of thousands of classes has only the nonzero cells of
-// the confusion matrix, so its memory grows with the rows.
+// TestSparseConfusion checks that a report of thousands of classes has the nonzero cells of the
+// confusion matrix instead of the dense matrix.
 func TestSparseConfusion(t *testing.T) {
 	const classes = 16_000
 	tally, logits := NewTally(classes), make([]float32, classes)

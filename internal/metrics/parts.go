@@ -32,8 +32,8 @@ type Parts struct {
 	points     int64     // number of labelled points
 }
 
-// NewParts returns an empty Parts for tags with the given names, or nil unless every name has the
-// form CATEGORY/PART.
+// NewParts returns an empty Parts for tags with the given names. It returns nil if there are no names,
+// or if a name does not have the form CATEGORY/PART.
 func NewParts(names []string) *Parts {
 	p := &Parts{category: make([]int, len(names))}
 	for _, name := range names {
@@ -66,7 +66,7 @@ func categoryOf(name string) (string, bool) {
 }
 
 // allowed returns the categories of a shape's labels in ascending order, and the parts of these
-// categories, by category and then by tag. Points without a label have a negative label.
+// categories, by category and then by tag. A negative label marks an unlabelled point.
 func (p *Parts) allowed(labels []int32) (categories []int, parts []int32) {
 	for _, label := range labels {
 		if label >= 0 && !slices.Contains(categories, p.category[label]) {

@@ -78,7 +78,8 @@ func TestPartCategory(t *testing.T) {
 	}
 }
 
-// TestPartNames checks that NewParts returns nil unless all names have the form CATEGORY/PART.
+// TestPartNames checks that NewParts returns nil without names or if a name does not have the form
+// CATEGORY/PART, and that the last slash of a name ends the category.
 func TestPartNames(t *testing.T) {
 	for _, names := range [][]string{nil, {"a"}, {"a/b", "c"}, {"/b"}, {"a/"}, {"a/b", ""}} {
 		if p := NewParts(names); p != nil {

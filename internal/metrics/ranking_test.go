@@ -106,8 +106,8 @@ func forEachOrder(n int, f func([]int)) {
 	permute(n)
 }
 
-// TestChance checks the expected reciprocal rank of m relevant candidates among N in random order,
-// and the expected recall k/N.
+// TestChance checks the expected reciprocal rank and the expected recall k/N of one relevant candidate
+// among N, and compares the scores for three with Rank. It also checks the means of NewRanking.
 func TestChance(t *testing.T) {
 	harmonic := 0.0
 	for i := range 1000 {

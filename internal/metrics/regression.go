@@ -24,7 +24,8 @@ type NumberErrors struct {
 // NewRegression returns an empty Regression for n numbers per row.
 func NewRegression(n int) *Regression { return &Regression{numbers: make([]deviations, n)} }
 
-// Add adds a row. The mean of a number is updated row by row (Welford, Technometrics 4, 1962).
+// Add adds a row: its predicted and its true numbers. Means and squared deviations are updated row by row
+// (Welford, Technometrics 4, 1962).
 func (r *Regression) Add(predicted, numbers []float32) {
 	r.rows++
 	for i, y := range numbers {

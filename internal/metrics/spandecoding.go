@@ -136,7 +136,7 @@ func (t *Tags) smooth(tags []int32, maxGap, minLength int) {
 }
 
 // mergeSpans merges consecutive spans of one type with at most maxGap tokens between them; 0 merges
-// none. Types without a continuing tag are not merged.
+// none. Spans of a type without a continuing tag are not merged.
 func (t *Tags) mergeSpans(spans []Span, maxGap int) (out []Span) {
 	for _, s := range spans {
 		if last := len(out) - 1; maxGap > 0 && last >= 0 && out[last].Type == s.Type &&

@@ -127,7 +127,8 @@ func TestDecodingChoice(t *testing.T) {
 	tally := NewTagging(names, 3)
 	tally.Add(labels, NewTags(names, 3).Decode(d, logits))
 	if score.F1 != 1 || score.Overlap.F1 != 1 || tally.SpanF1() != 1 || alone.SpanF1() > 0.2 {
-		t.Errorf("%+v: got F1 %g, tally %g, without decoding %g", d, score.F1, tally.SpanF1(), alone.SpanF1())
+		t.Errorf("%+v: got F1 %g, tally %g, zero decoding %g, want 1, 1 and at most 0.2", d, score.F1,
+			tally.SpanF1(), alone.SpanF1())
 	}
 	if len(NewDecodingChoice([]string{"a", "b"}, 2).decodings) != len(spanPenalties) {
 		t.Error("got gaps or lengths in the grid of tags without O")

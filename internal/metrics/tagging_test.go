@@ -52,7 +52,7 @@ func TestTagging(t *testing.T) {
 	x.Add([]int32{1, 2, 0, 3, 0}, []int32{1, 2, 0, 0, 1})
 	// The unlabelled token is removed: PER [0, 3) is found although this token is predicted as O.
 	x.Add([]int32{1, -1, 2}, []int32{1, 0, 2})
-	// A span of a different length does not match.
+	// PER [0, 1) matches PER [0, 2) at IoU ≥ 0.5, but not exactly.
 	x.Add([]int32{1, 2}, []int32{1, 0})
 	if x.Tokens() != 9 || math.Abs(x.Accuracy()-6.0/9) > 1e-15 {
 		t.Errorf("got %d tokens and accuracy %v, want 9 and 6/9", x.Tokens(), x.Accuracy())

@@ -24,8 +24,8 @@ func TestTemperature(t *testing.T) {
 	}
 }
 
-// TestTemperatureIsOptimal checks on rows of three classes that no nearby temperature has a lower
-// cross-entropy.
+// TestTemperatureIsOptimal checks on rows of three classes that the cross-entropy is higher at
+// temperatures 2% above and below the result, and at 1.
 func TestTemperatureIsOptimal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var s LogitSample
@@ -54,8 +54,8 @@ func TestTemperatureIsOptimal(t *testing.T) {
 	}
 	best := s.Temperature()
 	if !(loss(best) < loss(1.02*best) && loss(best) < loss(best/1.02) && loss(best) < loss(1)) {
-		t.Errorf("temperature %g: loss %g, nearby %g and %g, at temperature 1 %g", best, loss(best),
-			loss(best/1.02), loss(1.02*best), loss(1))
+		t.Errorf("temperature %g: got loss %g, want less than the nearby %g and %g, and %g at temperature 1", best,
+			loss(best), loss(best/1.02), loss(1.02*best), loss(1))
 	}
 }
 
@@ -82,7 +82,7 @@ func TestTemperatureBounds(t *testing.T) {
 	}
 }
 
-// TestLogitSampleIsBounded checks that a bounded part of many rows is kept, at equal intervals.
+// TestLogitSampleIsBounded checks that a sample keeps a bounded number of rows, at equal intervals.
 func TestLogitSampleIsBounded(t *testing.T) {
 	var s LogitSample
 	const rows = 3 * maxSampled
@@ -90,7 +90,7 @@ func TestLogitSampleIsBounded(t *testing.T) {
 		s.Add(i&1, []float32{float32(i), 0})
 	}
 	if n := len(s.classes); len(s.logits) != 2*n || n > maxSampled || n < maxSampled/4 {
-		t.Fatalf("got %d rows of %d", n, rows)
+		t.Fatalf("got %d rows of %d, want 2 logits per row and from maxSampled/4 to maxSampled rows", n, rows)
 	}
 	for i := range s.classes {
 		if want := i * s.every; s.logits[2*i] != float32(want) || int(s.classes[i]) != want&1 {

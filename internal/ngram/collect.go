@@ -6,10 +6,10 @@ import (
 	"github.com/sftseq/sftseq/internal/parallel"
 )
 
-// Collect builds the vocabulary of rows in blocks. eachRow must call visit for each row of a block.
-// Collect calls eachRow on several threads. If MinCount is greater than 1, a first pass counts the rows
-// with each n-gram in a [Sketch]. The last pass collects the slots of the kept n-grams. The result does
-// not depend on the number of threads.
+// Collect builds the vocabulary of the rows in all blocks. eachRow must call visit for each row of a block.
+// Collect calls eachRow concurrently. If MinCount is greater than 1, a first pass counts the rows with each
+// n-gram in a [Sketch]. The last pass collects the slots of the kept n-grams. The result does not depend on
+// the number of threads.
 func Collect(ctx context.Context, o Options, blocks, threads int,
 	eachRow func(block int, visit func(a, b []int32)) error) (*Vocabulary, error) {
 	if err := o.Validate(); err != nil {

@@ -54,13 +54,14 @@ func TestEndingWords(t *testing.T) {
 	hashes := slices.Clone(x.Ending(ids(text)))
 	var words []string
 	tokenizers.EachWord(text, func(w string) { words = append(words, w) })
-	ended := 0 // number of words
+	ended := 0 // number of words that ended
 	for i := range len(text) {
 		unigram, bigram := hashes[i*3+1], hashes[i*3+2]
 		ends := slices.Contains([]string{"Été", "Été,", "Été, the", "Été, the END", "Été, the END\xff", text},
 			text[:i+1])
 		if ends != (unigram != 0) || (bigram != 0) != (ends && ended > 0) {
-			t.Errorf("byte %d: got hashes %x and %x of word n-grams", i, unigram, bigram)
+			t.Errorf("byte %d: got word unigram %x and bigram %x, want 0 except at the end of a word (bigram: of a "+
+				"word after the first)", i, unigram, bigram)
 		}
 		if ends {
 			ended++

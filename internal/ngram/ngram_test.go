@@ -188,7 +188,7 @@ func TestSides(t *testing.T) {
 	a := slices.Clone(x.Hashes([]int32{1, 2, 3}, nil))
 	both := slices.Clone(x.Hashes([]int32{1, 2, 3}, []int32{1, 2, 3}))
 	if len(a) != 3 || len(both) != 6 || !slices.Equal(both[:3], a) {
-		t.Fatalf("side a alone has the hashes %x, the pair has %x", a, both)
+		t.Fatalf("side a alone has the hashes %x, the pair has %x, want 3 and 6 with the same first 3", a, both)
 	}
 	for _, h := range both[3:] {
 		if slices.Contains(a, h) {
@@ -232,7 +232,7 @@ func TestSketch(t *testing.T) {
 	}
 	cellOf := func(token int32) uint32 { return cell(x.Hashes([]int32{token}, nil)[0]) }
 	if n, m := whole.rows[cellOf(1)], whole.rows[cellOf(2)]; n != 255 || m != 2 {
-		t.Errorf("%d and %d rows, want 255 and 2", n, m)
+		t.Errorf("the cells of tokens 1 and 2 count %d and %d rows, want 255 and 2", n, m)
 	}
 	for _, order := range [][]int{{0, 1}, {1, 0}} {
 		sum := NewSketch()
@@ -244,7 +244,7 @@ func TestSketch(t *testing.T) {
 		}
 	}
 	if kept := whole.Kept(3); !kept.Has(cellOf(1)) || kept.Has(cellOf(2)) {
-		t.Error("Kept(3) has the wrong cells")
+		t.Error("Kept(3): want the cell of token 1 and not the cell of token 2")
 	}
 }
 
@@ -274,7 +274,7 @@ func TestVocabulary(t *testing.T) {
 		}
 	}
 	if v.Size() != len(rank) || v.Size() < 50 {
-		t.Fatalf("%d features, expected %d", v.Size(), len(rank))
+		t.Fatalf("%d features, expected %d, and at least 50", v.Size(), len(rank))
 	}
 	dropped := 0
 	for _, row := range append(rows, []int32{1000, 1001, 0}) {

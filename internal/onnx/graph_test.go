@@ -45,11 +45,11 @@ func TestGraph(t *testing.T) {
 	}
 	if a := m.Initializers["a"]; !bytes.Equal(a.Data, []byte{0, 0, 64, 64, 0, 0, 128, 191}) ||
 		!slices.Equal(a.Shape, []uint64{2}) {
-		t.Errorf("got a with shape %v and bytes %v", a.Shape, a.Data)
+		t.Errorf("got a with shape %v and bytes %v, want shape [2] and the numbers 3 and −1", a.Shape, a.Data)
 	}
 	if m.Opset != onnx.OpsetVersion || m.IRVersion == 0 || m.Metadata["key"] != "value" ||
 		!slices.Equal(m.Inputs, []string{"x"}) || !slices.Equal(m.Outputs, []string{"y"}) {
-		t.Errorf("got %+v", m)
+		t.Errorf("got %+v, want OpsetVersion, an IR version, the metadata key: value, the input x and the output y", m)
 	}
 }
 
@@ -89,7 +89,8 @@ func TestRecurrence(t *testing.T) {
 		t.Errorf("the body has the inputs %v, but its nodes read %v and %v", in, nodes[0].Inputs, nodes[1].Inputs)
 	}
 	if scan.Inputs[1] != "x" || len(scan.Outputs) != 2 || m.Nodes[2].Inputs[0] != scan.Outputs[1] {
-		t.Errorf("the scan reads %v, and the output %v of %v", scan.Inputs, m.Nodes[2].Inputs, scan.Outputs)
+		t.Errorf("the scan reads %v, want x second; the graph's output is %v, want the second of two in %v",
+			scan.Inputs, m.Nodes[2].Inputs, scan.Outputs)
 	}
 }
 
@@ -107,7 +108,7 @@ func TestMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	must.Succeed(t, err)
 	if made := int(after.TotalAlloc - before.TotalAlloc); made > len(file)+1<<20 {
-		t.Errorf("Model allocated %d bytes for a file of %d", made, len(file))
+		t.Errorf("got %d allocated bytes for a file of %d, want at most 1 MiB more", made, len(file))
 	}
 }
 
