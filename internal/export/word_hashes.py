@@ -62,8 +62,9 @@ def xxh3(data):
 
 
 def word_hashes(ids):
-    """Returns a list with an int64 for each id, where an id is a byte plus 1: at the last byte of a word the XXH3-64 of the
-    word in lower case, else 0. A word is a run of letters, digits and marks, or any other character except white space."""
+    """Returns a list with an int64 for each id: at the last byte of a word the XXH3-64 of the word in lower case, else 0. A
+    word is a run of letters, digits and marks, or any other character except white space. An id is a byte plus 1; the id 0
+    (padding) is a word whose hash is that of an empty text."""
     text = bytes((i - 1) & 255 for i in ids)
     out, word, at = [0] * len(text), b"", 0
 

@@ -182,7 +182,7 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// TestSample checks the sampled bytes of files of lengths around the limit, and of fragments.
+// TestSample checks Sample and Offset for file sizes around the limit, and the bytes of fragments.
 func TestSample(t *testing.T) {
 	all := make([]byte, 10_000)
 	for i := range all {
@@ -196,11 +196,12 @@ func TestSample(t *testing.T) {
 			want = slices.Concat(all[:HeadBytes], all[middle:middle+MiddleBytes], all[size-TailBytes:size])
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("sample of %d bytes differs", size)
+			t.Errorf("the sample of a file of %d bytes differs", size)
 		}
 		for i, b := range got {
 			if all[Offset(i, int64(size))] != b {
-				t.Fatalf("byte %d of the sample of %d bytes is not at offset %d", i, size, Offset(i, int64(size)))
+				t.Fatalf("byte %d of the sample of a file of %d bytes is not at offset %d", i, size,
+					Offset(i, int64(size)))
 			}
 		}
 	}
@@ -280,14 +281,14 @@ func TestWrite(t *testing.T) {
 	o.MinFiles, o.Seed = 20, 1
 	d, summary := collect(t, dir, o)
 	if got := strings.Join(d.Manifest.LabelNames, " "); got != "gzip json manpage python zip" {
-		t.Fatalf("got the kinds %s", got)
+		t.Fatalf("got the kinds %s, want gzip json manpage python zip", got)
 	}
 	if python := summary.Kinds[3]; python.Files != 61 || python.Packages != 30 || summary.Duplicates != 29 {
 		t.Errorf("got %+v and %d duplicates, want 61 Python files of 30 packages and 29 duplicates", python,
 			summary.Duplicates)
 	}
 	if got := summary.Rare; len(got) != 1 || got[0] != (KindSummary{Name: "pyc", Mislabelled: 30, Missing: "train"}) {
-		t.Errorf("got the omitted kinds %+v", got)
+		t.Errorf("got the omitted kinds %+v, want only pyc, with 30 mislabelled files", got)
 	}
 	rows := 0
 	splits := map[string]string{}
@@ -321,8 +322,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestMislabelled checks that files of test packages are in the split Mislabelled if their content
-// contradicts their kind.
+// TestMislabelled checks that the split Mislabelled is not empty and has only files whose content
+// contradicts their kind, from packages of the test split.
 func TestMislabelled(t *testing.T) {
 	dir := t.TempDir()
 	software(t, dir)
@@ -386,8 +387,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestWalk checks that Walk finds the kinds of files by their names or ELF headers, in archives, and below
-// roots that contain or link to each other.
+// TestWalk checks that Walk finds the kinds of files by their names or ELF headers, and in archives. Files
+// are listed once if a root is repeated or within another root. A root may be a link.
 func TestWalk(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, content []byte) {
@@ -450,12 +451,13 @@ func TestUnreadable(t *testing.T) {
 	rows, summary, err := o.read(context.Background(), found)
 	if err != nil || len(rows) != 2 || summary.Unreadable != 2 || summary.FirstError == nil ||
 		!strings.Contains(summary.FirstError.Error(), "a.py.gz!/a.py: the file has more than 16 MiB") {
-		t.Errorf("got %d rows, %+v, error %v", len(rows), summary, err)
+		t.Errorf("got %d rows, %+v, error %v, want 2 rows, 2 unreadable files and the error of a.py", len(rows),
+			summary, err)
 	}
 }
 
-// TestDuplicates checks that rows with equal samples or equal fragments are removed. A file with
-// contradicting content never replaces a file whose content agrees with its kind.
+// TestDuplicates checks that one of several rows with equal samples or equal fragments is kept: the first
+// whose content agrees with its kind, otherwise the first.
 func TestDuplicates(t *testing.T) {
 	of := func(name, sample, bytes string, agrees bool) row {
 		return row{file: File{Path: name}, sample: []byte(sample), bytes: []byte(bytes), agrees: agrees}

@@ -206,8 +206,8 @@ var archives = binaryKinds(
 	kind("zstd .zst", at(0, "\x28\xb5\x2f\xfd")),
 )
 
-// programs are the kinds of machine code and byte code. ELF files have a kind for each architecture;
-// see elfKinds.
+// programs are the kinds of machine code and byte code. Linked ELF files have a kind for each
+// architecture; see elfKinds.
 var programs = append(binaryKinds(
 	kind("ar .a", at(0, "!<arch>\n")),
 	kind("beam .beam", at(0, "FOR1")),
@@ -245,7 +245,7 @@ var records = binaryKinds(
 func KindOf(file string) int {
 	folder, name := path.Split(file)
 	k, ok := byName[name]
-	if !ok { // the last two extensions, as in usage.rst.txt, a copy that Sphinx makes, or the last one
+	if !ok { // the last two extensions, such as .rst.txt of Sphinx, or the last one
 		lower := strings.ToLower(name)
 		last := path.Ext(lower)
 		if k, ok = byName[path.Ext(strings.TrimSuffix(lower, last))+last]; !ok {

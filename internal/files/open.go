@@ -28,7 +28,8 @@ func (o *opener) close() error {
 	return err
 }
 
-// with calls use with the content and the size of a file. It decompresses a file in an archive.
+// with passes the content and the size of a file to the function use. It decompresses a file in an
+// archive.
 func (o *opener) with(f *File, use func(r io.ReaderAt, size int64) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -45,7 +46,7 @@ func (o *opener) with(f *File, use func(r io.ReaderAt, size int64) error) (err e
 	return withFile(f.Path, use)
 }
 
-// withFile calls use with the content and the size of a regular file.
+// withFile passes the content and the size of a regular file to the function use.
 func withFile(path string, use func(r io.ReaderAt, size int64) error) error {
 	file, err := atomicfile.OpenRegular(path)
 	if err != nil {

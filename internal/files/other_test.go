@@ -32,7 +32,7 @@ func TestOther(t *testing.T) {
 	o.MinFiles, o.MinPackages, o.Seed = 21, 10, 1
 	d, summary := collect(t, dir, o)
 	if got := strings.Join(d.Manifest.LabelNames, " "); got != "gzip json manpage python zip other" {
-		t.Fatalf("got the kinds %s", got)
+		t.Fatalf("got the kinds %s, want gzip json manpage python zip other", got)
 	}
 	rows := map[string]map[string]string{}
 	seen, unseen := map[string]bool{}, map[string]bool{}
@@ -59,13 +59,14 @@ func TestOther(t *testing.T) {
 				}
 			}
 			if !strings.HasPrefix(text, Other+" ") {
-				t.Errorf("%s has the class %s", id, strings.Fields(text)[0])
+				t.Errorf("%s has the class %s, want other", id, strings.Fields(text)[0])
 			}
 		}
 	}
 	for _, extension := range rare {
 		if seen[extension] == unseen[extension] {
-			t.Errorf("%s is in known splits: %v, and in %s: %v", extension, seen[extension], Unknown, unseen[extension])
+			t.Errorf("%s is in known splits: %v, and in %s: %v, want exactly one", extension, seen[extension], Unknown,
+				unseen[extension])
 		}
 	}
 	if others := summary.Kinds[5]; others.Files != 20*len(seen) || total != others.Files/10 || summary.Random != total {
@@ -84,7 +85,8 @@ func TestOther(t *testing.T) {
 		}
 	}
 	if random[Unknown] != total/2 || len(lengths) < total/2 {
-		t.Errorf("%d of %d random rows are unknown, with %d lengths", random[Unknown], total, len(lengths))
+		t.Errorf("got %d of %d random rows in %s and %d lengths, want %d rows and at least %[5]d lengths",
+			random[Unknown], total, Unknown, len(lengths), total/2)
 	}
 	rowsOf := func(o Options) (text string) {
 		for _, r := range o.randomRows(100) {
@@ -126,6 +128,7 @@ func TestOneKind(t *testing.T) {
 	_, summary, err := Write(context.Background(), filepath.Join(t.TempDir(), "data"), o.Choose(found), o)
 	if err == nil || !strings.Contains(err.Error(), "expected at least 2 kinds with files in every split (--min-files 25") ||
 		len(summary.Kinds) != 1 {
-		t.Errorf("got %v and %+v", err, summary)
+		t.Errorf("got error %v and summary %+v, want an error about the number of kinds, and one kind",
+			err, summary)
 	}
 }

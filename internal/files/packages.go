@@ -84,7 +84,8 @@ var (
 )
 
 // Find returns the package of a file below root: its package in Go, Node.js, Python or Debian, otherwise
-// the first folder below root. A folder and a Debian package of the same name are one package.
+// the first folder below root without its version, or "." for a file in root itself. A folder and a Debian
+// package of the same name are one package.
 func (p *Packages) Find(file, root string) string {
 	file = filepath.ToSlash(file)
 	if m := vendored.FindStringSubmatch(file); m != nil {

@@ -10,8 +10,8 @@ const (
 	SampleBytes = HeadBytes + MiddleBytes + TailBytes
 )
 
-// Sample returns the bytes that represent a file: the whole file up to SampleBytes, otherwise the
-// first HeadBytes, the MiddleBytes around the centre and the last TailBytes.
+// Sample returns the bytes that represent a file: all bytes of a file of at most SampleBytes,
+// otherwise the first HeadBytes, the MiddleBytes around the centre and the last TailBytes.
 func Sample(r io.ReaderAt, size int64) ([]byte, error) {
 	if size <= SampleBytes {
 		return readAt(r, nil, 0, int(size))

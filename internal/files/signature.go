@@ -51,9 +51,9 @@ func (k *Kind) Agrees(content []byte) bool {
 
 var systemdSection = regexp.MustCompile(`(?m)^\[(Unit|Service|Socket|Target|Timer|Install)\]`)
 
-// excludesText reports whether a file that begins with the signature is not text. Such a signature
-// begins a format such as PDF, or has at least 4 bytes with invalid UTF-8 or a control character
-// other than a line feed, carriage return or tab. Other signatures, such as PAR1, may begin a text.
+// excludesText reports whether a file that begins with the signature is not text. Such a signature is
+// in the list below, or has at least 4 bytes, including invalid UTF-8 or a control character other than
+// a line feed, carriage return or tab. Other signatures, such as PAR1, may begin a text.
 func (s signature) excludesText() bool {
 	return s.offset == 0 && (len(s.bytes) >= 4 && strings.ContainsFunc(s.bytes, func(r rune) bool {
 		return r == utf8.RuneError || r < ' ' && r != '\n' && r != '\r' && r != '\t'

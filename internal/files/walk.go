@@ -31,8 +31,8 @@ func (f *File) Name() string {
 	return f.Path + "!/" + f.Member
 }
 
-// Limits in bytes. A data set has neither files shorter than MinBytes nor members of archives longer
-// than maxMember.
+// Limits in bytes. A data set has neither files shorter than MinBytes nor archive members longer than
+// maxMember.
 const (
 	MinBytes  = 16
 	maxMember = 16 << 20

@@ -4,7 +4,7 @@ import "testing"
 
 var sink float32
 
-// BenchmarkFunctions measures one call per iteration. The signs of the arguments have no pattern for
+// BenchmarkFunctions measures one call per iteration. The signs of the numbers x have no pattern for
 // a branch predictor to learn.
 func BenchmarkFunctions(b *testing.B) {
 	var x [4096]float32

@@ -7,7 +7,7 @@ import "math"
 //	log x = e·ln 2 + f − f²/2 + f³·P(f).
 //
 // The relative error is below 1.2e-7, even near 1, where f is exact. Log(0) is −Inf, and Log of a
-// negative number is NaN. Subnormals, +Inf and NaN are handled.
+// negative number is NaN. Log(+Inf) is +Inf, and Log(NaN) is NaN. The bound holds for subnormal x, too.
 func Log(x float32) float32 {
 	b := math.Float32bits(x)
 	if b-0x00800000 >= infinity-0x00800000 { // not a positive normal number

@@ -51,7 +51,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// checkLimits checks that each function calls testenv.FuzzLimits at least once per call of Fuzz.
+// checkLimits checks that each function in the file at path contains at least as many calls of
+// testenv.FuzzLimits as calls of Fuzz.
 func checkLimits(t *testing.T, path string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {

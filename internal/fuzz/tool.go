@@ -25,7 +25,8 @@ const toolArgument = "tool"
 // compiles without it.
 const toolVersion = " branches-counted-1"
 
-// tool runs a compiler tool. It removes coverage counters unless instrumented matches the package.
+// tool runs a command of the Go toolchain. If the command compiles a package that instrumented does not
+// match, tool removes the flag for coverage counters.
 func tool(command []string) error {
 	name, args := command[0], command[1:]
 	version := slices.Contains(args, "-V=full")

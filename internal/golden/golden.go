@@ -61,7 +61,7 @@ type Comparison struct {
 	Tensor    *float64         `json:"tensor_error,omitempty"` // maximum over the tensors
 	Which     string           `json:"tensor,omitempty"`       // name of the tensor with the error Tensor
 	Loss      *float64         `json:"loss_error,omitempty"`   // maximum over the steps
-	Flips     int              `json:"flips,omitempty"`        // sequences with differently sampled tokens
+	Flips     int              `json:"flips,omitempty"`        // differently sampled sequences of all sampler launches
 	Worst     float64          `json:"worst"`                  // largest error as a fraction of the tolerance
 	Failed    bool             `json:"failed"`
 	Error     string           `json:"error,omitempty"` // reason why the comparison is incomplete
@@ -274,8 +274,8 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	t := tolerances[g.Precision]
 	g.note(&g.Gradient, deviation/total, deviation/total/t.gradient)
 	// The gradients of some tensors are zero except for rounding. In mixed precision, the
-	// rounding of other tensors affects them too. The relative error therefore has a minimum
-	// denominator.
+	// rounding of other tensors affects them too. The denominator of the relative error therefore
+	// includes minNorm.
 	minNorm := 1e-3
 	if g.Precision == device.Mixed {
 		minNorm *= total

@@ -132,7 +132,7 @@ func TestWalkVanishes(t *testing.T) {
 			x.Edges = append(x.Edges, seq.Edge{Source: i, Target: chain})
 		}
 	}
-	// If a node was listed repeatedly, the work would double with each step and the test would not
+	// If a node were listed repeatedly, the work would double with each step, and the test would not
 	// end.
 	must.Check(t, AppendWalk(t.Context(), x.Features, x.Edges, steps))
 }

@@ -34,7 +34,7 @@ type section struct {
 	text  string
 	id    int32
 	added bool
-	first bool // true if the section begins at the start of the text
+	first bool // whether this is text, not an added token, at the start of the whole text
 }
 
 // newMatcher returns a matcher for tokens. contents are their texts, normalized if the matcher

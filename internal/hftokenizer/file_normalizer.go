@@ -22,7 +22,7 @@ func (r *reader) normalizer(text json.RawMessage) (normalizer, error) {
 	return n, err
 }
 
-// forms are the normal forms of Unicode.
+// forms maps the names of Unicode normalization forms to the forms of package norm.
 var forms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
 func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, error) {

@@ -74,7 +74,8 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 func newCut(find func(string) ([]span, error), invert bool, name string) (splitter, error) {
 	b, ok := behaviours[name]
 	if !ok {
-		return nil, fmt.Errorf("behavior: %.40q is not supported", name)
+		return nil, fmt.Errorf("behavior: %.40q is not supported: expected Contiguous, Isolated, MergedWithNext, "+
+			"MergedWithPrevious or Removed", name)
 	}
 	return cut{find, invert, b}, nil
 }
@@ -133,7 +134,8 @@ func (r *reader) metaspace(text json.RawMessage) (splitter, error) {
 		return nil, err
 	}
 	if utf8.RuneCountInString(o.Replacement) != 1 || o.Replacement == " " || o.Char != nil && *o.Char != o.Replacement {
-		return nil, fmt.Errorf("replacement: expected one character, found %.40q", o.Replacement)
+		return nil, fmt.Errorf("replacement: expected one character other than a space, and the same str_rep if present, "+
+			"found %.40q", o.Replacement)
 	}
 	m := metaspace{char: o.Replacement, always: true, cut: o.Split == nil || *o.Split}
 	switch {

@@ -87,7 +87,7 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	if got := parsed(t, "bert").Decode([]int32{-1, 1 << 30, 3}); got != "<unknown> <unknown> [SEP]" {
-		t.Errorf("unknown ids: got %q, want <unknown> for each", got)
+		t.Errorf("two unknown ids and [SEP]: got %q, want \"<unknown> <unknown> [SEP]\"", got)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestGrowth(t *testing.T) {
 }
 
 // TestScore checks that scores are rounded as in Hugging Face's library, whose scores are not always the
-// nearest float64.
+// nearest float64, and that values other than numbers and too large numbers are errors.
 func TestScore(t *testing.T) {
 	for text, want := range map[string]string{
 		"0": "0", "-10": "-10", "-3.302214636311078": "-3.302214636311078", "1e2": "100", "-0.25": "-0.25",
@@ -202,7 +202,8 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that no file and no text makes the package panic or hang.
+// FuzzParse checks that no file and no text makes Parse, Encode or Decode panic or hang, and that ids are
+// below the vocabulary size.
 func FuzzParse(f *testing.F) {
 	for _, name := range fixtures {
 		text := must.Get(os.ReadFile("testdata/" + name + ".json"))(f)

@@ -93,8 +93,8 @@ func mapChars(text string, with func(out []byte, r rune) []byte) string {
 	return string(out)
 }
 
-// withoutMarks removes all marks of Unicode 10, the version that the normal forms of Hugging Face's
-// library use.
+// withoutMarks removes all marks of Unicode 10, the version that the normalization forms of Hugging
+// Face's library use.
 type withoutMarks struct{}
 
 func (withoutMarks) normalize(text string) (string, error) {
@@ -134,7 +134,8 @@ func inUnicode8(r rune, kinds ...*unicode.RangeTable) bool {
 }
 
 // cleaned replaces tabs, line feeds, carriage returns and white space that is not a control character
-// with spaces. It removes U+FFFD and the other control, format and private-use characters of Unicode 8.
+// with spaces. It removes all other control characters of Unicode 8, its format and private-use
+// characters, and U+FFFD.
 type cleaned struct{}
 
 func (cleaned) normalize(text string) (string, error) {

@@ -8,7 +8,7 @@
 // Unicode tables have different versions: this package does not lowercase letters that Unicode 16
 // added, and the library does not decompose a few characters added since Unicode 10, such as U+32FF.
 //
-// The file's post_processor, padding and truncation are not applied.
+// The file's post_processor, decoder, padding and truncation are not applied.
 package hftokenizer
 
 import (

@@ -20,7 +20,8 @@ func (o *op) rows() int { return max(1, len(o.remove)) }
 // least this number of rows.
 const maxBatch = 1024
 
-// enqueue passes a change to the committer, which sends the result to o.done.
+// enqueue passes a change to the committer, which sends the result to o.done. If the index is closed or
+// has failed, enqueue sends the error itself.
 func (x *Index) enqueue(o *op) {
 	x.queue.Lock()
 	defer x.queue.Unlock()
@@ -109,8 +110,8 @@ func (x *Index) write(group []*op) error {
 			x.unwrite()
 			return x.fail(err)
 		}
-		// Write one batch after another: if a later batch were on disk and an earlier batch torn,
-		// the file would look damaged instead of torn.
+		// Sync each batch before writing the next: if a later batch were on disk and an earlier batch
+		// torn, the file would look damaged instead of torn.
 		if err := x.file.Sync(); err != nil {
 			return x.fail(err)
 		}

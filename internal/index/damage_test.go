@@ -77,7 +77,8 @@ func TestDamagedAnywhere(t *testing.T) {
 		}
 	}
 	if refused[true] < 50/step || refused[false] < 150/step {
-		t.Errorf("detected %d damaged bytes in the last group and %d before it", refused[true], refused[false])
+		t.Errorf("detected %d damaged bytes in the last group and %d before it, want at least %d and %d",
+			refused[true], refused[false], 50/step, 150/step)
 	}
 }
 
@@ -99,7 +100,7 @@ func TestDropped(t *testing.T) {
 		x.Close()
 		text := must.Get(os.ReadFile(kept))(t)
 		if want := slices.Concat(data[:ends[0]], torn[ends[2]:]); !slices.Equal(text, want) {
-			t.Errorf("got a file of %d bytes, want %d", len(text), len(want))
+			t.Errorf("%s: got %d bytes that differ from the expected %d bytes", kept, len(text), len(want))
 		}
 		if rows := batchRows(t, kept); !slices.Equal(rows, []int{1}) {
 			t.Errorf("got record batches of %v rows, want one row", rows)
@@ -121,7 +122,7 @@ func TestTornGroup(t *testing.T) {
 	x := must.Get(opened(t, torn))(t)
 	expect(t, x, items)
 	if n, kept := x.Dropped(); n != int64(2*len(batch)-markBytes) || kept == "" {
-		t.Errorf("got %d dropped bytes in %q", n, kept)
+		t.Errorf("got %d dropped bytes in %q, want %d in a file", n, kept, 2*len(batch)-markBytes)
 	}
 	// Dropped zeros are not kept in a file.
 	x = must.Get(opened(t, slices.Concat(data[:ends[2]], make([]byte, 700))))(t)
