@@ -134,8 +134,8 @@ func (r *reader) metaspace(text json.RawMessage) (splitter, error) {
 		return nil, err
 	}
 	if utf8.RuneCountInString(o.Replacement) != 1 || o.Replacement == " " || o.Char != nil && *o.Char != o.Replacement {
-		return nil, fmt.Errorf("replacement: expected one character other than a space, and the same str_rep if present, "+
-			"found %.40q", o.Replacement)
+		return nil, fmt.Errorf("replacement: expected one character other than a space, and the same str_rep "+
+			"if present, found %.40q", o.Replacement)
 	}
 	m := metaspace{char: o.Replacement, always: true, cut: o.Split == nil || *o.Split}
 	switch {
