@@ -5,7 +5,7 @@
 // group is synced before any of its changes is acknowledged, and then followed by a mark. If a power
 // cut tears the last group, the next start moves its bytes from the first torn record batch on to a
 // separate file. Damage in acknowledged groups is an error. From time to time the file is replaced by a
-// new file without superseded rows.
+// new file that has only the current items.
 package index
 
 import (

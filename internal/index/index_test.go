@@ -99,7 +99,7 @@ func TestChanges(t *testing.T) {
 				wg.Go(func() {
 					unknown, err := x.Remove([]string{i.ID})
 					if err != nil || known == (len(unknown) == 1) {
-						t.Errorf("removing %q: got unknown %q, error %v", i.ID, unknown, err)
+						t.Errorf("removing %q (known: %v): got unknown ids %q, error %v", i.ID, known, unknown, err)
 					}
 				})
 				continue
@@ -166,7 +166,8 @@ func TestLargeRemove(t *testing.T) {
 	x.Close()
 	rows := batchRows(t, path)
 	if slices.Max(rows) > maxBatch || sum(rows) != 2*n || open(t, path).Len() != 0 {
-		t.Errorf("got batches of %d rows, want %d rows in batches of at most %d", rows, 2*n, maxBatch)
+		t.Errorf("got batches of %d rows, want %d rows in batches of at most %d, and no items", rows, 2*n,
+			maxBatch)
 	}
 }
 
@@ -213,7 +214,7 @@ func TestTornTail(t *testing.T) {
 		must.Succeed(t, x.Add(itemOf(9))(), name)
 		x.Close()
 		if x, err = Open(path, Options{Model: "m", Size: size}); err != nil || x.Len() != whole+1 || dropped(x) != 0 {
-			t.Fatalf("%s: after one more item: error %v", name, err)
+			t.Fatalf("%s: opened after one more item: error %v, want %d items and no dropped bytes", name, err, whole+1)
 		}
 		x.Close()
 		os.Remove(path + ".dropped-1")
@@ -253,7 +254,7 @@ func TestTornTail(t *testing.T) {
 		}
 	}
 	if refused < 20 {
-		t.Errorf("detected only %d damaged bytes", refused)
+		t.Errorf("got errors for %d damaged bytes, want at least 20", refused)
 	}
 }
 
@@ -277,7 +278,7 @@ func TestOtherModel(t *testing.T) {
 		{Model: "n", Tokenizer: "t", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, nil }}} {
 		if _, err := Open(path, other); err == nil || !strings.Contains(err.Error(), "found one with") ||
 			strings.Contains(err.Error(), "--reembed") {
-			t.Error(err)
+			t.Errorf("got error %v, want one for the tokenizer, without --reembed", err)
 		}
 	}
 	must.FailWith(t, broken)(Open(path,

@@ -125,8 +125,8 @@ func TestLexicalScore(t *testing.T) {
 	must.Get(x.Search(Query{make([]float32, 4), ids("w1"), 1}, 3, directly))(t)
 }
 
-// TestLexicalScoreOfTokens checks that token ids of other tokenizers count as words, and that the
-// lexical scores of a query without words are 0.
+// TestLexicalScoreOfTokens checks that token ids count as words unless Options.Units is ngram.Words, and
+// that the lexical score of a query without words is 0.
 func TestLexicalScoreOfTokens(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for id, tokens := range map[string][]int32{"a": {70000, 2}, "b": {3, 4}, "c": nil} {
@@ -134,10 +134,10 @@ func TestLexicalScoreOfTokens(t *testing.T) {
 	}
 	got := must.Get(x.Search(Query{[]float32{1, 0, 0, 0}, []int32{4, 9}, 0.5}, 3, directly))(t)
 	if got[0].ID != "b" || got[0].Lexical <= 0 || got[1].Lexical != 0 || got[1].ID != "a" {
-		t.Errorf("got %+v, want b first", got)
+		t.Errorf("got %+v, want b first, and a with the lexical score 0", got)
 	}
 	if got = must.Get(x.Search(Query{[]float32{1, 0, 0, 0}, nil, 1}, 3, directly))(t); got[0].ID != "a" ||
 		got[0].Lexical != 0 {
-		t.Errorf("query without words: got %+v", got)
+		t.Errorf("query without words: got %+v, want a first, with the lexical score 0", got)
 	}
 }

@@ -27,7 +27,7 @@ func describeTokenizer(spec string) string {
 }
 
 // load reads the file into memory, moves a torn last group to a separate file, and opens the file
-// for appending. It never drops acknowledged changes.
+// for appending. It drops acknowledged changes only if both the last group and its mark are damaged.
 func (x *Index) load() error {
 	if err := atomicfile.Clean(x.path); err != nil {
 		return err
@@ -89,9 +89,9 @@ func (x *Index) load() error {
 // open opens the file for reading and writing.
 func (x *Index) open() (file, error) { return os.OpenFile(x.path, os.O_RDWR, 0) }
 
-// checkTail returns an error if the bytes after the whole groups have damage that a power cut cannot
-// cause. good is the offset of these bytes. A power cut can only tear a group that is not yet
-// synchronised.
+// checkTail returns an error if the bytes after the undamaged record batches have damage that a power cut
+// cannot cause. good is the offset of these bytes. A power cut can only tear a record batch that is not
+// yet synchronised.
 func checkTail(data []byte, good int64) error {
 	if marked(data, good) {
 		return nil // the next group was not acknowledged: its beginning would have overwritten the mark
@@ -109,8 +109,8 @@ func checkTail(data []byte, good int64) error {
 		"which drops the last %d bytes", good, behind, good, int64(len(data))-good)
 }
 
-// drop writes the bytes after the whole groups to a separate file, as an Arrow stream. It does not
-// write bytes that are all zero.
+// drop writes the bytes after the undamaged record batches, which end at good, to a separate file, as an
+// Arrow stream. It does not write bytes that are all zero.
 func (x *Index) drop(data []byte, good int64) error {
 	tail := data[good:]
 	if marked(data, good) {
@@ -136,8 +136,8 @@ func (x *Index) drop(data []byte, good int64) error {
 		return err
 	}
 	if err := atomicfile.WriteBytes(x.kept, slices.Concat(head, tail)); err != nil {
-		return fmt.Errorf("the last group is incomplete and was not acknowledged, but its %d bytes could not be copied "+
-			"to a separate file: %w", len(tail), err)
+		return fmt.Errorf("the last group is incomplete and was not acknowledged, but its %d bytes could not be "+
+			"copied to a separate file: %w", len(tail), err)
 	}
 	return nil
 }
@@ -156,7 +156,8 @@ func identify(s *arrow.Schema) (of Options, err error) {
 	}
 	of.Model, of.Tokenizer = value(keyModel), value(keyTokenizer)
 	if of.Size, err = strconv.Atoi(value(keySize)); err != nil || of.Size < 1 {
-		return of, fmt.Errorf("%s: expected a size, found %q", keySize, value(keySize))
+		return of, fmt.Errorf("the schema's %s: expected a vector size of at least 1, found %q", keySize,
+			value(keySize))
 	}
 	if want := schema(of); !s.Equal(want) {
 		return of, fmt.Errorf("expected the columns %v, found %v", want.Fields(), s.Fields())
@@ -194,8 +195,8 @@ func (t *table) change(r row) {
 	}
 }
 
-// laterGroup returns the offset of a whole group after a damaged group, or -1. Only the last group
-// can be a torn write, which may be dropped.
+// laterGroup returns the offset of the first undamaged record batch after the damage at the parameter from,
+// or -1. A power cut tears only the last record batch, so damage before another one must not be dropped.
 func laterGroup(data []byte, from int64) int {
 	head, err := headOf(data)
 	if err != nil {
@@ -241,7 +242,7 @@ func (x *Index) reembed() error {
 		}
 		vectors, err := x.options.Embed(tokens)
 		if err != nil {
-			return fmt.Errorf("items %d to %d: %w", from, to-1, err)
+			return fmt.Errorf("recomputing the embeddings of items %d to %d: %w", from, to-1, err)
 		}
 		for i, v := range vectors {
 			x.items.put(Item{old.item(from + i).ID, tokens[i], v, old.item(from + i).terms})

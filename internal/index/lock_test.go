@@ -51,6 +51,7 @@ func TestLockFile(t *testing.T) {
 	}
 	programs.Wait()
 	if opened.Load() == 0 || exists() {
-		t.Errorf("the lock was held %d times; the lock file exists: %v", opened.Load(), exists())
+		t.Errorf("the lock was held %d times, want at least 1; the lock file exists: %v, want false", opened.Load(),
+			exists())
 	}
 }

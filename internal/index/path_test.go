@@ -44,7 +44,8 @@ func TestLinks(t *testing.T) {
 			must.Succeed(t, wait())
 			x.Close()
 			if info, err := os.Stat(path); err != nil || info.Size() > 2000*size*4 {
-				t.Errorf("%s: got file %+v, error %v", name, info, err)
+				t.Errorf("%s: got file %+v, error %v, want a rewritten file of at most %d bytes", name, info, err,
+					2000*size*4)
 			}
 			if x := open(t, path); x.Len() != 1 {
 				t.Errorf("%s: got %d items, want 1", name, x.Len())
@@ -55,7 +56,7 @@ func TestLinks(t *testing.T) {
 	}
 	for _, name := range []string{"absolute", "relative", "chain", "folder"} {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode()&os.ModeSymlink == 0 {
-			t.Errorf("%s is not a link after the file was rewritten", name)
+			t.Errorf("%s is not a symbolic link after the file was rewritten; error %v", name, err)
 		}
 	}
 	must.Succeed(t, os.Symlink("loop", filepath.Join(dir, "loop")))
@@ -69,7 +70,7 @@ func TestFailed(t *testing.T) {
 		Options{Model: "m", Size: size, Failed: func(err error) { reported = append(reported, err) }})
 	must.Succeed(t, err)
 	if err := x.Add(itemOf(1))(); err != nil || x.Failure() != nil {
-		t.Fatal(err)
+		t.Fatalf("got error %v, failure %v, want none", err, x.Failure())
 	}
 	x.file.Close() // simulates a disk error
 	for range 3 {

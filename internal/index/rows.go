@@ -82,8 +82,7 @@ func encode(o Options, rows []row) (head, batch []byte, err error) {
 	return head, out.Bytes()[len(head) : out.Len()-len(arrowipc.EndMarker)], nil
 }
 
-// checksum returns the CRC-32C of the row. It detects a row whose bytes did not reach the disk before a
-// power cut.
+// checksum returns the CRC-32C of the row. It detects rows that a power cut left incomplete on the disk.
 func (r *row) checksum() uint32 {
 	b := append([]byte(r.ID), 0xFF, 0)
 	if r.removed {
@@ -100,7 +99,7 @@ func (r *row) checksum() uint32 {
 
 // decode returns the rows of a record batch with vectors of the given size.
 func decode(record arrow.Record, size int) (rows []row, err error) {
-	// An error makes replay end before this group. Arrow's accessors may panic on damage that
+	// An error makes replay end before this record batch. Arrow's accessors may panic on damage that
 	// arrowipc's checks miss, and a panic would prevent every start.
 	defer arrowipc.Contain(&err)
 	ids, ok1 := record.Column(0).(*array.String)

@@ -108,7 +108,7 @@ func TestCosineRange(t *testing.T) {
 			away[k] *= -1
 		}
 		if a, b := found(t, x, i.Vector, 1)[0].Cosine, found(t, x, away, 1)[0].Cosine; a > 1 || b < -1 || a < 1-1e-9 {
-			t.Fatalf("%v: got cosines %v and %v", i.Vector, a, b)
+			t.Fatalf("%v: got cosines %v and %v, want 1-1e-9 to 1 and at least -1", i.Vector, a, b)
 		}
 	}
 }

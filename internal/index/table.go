@@ -125,7 +125,7 @@ func dot(a, b []float32) float64 {
 type Hit struct {
 	ID      string
 	Cosine  float64
-	Lexical float64 // BM25 score, 0 to 1; 0 if its weight in the query is 0
+	Lexical float64 // lexical score of [Query], 0 to 1; 0 if its weight in the query is 0
 	Tokens  []int32
 	score   float64
 }

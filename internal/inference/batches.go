@@ -7,8 +7,8 @@ import (
 )
 
 // gather calls the function read in a goroutine and returns a channel with batches of the values that
-// this function sends. A batch has the values sent since the previous batch was received, up to the
-// limits [requests.BatchRows] and [requests.BatchTokens].
+// this function sends. A batch has the values sent since the previous batch was received. It is complete
+// when it has [requests.BatchRows] values or at least [requests.BatchTokens] tokens.
 func gather[R interface{ Tokens() int }](ctx context.Context, read func(to chan<- R)) <-chan []R {
 	rows, batches := make(chan R), make(chan []R)
 	go func() {

@@ -14,8 +14,8 @@ import (
 )
 
 // bedWriter writes spans as lines of BED with six columns: the name of the record, the start from
-// 0, the exclusive end, the label, 1000 times the score, and the strand: + or - for labels that end
-// with (+) or (-), otherwise a dot. Rows without spans or with an error have no line.
+// 0, the exclusive end, the label without a suffix (+) or (-), 1000 times the score, and the strand: + or -
+// from this suffix, otherwise a dot. Rows without spans or with an error have no line.
 //
 // Source: Niu, Denisko, Hoffman, "The Browser Extensible Data (BED) format", GA4GH, 2022.
 type bedWriter struct{ w *bufio.Writer }

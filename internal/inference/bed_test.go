@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestBED checks that a row has a BED line of six columns per span, in order. Names that BED cannot
-// represent and models without spans are errors.
+// TestBED checks that a row has a BED line of six columns per span, in order. Names and positions that BED
+// cannot represent, --keep, --tokens and models without spans are errors.
 func TestBED(t *testing.T) {
 	cfg := &sft.Config{Task: config.Tagging}
 	m := &Model{config: cfg, hasPositions: true, columns: predictionColumns(task.Of(cfg))}

@@ -62,7 +62,8 @@ func embeddingColumns(c *sft.Config, format string, pair bool) replyColumns {
 	return out
 }
 
-// lineColumns returns the columns of a reply in JSON lines, which end with the token counts.
+// lineColumns returns the columns of a reply in JSON lines: the columns with the given names, followed by the
+// token counts.
 func lineColumns(c *sft.Config, pair bool, names []string,
 	values func(reply any) ([]any, requests.Sizes)) replyColumns {
 	names = append(names, "length")

@@ -1,5 +1,5 @@
-// Package inference computes the predictions of the commands predict and embed: it reads lines of JSON
-// or rows of tables in batches and writes a reply to each line or row, in the same order.
+// Package inference runs the models of the commands predict and embed: it reads lines of JSON or rows of
+// tables in batches and writes a reply to each line or row, in the same order.
 //
 // As in a server, package requests parses the requests and makes the replies, so that serve and
 // predict return the same numbers. Only the scheduling differs: predict reads the next batch while
@@ -46,18 +46,18 @@ type Model struct {
 	replies      func(ctx context.Context, batch []*requests.Request) ([]any, error)
 	reply        func(r *requests.Request, o sft.Output) any                // nil for a model of Filler
 	columns      func(c *sft.Config, format string, pair bool) replyColumns // nil for a model of Filler
-	hasPositions bool                                                       // replies are [requests.Spans]
+	hasPositions bool                                                       // predictions are [requests.Spans]
 }
 
 // MaxLengthRatio is the multiple of the length of the longest training row above which the quality of a
 // prediction is unknown.
 const MaxLengthRatio = 2
 
-// MaxUnknown is the fraction of unknown words above which a prediction does not depend on the text.
+// MaxUnknown is the fraction of unknown words above which a prediction hardly depends on the text.
 const MaxUnknown = 0.9
 
-// measure counts requests that are unlike the training rows: those that are much longer, images of
-// another size, texts of unknown words, and outlying features.
+// measure counts requests that are unlike the training rows: much longer requests, images of another
+// size, texts of mostly unknown words, and outlying features.
 func (m *Model) measure(batch []*requests.Request) {
 	for _, r := range batch {
 		m.measureLength(r.Tokens())
@@ -118,7 +118,7 @@ type Task interface {
 	requests.Task
 	// Columns returns the columns of a reply in a table of the given format.
 	Columns(format string) requests.Columns
-	// HasPositions reports whether replies are [requests.Spans], which have positions in the text.
+	// HasPositions reports whether predictions are [requests.Spans], which have positions in the text.
 	HasPositions() bool
 }
 

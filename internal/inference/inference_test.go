@@ -89,7 +89,7 @@ func TestLines(t *testing.T) {
 	var out strings.Builder
 	err := m.Lines(t.Context(), parser, 1<<20, noHint, strings.NewReader(in.String()), &out)
 	if err == nil || err.Error() != "100 of 700 lines failed" {
-		t.Error(err)
+		t.Errorf("got error %v, want 100 of 700 lines failed", err)
 	}
 	n := 0
 	for line := range strings.Lines(out.String()) {
@@ -102,7 +102,7 @@ func TestLines(t *testing.T) {
 			want = n + 1 // an invalid line has its line number as id
 		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.ID != want || (r.Error != nil) != (n%7 == 3) {
-			t.Fatalf("reply %d: got %s (error %v)", n, line, err)
+			t.Fatalf("reply %d: got %s (error %v), want id %d and an error: %v", n, line, err, want, n%7 == 3)
 		}
 		n++
 	}
@@ -159,7 +159,7 @@ func TestStops(t *testing.T) {
 		iotest.ErrReader(errors.New("a disk that fails")))
 	if err := m.Lines(t.Context(), parser, 1<<20, noHint, broken, io.Discard); err == nil ||
 		err.Error() != "FILE: after line 3: a disk that fails" {
-		t.Error(err)
+		t.Errorf("got error %v, want the error of the reader after line 3", err)
 	}
 }
 
@@ -193,6 +193,6 @@ func TestOwnFailure(t *testing.T) {
 	err := m.Lines(t.Context(), parser, 1<<20, noHint, strings.NewReader(`{"id":"x","tokens":[1]}`), &out)
 	if want := `{"id":"x","error":{"code":-32603,"message":"the model's output is not finite"}}` +
 		"\n"; out.String() != want || err == nil {
-		t.Errorf("got %s, error %v", out.String(), err)
+		t.Errorf("got %s, error %v, want %s and an error", out.String(), err, want)
 	}
 }

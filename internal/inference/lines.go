@@ -14,7 +14,7 @@ import (
 
 // Lines writes a reply to out for each line of in that is not blank, in order. After all replies it
 // returns an error if lines failed. Lines longer than maxLine bytes fail. If all lines failed, the error
-// has the hint for the first line, unless this line is too long.
+// has the hint for the first line, unless this line is blank or too long.
 //
 // Lines reads ahead while the model computes: a batch has the lines that arrived during the
 // previous batch. A user at a terminal thus gets each reply immediately, and a file is read in

@@ -29,13 +29,13 @@ func TestRowHead(t *testing.T) {
 		t.Fatal(row.Failure)
 	}
 	if kept := cap(row.Sequences[0]); kept > 8 || row.Lengths[0] != 3+1<<16 || row.Tokens() != 3 {
-		t.Errorf("got a slice of %d of %d tokens, Tokens() = %d, want at most 8 and 3", kept, row.Lengths[0],
-			row.Tokens())
+		t.Errorf("got capacity %d, length %d, Tokens() = %d, want at most 8, %d and 3", kept, row.Lengths[0],
+			row.Tokens(), 3+1<<16)
 	}
 	s, err := requests.NewSpans(c.Spans([]float32{0, 0, 0}), row.Request)
 	if err != nil || len(s.Spans) != 1 || s.Spans[0].Start != 0 || s.Spans[0].End != 2 ||
 		s.Unit != requests.Characters {
-		t.Errorf("got spans %+v, error %v", s, err)
+		t.Errorf("got spans %+v, error %v, want one span of the characters 0 to 2", s, err)
 	}
 }
 
@@ -53,6 +53,6 @@ func TestFailedRow(t *testing.T) {
 	row := r.request(&table.Row{File: "f", Line: 1,
 		Values: []table.Value{{Text: strings.Repeat("b", 50)}, {Null: true}}})
 	if row.Failure == nil || row.Failure.Message != "column b: expected a value, found none" || row.Tokens() != 0 {
-		t.Errorf("got %d tokens, failure %+v", row.Tokens(), row.Failure)
+		t.Errorf("got %d tokens, failure %+v, want 0 tokens and a failure of column b", row.Tokens(), row.Failure)
 	}
 }

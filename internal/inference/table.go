@@ -107,7 +107,7 @@ func (o *Rows) predictBatch(ctx context.Context, batch []*tableRow) error {
 	return o.out.Flush()
 }
 
-// row returns the row of the output for a reply, and counts failed rows and spans.
+// row returns the row of the output for a reply. It counts rows, failed rows and spans.
 func (o *Rows) row(r *tableRow, reply any) []any {
 	o.Count++
 	row := append([]any{r.id}, r.kept...)
