@@ -23,7 +23,8 @@ func malformed(at int, cause error) error {
 	return &NotJSON{fmt.Errorf("malformed JSON at byte %d: %w", at, cause)}
 }
 
-// ErrNotUTF8 is the error of a line that is not UTF-8.
+// ErrNotUTF8 is the cause of an error for text that is not UTF-8. For a line, [Fields] returns it as the
+// cause of a [*NotJSON].
 var ErrNotUTF8 = errors.New("not UTF-8")
 
 // Fields is like [Object], for untrusted input. If the line is not JSON, the error is a [*NotJSON].
@@ -49,8 +50,8 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 	return Object(line, known)
 }
 
-// Tokens reads a list of token ids from valid JSON. Unlike the errors of package encoding/json, its
-// errors name the index of the invalid element.
+// Tokens reads a list of token ids from valid JSON. Unlike package encoding/json, it refuses null, and the
+// error for an invalid element names its index.
 func Tokens(value json.RawMessage) ([]int32, error) {
 	if value[0] != '[' {
 		return nil, fmt.Errorf("expected a list of token ids, found %s", Kind(value))

@@ -20,7 +20,7 @@ type TooLong struct {
 // MaxLine is the default maximum length of a line in bytes, for conversions as well as predictions.
 const MaxLine = 256 << 20
 
-// HeadBytes is the number of bytes kept of a line that is too long, to identify it.
+// HeadBytes is the maximum number of bytes of the head of a line, which identifies the line in an error.
 const HeadBytes = 1024
 
 func (e *TooLong) Error() string {

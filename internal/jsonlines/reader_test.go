@@ -67,7 +67,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderReportsFailure checks that the lines before a read error are returned.
+// TestReaderReportsFailure checks that the complete lines before a read error are returned, and then the error.
 func TestReaderReportsFailure(t *testing.T) {
 	broken := errors.New("broken")
 	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 8)
@@ -87,16 +87,17 @@ func (b repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLongLineTakesLittleMemory checks that the memory of a line above the limit is bounded.
+// TestLongLineTakesLittleMemory checks that the reader reports the length of a line of 100 MB above the limit
+// and keeps no large buffer after it.
 func TestLongLineTakesLittleMemory(t *testing.T) {
 	in := io.MultiReader(io.LimitReader(repeated('x'), 100e6), strings.NewReader("\nb\n"))
 	r := NewReader(in, 1<<16)
 	got, err := read(r)
 	if err != nil || !slices.Equal(got, []string{"1!100000001", "2:b"}) {
-		t.Errorf("got %q, error %v", got, err)
+		t.Errorf("got %q, error %v, want the length of the long line, and the next line", got, err)
 	}
 	if cap(r.buf) > keep {
-		t.Errorf("got a buffer of %d bytes after a long line", cap(r.buf))
+		t.Errorf("got a buffer of %d bytes after a long line, want at most %d", cap(r.buf), keep)
 	}
 }
 
@@ -114,7 +115,7 @@ func TestLongLineIsExact(t *testing.T) {
 			t.Errorf("got %d bytes in a buffer of %d, error %v, want %d bytes", len(got), cap(got), err, length)
 		}
 		if length > 2*keep && cap(got) > length+64 {
-			t.Errorf("got a buffer for %d bytes of %d", length, cap(got))
+			t.Errorf("got a buffer of %d bytes for a line of %d, want at most 64 more", cap(got), length)
 		}
 		if got, err := r.Next(); string(got) != "b" {
 			t.Errorf("got next line %q, error %v, want b", got, err)
@@ -150,10 +151,10 @@ func TestRoom(t *testing.T) {
 	}
 	var tooLong *TooLong // the limit applies regardless of Room
 	if _, err = r.Next(); !errors.As(err, &tooLong) || !strings.HasPrefix(string(tooLong.Head), "yyy") {
-		t.Error(err)
+		t.Errorf("got error %v, want a TooLong error with the head of the line", err)
 	}
 	if got, err := r.Next(); string(got) != "b" || string(first) != long {
-		t.Errorf("got %s, error %v, want b", got, err)
+		t.Errorf("got %s, error %v, want b; the detached line is unchanged: %v", got, err, string(first) == long)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestText(t *testing.T) {
 	}
 	if text := AppendText([]byte("x"),
 		json.RawMessage(`"\ud83d\ud83d\ude42\ude42"`)); string(text) != "x\xed\xa0\xbd🙂\xed\xb9\x82" {
-		t.Errorf("got %q", text)
+		t.Errorf("got %q, want x, a lone surrogate, the emoji and a lone surrogate", text)
 	}
 }
 

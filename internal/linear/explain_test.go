@@ -38,12 +38,12 @@ func TestExplain(t *testing.T) {
 					first := text[g.Places[0][0]:g.Places[0][1]]
 					if n := strings.Count(" "+text+" ", " "+first+" "); n > 1 && len(g.Places) < 2 ||
 						len(strings.Fields(first)) > 3 {
-						t.Errorf("%q: %q has the ranges %v, want all occurrences of at most three words", text, first,
-							g.Places)
+						t.Errorf("%q: %q occurs %d times and has the ranges %v, want at least 2 ranges for several "+
+							"occurrences, and at most 3 words", text, first, n, g.Places)
 					}
 					for _, place := range g.Places {
 						if text[place[0]:place[1]] != first {
-							t.Errorf("%q: %q and %q are one n-gram", text, first, text[place[0]:place[1]])
+							t.Errorf("%q: one n-gram has the texts %q and %q", text, first, text[place[0]:place[1]])
 						}
 					}
 				}
@@ -70,8 +70,9 @@ func text(ids []int32) string {
 	return string(b)
 }
 
-// TestExplainPairs checks that words of both texts are listed with their ranges in each text, the
-// rarest first. N-grams of a side have ranges only in this side.
+// TestExplainPairs checks that words of both texts are listed with their ranges in each text, the rarest
+// first. The first range of an n-gram must lie within the text of its side, and the contributions of the
+// n-grams must add up to their weighted logit.
 func TestExplainPairs(t *testing.T) {
 	train := shared(1, 300)
 	m, _ := fitted(t, pairsSpec(), wordOptions, train, nil, Options{}) // with the prior's weights
@@ -90,7 +91,7 @@ func TestExplainPairs(t *testing.T) {
 		sum += g.Contribution
 	}
 	if sum <= 0 || sum > 1 {
-		t.Errorf("the contributions add up to %v, want a cosine above 0", sum)
+		t.Errorf("the contributions add up to %v, want a cosine above 0 and at most 1", sum)
 	}
 	total := got[0].Rest + got[1].Rest
 	for side, tokens := range [][]int32{e.A, e.B} {

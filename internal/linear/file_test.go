@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// tiny are options of a model whose file has a few kilobytes.
+// tiny are options with the minimum number of slots, so that the model file is small.
 var tiny = ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 2, Slots: ngram.MinSlots, MinCount: 1}
 
 // TestFile checks that a saved model is loaded unchanged and saved with the same bytes again. It also
@@ -50,7 +50,7 @@ func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, m.Save(dir))
 	if got := must.Get(Load(dir))(t); !reflect.DeepEqual(got.Config.Numbers, []Number{{"y", 1.5, 0.5}}) {
-		t.Errorf("numbers %v", got.Config.Numbers)
+		t.Errorf("got numbers %v, want the mean 1.5 and the deviation 0.5", got.Config.Numbers)
 	}
 }
 

@@ -29,14 +29,14 @@ type Report struct {
 }
 
 // Fit trains a model on the labelled rows of train. It returns the model of the [Choice], or of the
-// penalty of a ridge regression, with the lowest loss on val. If val is nil, it returns the model of
-// the last epoch with Options.Rate, or of the penalty 1.
+// penalty of a ridge regression, with the lowest loss on val. If val is nil or has no labelled rows, it
+// returns the model of the last epoch with Options.Rate, or of the penalty 1.
 //
 // One or two passes over train build the vocabulary, and at least one more counts the rows of each feature.
 // Each epoch, or each iteration of a regression, is another pass. Up to 512 MiB of the features of a
 // split stay in memory between passes; the other features are computed again. Weights take up to 24
 // bytes per feature and column, for a regression 48. If two passes build the vocabulary, each thread takes
-// another 16 MiB during these passes.
+// another 16 MiB during the first.
 func Fit(ctx context.Context, config *Config, train, val Rows, o Options) (*Model, *Report, error) {
 	if err := config.Validate(); err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ const (
 	defaultEpochs  = 5
 	initialSquares = 1e-8
 	biasRate       = 0.1  // times the rate of weights
-	minRate        = 1e-5 // final rate of the decay
+	minRate        = 1e-5 // added to the decaying learning rate
 	WordsRate      = 0.5  // learning rate of words
 	otherUnitsRate = 0.1  // learning rate of bytes and tokens
 )
@@ -150,7 +150,7 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	return nil
 }
 
-// descend trains from zero weights with a learning rate that decays linearly to minRate. If the
+// descend trains from zero weights with a learning rate that decays linearly towards minRate. If the
 // lowest validation loss of its epochs is below the loss of the saved weights, descend saves the
 // weights of this epoch and returns true.
 func (f *fitting) descend(ctx context.Context, s *step, rate float64) (better bool, err error) {

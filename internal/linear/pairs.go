@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// PairsReport holds the mean cross-entropies on the validation rows of three predictions: by the
-// n-grams alone, by the comparison alone, and by the weighted sum of both.
+// PairsReport holds the mean cross-entropy of three predictions on the validation rows: of the n-grams
+// alone, of the comparison alone, and of the weighted sum of both.
 type PairsReport struct {
 	NGrams, Comparison, Sum float64
 }
@@ -27,8 +27,8 @@ const (
 	maxWeightRows = 1 << 16 // approximate maximum number of validation rows for fitting the weights of the parts
 )
 
-// comparison trains the part of the model that compares the sides of a pair, and fits the weights of
-// both parts. It drops the n-grams unless they reduce the loss of the sum.
+// comparison trains the part of the model that compares the sides of a pair. If val has labelled rows, it
+// fits the weights of both parts on these rows, and drops the n-grams unless they reduce the loss of the sum.
 func (f *fitting) comparison(ctx context.Context, m *Model, train, val Rows) error {
 	var err error
 	m.pairs, _, err = pairs.Fit(ctx, *f.config.Pairs, train, val,

@@ -57,8 +57,9 @@ func TestComparison(t *testing.T) {
 		switch {
 		case len(val) == 300 && (w[0] != 0 || m.Features() != 0 || report.Pairs.Sum > 0.1 || report.Measured != 300 ||
 			report.Pairs.NGrams < 0.5 || report.Pairs.Comparison > 0.1 || report.Accuracy < 0.97):
-			t.Errorf("weights %v, %d features, report %+v, accuracy %v", w, m.Features(), *report.Pairs,
-				report.Accuracy)
+			t.Errorf("weights %v, %d features, report %+v, accuracy %v on %d rows; want no n-grams, losses of "+
+				"at most 0.1 with the comparison and at least 0.5 without it, and an accuracy of at least 0.97 on 300 "+
+				"rows", w, m.Features(), *report.Pairs, report.Accuracy, report.Measured)
 		case val == nil && (w != pairsPrior || report.Pairs != nil):
 			t.Errorf("weights %v, expected the prior; report %+v", w, report.Pairs)
 		}
@@ -95,7 +96,8 @@ func TestSidesAndComparison(t *testing.T) {
 	}
 	if w := m.Config.Pairs.Weights; w[0] <= 0 || w[1] <= 0 || m.Features() == 0 ||
 		report.Pairs.Sum > 0.8*min(report.Pairs.NGrams, report.Pairs.Comparison) {
-		t.Errorf("weights %v, %d features, report %+v", w, m.Features(), *report.Pairs)
+		t.Errorf("weights %v, %d features, report %+v; want positive weights, features, and a loss of the sum "+
+			"of at most 0.8 times the lower loss of the parts", w, m.Features(), *report.Pairs)
 	}
 }
 
