@@ -77,7 +77,7 @@ const (
 	dimName           protowire.Number = 2
 )
 
-// Kinds of attributes.
+// Values of attributeType (AttributeProto.AttributeType).
 const (
 	kindFloat  = 1
 	kindInt    = 2

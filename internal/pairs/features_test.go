@@ -77,8 +77,8 @@ func referenceOf(text string) *reference {
 	return f
 }
 
-// slotOf returns the slot of an n-gram as a string. Single words are returned unchanged, because
-// two words of a text rarely share a slot.
+// slotOf returns the slot of an n-gram as a string. Single words are returned unchanged, because it is
+// unlikely that two of the few hundred words of the test share a slot.
 func slotOf(view int, s string) string {
 	units, parts := []ngram.Unit(nil), strings.Fields(s)
 	switch view {
@@ -201,6 +201,7 @@ func TestFeatures(t *testing.T) {
 			}
 		}
 	}
+	// Feature 14 counts words with an idf of at least 4; the idf of shared words is at most ln(102/3).
 	for i, n := range nonzero[:15] {
 		if n == 0 && i != 14 {
 			t.Errorf("feature %d is always 0", i)

@@ -37,8 +37,8 @@ type Report struct {
 	Kept   int       // index in Losses of the selected epoch; -1 without validation
 }
 
-// maxRows is the maximum number of rows with features in memory. For a larger split, Fit computes the
-// features of every second, fourth, … row only.
+// maxRows is the approximate maximum number of rows of a split whose features Fit keeps in memory. For a
+// larger split, Fit computes the features of one row in 2, 4, 8 or more.
 const maxRows = 1 << 20
 
 // Fit trains a comparison on the labelled rows of train and keeps the epoch with the lowest loss on
@@ -169,7 +169,7 @@ func (f *fitting) count(rows Rows, m *Model) error {
 }
 
 // sample returns the features and labels of the labelled rows. If there are more than maxRows rows, it
-// reads only rows at equal intervals.
+// samples rows at equal intervals.
 func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
 	n, stride := len(rows.Lengths()), 1
 	for n/stride > maxRows {

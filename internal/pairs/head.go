@@ -117,7 +117,7 @@ func (s *sample) row(i int, out []float64) {
 }
 
 // Hyperparameters of training: Adam (Kingma and Ba, ICLR 2015) with decoupled weight decay
-// (Loshchilov and Hutter, ICLR 2019). The learning rate falls linearly to 0.
+// (Loshchilov and Hutter, ICLR 2019). The learning rate falls linearly towards 0.
 const (
 	batchRows   = 128
 	batchParts  = 8 // a batch has 8 parts, whose gradients are summed in order

@@ -2,18 +2,18 @@
 // search engine compares a query with documents (Salton and Buckley, Information Processing &
 // Management 24, 1988).
 //
-// Each view has the text's n-grams of one kind, such as words or five bytes, hashed to slots
+// Each view has the text's n-grams of one kind, such as words or sequences of five bytes, hashed to slots
 // (package ngram). Let t_aj be the count of slot j's n-grams in text a, N the number of distinct
 // training texts, and n_j the number of distinct training texts with slot j:
 //
 //	idf_j = ln((N + 1) / (n_j + 1)),  x_aj = (1 + ln t_aj)·idf_j
 //
-// n_j is raised to at least 1 in the norms of x_a and x_b, and to at least 2 for slots in both texts,
-// because the compared texts may not be training texts.
+// Because the compared texts may not be training texts, n_j is raised to at least 1 in the norms of x_a and
+// x_b, and to at least 2 in all other formulas, which use only slots of both texts. A negative idf_j becomes 0.
 //
 // A view has two features: the cosine of x_a and x_b, and the largest idf_j of a slot in both
 // texts, divided by 10. The first view, such as the words, has further features. Shared words are
-// grouped by the range of idf_j (0 to 1, 1 to 2, … and above 11) and by whether all occurrences in
+// grouped by the range of idf_j (0 to 1, 1 to 2, … and from 11) and by whether all occurrences in
 // both texts are capitalised within a sentence. Each of these 24 groups has ln(1 + its number of
 // shared words) and its contribution to the cosine. The last feature is the length, ln((w_a + 1)(w_b + 1))/20
 // for texts of w_a and w_b words.

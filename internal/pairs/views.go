@@ -16,8 +16,8 @@ type view struct {
 	capitals bool // only capitalised words; if n is 1, only capitalised words within a sentence
 }
 
-// views are the views for each kind of units. Words exclude punctuation. The view of bytes among the views
-// for words has ASCII letters in lower case.
+// views are the views for each kind of units. Words exclude punctuation. If the units are words, the view of
+// five bytes has ASCII letters in lower case.
 var views = map[string][]view{
 	ngram.Words: {{ngram.Words, 1, false}, {ngram.Words, 2, false}, {ngram.Words, 1, true}, {ngram.Words, 2, true},
 		{ngram.Bytes, 5, false}},

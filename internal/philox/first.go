@@ -1,7 +1,7 @@
 package philox
 
-// FirstWords sets dst[i] to Words(seed, counter)[0] with counter[0] replaced by e[i]. e must be as long
-// as dst. FirstWords computes the common part of all draws only once.
+// FirstWords sets dst[i] to Words(seed, counter)[0] with counter[0] replaced by e[i]. e must be at
+// least as long as dst. FirstWords computes the common part of all draws only once.
 func FirstWords(dst []uint32, seed uint64, counter [4]uint32, e []int32) {
 	k0, k1 := uint32(seed), uint32(seed>>32)
 	b := multiplier1 * uint64(counter[2])

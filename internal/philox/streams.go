@@ -1,8 +1,8 @@
 package philox
 
 // Streams separate the uses of random numbers: draws of different streams have different counters. This is
-// the only list of streams. Every trained model depends on these numbers, so they must never change; new
-// streams are appended.
+// the complete list of streams; philox.glsl and modeling_sft.py repeat some of their numbers. Every trained
+// model depends on the numbers, so they must never change; new streams are appended.
 const (
 	// Token sampler: e = position, first word w, with u = Uniform(w).
 	StreamGumbel  uint32 = 0 // Gumbel noise on the score, computed from u
@@ -32,8 +32,8 @@ const (
 	StreamMask           uint32 = 14
 	StreamMaskEvaluation uint32 = 15 // like StreamMask, in evaluation, with step 0
 
-	// Weights and tokens of the studies. The purpose of a draw replaces the layer, and the index of
-	// the draw replaces the example.
+	// Weights and tokens of the studies: e = index of the number. Its purpose replaces the layer, and
+	// the index of the study's draw replaces the example.
 	StreamStudy uint32 = 16
 
 	// StreamNGrams drops n-grams of tokens in training: number n = position·groups + group uses

@@ -21,16 +21,16 @@ type Provenance struct {
 	Preset    string         `json:"preset"`
 	DataDir   Path           `json:"data_dir,omitempty"` // value of --data
 	DataName  string         `json:"data_name"`
-	Data      string         `json:"data_sha256"`           // hash of the splits' checksums
-	InitFrom  Path           `json:"init_from,omitempty"`   // value of --init-from
-	Members   string         `json:"members,omitempty"`     // kinds of all members of a fusion, stored in each member
-	Flags     []Flag         `json:"flags,omitempty"`       // flags that started a fusion, stored in each member
-	Linear    linear.Choice  `json:"linear,omitzero"`       // options that validation selected for a linear model
-	TrainedOn []string       `json:"trained_on,omitempty"`  // splits, if more than the training split
-	Precision string         `json:"precision,omitempty"`   // value of --precision
-	Kernels   string         `json:"kernels,omitempty"`     // kernels at the start of the run, such as avx2
-	Longest   int64          `json:"longest_row,omitempty"` // length in tokens of the longest training row
-	Shortest  int64          `json:"shortest_row,omitempty"`
+	Data      string         `json:"data_sha256"`            // hash of the splits' checksums
+	InitFrom  Path           `json:"init_from,omitempty"`    // value of --init-from
+	Members   string         `json:"members,omitempty"`      // kinds of all members of a fusion, stored in each member
+	Flags     []Flag         `json:"flags,omitempty"`        // flags that started a fusion, stored in each member
+	Linear    linear.Choice  `json:"linear,omitzero"`        // options that validation selected for a linear model
+	TrainedOn []string       `json:"trained_on,omitempty"`   // splits, if more than the training split
+	Precision string         `json:"precision,omitempty"`    // value of --precision
+	Kernels   string         `json:"kernels,omitempty"`      // kernels at the start of the run, such as avx2
+	Longest   int64          `json:"longest_row,omitempty"`  // length in tokens of the longest training row
+	Shortest  int64          `json:"shortest_row,omitempty"` // length in tokens of the shortest training row
 	Settings  train.Settings `json:"settings"`
 }
 
@@ -68,8 +68,8 @@ var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 //
 //   - If the run had already reached its end, it was evaluated there. The new command runs to the
 //     old end and then resumes.
-//   - If the learning rate depends on the end, the earlier steps followed the old end. The new
-//     command stops at the step of the checkpoint and then resumes.
+//   - If the learning rate depends on the end and the run has made steps, these steps followed the
+//     old end. The new command stops at the step of the checkpoint and then resumes.
 //   - Otherwise the new command has the new end and pinned, the flags for settings that a run of the
 //     new length would choose differently.
 func (p *Provenance) MoveEnd(from *train.Checkpoint, settings *train.Settings, resume, pinned string) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestPath checks that any path keeps its bytes in JSON.
+// TestPath checks that paths keep their bytes in JSON, even if they are not valid UTF-8.
 func TestPath(t *testing.T) {
 	for _, name := range []string{"\xff\xfe", "it's\xe9", "größe", "", "plain/dir", `{"base64":"YQ=="}`} {
 		text := must.Get(json.Marshal(struct{ P Path }{Path(name)}))(t)
@@ -83,7 +83,7 @@ func TestMoveEnd(t *testing.T) {
 func TestOf(t *testing.T) {
 	for _, extra := range []string{"", "[]", `{"command":"train","settings":3}`} {
 		if p, err := Of(&sft.Config{Extra: []byte(extra)}); err == nil || p.Command != "" {
-			t.Errorf("%q: got %+v, error %v", extra, p, err)
+			t.Errorf("%q: got %+v, error %v, want an error and no command", extra, p, err)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestFound(t *testing.T) {
 	}
 	for _, resume := range []bool{false, true} {
 		if from, err := find(resume, false); from != nil || err != nil {
-			t.Errorf("empty directory: got %v, error %v", from, err)
+			t.Errorf("empty directory: got %v, error %v, want neither", from, err)
 		}
 	}
 	must.Fail(t, "contains no run to resume", "nothing to resume")(find(true, true))
@@ -134,17 +134,17 @@ func TestFound(t *testing.T) {
 		os.WriteFile(broken, []byte("a file of another program"), 0o666)))
 	if _, err := find(false, true); err == nil ||
 		!strings.HasPrefix(err.Error(), dir+" is not the directory of a run: "+broken+": ") {
-		t.Errorf("malformed checkpoint: got error %v", err)
+		t.Errorf("malformed checkpoint: got error %v, want %s is not the directory of a run: %s: …", err, dir, broken)
 	}
 	const advice = ": restore the checkpoint from a copy, or start another run with another --out"
 	if _, err := find(true, true); err == nil || !strings.HasPrefix(err.Error(), broken+": ") ||
 		!strings.HasSuffix(err.Error(), advice) {
-		t.Errorf("malformed checkpoint to resume: got error %v", err)
+		t.Errorf("malformed checkpoint to resume: got error %v, want %s: …%s", err, broken, advice)
 	}
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "model.safetensors"), nil, 0o666))
 	if _, err := find(true, true); err == nil ||
 		!strings.HasSuffix(err.Error(), advice+", from the best weights so far with --init-from "+dir) {
-		t.Errorf("malformed checkpoint beside a model: got error %v", err)
+		t.Errorf("malformed checkpoint beside a model: got error %v, want the advice --init-from %s", err, dir)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestEnded(t *testing.T) {
 		{"by patience", train.State{Step: 5, Evaluated: 5, SinceBest: 2}, train.Settings{Steps: 10, Patience: 2}, true},
 	} {
 		if got := Ended(&train.Checkpoint{State: c.state, Settings: c.settings}); got != c.want {
-			t.Errorf("%s: got %v", c.name, got)
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}
 }

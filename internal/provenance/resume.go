@@ -57,8 +57,8 @@ func damagedAdvice(dir string) string {
 	return advice
 }
 
-// NothingToResume returns the error for --resume in a directory without a run. expected describes the
-// files of a run. The error names the runs in the directory and next to it.
+// NothingToResume returns the error for --resume in a directory without a run. The parameter expected
+// describes the files of a run. The error names up to maxOtherRuns runs in the directory and next to it.
 func NothingToResume(dir, expected string) error {
 	advice := fmt.Sprintf("(--out is the directory of the run%s; without --resume a new run begins there)", otherRuns(dir))
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +105,9 @@ func otherRuns(dir string) string {
 	return fmt.Sprintf(", such as %s%s", strings.Join(found[:min(len(found), maxOtherRuns)], ", "), more)
 }
 
-// Changed lists the settings or configuration entries that have changed since the start of the run.
-// An example is "learning_rate was 0.001".
+// Changed compares two objects, such as the settings of a run and the requested settings. It lists the
+// entries that differ, with their values in the first object, such as "learning_rate was 0.001". It returns
+// "" if no entry differs.
 func Changed(was, is any) string {
 	out, mine, other := []string(nil), fields(was), fields(is)
 	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {

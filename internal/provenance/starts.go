@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// StartsFile is the name of a file with a line per start or resumption of a run: time, device and
-// number of rows. metrics.jsonl cannot have them, because it must be equal for a resumed and an
-// uninterrupted run.
+// StartsFile is the name of a file with a line per start or resumption of a run (see [Start]).
+// metrics.jsonl does not record starts: a resumed and an uninterrupted run write the same lines to it, except
+// for measured times.
 const StartsFile = "starts.jsonl"
 
 // Start is a start or resumption of a run.

@@ -41,12 +41,13 @@ func TestTake(t *testing.T) {
 		}
 		if p+q < n/2 {
 			if s != nil {
-				t.Fatalf("%d tokens of %d shared, but taken", p+q, n)
+				t.Fatalf("Take returned a sequence that shares only %d of %d tokens, want nil", p+q, n)
 			}
 			continue
 		}
 		if s == nil || s.Value != 7 || prefix != p || suffix != q || l.Bytes() != 0 {
-			t.Fatalf("%v, shared %d and %d, want %d and %d", s, prefix, suffix, p, q)
+			t.Fatalf("Take returned %v with %d and %d shared tokens, and %d bytes remain; want %d, %d and 0", s, prefix,
+				suffix, l.Bytes(), p, q)
 		}
 	}
 }
@@ -71,11 +72,12 @@ func TestTakeBest(t *testing.T) {
 	}
 	for _, want := range []int{700, 400} {
 		if s, prefix, suffix := l.Take(base); s == nil || s.Value != want || prefix != want || suffix != 250 {
-			t.Errorf("took %v, shared %d and %d, want %d", s, prefix, suffix, want)
+			t.Errorf("took %v, which shares %d and %d tokens, want sequence %d, which shares %[4]d and 250", s,
+				prefix, suffix, want)
 		}
 	}
 	if s, _, _ := l.Take(base); s != nil { // 350 of 1,000 tokens
-		t.Errorf("took %d", s.Value)
+		t.Errorf("took sequence %d, which shares less than half of the tokens, want nil", s.Value)
 	}
 }
 
@@ -92,12 +94,12 @@ func TestPutLimits(t *testing.T) {
 	for i := range 5 {
 		s, _, _ := l.Take(slices.Repeat([]int32{int32(i)}, 50))
 		if (s != nil) != (i >= 2) {
-			t.Errorf("sequence %d: %v", i, s)
+			t.Errorf("sequence %d: found %v, want only sequences 2 to 4", i, s)
 		}
 	}
 	l.Put(&Sequence[int]{Tokens: make([]int32, 250)}, 1)
 	if l.Bytes() != 0 {
-		t.Errorf("kept a sequence of 1,001 bytes")
+		t.Errorf("kept a sequence of 1,001 bytes, want at most 1,000")
 	}
 	l = NewList[int](1 << 20)
 	for i := range maxSequences + 5 {

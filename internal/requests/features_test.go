@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestFeaturesOfLines checks that each token of a line needs a finite number per feature. Null and
-// other values get an error with their position.
+// TestFeaturesOfLines checks that each token of a line needs a number per feature, and that the error for
+// a wrong value names its position. With an input window, only the tokens inside the window are kept.
 func TestFeaturesOfLines(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/clouds/config.json"))(t)
 	vector := make([]string, len(cfg.FeatureNames))
@@ -89,7 +89,8 @@ func TestMemoryOfGraphs(t *testing.T) {
 		}
 		if name == "a graph" && (err != nil ||
 			request.Bytes() != n*(rowBytes+2*tokenBytes)+3*n*(edgeBytes+2*tokenBytes)) {
-			t.Errorf("Bytes() = %d, error %v", request.Bytes(), err)
+			t.Errorf("Bytes() = %d, want %d (error %v)", request.Bytes(),
+				n*(rowBytes+2*tokenBytes)+3*n*(edgeBytes+2*tokenBytes), err)
 		}
 	}
 }
@@ -132,6 +133,6 @@ func TestWindowOfGraph(t *testing.T) {
 		1, nil)
 	if r.Failure != nil || len(r.Features) != 2 || len(r.Edges) != 2 || r.Edges[1].Source != 1 ||
 		r.Edges[1].Target != 1 || r.Lengths[0] != 3 {
-		t.Errorf("got %+v, failure %+v", r, r.Failure)
+		t.Errorf("got %+v, failure %+v, want 2 of 3 nodes and the 2 edges between them", r, r.Failure)
 	}
 }

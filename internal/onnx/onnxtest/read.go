@@ -64,7 +64,8 @@ func fields(t *testing.T, m []byte) (out []field) {
 	return out
 }
 
-// Operators returns the operators of all nodes and bodies.
+// Operators returns the operator of each node in order. The operators of a body follow the operator of its
+// node.
 func (m *Model) Operators() (out []string) {
 	for _, n := range m.Nodes {
 		if out = append(out, n.Operator); n.Body != nil {
@@ -74,8 +75,9 @@ func (m *Model) Operators() (out []string) {
 	return out
 }
 
-// Read reads a model. It checks that nodes read only earlier tensors, names are unique, the number of a
-// tensor's bytes matches its shape, and every initializer is used by a node or is an output.
+// Read reads a model. It checks that nodes read only earlier tensors, the names of tensors are unique, the
+// size of each initializer matches its type and shape, and every initializer is used by a node or is an
+// output.
 func Read(t *testing.T, file []byte) *Model {
 	t.Helper()
 	m := &Model{Initializers: map[string]Initializer{}, Metadata: map[string]string{}}
@@ -171,7 +173,7 @@ func (m *Model) check(t *testing.T) {
 	made, read := map[string]bool{}, map[string]bool{}
 	give := func(name string) {
 		if name == "" || made[name] {
-			t.Errorf("the name %q is duplicate or empty", name)
+			t.Errorf("the tensor name %q is duplicate or empty", name)
 		}
 		made[name] = true
 	}
@@ -182,7 +184,8 @@ func (m *Model) check(t *testing.T) {
 			size *= n
 		}
 		if size != uint64(len(x.Data)) {
-			t.Errorf("the tensor %s of type %d and shape %v has %d bytes", name, x.Type, x.Shape, len(x.Data))
+			t.Errorf("the tensor %s of type %d and shape %v has %d bytes, want %d", name, x.Type, x.Shape,
+				len(x.Data), size)
 		}
 	}
 	var run func(m *Model)
@@ -193,7 +196,8 @@ func (m *Model) check(t *testing.T) {
 		for i, n := range m.Nodes {
 			for _, name := range n.Inputs {
 				if !made[name] {
-					t.Errorf("node %d, %s, reads %q before any node writes it", i, n.Operator, name)
+					t.Errorf("node %d, %s, reads %q: expected an input, an initializer or an earlier node's output", i,
+						n.Operator, name)
 				}
 				read[name] = true
 			}
@@ -206,7 +210,7 @@ func (m *Model) check(t *testing.T) {
 		}
 		for _, name := range m.Outputs {
 			if !made[name] {
-				t.Errorf("no node writes the output %q", name)
+				t.Errorf("the output %q is neither a node's output nor an input or initializer", name)
 			}
 			read[name] = true
 		}
