@@ -10,7 +10,7 @@ import (
 )
 
 // maxClasses is the maximum number of classes of a confusion matrix. With more classes, the page lists
-// the maxClasses most frequent mistakes. It also limits the tables of classes, labels, tags, part
+// the maxClasses most frequent mistakes. maxClasses also limits the tables of classes, labels, tags, part
 // categories and types of spans.
 const maxClasses = 24
 

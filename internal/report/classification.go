@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// classification is the part of a page that evaluates a run's classifier, except for the confusion matrix.
+// classification has the reliability diagram, the scores of the classes and the curves of a run's classifier.
 type classification struct {
 	Reliability, Confidence template.HTML
 	CalibrationError        float64
@@ -53,8 +53,7 @@ const maxCurves = 5
 // many classes for a table of all classes.
 const shownClasses = 12
 
-// newClassification returns the evaluation of a run's classifier. run is the run's index, which selects its
-// colour.
+// newClassification evaluates a run's classifier. run is the index of the run, which selects the colour.
 func newClassification(r Run, run int) *classification {
 	report := r.Results.Report
 	a := &classification{CalibrationError: report.CalibrationError, Classes: len(report.Classes)}

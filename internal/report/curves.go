@@ -113,7 +113,7 @@ func Curves(runs []Run) (out []Curve) {
 			if q.baseline != nil {
 				if v := q.baseline(r); !math.IsNaN(v) && len(train.Points)+len(validation.Points) > 0 {
 					c.Series = append(c.Series, baselineSeries(r, i, v))
-					c.Caption = q.caption + " Dotted: the strongest baseline on the rows of the first table."
+					c.Caption = q.caption + " Dotted: the strongest baseline on the labelled rows."
 				}
 			}
 		}

@@ -19,7 +19,7 @@ func TestCurves(t *testing.T) {
 		curves := Curves([]Run{{Name: "r", Metrics: m}})
 		if len(curves) != 5 || curves[0].Name != "Loss" || curves[1].Name != "Accuracy" || len(curves[1].Series) != 2 ||
 			curves[1].Series[1].Points[0].Y != 50 {
-			t.Errorf("got curves %+v", curves)
+			t.Errorf("got curves %+v, want 5, the second with the accuracy in training and validation", curves)
 		}
 		for _, c := range curves {
 			for i, p := range c.Series[0].Points {
@@ -29,7 +29,8 @@ func TestCurves(t *testing.T) {
 			}
 			if logarithmic := strings.Contains(c.Y.Label, "logarithmic"); logarithmic != (c.Name == "Gradient norm" &&
 				slices.Max(values) == 1e6) || logarithmic != c.Y.Logarithmic {
-				t.Errorf("%s of %v: got logarithmic %v", c.Name, values, logarithmic)
+				t.Errorf("%s of %v: got axis %q, logarithmic %v; want both only for a wide range of gradient norms",
+					c.Name, values, c.Y.Label, c.Y.Logarithmic)
 			}
 			if drawn := string(c.SVG()); !strings.Contains(drawn, `aria-label="`+c.Name+` over steps"`) {
 				t.Errorf("got %.200s, want an accessible name", drawn)
@@ -61,6 +62,6 @@ func TestCurvesOfMaskedTokens(t *testing.T) {
 		t.Errorf("got %d charts, want 4 without accuracy", len(curves))
 	}
 	if s := summarize(Run{Name: "r", Metrics: m}); s.Best != "a loss of 1.5000 (step 10, selected by loss)" {
-		t.Errorf("got best %q", s.Best)
+		t.Errorf("got best %q, want the loss of step 10", s.Best)
 	}
 }

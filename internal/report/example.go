@@ -141,7 +141,7 @@ func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
 	return s
 }
 
-// poolingScale returns the scale of a row's pooling weights.
+// poolingScale returns the scale of the pooling weights of a sequence.
 func poolingScale(e *sft.Explanation) scale {
 	return scale{Min: float64(slices.Min(e.Pooling)), Max: float64(slices.Max(e.Pooling)),
 		Equal: 1 / float64(len(e.Pooling))}
@@ -155,8 +155,8 @@ func (s scale) fraction(weight float32) float64 {
 	return (float64(weight) - s.Min) / (s.Max - s.Min)
 }
 
-// relativeMass returns the mass of token i relative to the largest mass in its layer, from 0 to 1.
-// The mass of a leaky layer can be negative.
+// relativeMass returns the mass of sampled token i relative to the largest mass in its layer, from 0 to 1.
+// A negative mass, which leaky layers can have, counts as 0.
 func relativeMass(l *sft.LayerExplanation, i int) float64 {
 	largest := slices.Max(l.Mass)
 	if largest <= 0 {

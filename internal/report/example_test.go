@@ -82,7 +82,8 @@ func TestLongText(t *testing.T) {
 			strings.Contains(string(p.Style), "0.75")
 	}
 	if shown+out != n || shown > maxHeaviest*2*contextTokens || !found || !v.Part {
-		t.Errorf("got %d tokens shown, %d left out, found %v, part %v", shown, out, found, v.Part)
+		t.Errorf("got %d tokens shown, %d left out, heaviest token shown %v, part %v; want at most %d shown of %d",
+			shown, out, found, v.Part, maxHeaviest*2*contextTokens, n)
 	}
 	if size := len(v.Strip.Scene().Inline()); size > 30_000 {
 		t.Errorf("got a strip of %d bytes, want at most 30,000", size)
@@ -103,7 +104,7 @@ func TestPicture(t *testing.T) {
 		text, found := strings.CutPrefix(string(v.Image.Panels[panel].Image), "data:image/png;base64,")
 		data, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || !found {
-			t.Fatal(err)
+			t.Fatalf("panel %d: got URL %.60q, want a PNG in base64 (error %v)", panel, text, err)
 		}
 		img := must.Get(png.Decode(bytes.NewReader(data)))(t)
 		r, g, b, _ = img.At(token%32, token/32).RGBA()
@@ -137,7 +138,7 @@ func TestShortSequences(t *testing.T) {
 		s := newStrip(n, explanation(n, 0), make([]int32, n))
 		if text := string(s.Scene().Inline()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") ||
 			!strings.Contains(text, ">layer 1</text>") || !strings.Contains(text, ">0</text>") {
-			t.Errorf("%d tokens: got %s", n, text)
+			t.Errorf("%d tokens: got %s, want labels and finite numbers", n, text)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// lengthChart shows the accuracy by sequence length of the runs that were evaluated on rows of the
-// same lengths.
+// lengthChart shows the accuracy by sequence length of runs with equal length bins, such as runs that were
+// evaluated on the same rows.
 type lengthChart struct {
 	Runs       []string
 	One        *metrics.LengthBin // the only bin, shown without a chart; nil if there are several
@@ -18,7 +18,8 @@ type lengthChart struct {
 	Chart      template.HTML
 }
 
-// lengthCharts groups the runs whose rows have the same lengths, and returns a chart per group.
+// lengthCharts groups the runs whose length bins have equal limits and numbers of rows, and returns a chart
+// per group.
 func lengthCharts(runs []Run) (out []lengthChart) {
 	var groups [][]int
 	for i, r := range runs {

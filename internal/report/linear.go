@@ -25,8 +25,8 @@ type nGramView struct {
 }
 
 // newLinearView returns a sequence as shaded text. The shade of a token is the sum of its shares of
-// the contributions; each n-gram divides its contribution equally among its occurrences and their
-// tokens. For pairs without n-grams, the shared words are shaded.
+// the contributions; each n-gram divides its contribution equally among its Places and their tokens. For
+// pairs without n-grams, the shared words are shaded.
 func newLinearView(t tokenizers.Tokenizer, tokens []int32, e *sft.LinearExplanation) sequenceView {
 	weights := make([]float32, len(tokens))
 	shaded := e.NGrams

@@ -9,7 +9,8 @@ import (
 )
 
 // formatScores returns the scores of a run's model and of the strongest baseline on the same rows,
-// with the names of the rows and the baseline. An unknown score is [none].
+// with the names of the rows and the baseline. An unknown score is [none], and so are the scores of
+// regression models, which have a table of their own.
 func formatScores(r Run) (model, strongest string) {
 	model, strongest = none, none
 	switch {

@@ -34,8 +34,8 @@ type labelNumbers struct {
 	Precision, Recall, F1, AveragePrecision string
 }
 
-// manyClasses is passed as the number of classes, so that labels are drawn as more than two
-// classes: the curves of two labels are not mirror images of each other.
+// manyClasses is passed to newCurvesView as the number of classes. A model with two labels then has the
+// curves of both: unlike the curves of two classes, they are not mirror images of each other.
 const manyClasses = 3
 
 func newLabelsView(r Run) *labelsView {

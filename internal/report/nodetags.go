@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// NodeTags has the results of a run's tagging model on rows whose tokens have features: points of
-// clouds or nodes of graphs. These tokens have no order, so their tags form no spans.
+// NodeTags has the results of a run's tagging model on rows whose tokens have features, usually points of
+// clouds or nodes of graphs. Points and nodes have no order, so their tags form no spans.
 type NodeTags struct {
 	Data       string // file and split of the rows
 	Note       string // note for the reader, or ""

@@ -32,7 +32,7 @@ func TestNodeTagExample(t *testing.T) {
 		v.Tags[1].Name != "a/3" {
 		t.Fatalf("got view %+v", v)
 	}
-	// dots returns the number of points in a panel with the colour of a class.
+	// dots returns the number of points of a panel with the given CSS class, which sets their colour.
 	dots := func(panel int, class string) (n int) {
 		for _, path := range strings.Split(string(v.Panels[panel].Scene.Inline()), "<path")[1:] {
 			if strings.Contains(path, `class="`+class+`"`) {

@@ -30,14 +30,14 @@ func TestDrawings(t *testing.T) {
 		return strings.Count(string(view.Drawing.Panels[panel].Scene.Inline()), ` opacity="`)
 	}
 	if shades(0) == 0 || shades(1) != 1 { // far points and tokens of small mass are lighter
-		t.Errorf("got %d shades of nearness and %d of mass", shades(0), shades(1))
+		t.Errorf("got %d shades of nearness and %d of mass, want at least 1 and exactly 1", shades(0), shades(1))
 	}
 	plane, near := project([][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}}, [3]int{0, 1, 2})
 	if at := plane.Points; at[1].Y >= at[0].Y || at[1].X != at[0].X {
 		t.Errorf("got points %v, want z up", at)
 	}
 	if near[2] != 1 || near[3] != 0.2 || near[0] <= near[3] || near[0] >= near[2] {
-		t.Errorf("got nearness %v, want it to fall with y", near)
+		t.Errorf("got nearness %v, want 1 for the lowest y, 0.2 for the highest", near)
 	}
 
 	other := newFeaturedView(&sft.Config{Inputs: config.Inputs{FeatureNames: []string{"mass"}}}, cloud)
@@ -57,7 +57,7 @@ func TestManyPoints(t *testing.T) {
 	shown := shownPoints(n, x)
 	if len(shown) < maxPoints || len(shown) > maxPoints+2 || !slices.Contains(shown, 7) ||
 		!slices.Contains(shown, n-1) {
-		t.Errorf("got %d points shown", len(shown))
+		t.Errorf("got %d points shown, want %d to %d with the sampled points", len(shown), maxPoints, maxPoints+2)
 	}
 	row := func(n int) *Example {
 		return &Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n),

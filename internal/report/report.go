@@ -77,7 +77,7 @@ type Evidence struct {
 	Rows                   int
 	Kept, RandomKept       float64
 	Changed, RandomChanged float64
-	P                      float64 // two-sided p-value of McNemar's exact test of Changed and RandomChanged
+	P                      float64 // two-sided p-value of McNemar's exact test between Changed and RandomChanged
 }
 
 //go:embed page.html

@@ -150,7 +150,7 @@ func TestOverlay(t *testing.T) {
 		}
 	}
 	if fmt.Sprint(marked) != "[≠ hidden_size]" {
-		t.Errorf("got marked settings %q", marked)
+		t.Errorf("got marked settings %q, want only hidden_size", marked)
 	}
 }
 

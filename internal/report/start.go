@@ -75,7 +75,8 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// joinDevices returns the distinct devices on which a run was trained, in order of their first use.
+// joinDevices returns the distinct devices on which a run was trained, in order of their first use. The list
+// begins with "not recorded" if the start at step 0 was not recorded.
 func joinDevices(starts []provenance.Start) string {
 	var out []string
 	if len(resumes(starts)) == len(starts) {

@@ -60,9 +60,9 @@ func TestTrainingTime(t *testing.T) {
 		}
 	}
 	if got := joinDevices([]provenance.Start{{Device: "a", Step: 9}}); got != "not recorded, then a" {
-		t.Error(got)
+		t.Errorf("got devices %q, want not recorded, then a", got)
 	}
 	if got := joinDevices([]provenance.Start{{Device: "a"}, {Device: "b"}, {Device: "a"}}); got != "a, then b" {
-		t.Error(got)
+		t.Errorf("got devices %q, want a, then b", got)
 	}
 }

@@ -67,7 +67,7 @@ type spanMark struct {
 	Outcome            string // outcome in a word, for readers who cannot distinguish the colours
 }
 
-// maxSpans is the maximum number of spans shown of a long row.
+// maxSpans is the maximum number of distinct spans, labelled or predicted, around which a long row is shown.
 const maxSpans = 12
 
 func newTagsView(r Run) *tagsView {

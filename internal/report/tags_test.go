@@ -92,7 +92,8 @@ func TestTagExample(t *testing.T) {
 	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`), &many)
 	if got := segmentText(v.Predictions); strings.Count(got, "x wrong") != maxSpans ||
 		len(got) > 3*maxSpans*contextTokens || v.Invented != 100 {
-		t.Errorf("got %d characters and %d wrong spans: %s", len(got), v.Invented, got)
+		t.Errorf("got %d characters, %d wrong spans and the text %s; want 100 wrong spans, of which %d are shown",
+			len(got), v.Invented, got, maxSpans)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// piece is the text of a token, or of several tokens that form a character. A piece for omitted
-// tokens has no text.
+// piece is a part of a text: a token, the tokens that form a character, or consecutive tokens of a
+// [segment]. A piece for omitted tokens has no text.
 type piece struct {
 	Text    string
 	Style   template.CSS
@@ -24,7 +24,7 @@ type piece struct {
 }
 
 const (
-	maxPieces     = 1200 // maximum number of tokens shown as text
+	maxPieces     = 1200 // maximum length in tokens of a sequence whose text is shown in full
 	contextTokens = 40   // tokens shown on each side of a large weight or of a span boundary, in longer sequences
 	maxHeaviest   = 10   // maximum number of excerpts around large weights
 )
