@@ -41,8 +41,8 @@ func (r *Request) Bytes() int64 {
 	return n
 }
 
-// MemoryOf returns an upper bound for the memory to parse the value of a field with tokens, text,
-// features or edges.
+// MemoryOf returns an upper bound in bytes for the memory to parse the value of a field with tokens, text,
+// features or edges. name is the field's name.
 func (p *Parser) MemoryOf(name string, value json.RawMessage) int64 {
 	numbers := int64(bytes.Count(value, []byte{','}) + 1)
 	switch {
@@ -56,7 +56,7 @@ func (p *Parser) MemoryOf(name string, value json.RawMessage) int64 {
 	return int64(len(value)) + p.Memory(int64(len(value)))
 }
 
-// MemoryOfLine returns an upper bound for the memory to parse a line, without the line itself.
+// MemoryOfLine returns an upper bound in bytes for the memory to parse a line, without the line itself.
 func (p *Parser) MemoryOfLine(line []byte) int64 {
 	maxBytes := p.MemoryOf("tokens", line)
 	if p.Config.HasFeatures() {

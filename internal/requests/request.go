@@ -174,8 +174,8 @@ func (p *Parser) fillRequest(r *Request, line []byte) error {
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
 	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true, "features": true, "edges": true}
 
-// methodFields are the sequence fields of JSON-RPC methods, which lines do not support. The error for a
-// line without a sequence names the first of these fields that the line has.
+// methodFields are the sequence fields that only JSON-RPC methods support. If a line without a sequence has
+// such a field, the error names the first one, unless the parser allows both one sequence and a pair.
 var methodFields = []string{"bytes", "bytes_a", "bytes_b", "uri", "uri_a", "uri_b"}
 
 // Fields is like [jsonlines.Fields], with a [*Failure] as its error.

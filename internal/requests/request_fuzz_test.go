@@ -11,8 +11,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// FuzzRequest compares parsed lines with encoding/json. A line must have tokens within the model's
-// limits, or a failure with a code and a message that starts with the file and line.
+// FuzzRequest parses lines for a model that reads tokens and for a model that reads graphs. A request must be
+// valid for its model, or have a failure whose message starts with the file and the line number. Tokens
+// must equal those that encoding/json reads.
 func FuzzRequest(f *testing.F) {
 	for _, line := range []string{
 		`{"id":7,"tokens":[12,3,10,15]}`, `{"id":"b","text":"[MAX 2 9 ]","x":[{}]}`,
@@ -36,7 +37,8 @@ func FuzzRequest(f *testing.F) {
 		switch {
 		case g.Failure != nil:
 			if g.Features != nil || g.Edges != nil || !strings.HasPrefix(g.Failure.Message, "f:5: ") {
-				t.Fatalf("got %+v, failure %+v", g, g.Failure)
+				t.Fatalf("got %+v, failure %+v, want no features or edges and a message that starts with %q", g,
+					g.Failure, "f:5: ")
 			}
 		case graphs.CheckExample(g.Example()) != nil || g.Lengths[0] != len(g.Features):
 			t.Fatalf("got an invalid graph %+v", g)
@@ -50,7 +52,8 @@ func FuzzRequest(f *testing.F) {
 		if r.Failure != nil {
 			if r.Sequences != nil || !strings.HasPrefix(r.Failure.Message, "f:5: ") ||
 				!slices.Contains([]int{CodeParse, CodeRequest, CodeParams}, r.Failure.Code) {
-				t.Fatalf("got %+v, failure %+v", r, r.Failure)
+				t.Fatalf("got %+v, failure %+v, want no sequences, a known code and a message that starts with %q", r,
+					r.Failure, "f:5: ")
 			}
 			return
 		}

@@ -34,10 +34,11 @@ func TestLoneSurrogates(t *testing.T) {
 	if r.Failure == nil || r.Failure.Code != CodeParams || string(r.ID) != `"\ud800"` ||
 		!strings.Contains(r.Failure.Message,
 			`text: expected text, found lone surrogate \ud83d at byte 2`) {
-		t.Errorf("id %s: got failure %+v", r.ID, r.Failure)
+		t.Errorf("got id %s, failure %+v, want the id unchanged and an error about the surrogate in the text", r.ID,
+			r.Failure)
 	}
 	if r := p.Parse([]byte(`{"text":"1 \ud83d\ude42"}`), 1, nil); r.Failure != nil || len(r.Sequences[0]) != 2 {
-		t.Errorf("a surrogate pair: got failure %+v", r.Failure)
+		t.Errorf("a surrogate pair: got sequences %v, failure %+v, want two tokens", r.Sequences, r.Failure)
 	}
 	for value, ok := range map[string]bool{`"\ud800"`: false, `"\ufffd"`: true, `"1"`: true, `1`: true} {
 		if _, err := ParseLabel(cfg, json.RawMessage(value)); (err == nil) != ok {
@@ -67,18 +68,18 @@ func TestFieldsOfMethods(t *testing.T) {
 	const expected = "f:1: expected tokens or text, found bytes (only the methods of sftseq serve accept it)"
 	if r := p.Parse([]byte(`{"id":3,"bytes":"W01BWCAyIDkgXQ=="}`), 1, nil); r.Failure == nil ||
 		r.Failure.Message != expected || string(r.ID) != "3" {
-		t.Errorf("id %s: got failure %+v", r.ID, r.Failure)
+		t.Errorf("id %s: got failure %+v, want %q with id 3", r.ID, r.Failure, expected)
 	}
 	if r := p.Parse([]byte(`{"uri":"a","text":"1"}`), 1, nil); r.Failure != nil {
 		t.Errorf("got failure %+v, want none", r.Failure)
 	}
 	if r := p.Parse([]byte(`{"bytes":"a","text_a":"1"}`), 1, nil); r.Failure == nil ||
 		r.Failure.Message != "f:1: expected tokens or text, found only text_a" {
-		t.Errorf("got failure %+v", r.Failure)
+		t.Errorf("got failure %+v, want one that names only text_a", r.Failure)
 	}
 }
 
-// TestSequenceFields checks the error for the texts of a pair beside a single text.
+// TestSequenceFields checks the error for a line that has a single text and one or both texts of a pair.
 func TestSequenceFields(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(t)
 	for line, want := range map[string]string{

@@ -73,8 +73,8 @@ func tokenizersWithOffsets(t *testing.T) (out []tokenizers.Tokenizer) {
 	return out
 }
 
-// TestOffsetsOfHead checks that the offsets of the first tokens equal their offsets in the whole
-// text, wherever a chunk ends.
+// TestOffsetsOfHead checks that the offsets of the first tokens equal their offsets in the whole text. The
+// chunks end between or within tokens and characters.
 func TestOffsetsOfHead(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"a", "É", "€", "😀", " ", "-", "\x80", "\xe2\x82", "\xff", "\u0301", strings.Repeat("é", 700),

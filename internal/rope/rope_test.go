@@ -48,10 +48,11 @@ func check(t *testing.T, r *Rope, want []uint16) {
 			}
 		} else if length := len(n.text); n != r.root && length < minLeaf || length == 0 || length > maxLeaf ||
 			cap(n.text) > maxLeaf || !utf8.RuneStart(n.text[0]) {
-			t.Fatalf("got a leaf of %d bytes with room for %d: %.10q", length, cap(n.text), n.text)
+			t.Fatalf("got a leaf of %d bytes with capacity %d: %.10q; want %d to %d bytes of whole characters", length,
+				cap(n.text), n.text, minLeaf, maxLeaf)
 		}
 		if n.size != s || n.allocated != room {
-			t.Fatalf("got size %v, room %d; want %v, %d", n.size, n.allocated, s, room)
+			t.Fatalf("got size %v, %d allocated bytes; want %v, %d", n.size, n.allocated, s, room)
 		}
 		return room
 	}
@@ -90,7 +91,8 @@ func decode(text []byte) []uint16 {
 	return out
 }
 
-// randomText returns a text of n characters, including lone surrogates if surrogates is set.
+// randomText returns n random characters. If surrogates is set, some of them are surrogates, and an
+// adjacent high and low surrogate become one character.
 func randomText(r *rand.Rand, n int, surrogates bool) []byte {
 	units := []uint16{}
 	for range n {

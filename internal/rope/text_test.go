@@ -20,7 +20,7 @@ func TestText(t *testing.T) {
 	} {
 		x := Text{Unit: c.unit}
 		if at := x.Edit(0, 0, []byte("a😀b")); at != x.Length() || x.String() != "a😀b" {
-			t.Errorf("got %q and position %d after it", x.String(), at)
+			t.Errorf("%v: got %q, position %d after the text; want %q, %d", c.unit, x.String(), at, "a😀b", x.Length())
 		}
 		middle := (c.start + c.end) / 2
 		if err := x.CheckRange(middle, c.end); c.splitError == "" && err != nil || c.splitError != "" &&

@@ -65,8 +65,8 @@ func TestEveryDamagedByte(t *testing.T) {
 	}
 }
 
-// TestChecksumRefused checks that the error for a wrong checksum states both checksums and the
-// possible causes, and that malformed checksums are refused.
+// TestChecksumRefused checks that the error for a wrong checksum states both checksums and a possible
+// cause. Checksums that are malformed, of an unknown kind or not unique in the header are refused, too.
 func TestChecksumRefused(t *testing.T) {
 	whole := writtenFile(t, someTensors(8), nil)
 	damaged := bytes.Clone(whole)

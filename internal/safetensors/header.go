@@ -97,7 +97,8 @@ func checkOffsets(entries []entry, dataSize int64) error {
 			if e.begin < next {
 				kind = "an overlap"
 			}
-			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected to begin at %d, where the tensor before it ends, found %s", e.name, e.begin, e.end, next, kind)
+			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected to begin at %d, found %s", e.name,
+				e.begin, e.end, next, kind)
 		}
 		next = e.end
 	}
@@ -125,8 +126,8 @@ func (p parser) expect(want json.Delim) error {
 	return nil
 }
 
-// maxKeys is the maximum number of keys of an object, because a key may take ten times its length in
-// memory. The checkpoint of the largest allowed model has fewer tensors.
+// maxKeys is the maximum number of keys of an object. It bounds the memory, because a key may take ten times
+// its length. The checkpoint of the largest allowed model has fewer tensors.
 const maxKeys = 1 << 19
 
 // object reads {"key": value, …}. It calls value to read the value of each key, and refuses

@@ -9,7 +9,7 @@ import (
 )
 
 // TestMixed checks that integer tensors are read with all their bits if the reader allows them, and
-// refused otherwise.
+// refused otherwise. Write must refuse numbers of another type than the tensor's.
 func TestMixed(t *testing.T) {
 	want := []Tensor{
 		{Name: "bits", Type: I32, Shape: []int{2, 2}, Ints: []int32{-1 << 31, -1, 0x7fc00001, 0}},

@@ -31,7 +31,8 @@ func readFile(path string, kinds ...string) ([]Tensor, map[string]string, error)
 	return readNamed(file, info.Size(), path, kinds...)
 }
 
-// ReadShapes returns the tensors of a file without their data, from its header alone.
+// ReadShapes returns the tensors of a file without their data. It reads only the header, so it does not
+// compare the checksum.
 func ReadShapes(path string) ([]Tensor, error) { return readShapes(path, F32) }
 
 // ReadMixedShapes is like ReadShapes but also accepts tensors of type I32.

@@ -130,7 +130,7 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// TestEveryTruncation checks that every prefix of a valid file is refused.
+// TestEveryTruncation checks that a valid file is refused after truncation to any shorter length.
 func TestEveryTruncation(t *testing.T) {
 	whole := file(`{"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`, 16)
 	must.Get2(readBytes(whole))(t)

@@ -10,8 +10,8 @@
 //	          and cover it without gap or overlap
 //
 // Files are untrusted. The error for a malformed file names the file, the tensor if one is at fault,
-// and the expected and the found value. A size in the file is checked against the file's size before
-// memory of this size is allocated.
+// and the defect. A size in the file is checked against the file's size before memory of this size is
+// allocated.
 package safetensors
 
 import (

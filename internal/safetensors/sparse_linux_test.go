@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSparseFile checks that a file of 64 GiB of holes is refused before memory is allocated for its
-// data, and that a written file of zeros is accepted.
+// TestSparseFile checks that a header followed by 64 GiB of holes is refused as incomplete, and that a
+// written file of zeros is accepted.
 func TestSparseFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.safetensors")
 	const size = 64 << 30

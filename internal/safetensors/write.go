@@ -125,8 +125,8 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 	return header, nil
 }
 
-// appendJSON appends a value that cannot fail to marshal: strings, integers, and maps, lists and structs
-// with only strings and integers.
+// appendJSON appends the JSON text of a value that cannot fail to marshal: a string, an integer, or a map,
+// list or struct of strings and integers.
 func appendJSON(b []byte, value any) []byte {
 	buffer := bytes.NewBuffer(b)
 	encoder := json.NewEncoder(buffer)

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestGoldenModel checks that a file of the reference implementation can be read, and that writing
-// and reading its tensors again does not change them.
+// TestGoldenModel checks that a file of another program, whose header has spaces between JSON tokens, can be
+// read, and that writing and reading its tensors again does not change them.
 func TestGoldenModel(t *testing.T) {
 	tensors, _ := must.Get2(Read("testdata/model.safetensors"))(t)
 	must.Check(t, CheckFinite(tensors))
@@ -36,8 +36,8 @@ func TestGoldenModel(t *testing.T) {
 	}
 }
 
-// TestBytes checks the bytes of a file: tensors in the caller's order, sorted metadata, aligned
-// data.
+// TestBytes checks the header of a file: metadata sorted by key, tensors in the caller's order, and padding
+// to align the data. Writing the file again must produce the same bytes.
 func TestBytes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model")
 	tensors := []Tensor{
@@ -61,14 +61,14 @@ func TestBytes(t *testing.T) {
 			t.Errorf("got length %d, want %d", n, len(want))
 		}
 		if previous != nil && !bytes.Equal(b, previous) {
-			t.Error("two runs wrote different bytes")
+			t.Error("a second Write with the same arguments wrote different bytes")
 		}
 		previous = b
 	}
 }
 
-// TestLargerThanTheBuffers checks that tensors larger than a buffer keep all bits of their numbers,
-// including NaNs and infinities.
+// TestLargerThanTheBuffers checks that tensors larger than the write buffer keep all bits of their numbers,
+// including NaNs.
 func TestLargerThanTheBuffers(t *testing.T) {
 	data := make([]float32, 200_001)
 	for i := range data {
@@ -85,7 +85,7 @@ func TestLargerThanTheBuffers(t *testing.T) {
 	expectTensors(t, got, want)
 }
 
-// TestNoTensors checks that a file without tensors and metadata can be written and read.
+// TestNoTensors checks that a file with neither tensors nor metadata can be written and read.
 func TestNoTensors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model")
 	for _, metadata := range []map[string]string{nil, {}} {
