@@ -173,7 +173,8 @@ func TestRequestIdentity(t *testing.T) {
 		id, trace := r.Header.Get("X-Request-Id"), r.Header.Get("Traceparent")
 		if !regexp.MustCompile("^"+c.wantID+"$").MatchString(id) ||
 			!regexp.MustCompile("^"+c.wantTrace+"$").MatchString(trace) || trace != "" && trace == c.trace {
-			t.Errorf("id %q, trace %q: got id %q, trace %q", c.id, c.trace, id, trace)
+			t.Errorf("id %q, trace %q: got id %q, trace %q, want matches of %q and %q, with a new span id", c.id,
+				c.trace, id, trace, c.wantID, c.wantTrace)
 		}
 		eventually(t, "the access log has no line with the request id", func() bool {
 			all := log.entries(t)
@@ -233,7 +234,8 @@ func TestOrigins(t *testing.T) {
 		r, body := w.send("POST", "/classify", `{"tokens":[1]}`, "Origin", origin)
 		if got := r.Header.Get("Access-Control-Allow-Origin"); r.StatusCode != 200 || got != want ||
 			r.Header.Get("Vary") != "Origin" {
-			t.Errorf("origin %q: got %s %q, header %v", origin, r.Status, body, r.Header)
+			t.Errorf("origin %q: got %s %q, header %v, want 200, allowed origin %q and Vary: Origin", origin, r.Status,
+				body, r.Header, want)
 		}
 	}
 	w.token = ""
@@ -288,8 +290,8 @@ func TestBuildInfo(t *testing.T) {
 	}
 }
 
-// TestProfiles checks that ServeProfiles serves /debug/pprof/ on its own listener and that the
-// model's server does not.
+// TestProfiles checks that ServeProfiles serves /debug/pprof/ on its own listener, except to requests for
+// another host, and that the model's server does not serve it.
 func TestProfiles(t *testing.T) {
 	l := listenLocally(t)
 	stop := ServeProfiles(l)
@@ -303,7 +305,7 @@ func TestProfiles(t *testing.T) {
 		text, _ := io.ReadAll(r.Body)
 		r.Body.Close()
 		if r.StatusCode != 200 || !strings.Contains(string(text), want) {
-			t.Errorf("%s: got %s %.100q", path, r.Status, text)
+			t.Errorf("%s: got %s %.100q, want 200 and %q", path, r.Status, text, want)
 		}
 	}
 	rebound := must.Get(http.NewRequest("GET", "http://"+l.Addr().String()+"/debug/pprof/heap", nil))(t)

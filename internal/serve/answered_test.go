@@ -48,7 +48,7 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 			w := w.(map[string]any)
 			if want := request(4+i, map[string]any{"tokens": tokens[i : i+4]}); !reflect.DeepEqual(values(w),
 				values(want)) || w["start"] != float64(i) || w["end"] != float64(i+4) {
-				t.Errorf("%s: window %d: %v, want %v", folder, i, w, want)
+				t.Errorf("%s: window %d: got %v, want %v", folder, i, w, want)
 			}
 			logits = append(logits, logitOf(s.current().config, w))
 		}
@@ -92,8 +92,8 @@ func logitOf(c *sft.Config, result map[string]any) float64 {
 	return math.Log(p / (1 - p))
 }
 
-// TestWindowsThatDoNotApply checks that models without window support refuse windows in requests
-// and in sequence/didOpen.
+// TestWindowsThatDoNotApply checks that models without window support refuse a window in
+// sequence/didOpen, and that a tagging model also refuses a window in a request.
 func TestWindowsThatDoNotApply(t *testing.T) {
 	w := json.RawMessage(`{"policy":"head"}`)
 	for _, folder := range []string{"tagging", "fill_mask", "retrieval"} {

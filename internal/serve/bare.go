@@ -41,7 +41,8 @@ type bareLine struct {
 	received time.Time
 }
 
-// tokens returns the line's number of tokens for the limits; 0 for a line that could not be parsed.
+// tokens returns the line's number of tokens for the limits and the access log, or more for a graph with many
+// edges per token. It returns 0 for a line that could not be parsed.
 func (l *bareLine) tokens() int {
 	return sft.PlannedTokens(l.request.Tokens(), len(l.request.Edges))
 }

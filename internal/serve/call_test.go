@@ -104,6 +104,6 @@ func TestCancelledCallTakesNoTurn(t *testing.T) {
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, ctx: ctx}
 	cancel(errCancelled)
 	if err := c.do(0, func() { t.Error("the cancelled call ran") }); !errors.Is(err, errCancelled) {
-		t.Error(err)
+		t.Errorf("got error %v, want %v", err, errCancelled)
 	}
 }

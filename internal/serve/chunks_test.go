@@ -59,8 +59,8 @@ func (c *client) edit(version, start, end int, text string) published {
 var chunkEdits = flag.Int("edits", 60, "number of `edits` by TestEditChunks in documents of up to 64 KB; "+
 	"documents of 2 MB get a hundredth of this number")
 
-// TestEditChunks edits documents and checks that the server computes at most 20 chunks per edit on
-// average, and that the result of each version equals the prediction for the whole text.
+// TestEditChunks edits documents and checks that the server computes 1 to 20 chunks per edit on average, and
+// that the result of each version equals the prediction for the whole text.
 func TestEditChunks(t *testing.T) {
 	o := chunkOptions(t, 8, 64)
 	s := startServer(t, o)
@@ -70,7 +70,7 @@ func TestEditChunks(t *testing.T) {
 	for e.made < *chunkEdits {
 		e.edit(t, e.random.IntN(44_000), 20)
 	}
-	e.edit(t, 30_000, 20) // long enough for the cache of versions
+	e.edit(t, 30_000, 20) // at least recent.MinTokens tokens, so edits reuse the chunks of the last version
 	for range (*chunkEdits + 1999) / 2000 {
 		e.edit(t, 1_400_000, min(20, max(1, *chunkEdits/100)))
 	}
@@ -85,7 +85,8 @@ func TestEditChunks(t *testing.T) {
 		}
 	}
 	if computed := int(after.Computed) - e.chunks; computed < e.made || computed > 20*e.made {
-		t.Errorf("%d edits in documents of %d chunks computed %d chunks", e.made, e.chunks, computed)
+		t.Errorf("%d edits in documents of %d chunks computed %d chunks, want %d to %d", e.made, e.chunks, computed,
+			e.made, 20*e.made)
 	}
 }
 
@@ -111,7 +112,8 @@ func (e *documentEditor) text(n int) []rune {
 	return out
 }
 
-// edit opens a document of length+1 characters and makes edits at random positions.
+// edit opens a document of length+1 characters and edits it at random positions. The parameter edits is the
+// maximum number of versions after the first.
 func (e *documentEditor) edit(t *testing.T, length, edits int) {
 	e.documents++
 	uri, text := fmt.Sprint("document ", e.documents), e.text(length+1)
@@ -162,12 +164,13 @@ func TestSharedEnds(t *testing.T) {
 			q++
 		}
 		if prefix, suffix := sharedEnds(a, b); prefix != p || suffix != q {
-			t.Fatalf("%d and %d bytes: %d and %d shared, want %d and %d", len(a), len(b), prefix, suffix, p, q)
+			t.Fatalf("texts of %d and %d bytes: got %d leading and %d trailing bytes, want %d and %d", len(a), len(b),
+				prefix, suffix, p, q)
 		}
 	}
 }
 
-// BenchmarkEdit measures the time from writing didChange, which inserts a byte at a random place, to
+// BenchmarkEdit measures the time from writing didChange, which inserts a byte at a random offset, to
 // reading the pushed result, for documents of 1 MiB in chunks of about 1,024 bytes. It also reports
 // the ratio of the median time of whole new documents to the median time of an edit.
 func BenchmarkEdit(b *testing.B) {
@@ -185,7 +188,7 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 // benchmarkEdits measures insertions into a document of the given length, in chunks of the given average
-// length. insertion returns the place and the text of the next insertion.
+// length. insertion returns the offset and the text of the next insertion.
 func benchmarkEdits(b *testing.B, length, average int, insertion func(r *rand.Rand, length int) (int, string)) {
 	random := rand.New(rand.NewPCG(3, 3))
 	x := dial(b, startServer(b, chunkOptions(b, 64, average))).initialize(struct{}{})

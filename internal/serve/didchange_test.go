@@ -179,8 +179,8 @@ func TestWholeTextAgain(t *testing.T) {
 	}
 }
 
-// TestChangeBehindClose checks that a change has no effect when it waits for the document's lock
-// while a drain closes the document.
+// TestChangeBehindClose checks that a change has no effect if the document is closed while the change waits
+// for the document's lock.
 func TestChangeBehindClose(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour

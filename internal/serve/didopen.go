@@ -10,7 +10,7 @@ import (
 
 var openFields = newFieldSet("uri", "version", "text", "window")
 
-// didOpen implements sequence/didOpen. It replaces an open document with the same URI.
+// didOpen implements sequence/didOpen. An open document that has the same URI is closed first.
 func (s *session) didOpen(params json.RawMessage) error {
 	fields, bad := s.object(params, openFields)
 	return s.openDocument(fields, bad, false)

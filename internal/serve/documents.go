@@ -18,8 +18,8 @@ type documents struct {
 	ending    bool   // true if the session ends and failed classifications are not retried
 }
 
-// document is a text that the client edits and the server keeps. Only the goroutine that reads the stream
-// edits the text; closing the document, possibly in another goroutine, drops the text.
+// document is a text that the client edits and the server keeps. Only the goroutine that runs
+// session.receive edits the text; closing the document, possibly in another goroutine, drops the text.
 type document struct {
 	session *session
 	uri     string

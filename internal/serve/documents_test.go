@@ -232,7 +232,7 @@ func TestClosedBehindRequest(t *testing.T) {
 			missed++
 		}
 	}
-	t.Logf("%d requests started after their document was closed", missed)
+	t.Logf("%d requests failed because their document was closed", missed)
 	c.expectError("later", "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 }
 
@@ -335,7 +335,7 @@ func TestClassWaitsForMemory(t *testing.T) {
 		}
 		var p published
 		if decode(t, c.message().Params, &p); (p.Error != nil) != end || (p.Label == nil) != end {
-			t.Errorf("got pushed %+v, want exactly one of label and error", p)
+			t.Errorf("end of input %v: got pushed %+v, want an error at the end and a label otherwise", end, p)
 		}
 		if end {
 			s.memory.release(taken)
@@ -381,7 +381,7 @@ func TestDocumentGivesBack(t *testing.T) {
 		d := x.documents.find("u")
 		d.mu.Lock()
 		if room := d.text.Allocated(); room > 1000 || d.reservedBytes != int64(room) {
-			t.Errorf("the text takes %d bytes and %d are counted, want the same number below 1000", room,
+			t.Errorf("the text takes %d bytes and %d are counted, want the same number of at most 1000", room,
 				d.reservedBytes)
 		}
 		d.mu.Unlock()

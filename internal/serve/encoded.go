@@ -2,7 +2,7 @@ package serve
 
 import "slices"
 
-// encoded is the text of a document's last publication with its tokens. If each byte is a token,
+// encoded has the text of a document's last publication and the text's tokens. If each byte is a token,
 // the next publication changes only the tokens of the edited bytes.
 type encoded struct {
 	text   string
@@ -12,8 +12,8 @@ type encoded struct {
 // memory returns the bytes that the text and the tokens take.
 func (e *encoded) memory() int64 { return int64(len(e.text)) + tokenBytes*int64(cap(e.tokens)) }
 
-// takeEncoded removes the tokens of the last publication from the document and returns them, or nil. It
-// releases their reserved memory. The caller holds d.mu.
+// takeEncoded removes the text and tokens of the last publication from the document and returns them, or nil
+// if none are kept. It releases their reserved memory. The caller holds d.mu.
 func (d *document) takeEncoded() *encoded {
 	e := d.encoded
 	if e != nil {
@@ -23,9 +23,9 @@ func (d *document) takeEncoded() *encoded {
 	return e
 }
 
-// keepEncoded keeps the text and tokens of a publication for the next publication, if the model has
-// chunks, each byte is a token, and memory is free. No computation may use the tokens any longer. The
-// caller holds d.mu.
+// keepEncoded keeps the text and tokens of a publication for the next publication, if the document is neither
+// closed nor broken, the model has chunks, each byte is a token, and memory is free. No computation may
+// use the tokens any longer. The caller holds d.mu.
 func (d *document) keepEncoded(c *call, q *sequence, text string) {
 	e := &encoded{text, q.tokens}
 	if c.model.chunked && c.model.parser.EncodesBytes() && !d.closed && d.broken == nil &&

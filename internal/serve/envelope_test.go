@@ -80,7 +80,8 @@ func TestIDOfBad(t *testing.T) {
 			m = x.message()
 		}
 		if string(m.ID) != c.id || m.Error == nil || lost != c.loses {
-			t.Errorf("%s: got id %s, error %+v, documents lost %v", c.message, m.ID, m.Error, lost)
+			t.Errorf("%s: got id %s, error %+v, documents broken %v; want id %s, an error, documents broken %v",
+				c.message, m.ID, m.Error, lost, c.id, c.loses)
 		}
 		x.notify("sequence/didClose", map[string]any{"uri": "u"})
 	}
@@ -106,7 +107,8 @@ func TestIDOfLong(t *testing.T) {
 			x := dial(t, startServer(t, o)).initialize(struct{}{})
 			x.send(c.message)
 			if m := x.message(); string(m.ID) != c.id || m.Error == nil || m.Error.Code != -32700 {
-				t.Errorf("%s, %.60s: got id %s, error %+v", framing, c.message, m.ID, m.Error)
+				t.Errorf("%s, %.60s: got id %s, error %+v, want id %s and error -32700", framing, c.message, m.ID,
+					m.Error, c.id)
 			}
 			x.call(9, "model/info", nil, nil)
 		}
