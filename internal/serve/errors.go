@@ -73,11 +73,11 @@ func fail(code int, data any, format string, args ...any) *Error {
 	return e
 }
 
-// changedDocument is the data of an error about a changed document.
+// changedDocument is the data of an error about a changed, closed or broken document.
 type changedDocument struct {
 	Field   string `json:"field"`
 	URI     string `json:"uri"`
-	Version *int64 `json:"version,omitempty"` // current version
+	Version *int64 `json:"version,omitempty"` // current version; nil for a closed document
 }
 
 // badParam returns the error for an invalid field of the params.
@@ -121,7 +121,7 @@ func unmarshal(field string, value json.RawMessage, into any, expected string) e
 			jsonlines.ValueName(wrong.Value))
 	}
 	return badParam(wrong.Field, "expected %s, found %s", jsonlines.TypeName(wrong.Type),
-			jsonlines.ValueName(wrong.Value))
+		jsonlines.ValueName(wrong.Value))
 }
 
 // unmarshalKnown decodes an object. Unknown fields are errors, so that a misspelt name is not ignored.

@@ -18,7 +18,7 @@ var defaultAllowances = allowances{silent: time.Second, unread: 10 * time.Second
 
 // activity is a client's recent activity.
 type activity struct {
-	heard   atomic.Bool  // a complete message, or the header of an authorised HTTP request, has arrived
+	heard   atomic.Bool  // a complete message, or the header of a valid, authorised HTTP request, has arrived
 	reading atomic.Int64 // received messages that are not accepted yet
 	last    atomic.Pointer[time.Time]
 }
@@ -69,8 +69,8 @@ func (s *session) isUnused() bool {
 	return open+len(s.calls)+s.bare.pending+s.pushes == 0 && s.activity.reading.Load() == 0
 }
 
-// evict removes and returns the session that ranks first for eviction, or returns nil. The caller
-// dismisses the session and holds the server's lock.
+// evict removes and returns the session that ranks first for eviction, or returns nil. The caller holds
+// the server's lock and must dismiss the returned session.
 func (s *Server) evict() *session {
 	var first *session
 	rank, since, now := keptClient, time.Time{}, time.Now()
@@ -100,7 +100,7 @@ func (s *Server) makeRoom() bool {
 	return true
 }
 
-// dismiss ends the session. A client that reads gets the reason first.
+// dismiss ends the session. A JSON-RPC client that reads gets the reason first.
 func (s *session) dismiss(reason *Error) {
 	// Ending the session unblocks a write to a client that does not read.
 	timer := time.AfterFunc(s.server.grace, func() { s.end(reason) })

@@ -6,11 +6,11 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// featuresOnly is the reason why a model of features refuses text.
+// featuresOnly is the reason why a model of features refuses texts, documents and windows.
 const featuresOnly = "the model's tokens have features, not ids"
 
 // graph parses the point cloud or graph in the given fields. path precedes the field names in errors.
-// The fields of [sources] and the field version are errors; their names have the given suffix.
+// A field with the given suffix is an error if its name without the suffix is version or in [sources].
 func (c *call) graph(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
 	for _, source := range append(sources, "version") {
 		if name := source + suffix; fields[name] != nil {

@@ -111,7 +111,7 @@ func TestGraphOverHTTP(t *testing.T) {
 }
 
 // TestGraphInitialize checks the capabilities in the initialize result: documents for models that
-// read tokens, and window policies for tasks that support windows.
+// read tokens, and window policies for those whose task supports windows.
 func TestGraphInitialize(t *testing.T) {
 	for model, want := range map[string]struct {
 		documents bool
@@ -121,13 +121,14 @@ func TestGraphInitialize(t *testing.T) {
 		var r initializeResult
 		dial(t, startServer(t, testOptions(t, model))).call(1, "initialize", struct{}{}, &r)
 		if c := r.Capabilities; c.Documents != want.documents || len(c.WindowPolicies) != want.windows {
-			t.Errorf("%s: got capabilities %+v", model, c)
+			t.Errorf("%s: got capabilities %+v, want documents %v and %d window policies", model, c, want.documents,
+				want.windows)
 		}
 	}
 }
 
 // TestGraphMemory checks that the memory of a graph is counted until its response, that a bare line
-// may be a graph, and that edges increase the number of tokens that a batch counts.
+// may be a graph, and that a graph with many edges per node counts as more tokens in a batch.
 func TestGraphMemory(t *testing.T) {
 	s := startServer(t, testOptions(t, "graphs"))
 	release := blockBatches(s)

@@ -33,14 +33,16 @@ func TestLimitHeap(t *testing.T) {
 			t.Errorf("--max-memory %d: GC percent %d, want %d to %d and a memory limit", c.memory, p, c.min, c.max)
 		}
 		if stop(); percent() != before || debug.SetMemoryLimit(-1) != limit {
-			t.Errorf("--max-memory %d: GC percent %d after stop, want %d", c.memory, percent(), before)
+			t.Errorf("--max-memory %d: after stop, got GC percent %d and memory limit %d, want %d and %d", c.memory,
+				percent(), debug.SetMemoryLimit(-1), before, limit)
 		}
 	}
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		t.Setenv(name, "100")
 		stop := startServer(t, testOptions(t, "pre")).LimitHeap()
 		if percent() != before || debug.SetMemoryLimit(-1) != limit {
-			t.Errorf("%s is set, but LimitHeap changed the GC percent to %d", name, percent())
+			t.Errorf("with %s set, got GC percent %d and memory limit %d, want %d and %d", name, percent(),
+				debug.SetMemoryLimit(-1), before, limit)
 		}
 		stop()
 		t.Setenv(name, "")

@@ -120,8 +120,8 @@ func TestHostileStreams(t *testing.T) {
 	}
 }
 
-// TestHTTP checks that an HTTP request on the JSON-RPC listener is rejected and its body is not
-// read as messages.
+// TestHTTP checks that an HTTP request on a JSON-RPC stream gets an error, and that its body is not read
+// as messages.
 func TestHTTP(t *testing.T) {
 	for _, c := range []struct {
 		framing, path string
@@ -142,7 +142,8 @@ func TestHTTP(t *testing.T) {
 		err := startServer(t, o).Serve("browser", strings.NewReader(text), &out, false)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(out.String(), c.want) ||
 			strings.Contains(out.String(), "label") || strings.Count(out.String(), "\n") > 3 {
-			t.Errorf("%s, %.20s, --max-line %d: got %v, %s", c.framing, c.path, c.maxLine, err, out.String())
+			t.Errorf("%s, %.20s, --max-line %d: got error %v, output %s, want %q in both", c.framing, c.path, c.maxLine,
+				err, out.String(), c.want)
 		}
 	}
 }
@@ -155,7 +156,7 @@ func TestOtherFraming(t *testing.T) {
 	var out bytes.Buffer
 	startServer(t, o).Serve("editor", strings.NewReader("Content-Length: 14\r\n\r\n{\"tokens\":[1]}"), &out, false)
 	if !strings.Contains(out.String(), "--framing lsp") {
-		t.Error(out.String())
+		t.Errorf("got %s, want an error that names --framing lsp", out.String())
 	}
 }
 
@@ -218,7 +219,7 @@ func FuzzStream(f *testing.F) {
 			}
 		}
 		if total < 0 || total > 0 && !exit {
-			t.Errorf("%d responses are missing", total)
+			t.Errorf("%d responses are missing (a negative number counts unexpected responses)", total)
 		}
 		if used, lent := server.memory.used.Load(), server.readingMemory.used.Load(); used != 0 || lent != 0 {
 			t.Fatalf("%d bytes are still counted and %d lent, want 0 and 0", used, lent)
@@ -226,8 +227,9 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// expectedResponses returns the responses that a stream must get up to exit: the maximum number per JSON-RPC
-// id, and the total. If exit is true the session may end before some responses.
+// expectedResponses counts the responses to a stream up to its exit notification: the maximum number per
+// JSON-RPC id, and the total. The result exit reports whether the stream has this notification; the session
+// may then end before some responses.
 func expectedResponses(framing string, text []byte, limit int) (ids map[string]int, total int, exit bool) {
 	ids = map[string]int{}
 	in := transport.NewFrames(framing, bytes.NewReader(text), nil, limit, nil)
@@ -312,7 +314,8 @@ func TestDrain(t *testing.T) {
 	close(release)
 	responses, ended := c.end()
 	if err := <-drained; err != nil || len(responses) != n || ended != nil {
-		t.Errorf("got %d responses, session error %v, drain error %v", len(responses), ended, err)
+		t.Errorf("got %d responses, session error %v, drain error %v, want %d responses and no errors",
+			len(responses), ended, err, n)
 	}
 }
 

@@ -41,8 +41,8 @@ const (
 	maxDiscarded  = 64 << 20
 )
 
-// gateway serves HTTP. Each connection is a session and each request a call, so that the limits and
-// scheduling of JSON-RPC apply.
+// gateway serves HTTP. Each connection is a session, and each request that runs a method is a call, so
+// that the limits and scheduling of JSON-RPC apply.
 type gateway struct {
 	server   *Server
 	options  HTTPOptions
@@ -112,7 +112,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // exchangeKey is the context key of a request's exchange.
 type exchangeKey struct{}
 
-// handler returns the http.Handler for a function of an exchange.
+// handler returns an HTTP handler that calls handle with the request's exchange.
 func (g *gateway) handler(handle func(*exchange)) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
 		x := r.Context().Value(exchangeKey{}).(*exchange)
@@ -121,9 +121,9 @@ func (g *gateway) handler(handle func(*exchange)) http.HandlerFunc {
 	}
 }
 
-// checkHost refuses a request for another host if the server has no tokens. This prevents DNS
-// rebinding: a page's domain could resolve to this machine, and the page would then have the
-// server's origin. No page can reach a Unix socket.
+// checkHost returns the error for a Host header that [isLocalHost] rejects, or nil. A server with tokens
+// accepts any host, and so does a Unix socket, which no page can reach. The check prevents DNS rebinding: a
+// page's domain could resolve to this machine, and the page would then have the server's origin.
 func (x *exchange) checkHost() *webError {
 	if x.gateway.options.Tokens != nil || isLocalHost(x.r.Host) || x.conn.RemoteAddr().Network() == "unix" {
 		return nil
@@ -149,7 +149,7 @@ func (g *gateway) checkToken(r *http.Request) *webError {
 	return e
 }
 
-// isLocalHost reports whether a Host header is an IP address, localhost or empty.
+// isLocalHost reports whether the host in a Host header is an IP address, localhost or empty.
 func isLocalHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -197,7 +197,7 @@ func (l *webListener) Accept() (net.Conn, error) {
 
 // turnAway refuses a connection for which no slot is free. It waits for the first bytes of a
 // request and responds with 429, because a response before the request confuses clients. Above
-// maxRefusing concurrent refusals it resets the connection. It does not close silently, because some
+// maxRefusing concurrent refusals it resets a TCP connection. It does not close silently, because some
 // clients would then reconnect endlessly.
 func (c *webConn) turnAway(flag string) {
 	s := c.session.server

@@ -81,7 +81,7 @@ func TestHTTPConcurrent(t *testing.T) {
 		})
 	}
 	running.Wait()
-	eventually(t, fmt.Sprintf("expected %d responses", clients*requests+16), func() bool {
+	eventually(t, fmt.Sprintf("the statistics do not count %d responses", clients*requests+16), func() bool {
 		x := w.server.stats()
 		return x.Responses["sequence/classify"]+x.Responses["sequence/embed"] == clients*requests+16
 	})
@@ -245,12 +245,12 @@ func TestHTTPHostile(t *testing.T) {
 	}()
 	head := "POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"JSON-RPC":               {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", "400"},
-		"bytes":                  {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "400"},
-		"headers without an end": {head + strings.Repeat("A: b\r\n", 1e5) + "\r\n", "431"},
-		"a long header":          {head + "A: " + strings.Repeat("b", 1e6) + "\r\n\r\n", "431"},
-		"headers beyond 16 KiB":  {head + "A: " + strings.Repeat("b", maxHTTPHeader) + "\r\n\r\n", "431"},
-		"two lengths":            {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400"},
+		"JSON-RPC":              {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", "400"},
+		"bytes":                 {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "400"},
+		"too many headers":      {head + strings.Repeat("A: b\r\n", 1e5) + "\r\n", "431"},
+		"a long header":         {head + "A: " + strings.Repeat("b", 1e6) + "\r\n\r\n", "431"},
+		"headers beyond 16 KiB": {head + "A: " + strings.Repeat("b", maxHTTPHeader) + "\r\n\r\n", "431"},
+		"two lengths":           {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400"},
 		"a length and chunks": {head +
 			"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", " 400 "},
 		"a negative length":        {head + "Content-Length: -2\r\n\r\n{}", "400"},
@@ -259,10 +259,10 @@ func TestHTTPHostile(t *testing.T) {
 		"a body not sent yet": {head + "Expect: 100-continue\r\nContent-Length: 100000000\r\n\r\n",
 			"HTTP/1.1 413 "},
 		"bad chunks": {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n", "400"},
-		"chunks without an end": {head + "Transfer-Encoding: chunked\r\n\r\n" +
+		"chunks beyond --max-line": {head + "Transfer-Encoding: chunked\r\n\r\n" +
 			strings.Repeat("10000\r\n"+strings.Repeat("[", 1<<16)+"\r\n", 80) + "0\r\n\r\n", "413"},
-		"a body beyond memory": {rawPost("/classify", `{"text":"`+strings.Repeat("1 ", 3<<20)+`"}`), "413"},
-		"nested deep":          {rawPost("/classify", strings.Repeat(`{"a":`, 7e5)), "400"},
+		"a body beyond --max-line": {rawPost("/classify", `{"text":"`+strings.Repeat("1 ", 3<<20)+`"}`), "413"},
+		"nested deep":              {rawPost("/classify", strings.Repeat(`{"a":`, 7e5)), "400"},
 		"many short sequences": {rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],",
 			5e5)+"[1]]}"), "input: expected at most 16384"},
 		"a huge exponent":        {rawPost("/classify", `{"tokens":[1e999999999]}`), "400"},

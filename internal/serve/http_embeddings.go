@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// embeddingsFields are the supported fields of POST /v1/embeddings. Other fields of OpenAI's API,
-// such as user, are ignored.
+// embeddingsFields are the supported fields of POST /v1/embeddings. Other fields, such as user in
+// OpenAI's API, are ignored.
 var embeddingsFields = map[string]bool{"model": true, "input": true, "encoding_format": true, "dimensions": true}
 
 // Formats of a vector: a list of numbers, or base64 of little-endian float32 values.
@@ -22,7 +22,7 @@ const (
 	base64Format = "base64"
 )
 
-// embeddingsRequest is the body of POST /v1/embeddings.
+// embeddingsRequest is the body of POST /v1/embeddings, or of POST /embed with the field inputs.
 type embeddingsRequest struct {
 	model      string
 	format     string

@@ -33,11 +33,11 @@ type trace struct {
 	flags string
 }
 
-// traceParent matches a header of version 00, and the common prefix of later versions.
+// traceParent matches the four fields of version 00, and any further fields of a later version.
 var traceParent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
-// traceOf returns a new span in the client's trace. As the standard requires, it ignores a
-// malformed header.
+// traceOf returns a new span in the client's trace, or the zero trace if the header is missing or
+// malformed.
 func traceOf(h http.Header) trace {
 	m := traceParent.FindStringSubmatch(h.Get(traceParentHeader))
 	if m == nil || m[1] == "ff" || m[1] == "00" && m[5] != "" || strings.Trim(m[2], "0") == "" ||

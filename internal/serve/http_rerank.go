@@ -17,7 +17,7 @@ import (
 // rerankPaths are the paths of Text Embeddings Inference and of both versions of Cohere's API.
 var rerankPaths = []string{"/rerank", "/v1/rerank", "/v2/rerank"}
 
-// rerankMethod is the name of rerank requests in statistics. JSON-RPC has retrieval/score instead.
+// rerankMethod is the name of rerank requests in statistics. JSON-RPC has no such method.
 const rerankMethod = "rerank"
 
 // scoreMethod is the JSON-RPC method of pair models.

@@ -202,7 +202,7 @@ func TestRerankQueryOnce(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	// Each token of the query takes 4 bytes.
 	if n := after.TotalAlloc - before.TotalAlloc; n > documents*query*4/2 {
-		t.Errorf("allocated %d MiB for %d documents", n>>20, documents)
+		t.Errorf("allocated %d MiB for %d documents, want at most %d", n>>20, documents, documents*query*4/2>>20)
 	}
 }
 

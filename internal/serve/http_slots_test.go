@@ -63,8 +63,8 @@ func TestHTTPUnauthorized(t *testing.T) {
 	}
 }
 
-// TestHTTPSlowBodyIsNotSilent checks that a connection does not count as silent while a body arrives at
-// the required rate.
+// TestHTTPSlowBodyIsNotSilent checks that a connection counts neither as silent nor as idle while a body
+// arrives at the required rate.
 func TestHTTPSlowBodyIsNotSilent(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1
@@ -135,7 +135,8 @@ func TestHTTPStopsAfterResponse(t *testing.T) {
 			t.Error("the connection ended before its response")
 		}
 		if c.endRequest(); (c.session.ctx.Err() == nil) != shown {
-			t.Errorf("Connection: close %v: session error %v", shown, c.session.ctx.Err())
+			t.Errorf("Connection: close %v: got session error %v, want an error only without the header", shown,
+				c.session.ctx.Err())
 		}
 	}
 }
@@ -173,6 +174,6 @@ func TestEmbeddingsCount(t *testing.T) {
 	embeddings := held("/v1/embeddings", body)
 	time.Sleep(100 * time.Millisecond) // long enough for all sequences to be read
 	minBytes := embed() + int64(len(body)) + elementBytes*n
-	eventually(t, fmt.Sprintf("less than %d bytes are counted", minBytes),
+	eventually(t, fmt.Sprintf("fewer than %d bytes are counted", minBytes),
 		func() bool { return embeddings() >= minBytes })
 }

@@ -151,8 +151,8 @@ func TestIndexOfAnotherModel(t *testing.T) {
 	}
 }
 
-// TestHash checks that Hash depends on the weights, but not on truncation or on the config
-// fields of an export.
+// TestHash checks that Hash depends on the weights, but not on truncation or on the config field
+// auto_map, which belongs to an export.
 func TestHash(t *testing.T) {
 	m := must.Get(sft.Load(goldenDir + "/pre"))(t)
 	before := Hash(m)
@@ -230,7 +230,8 @@ func TestHybridSearch(t *testing.T) {
 	for _, i := range half.Items {
 		sum := 0.5*i.Cosine + 0.5**i.Lexical
 		if i.Cosine != cosines[i.ID] || sum > last {
-			t.Errorf("got %+v, want cosine %v; score %v is ranked behind %v", i, cosines[i.ID], sum, last)
+			t.Errorf("lexical 0.5: got %+v with score %v, want cosine %v and a score of at most %v", i, sum,
+				cosines[i.ID], last)
 		}
 		last = sum
 	}
@@ -253,7 +254,7 @@ func TestLoneSurrogates(t *testing.T) {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}`, id, method, params))
 		m := c.message()
 		if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, want) {
-			t.Errorf("%s %s: got error %+v", method, params, m.Error)
+			t.Errorf("%s %s: got error %+v, want -32602 with %q", method, params, m.Error, want)
 		}
 	}
 	add("1", "retrieval/add", `{"id":"\ud800","text":"1"}`, `id: expected text, found lone surrogate \ud800 at byte 0`)

@@ -24,7 +24,7 @@ type item struct {
 
 	jobs          []*batching.Job
 	ctx           context.Context // context of the jobs
-	release       func()          // stops watching documents
+	release       func()          // cancels ctx and stops watching documents
 	reservedBytes int64           // bytes reserved until close
 }
 
@@ -141,7 +141,7 @@ func (c *call) wait(i *item) (any, error) {
 	return i.result(outputs)
 }
 
-// close releases the memory of an item, whether or not it has completed.
+// close cancels the item's pending jobs and releases reservedBytes.
 func (c *call) close(i *item) {
 	if i.release != nil {
 		i.release()

@@ -102,7 +102,7 @@ func TestDrainWaitsForNobody(t *testing.T) {
 			must.Check(t, s.Drain(ctx))
 			if took := time.Since(began); took > c.deadline+5*time.Second ||
 				c.deadline == waitLimit && ctx.Err() != nil {
-				t.Errorf("Drain took %v", took)
+				t.Errorf("Drain took %v with a deadline of %v", took, c.deadline)
 			}
 		})
 	}
@@ -130,6 +130,6 @@ func TestBadHeaderLosesNothing(t *testing.T) {
 	all, err := io.ReadAll(conn)
 	if got := strings.Count(string(all), `"embedding"`); err != nil || got != n ||
 		!strings.Contains(string(all), "-32700") {
-		t.Errorf("got %d of %d responses, %v", got, n, err)
+		t.Errorf("got %d of %d responses, %v, want all and an error -32700", got, n, err)
 	}
 }

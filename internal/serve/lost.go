@@ -28,7 +28,8 @@ func (s *Server) deviceLost(m *served, err error) error {
 	return fail(codeBusy, retryDelay{reopening}, "the device is lost and is being reopened")
 }
 
-// reopening is the approximate time to open a device, in milliseconds.
+// reopening is the retry delay in milliseconds while the device is lost or the server stops: the
+// approximate time to open a device.
 const reopening = 1000
 
 // reopen reloads the model and checks the new device with a small computation.
@@ -41,7 +42,7 @@ func (s *Server) reopen() error {
 	return m.Scorer.Probe(context.Background())
 }
 
-// fail sends the first error to Failed.
+// fail sends the error to the channel of Failed, unless an earlier error is still unread.
 func (s *Server) fail(err error) {
 	select {
 	case s.failed <- err:

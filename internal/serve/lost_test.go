@@ -54,9 +54,9 @@ func onFailingDevice(m *sft.Model) (*Model, *failingDevice, error) {
 		d, err
 }
 
-// TestLostDevice checks recovery from a lost device. Pending requests get a retryable error, and
-// the server reloads the model on a new device with the same results. If there is no new device,
-// Failed receives the error.
+// TestLostDevice checks recovery from a lost device. Requests on this device get a retryable error, and
+// the server reloads the model on a new device with the same results. If there is no new device, Failed's
+// channel receives the error.
 func TestLostDevice(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*failingDevice
@@ -158,15 +158,15 @@ func TestLostWhileTriedAlone(t *testing.T) {
 	bad, first, second := submit(99), submit(1), submit(2)
 	close(release)
 	if _, err := bad.Wait(); err == nil || asError(err).Code != codeFailed {
-		t.Error(err)
+		t.Errorf("the bad job: got error %v, want code %d", err, codeFailed)
 	}
 	for _, j := range []*batching.Job{first, second} {
 		if _, err := j.Wait(); err == nil || asError(err).Code != codeBusy {
-			t.Error(err)
+			t.Errorf("a job after the loss: got error %v, want code %d", err, codeBusy)
 		}
 	}
 	if n := tried.Load() - slots; n != 3 {
-		t.Errorf("got %d batches, want 3", n)
+		t.Errorf("got %d batches after the first %d, want 3", n, slots)
 	}
 	s.recovering.Wait()
 }

@@ -30,7 +30,8 @@ type results struct {
 	Results []elementResult `json:"results"`
 }
 
-// listFields are the additional fields of requests that may have a list.
+// listFields are the fields by which a client requests progress and partial results. Beside a list, no
+// other fields are allowed.
 var listFields = []string{"workDoneToken", "partialResultToken"}
 
 // runMany returns the results of a list's elements in order.

@@ -92,7 +92,8 @@ func TestProgressOfMany(t *testing.T) {
 		}
 	}
 	if *last.Percentage != 100 || *last.Done != 40+50*780 || *last.Total != *last.Done {
-		t.Errorf("got %d %%, %d of %d tokens", *last.Percentage, *last.Done, *last.Total)
+		t.Errorf("got %d%%, %d of %d tokens, want 100%% and %d tokens", *last.Percentage, *last.Done, *last.Total,
+			40+50*780)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // memory limits the memory that the server keeps for all clients: messages being read, pending
-// requests with their results, and documents. The memory of the model and of idle sessions is not
-// counted.
+// requests with their results, and documents. The memory of the model, the index and idle sessions is
+// not counted.
 type memory struct {
 	limit int64
 	used  atomic.Int64
@@ -133,14 +133,14 @@ func (s *session) release(n int64) {
 	s.stopExceeding()
 }
 
-// Lend reserves memory for a message that is being read. All these messages share half of the
-// memory, so that clients that send partial messages do not block others. Lend waits while earlier
-// messages of the session may release memory: messages that are not yet accepted, and pending bare
-// lines, because a client that pipes a file cannot retry.
+// Lend reserves memory for a message that is being read, or returns false. All these messages share half
+// of the memory, so that clients that send partial messages do not block others. Because a client that
+// pipes a file cannot retry, Lend waits while earlier messages of the session may release memory:
+// messages that are not yet accepted, and pending bare lines.
 func (s *session) Lend(n int64) bool {
 	for {
-		// Set mayFree before the attempt: messages that finish after the attempt may free enough memory
-		// for a second attempt.
+		// Set mayFree before the attempt: if the last message completed between a failed attempt and a
+		// later check, Lend would return false although the memory is free.
 		s.mu.Lock()
 		mayFree := s.bare.pending > 0 || s.lentBytes.Load() > 0
 		s.mu.Unlock()
