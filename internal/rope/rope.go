@@ -18,7 +18,7 @@ const (
 	minLeaf = maxLeaf / 4
 )
 
-// size is the length of a text in different units.
+// size has the length of a text in several units, and its numbers of lone surrogates and surrogate pairs.
 type size struct {
 	bytes          int
 	units          int // UTF-16 code units

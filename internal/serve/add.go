@@ -38,7 +38,7 @@ func (c *call) add() (any, error) {
 type addRequest struct {
 	call  *call
 	queue chan *itemToAdd
-	done  chan struct{} // closed when all queued items are stored
+	done  chan struct{} // closed when store returns
 }
 
 // maxAdditions is the maximum number of submitted items in the queue of a request.

@@ -154,8 +154,8 @@ func TestCancelStopsBatch(t *testing.T) {
 	})
 }
 
-// TestReload checks that pending requests complete with the old model, later requests use the new
-// model, and the old model is released.
+// TestReload checks that pending requests complete with the old model, later requests use the new model, and
+// the old model is released. The prediction for an open document is pushed once, from the new model.
 func TestReload(t *testing.T) {
 	o := testOptions(t, "pre")
 	names, released := []string{"pre", "post"}, atomic.Int64{}

@@ -59,8 +59,8 @@ func (c *client) edit(version, start, end int, text string) published {
 var chunkEdits = flag.Int("edits", 60, "number of `edits` by TestEditChunks in documents of up to 64 KB; "+
 	"documents of 2 MB get a hundredth of this number")
 
-// TestEditChunks edits documents and checks that the server computes 1 to 20 chunks per edit on average, and
-// that the result of each version equals the prediction for the whole text.
+// TestEditChunks edits documents and checks that the server computes 1 to 20 chunks per edit on average. The
+// result of each version must equal the prediction for the whole text.
 func TestEditChunks(t *testing.T) {
 	o := chunkOptions(t, 8, 64)
 	s := startServer(t, o)
