@@ -83,7 +83,7 @@ func TestMemoryOfJobs(t *testing.T) {
 		t.Errorf("%d jobs are queued, want at most 2*maxAheadJobs+maxWindows", jobs)
 	}
 	if used := s.memory.used.Load(); used < (maxAheadJobs+maxWindows)*jobBytes/2 {
-		t.Errorf("only %d bytes are counted for the jobs", used)
+		t.Errorf("got %d counted bytes for the jobs, want at least %d", used, (maxAheadJobs+maxWindows)*jobBytes/2)
 	}
 	c.notify("$/cancelRequest", map[string]any{"id": "windows"})
 	if m := c.response("windows"); m.Error == nil || m.Error.Code != -32800 {
@@ -108,8 +108,8 @@ func TestMemoryOfJobs(t *testing.T) {
 	}
 }
 
-// TestMemoryOfResults checks that results count as memory until they are sent. The last results of
-// a large list are refused, but all results are sent if the client requests partial results.
+// TestMemoryOfResults checks that results count as memory until they are sent. For a large list, results
+// above the limit are refused, but all results are sent if the client requests partial results.
 func TestMemoryOfResults(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
@@ -173,7 +173,7 @@ func TestClosedDocument(t *testing.T) {
 		d.close() // closed after find and before documentSequence
 		_, err := (&call{session: x, model: s.model, edits: 1}).documentSequence("uri", []byte(`"u"`))
 		if err == nil || asError(err).Code != codeModified {
-			t.Error(err)
+			t.Errorf("got error %v, want code %d", err, codeModified)
 		}
 		x.documents.mu.Lock()
 		delete(x.documents.open, "u")
@@ -294,7 +294,7 @@ func TestMemoryOfExceedingSession(t *testing.T) {
 	b.release(850)
 	c.release(100)
 	if !a.reserve(600) || !b.reserve(450) || !a.reserveForRequest(300) {
-		t.Error("expected a session with documents to exceed its limit")
+		t.Error("expected a session that holds documents to exceed its limit")
 	}
 	a.release(300)
 	b.release(450)

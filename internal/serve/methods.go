@@ -32,7 +32,7 @@ func init() {
 }
 
 // oneOrMany returns the function of a method whose params are one object, or a list of objects in the
-// named field; "" means that there is no such field.
+// named field. With an empty name, the params are always one object.
 func oneOrMany(name string, known map[string]bool, plan planFunc) func(*call) (any, error) {
 	return func(c *call) (any, error) { return c.run(name, known, plan) }
 }

@@ -70,8 +70,8 @@ func (m *metrics) countResponse(method string, code int, latency, compute time.D
 	m.next = (m.next + 1) % maxRecent
 }
 
-// countRefusal counts the error of a refused connection, or of a message that was refused before it
-// became a call.
+// countRefusal counts an error that is not the response to a call, such as the error of a refused
+// connection or message.
 func (m *metrics) countRefusal(code int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 // openAPIPath is the path of the API's OpenAPI description.
 const openAPIPath = "/openapi.json"
 
-// fieldSchemas has the schemas of request fields by name, without the suffix of a pair's sequence.
+// fieldSchemas has functions that return the schemas of request fields. The field names have no suffix
+// _a or _b.
 var fieldSchemas = map[string]func() schema{
 	"text":   textSchema,
 	"tokens": func() schema { return listOf(ofType("integer")) },
@@ -39,8 +40,9 @@ var fieldSchemas = map[string]func() schema{
 // notOverHTTP are the fields for documents and progress, which only JSON-RPC has.
 var notOverHTTP = append([]string{"uri", "version"}, listFields...)
 
-// requestSchema returns the schema of a request: an object of the known fields that the model
-// reads, or a list of these objects. many is the name of the list's field, or "" for no list.
+// requestSchema returns the schema of a request: an object with those fields of the set known that
+// apply to the model, or an object with a list of such objects. many is the name of the list's field,
+// or "" for no list.
 func (c *call) requestSchema(known map[string]bool, many string) schema {
 	config := c.model.config
 	properties := schema{}

@@ -119,7 +119,8 @@ func optionsWithIndexIf(t testing.TB, model string, indexed bool) Options {
 }
 
 // TestOpenAPIBodies validates requests and responses against the schemas in /openapi.json.
-// Malformed bodies must not be valid.
+// Malformed bodies must not be valid. If the server requires a token, the document has security
+// requirements.
 func TestOpenAPIBodies(t *testing.T) {
 	for _, c := range []struct{ model, at, body string }{
 		{"pre", "/classify", `{"id":7,"tokens":[1,2,3,4,5,6],"window":{"policy":"sliding","length":3},"explain":true}`},
@@ -153,6 +154,6 @@ func TestOpenAPIBodies(t *testing.T) {
 	w.token = "0123456789abcdef"
 	if d := fetchDescription(w); d.document["security"] == nil ||
 		d.paths()["/healthz"].(map[string]any)["get"].(map[string]any)["security"] == nil {
-		t.Errorf("got no security for the token: %v", d.document)
+		t.Errorf("got %v, want security requirements of the document and of /healthz", d.document)
 	}
 }

@@ -104,7 +104,8 @@ func TestUnwantedChanges(t *testing.T) {
 			params := fmt.Sprintf(`{"uri":"u","version":%s,"changes":%s}`, fields["version"], fields["changes"])
 			must.Fail(t, "", "didChange succeeded")(s.didChange(json.RawMessage(params)))
 			if !d.closed || d.text.Len() != 0 || d.reservedBytes != 0 {
-				t.Errorf("got %d bytes and closed %v, want 0 and true", d.text.Len(), d.closed)
+				t.Errorf("got %d bytes, %d reserved bytes and closed %v, want 0, 0 and true", d.text.Len(),
+					d.reservedBytes, d.closed)
 			}
 			open := fmt.Sprintf(`{"uri":"v","version":1,"text":"%s"}`, strings.Repeat("e", 1<<20))
 			if err := s.didOpen(json.RawMessage(open)); err == nil || s.documents.open["v"] != nil {

@@ -146,8 +146,9 @@ func (c *call) sequenceAndWindow(path string, fields map[string]json.RawMessage)
 	return q, w, nil
 }
 
-// documentWindow returns the window that the sequence's document was opened with. It is nil if the
-// document has no window, or if the model's task has no windows (possible after a reload).
+// documentWindow returns the window that the sequence's document was opened with. It returns nil if the
+// sequence is not a document, if the document has no window, or if the model's task does not support
+// windows (possible after a reload).
 func (c *call) documentWindow(q *sequence) *window {
 	if q.document == nil || !c.model.task.HasWindows() {
 		return nil

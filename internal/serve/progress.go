@@ -59,7 +59,8 @@ func (p *progress) begin(elements, total int) {
 // beginning, because planning all elements first would delay the first result.
 func (p *progress) addTotal(tokens int) { p.totalTokens += tokens }
 
-// add counts a finished element and its tokens, and reports progress.
+// add counts a finished element and its tokens. If the client requested reports, it sends one after the
+// last element and at most one per reportEvery before.
 func (p *progress) add(tokens int) {
 	p.doneTokens += tokens
 	p.doneElements++

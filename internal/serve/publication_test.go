@@ -7,8 +7,8 @@ import (
 )
 
 // TestPublishedNumbersAndLabels checks that the server pushes the same numbers and labels as it returns
-// for a request, with and without windows. For an empty text, or a change that cannot be applied, it
-// pushes an error.
+// for a request, with and without windows. For an empty text it pushes an error. After a change that
+// cannot be applied, it sends a publication and a window/logMessage.
 func TestPublishedNumbersAndLabels(t *testing.T) {
 	for folder, methods := range map[string][2]string{"regression": {"sequence/predict", "sequence/publishNumbers"},
 		"multilabel": {"sequence/labels", "sequence/publishLabels"}} {

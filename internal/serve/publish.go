@@ -73,7 +73,7 @@ func (d *document) publish(timer int) {
 	text, err := d.read(c, q.field)
 	d.mu.Unlock()
 	if d.editor && err == nil {
-		err = c.reserve(int64(len(text))) // counted before the spans and their lines are known
+		err = c.reserve(int64(len(text))) // estimated memory of the diagnostics, because the spans are not known yet
 	}
 	out := c.publication(q, text, last, err)
 	var shown []diagnostic
@@ -84,8 +84,9 @@ func (d *document) publish(timer int) {
 		}
 	}
 	ending := s.documents.isEnding()
-	// The lock prevents changes between this check and the push. Results of an outdated version or
-	// model are therefore never pushed, and results are pushed in order.
+	// The lock prevents edits between the check of the version and the push. Results of an outdated
+	// version are therefore never pushed, and results are pushed in order. After a reload during the
+	// push, the result of the new model follows.
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if out.read.Error == nil {

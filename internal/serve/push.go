@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// refuse sends an error as the response to a message that is not run.
+// refuse sends an error that is not the response to a call, such as the error of a refused message or
+// connection. A nil id is sent as null.
 func (s *session) refuse(id json.RawMessage, e *Error) {
 	if id == nil {
 		id = json.RawMessage("null")

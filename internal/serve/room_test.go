@@ -13,7 +13,7 @@ import (
 
 // TestMemoryOfReading checks that incomplete messages take at most half of the memory, so that the
 // server still serves other requests. A message above the limit gets a retryable error with its id
-// once it is complete.
+// once it is complete. A message that can never fit gets a permanent error.
 func TestMemoryOfReading(t *testing.T) {
 	for _, framing := range []string{transport.Lines, transport.LSP} {
 		t.Run(framing, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestMemoryOfReading(t *testing.T) {
 				}()
 			}
 			if refused < n-3 || refused == n {
-				t.Errorf("%d of %d messages were refused", refused, n)
+				t.Errorf("%d of %d messages were refused, want %d to %d", refused, n, n-3, n-1)
 			}
 			other.request("alone", "model/info", map[string]any{"text": strings.Repeat("a", 8<<20)})
 			if m := other.message(); m.Error == nil || m.Error.Code != -32602 ||
@@ -93,11 +93,11 @@ func TestBareLinesWaitForMemory(t *testing.T) {
 	}()
 	replies, err := c.end()
 	if len(replies) != n+1 || err != nil {
-		t.Fatalf("got %d responses, error %v", len(replies), err)
+		t.Fatalf("got %d responses, error %v, want %d and no error", len(replies), err, n+1)
 	}
 	for _, r := range replies[:n] {
 		if !strings.Contains(r, `"label"`) {
-			t.Fatal(r)
+			t.Fatalf("got %s, want a label", r)
 		}
 	}
 	if !strings.Contains(replies[n], "-32602") {

@@ -205,7 +205,7 @@ func (c *client) notify(method string, params any) {
 	c.send(string(text))
 }
 
-// response returns the response to the request id and skips all other messages.
+// response returns the response to the request with the given id. It discards all messages before it.
 func (c *client) response(id any) anyMessage {
 	c.t.Helper()
 	want, _ := json.Marshal(id)
@@ -312,7 +312,7 @@ func TestBareLines(t *testing.T) {
 	}()
 	responses, err := c.end()
 	if len(responses) != n || err != nil {
-		t.Fatalf("got %d responses, error %v", len(responses), err)
+		t.Fatalf("got %d responses, error %v, want %d and no error", len(responses), err, n)
 	}
 	for i, r := range responses {
 		var m anyMessage
@@ -328,7 +328,8 @@ func TestBareLines(t *testing.T) {
 		}
 		if string(m.ID) != id || (m.Error != nil) != (code != 0) || code != 0 && m.Error.Code != code ||
 			code == 0 && x.Length != 1+i%97 {
-			t.Fatalf("line %d: %s", i+1, r)
+			t.Fatalf("line %d: got %s, want id %s and error code %d, or for code 0 the length %d", i+1, r, id, code,
+				1+i%97)
 		}
 	}
 }

@@ -44,7 +44,7 @@ type session struct {
 
 	ctx        context.Context // ends when the client disconnects or the session must end
 	end        context.CancelCauseFunc
-	messages   chan message  // received messages; closed at the end of input
+	messages   chan message  // received messages; closed when pump ends
 	readErr    error         // error that ended the input; set before messages is closed
 	framingErr error         // malformed header that ended reading although the client is still connected
 	stopRead   chan struct{} // closed when no further messages are accepted
@@ -74,11 +74,11 @@ type session struct {
 	connectionClosed chan struct{} // closed when the connection is closed
 	documents        documents
 	callGroup        sync.WaitGroup // counts calls
-	workGroup        sync.WaitGroup // counts other goroutines
+	workGroup        sync.WaitGroup // counts other goroutines, and publications
 }
 
-// run serves the session to its end. It returns an error if the session had to end before all
-// responses were sent, or because of a malformed header.
+// run serves the session to its end. It returns an error if s.ctx has ended, for example because the
+// client has disconnected, or if a malformed header ended the input.
 func (s *session) run() (err error) {
 	s.bare.queue = make(chan *bareLine, maxBareLines+1) // made here, because HTTP sessions need no queue
 	s.workGroup.Go(s.writeBare)
@@ -241,7 +241,7 @@ func (s *session) waitForResponses() {
 	}
 }
 
-// signalResponse wakes waitForResponses and queueBare after a response.
+// signalResponse wakes waitForResponses or queueBare after a response or a publication.
 func (s *session) signalResponse() {
 	s.activity.note()
 	select {

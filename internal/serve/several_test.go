@@ -13,7 +13,8 @@ import (
 )
 
 // TestEnsemble checks that a server of an ensemble predicts probabilities, that model/info has the
-// number of models, and that methods for a single model are refused.
+// number of models, and that embeddings and explanations are refused. The hash depends on the models and
+// their order, and the server can reopen its device.
 func TestEnsemble(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load = func() (*Model, error) {
@@ -57,6 +58,6 @@ func TestEnsemble(t *testing.T) {
 	w := startHTTP(t, o, HTTPOptions{})
 	if r, got := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 ||
 		!strings.Contains(got, noEmbeddings) {
-		t.Errorf("got status %d, %s, want 4xx", r.StatusCode, got)
+		t.Errorf("got status %d, %s, want 4xx and %q", r.StatusCode, got, noEmbeddings)
 	}
 }

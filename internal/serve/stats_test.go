@@ -123,8 +123,8 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// TestWatchersAreBounded checks that the metrics server closes the oldest connections above
-// maxWatchers.
+// TestWatchersAreBounded checks that one connection above maxWatchers makes the metrics server close the
+// oldest connection, but not the second.
 func TestWatchersAreBounded(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -168,8 +168,8 @@ func TestMetricsBesideSlowClients(t *testing.T) {
 	}
 }
 
-// TestMetricsBesideIncompleteRequests checks that clients that never send their request body block
-// other clients only briefly, even if they use all maxWatchers connections.
+// TestMetricsBesideIncompleteRequests checks that clients that never send their request bodies do not
+// block another client's connection, even if they use all maxWatchers connections.
 func TestMetricsBesideIncompleteRequests(t *testing.T) {
 	s := startServer(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -186,6 +186,6 @@ func TestMetricsBesideIncompleteRequests(t *testing.T) {
 	conn := requestHealth("")
 	conn.SetReadDeadline(time.Now().Add(waitLimit))
 	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("another client got no response")
+		t.Error("another client's connection got neither a response nor an end")
 	}
 }

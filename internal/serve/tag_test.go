@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTagged checks the spans of a tagging model. A text has the same spans whether it is sent as text,
-// bytes, a document or a bare line. The server pushes a document's spans, or an error if a change cannot
-// be applied.
+// TestTagged checks the spans of a tagging model. A text sent as bytes or as a document has as many spans
+// as the same text in a request, and the same first span. A bare line has the same spans as a request.
+// The server pushes a document's spans, or an error if a change cannot be applied.
 func TestTagged(t *testing.T) {
 	s := startServer(t, testOptions(t, "tagging"))
 	c := dial(t, s).initialize(encodingParams("utf-32"))

@@ -6,9 +6,10 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// turnAway refuses a session above the limit of a flag. It keeps the connection open until the client
-// has read the error, but at most for the server's grace time. Because each open connection takes a file
-// descriptor, it closes the connection immediately if maxRefusing refused connections are open already.
+// turnAway refuses a session above the limit of a flag. The connection stays open until the client closes
+// it, but at most for the server's grace time, so that the client can read the error. Because each open
+// connection takes a file descriptor, turnAway does not wait if maxRefusing refused connections are open
+// already.
 func (s *session) turnAway(flag string) error {
 	reason := s.server.tooMany(flag, "")
 	s.refuse(nil, reason)
@@ -23,6 +24,6 @@ func (s *session) turnAway(flag string) error {
 	return reason
 }
 
-// maxRefusing is the maximum number of refused connections that the server keeps open until the client
-// has read the error.
+// maxRefusing is the maximum number of refused connections that the server keeps open so that their
+// clients can read the error.
 const maxRefusing = 256

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnlabelled checks that a server of a fill-mask model embeds sequences, refuses classification in
-// requests and bare lines, and pushes no class for documents.
+// TestUnlabelled checks that a server of a fill-mask model embeds sequences, refuses sequence/classify,
+// retrieval/score and bare lines, and pushes nothing for documents.
 func TestUnlabelled(t *testing.T) {
 	s := startServer(t, testOptions(t, "fill_mask"))
 	c := dial(t, s).initialize(nil)
@@ -27,7 +27,7 @@ func TestUnlabelled(t *testing.T) {
 	bare.send(`{"id":7,"text":"1"}`)
 	if text := bare.receive(); !strings.Contains(text, `"id":7`) ||
 		!strings.Contains(text, "the task of the model is fill-mask: use sequence/embed") {
-		t.Error(text)
+		t.Errorf("bare line: got %s, want an error that names sequence/embed", text)
 	}
 	if (&session{server: s}).publishes() {
 		t.Error("publishes() = true, want false")

@@ -111,8 +111,8 @@ func TestUnread(t *testing.T) {
 	<-ended
 }
 
-// TestBlockedWrite checks that a session ends on exit and on Drain although its client does not
-// read the data of a pending write. On standard output no deadline can interrupt the write.
+// TestBlockedWrite checks that a session ends with an error on exit and on Drain although its client does
+// not read the data of a pending write. No deadline can interrupt a write to standard output.
 func TestBlockedWrite(t *testing.T) {
 	for _, c := range []struct {
 		name  string

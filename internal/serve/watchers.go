@@ -57,7 +57,7 @@ func (w *watcher) Close() error {
 
 type watcherKey struct{}
 
-// withWatcher returns a context with the request's connection.
+// withWatcher adds a connection to the context of its requests, for markResponding.
 func withWatcher(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, watcherKey{}, c)
 }

@@ -69,8 +69,9 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 	return &w, nil
 }
 
-// windowPart is a contiguous part of a sequence; start is the index of the part's first token. Without a
-// window, start is 0, and the part has the tokens that the model's input window selects, or the whole graph.
+// windowPart is a part of a sequence. With a window, the part is contiguous, and start is the index of its
+// first token. Without a window, start is 0, and the part has the tokens that the model's input window
+// selects, or the whole graph.
 type windowPart struct {
 	start int
 	seq.Example

@@ -34,7 +34,7 @@ type Batcher struct {
 	mu                sync.Mutex
 	stats             Stats
 	queue             queue
-	running           int       // running batches, except an urgent batch
+	running           int       // batches that run in slots
 	longBatches       int       // running batches with a sequence above the token budget
 	smallBatches      int       // running batches of urgent jobs within urgentTokens, which take little time
 	urgentRunning     bool      // an urgent batch runs in addition to the slots

@@ -26,7 +26,7 @@ const waitLimit = 5 * time.Second
 // errUnwanted is the cause of cancelled contexts.
 var errUnwanted = errors.New("cancelled by the test")
 
-// newModel loads a golden model onto a CPU device until the test ends.
+// newModel loads a golden model onto a CPU device and retires it when the test ends.
 func newModel(t *testing.T) *Model {
 	t.Helper()
 	file := must.Get(sft.Load("../../../sft/testdata/golden/pre"))(t)
@@ -78,7 +78,8 @@ func eventually(t *testing.T, message string, f func() bool) {
 	t.Fatal(message)
 }
 
-// TestFailureIsIsolated checks that a bad job does not fail the other jobs of its batch.
+// TestFailureIsIsolated checks that a bad job does not fail the other jobs of its batch, and that a job of
+// a cancelled context fails with the context's cause.
 func TestFailureIsIsolated(t *testing.T) {
 	b, m := start(t, Options{})
 	release := holdBatches(b)
@@ -99,8 +100,9 @@ func TestFailureIsIsolated(t *testing.T) {
 	must.FailWith(t, errUnwanted)(b.Submit(ctx, &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait())
 }
 
-// TestEditedDocuments checks that a job of an edited document counts the tokens that the model computes
-// again, in the queue and for the usage of its account.
+// TestEditedDocuments checks the cost of jobs if the exports of chunks are cached. An edited document costs
+// only the tokens that the model computes again. An explanation costs all tokens of the document, and a
+// sequence of one token costs minTokens.
 func TestEditedDocuments(t *testing.T) {
 	file := must.Get(sft.Load("../../../sft/testdata/golden/chunks"))(t)
 	file.Config.MaxLength = 1 << 20
@@ -125,13 +127,16 @@ func TestEditedDocuments(t *testing.T) {
 	must.Get(short.Wait())(t)
 	b.Close()
 	if short.tokens != minTokens || explained.tokens != len(document) {
-		t.Errorf("one token counts %d, an explanation %d", short.tokens, explained.tokens)
+		t.Errorf("got %d tokens for one token and %d for an explanation, want %d and %d", short.tokens,
+			explained.tokens, minTokens, len(document))
 	}
 	if edit.tokens < 10_000 || edit.tokens > 20_000 || other.tokens < 60_000 { // 4 of 16 tokens are exported
-		t.Errorf("an edit counts %d tokens, another document %d", edit.tokens, other.tokens)
+		t.Errorf("got %d tokens for an edit and %d for another document, want 10000 to 20000 and at least 60000",
+			edit.tokens, other.tokens)
 	}
 	if waiting := b.Stats().Tokens; waiting != 0 || b.queue.flows[edit.flow()] > int64(edit.tokens) {
-		t.Errorf("%d tokens wait; the flow has %d", waiting, b.queue.flows[edit.flow()])
+		t.Errorf("got %d waiting tokens and a flow due at %d, want 0 and at most %d", waiting,
+			b.queue.flows[edit.flow()], edit.tokens)
 	}
 }
 

@@ -60,8 +60,8 @@ type group struct {
 	incomplete atomic.Int64    // jobs without a result, including cancelled jobs
 }
 
-// minTokens is the minimum cost of a sequence in tokens. Without it, a batch of 500 sequences of
-// one token would run for 10 ms instead of 1 ms.
+// minTokens is the minimum cost of a sequence in tokens. Without it, an urgent batch could have 512
+// sequences of one token and would take 10 ms instead of 1 ms.
 const minTokens = 16
 
 // Tokens returns the size of an example in tokens: its length, or more for a graph with many edges.

@@ -30,7 +30,7 @@ type kind struct {
 	model *Model
 	work  Work
 	class int
-	long  bool // fills a batch by itself
+	long  bool // exceeds the token budget, so the job is alone in its batch
 
 	// urgent jobs are batched only with each other and do not wait for more jobs. Their batch may
 	// preempt other batches.

@@ -76,7 +76,7 @@ func TestQueueOrder(t *testing.T) {
 			if got := q.batch(true); got[0] == 5000 {
 				break
 			} else if passed > 150 {
-				t.Fatal("150 short jobs overtook a long job")
+				t.Fatal("more than 150 short jobs overtook a long job")
 			}
 		}
 		q.put(s, 5000)
@@ -131,7 +131,7 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// TestShares checks that two accounts receive the same number of tokens. The order of arrival does
+// TestShares checks that two accounts receive about the same number of tokens. The order of arrival does
 // not matter, and cancelled jobs do not count.
 func TestShares(t *testing.T) {
 	q := queued{model: &Model{}, budget: 100}

@@ -6,7 +6,7 @@ import "time"
 type Stats struct {
 	Waiting   int   // jobs in the queue
 	Tokens    int   // tokens in the queue
-	Running   int   // running batches, except an urgent one
+	Running   int   // batches that run in slots; an urgent batch may run in addition
 	Cancelled int64 // cancelled jobs
 
 	Batches   int64         // computed batches

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// occupy fills all slots of the device with batches of an account above its share. Each batch has
-// the given number of tokens.
+// occupy fills all slots of the device with batches of an account above its share, and returns the jobs.
+// Each job has the given number of tokens.
 func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account, tokens int) []*Job {
 	t.Helper()
 	b.mu.Lock()
@@ -107,8 +107,8 @@ func TestUrgentBatchesPause(t *testing.T) {
 	}
 }
 
-// TestInterruptedIsFree checks that an interrupted batch neither charges its account nor changes
-// the estimated rate.
+// TestInterruptedIsFree checks that an interrupted batch neither charges the account of its job nor
+// changes the estimated rate.
 func TestInterruptedIsFree(t *testing.T) {
 	b, m := start(t, Options{MaxWait: time.Millisecond})
 	x := &Account{}
