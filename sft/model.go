@@ -72,7 +72,7 @@ func ReadModelConfig(dir string) (*Config, error) {
 	if _, err := os.Stat(filepath.Join(dir, model.CheckpointFile)); err == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s contains a training run without %s: finish the run with sftseq train … "+
-				"--out %s --resume", dir, model.WeightsFile, dir)
+				"--out %s --resume, or restore the file of a finished run from a copy", dir, model.WeightsFile, dir)
 		}
 	}
 	info, err := os.Stat(path)

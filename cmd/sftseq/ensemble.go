@@ -24,6 +24,9 @@ type models struct {
 	fusion     *sft.Fusion // weights of the summed logits; nil means that probabilities are averaged
 }
 
+// fillFlag is a flag that models with labels, and therefore ensembles, do not support.
+const fillFlag = "--fill"
+
 // explainFlag is a flag that ensembles with summed logits support, but ensembles with averaged
 // probabilities do not.
 const explainFlag = "--explain"
@@ -37,6 +40,10 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	fusion, err := sft.ReadFusion(dir)
 	if dir != "" && err != nil {
 		return m, err
+	}
+	if single == fillFlag && len(members) > 1 {
+		return m, fmt.Errorf("%s: %s is a folder of %d models: expected one model of sftseq pretrain", single, dir,
+			len(members))
 	}
 	if single != "" && len(members) > 1 && (fusion == nil || single != explainFlag && single != evidenceFlag) {
 		return m, fmt.Errorf("%s: %s", single, describeRuns(dir, "--model "))

@@ -128,10 +128,18 @@ func describeRuns(dir, flag string) string {
 		return ""
 	}
 	names, example := baseNames(members), members[0]
-	for _, member := range members { // prefer a model with layers, as more commands support it
-		if cfg, err := config.Read(filepath.Join(member, "config.json")); err == nil && !cfg.IsLinear() {
-			example = member
-			break
+	// More commands support a model with layers, and only models without n-grams can start other models.
+	for best, i := 0, 0; i < len(members); i++ {
+		cfg, err := config.Read(filepath.Join(members[i], "config.json"))
+		if err != nil || cfg.IsLinear() {
+			continue
+		}
+		rank := 1
+		if cfg.NGrams == nil {
+			rank = 2
+		}
+		if rank > best {
+			example, best = members[i], rank
 		}
 	}
 	return fmt.Sprintf("%s: expected a model, found a folder of %d models: choose one of them, such as %s%s (%s)",

@@ -129,7 +129,7 @@ func runScorer(c *cli.Context, newModel func(*sft.Scorer) *inference.Model) erro
 	case c.Bool("explain"):
 		single = explainFlag
 	case c.Bool("fill"):
-		single = "--fill"
+		single = fillFlag
 	}
 	m, err := loadModels(c, single)
 	if err != nil {

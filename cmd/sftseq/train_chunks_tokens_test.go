@@ -34,7 +34,7 @@ func TestPretrainChunks(t *testing.T) {
 	contains(t, output, " parameters from "+whole+", fresh: head.pool.weight, head.pool.bias, head.out.weight, ")
 	equal(t, *must.Get(sft.Load(labelled))(t).Config.Chunks, want)
 	done(t, "", "pretrain", data, "--steps", "2", "--init-from", whole, "--out", filepath.Join(runs, "more"))
-	refuse(t, exitError, "(the member lexical has layers of its own: start another model with --members sft)", "",
+	refuse(t, exitUsage, "expected --members linear,sft", "",
 		"train", "custom", "--members", "linear,lexical", "--data", data, "--init-from", whole, "--out",
 		filepath.Join(runs, "members"))
 }

@@ -53,6 +53,9 @@ func trainCustom(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkInitial(c, kinds); err != nil {
+		return err
+	}
 	if len(kinds) == 1 && kinds[0].linear {
 		return ranksOf(c).runOnFirst(func() error { return trainLinear(c, lra.Custom(m)) })
 	}

@@ -282,11 +282,17 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 		return usage(c, "--embedding-init and --init-from exclude each other: the initial model already has embeddings")
 	}
 	source, err := sft.ReadModelConfig(dir)
-	if err != nil {
-		return fmt.Errorf("--init-from: %w", err)
+	if runs := describeRuns(dir, "--init-from "); err != nil && runs != "" {
+		err = errors.New(runs)
 	}
-	if source.IsLinear() {
+	switch {
+	case err != nil:
+		return fmt.Errorf("--init-from: %w", err)
+	case source.IsLinear():
 		return fmt.Errorf("--init-from %s: a linear model has no layers to start from", dir)
+	case source.NGrams != nil:
+		return fmt.Errorf("--init-from %s: the initial model has embeddings of n-grams, which cannot be copied: "+
+			"expected a model of sftseq pretrain or of sftseq train custom --members %s", dir, sftMember)
 	}
 	source.Task, source.Extra = cfg.Task, nil
 	source.InputWindow, source.InputWindowTail = cfg.InputWindow, cfg.InputWindowTail
@@ -359,7 +365,7 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 		return nil, err
 	}
 	if err := checkTokenizer(cfg.Tokenizer, source.Config.Tokenizer); err != nil {
-		return nil, fmt.Errorf("--init-from %s: %s: %w", p.InitFrom, p.DataName, err)
+		return nil, fmt.Errorf("--init-from %s: data set %s: %w", p.InitFrom, p.DataName, err)
 	}
 	fresh, err := m.CopyFrom(source)
 	if err != nil {

@@ -153,8 +153,10 @@ func TestTrainFusedStops(t *testing.T) {
 	equal(t, readText(t, filepath.Join(out, "config.json")), first)
 	plain := filepath.Join(t.TempDir(), "plain")
 	runCustom(t, data, plain, flags[2:]...)
-	refuse(t, exitError, "already contains a model or a run", "",
+	refuse(t, exitError, "--members linear,sft: the run was started with sft, and a resumed run cannot change it", "",
 		slices.Concat([]string{"train", "custom", "--data", data, "--out", plain, "--resume"}, flags)...)
+	refuse(t, exitError, "--members sft: the run was started with linear,sft, and a resumed run cannot change it", "",
+		"train", "custom", "--data", data, "--out", out, "--resume", "--members", "sft")
 	if _, err := os.Stat(filepath.Join(plain, "linear")); err == nil {
 		t.Error("a refused run left a linear model")
 	}
@@ -264,4 +266,18 @@ func TestTrainFusedAlone(t *testing.T) {
 		"the training of this ensemble is unfinished: config.json, with the weights of the models, is "+
 			"missing (finish it with sftseq train custom --data "+data+" --out "+out+" --resume, or choose one model with "+
 			"--model: lexical, linear)", line, "predict", "--model", out)
+}
+
+// TestInitialModelOfText checks that train custom --init-from on text trains the members linear and sft by default,
+// because a lexical model cannot start from another model.
+func TestInitialModelOfText(t *testing.T) {
+	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2")
+	initial, out := filepath.Join(t.TempDir(), "initial"), filepath.Join(t.TempDir(), "members")
+	done(t, "", smallPretraining(data, initial)...)
+	start := []string{"train", "custom", "--data", data, "--init-from", initial, "--device", "cpu", "--steps", "4", "--out"}
+	contains(t, done(t, "", append(start, out)...), " parameters from "+initial, " --members linear,sft ")
+	refuse(t, exitError, "--init-from: "+out+": expected a model, found a folder of 2 models: choose one of them, such "+
+		"as --init-from "+filepath.Join(out, "sft")+" (linear, sft)", "", "train", "custom", "--data", data,
+		"--init-from", out, "--out", filepath.Join(t.TempDir(), "more"))
 }

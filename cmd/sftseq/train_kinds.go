@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -147,13 +149,18 @@ func joinKinds(kinds []*memberKind) string {
 }
 
 // selectKinds returns the kinds of --members. Without the flag, it returns the kinds of the models
-// that --resume finds in --out, or the default kinds of the data. A single kind is trained in --out
-// itself.
+// that --resume finds in --out, or the default kinds of the data, without the lexical kind if --init-from is set. A
+// single kind is trained in --out itself.
 func selectKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 	out := c.String("out")
 	switch resumed := c.Bool("resume"); {
 	case c.IsSet("members"):
-		return parseKinds(c, c.String("members"))
+		kinds, err := parseKinds(c, c.String("members"))
+		if began := startedMembers(out); err == nil && resumed && began != "" && began != joinKinds(kinds) {
+			err = fmt.Errorf("--members %s: the run was started with %s, and a resumed run cannot change it",
+				c.String("members"), began)
+		}
+		return kinds, err
 	case resumed && isPlainRun(out):
 		return []*memberKind{findKind(sftMember)}, nil
 	case resumed && fusionRecord(out).Members != "":
@@ -168,7 +175,31 @@ func selectKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 	if m.Splits == nil || !kinds[0].linear || !canFuse(m.Task) {
 		return []*memberKind{findKind(sftMember)}, nil
 	}
+	if c.IsSet("init-from") {
+		kinds = replaceLexical(kinds)
+	}
 	return kinds, nil
+}
+
+// replaceLexical replaces the lexical kind by sft, because embeddings of n-grams cannot come from an initial model.
+func replaceLexical(kinds []*memberKind) []*memberKind {
+	kinds = slices.Clone(kinds)
+	for i, k := range kinds {
+		if k.name == lexicalMember {
+			kinds[i] = findKind(sftMember)
+		}
+	}
+	return slices.Compact(kinds) // sft follows lexical
+}
+
+// checkInitial returns an error if --init-from is set but one of the kinds cannot start from another model.
+func checkInitial(c *cli.Context, kinds []*memberKind) error {
+	lexical := slices.ContainsFunc(kinds, func(k *memberKind) bool { return k.name == lexicalMember })
+	if !lexical || !c.IsSet("init-from") || c.Bool("resume") {
+		return nil
+	}
+	return usage(c, "--members %s: the embeddings of n-grams of a lexical model cannot come from --init-from: expected "+
+		"--members %s", joinKinds(kinds), joinKinds(replaceLexical(kinds)))
 }
 
 // canFuse reports whether the logits of a task's models can be summed.
@@ -227,6 +258,29 @@ func startedKinds(dir string) []*memberKind {
 		return nil
 	}
 	return kinds
+}
+
+// membersInCommand matches the flag --members in a recorded command.
+var membersInCommand = regexp.MustCompile(` --members (\S+)`)
+
+// startedMembers returns the value of --members with which the run in dir was started, or "" if there is no run or if
+// the run has not recorded its members.
+func startedMembers(dir string) string {
+	if members := fusionRecord(dir).Members; members != "" {
+		return members
+	}
+	from, err := train.LoadCheckpoint(dir)
+	if err != nil {
+		return ""
+	}
+	p, err := provenance.Of(from.Config)
+	if err != nil {
+		return ""
+	}
+	if found := membersInCommand.FindStringSubmatch(p.Command); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 // memberContext returns a copy of the context of train custom. Setting flags of the copy does not

@@ -133,9 +133,6 @@ func (f *fusedRun) prepareAll(m *seq.Manifest) error {
 		if err == nil {
 			err = prepareChoice(c, m, first.seed)
 		}
-		if err != nil && c.IsSet("init-from") && k.flags != nil {
-			err = fmt.Errorf("%w (the member %s has layers of its own: start another model with --members sft)", err, k.name)
-		}
 		if err != nil {
 			return err
 		}
