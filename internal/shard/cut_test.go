@@ -75,7 +75,7 @@ func lines(prefix, end string, n int) string {
 	return out.String()
 }
 
-// rowsOf returns the locations and values of the rows of parts.
+// rowsOf returns the location of each row in parts, followed by the row's text or error.
 func rowsOf(t *testing.T, parts []table.Part) (rows []string) {
 	t.Helper()
 	r := must.Get(table.OpenParts(t.Context(), parts, table.Options{Columns: []string{"text"}}))(t)
@@ -227,12 +227,12 @@ func TestHugeFiles(t *testing.T) {
 		}
 		for _, f := range in.Files {
 			if end := max(f.Rows, 0); next[f.Path] != end && (f.Rows >= 0 || next[f.Path] != f.Bytes) {
-				t.Fatalf("%v: parts of file %s end at %d", in.Files, f.Path, next[f.Path])
+				t.Fatalf("%v: parts of file %s end at %d, want the end of the file", in.Files, f.Path, next[f.Path])
 			}
 		}
 	}
 	if got := scale(math.MaxInt64, math.MaxInt64-1, math.MaxInt64); got != math.MaxInt64-1 {
-		t.Errorf("scale: got %d", got)
+		t.Errorf("scale: got %d, want %d", got, int64(math.MaxInt64-1))
 	}
 }
 

@@ -49,8 +49,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestLinkedFolders checks that a named link to a folder is followed, and that a link within a
-// folder is refused.
+// TestLinkedFolders checks that a named link to a folder is followed. A link to a folder inside a named
+// folder is an error, unless its name begins with an underscore.
 func TestLinkedFolders(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "real", "below", "a.jsonl"), lines("x", "\n", 1))
@@ -59,7 +59,7 @@ func TestLinkedFolders(t *testing.T) {
 	for _, name := range []string{link, link + "/"} {
 		in, err := Find(t.Context(), []string{name}, "")
 		if err != nil || len(in.Files) != 1 || in.Files[0].Path != filepath.Join(link, "below", "a.jsonl") {
-			t.Errorf("%s: got %v, error %v", name, in, err)
+			t.Errorf("%s: got %v, error %v, want below/a.jsonl", name, in, err)
 		}
 	}
 	if in, err := Find(t.Context(), []string{dir}, ""); err == nil ||
@@ -68,7 +68,7 @@ func TestLinkedFolders(t *testing.T) {
 	}
 	must.Succeed(t, os.Rename(link, filepath.Join(dir, "_link")))
 	if in, err := Find(t.Context(), []string{dir}, ""); err != nil || len(in.Files) != 1 {
-		t.Errorf("hidden link: got %v, error %v", in, err)
+		t.Errorf("hidden link: got %v, error %v, want only real/below/a.jsonl", in, err)
 	}
 }
 
@@ -102,8 +102,9 @@ func TestFindErrors(t *testing.T) {
 	}
 }
 
-// TestFindConfigs checks that a folder or a pattern with the tables of several configurations of a data
-// set card is an error that names the configurations. The files of one configuration are accepted.
+// TestFindConfigs checks the error for a folder or a pattern whose files belong to several configurations of
+// the data set card: it names the configurations and their line in README.md. The files of one configuration
+// are accepted.
 func TestFindConfigs(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "README.md"), "---\nconfigs:\n- config_name: en\n  data_dir: en\n"+
@@ -214,7 +215,7 @@ func TestHashOf(t *testing.T) {
 	must.FailWith(t, fs.ErrNotExist, "without the first")(HashOf(dir, "c", "a"))
 }
 
-// TestUnreadableFolder checks the error of a folder that cannot be read.
+// TestUnreadableFolder checks that the error for a missing folder names the folder.
 func TestUnreadableFolder(t *testing.T) {
 	absent := filepath.Join(t.TempDir(), "absent")
 	must.Fail(t, absent)(filesIn(absent))

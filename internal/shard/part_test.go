@@ -41,7 +41,7 @@ func begin(t *testing.T, dir string, k *Key) *Part {
 	t.Helper()
 	part, _, err := Begin(dir, k)
 	if err != nil || part == nil {
-		t.Fatalf("got part %v, error %v", part, err)
+		t.Fatalf("got part %v, error %v, want a new part", part, err)
 	}
 	return part
 }
@@ -64,7 +64,7 @@ func TestBegin(t *testing.T) {
 	path := filepath.Join(dir, "part-00003-of-00008.arrow")
 	before := must.Get(os.ReadFile(path))(t)
 	if part, rows, err := Begin(dir, k); part != nil || rows != 10 || err != nil {
-		t.Errorf("the same key: got part %v, %d rows, error %v", part, rows, err)
+		t.Errorf("the same key: got part %v, %d rows, error %v, want no part and 10 rows", part, rows, err)
 	}
 	for want, change := range map[string]func(*Key){
 		"model (SHA-256): expected x, found m":     func(k *Key) { k.Model = "x" },
@@ -84,7 +84,7 @@ func TestBegin(t *testing.T) {
 		write(t, path, text)
 		if part, _, err := Begin(dir, k); part != nil || err == nil || !strings.HasPrefix(err.Error(), path+": ") ||
 			!strings.HasSuffix(err.Error(), ": remove it, and run shard 3/8 again") {
-			t.Errorf("%s: got part %v, error %v", name, part, err)
+			t.Errorf("%s: got part %v, error %v, want an error with the next step", name, part, err)
 		}
 	}
 	for _, shard := range []string{"", "3", "3/8/8", "3/8x", "8/8", "x/8"} {
@@ -128,12 +128,12 @@ func TestUnfinished(t *testing.T) {
 	fill(t, begin(t, dir, k), k, 3)
 	left := names(t, dir)
 	if len(left) != 2 || left[0] != filepath.Base(other.Temporary()) || left[1] != k.Shard.File() {
-		t.Errorf("got files %q", left)
+		t.Errorf("got files %q, want the part and the temporary file of the running worker", left)
 	}
 }
 
-// TestSameShard checks several workers with the same shard: all succeed after the first, and the
-// part of the first stays. A part with another key is refused.
+// TestSameShard checks several workers with the same shard: all of them succeed, and the part of the first
+// stays. A part with another key is refused.
 func TestSameShard(t *testing.T) {
 	dir := t.TempDir()
 	k, other := key(Shard{0, 2}), key(Shard{0, 2})
@@ -151,8 +151,8 @@ func TestSameShard(t *testing.T) {
 	}
 }
 
-// TestVerify checks that missing parts are listed, and that complete parts get a manifest with the
-// parts' relative paths. Missing, damaged and different parts are errors.
+// TestVerify checks that missing parts are listed, and that a complete job gets a manifest with the parts'
+// file names. Missing parts, damaged parts and parts with another key are errors.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	must.Fail(t, "expected parts such as part-00000-of-00008.arrow, found none", "no parts")(Verify(dir, 0, Key{}, nil))
@@ -171,7 +171,7 @@ func TestVerify(t *testing.T) {
 			{"part-00002-of-00004.arrow", 4, 2},
 			{"part-00003-of-00004.arrow", 6, 2}}}
 	if err != nil || !reflect.DeepEqual(m, want) || seen != 12 {
-		t.Errorf("got %+v, %d rows seen, error %v", m, seen, err)
+		t.Errorf("got %+v, %d rows seen, error %v, want %+v, 12 rows", m, seen, err, want)
 	}
 	var stored Manifest
 	text, err := os.ReadFile(filepath.Join(dir, ManifestName))
@@ -179,7 +179,7 @@ func TestVerify(t *testing.T) {
 		err = json.Unmarshal(text, &stored)
 	}
 	if err != nil || stored.Rows != 12 || len(stored.Parts) != 4 || stored.Parts[3] != want.Parts[3] {
-		t.Errorf("got manifest %s, error %v", text, err)
+		t.Errorf("got manifest %s, error %v, want 12 rows and 4 parts, the last %+v", text, err, want.Parts[3])
 	}
 	for want, expected := range map[string]Key{"model (SHA-256): expected x, found m": {Model: "x"},
 		"input (fingerprint): expected x, found i": {Input: "x"}} {
@@ -200,7 +200,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: got error %v", name, err)
 		}
 		if slices.Contains(names(t, dir), ManifestName) {
-			t.Errorf("%s: the manifest exists", name)
+			t.Errorf("%s: the manifest exists, want it removed", name)
 		}
 	}
 	write(t, path, string(whole))

@@ -102,7 +102,7 @@ func JobVariable(environment func(string) string) string {
 type job struct {
 	variable string // the variable with the index
 	index    int
-	shard    func() (Shard, error) // returns an error unless the job has one task per shard
+	shard    func() (Shard, error) // returns an error if the variables do not determine index and count
 }
 
 // jobOf returns the current task of a Slurm array or a Kubernetes Indexed Job, or nil.

@@ -59,10 +59,10 @@ func TestFile(t *testing.T) {
 	for want, s := range map[string]Shard{"part-00003-of-00008.arrow": {3, 8},
 		"part-99999-of-100000.arrow": {99999, 100000}} {
 		if got := s.File(); got != want {
-			t.Errorf("%v: got %s", s, got)
+			t.Errorf("%v: got %s, want %s", s, got, want)
 		}
 		if got, ok := shardOfFile(want); !ok || got != s {
-			t.Errorf("%s: got %v, %v", want, got, ok)
+			t.Errorf("%s: got %v, %v, want %v", want, got, ok, s)
 		}
 	}
 	for _, name := range []string{"part-00008-of-00008.arrow", "part-00000-of-00000.arrow",
@@ -76,6 +76,6 @@ func TestFile(t *testing.T) {
 // TestRanges checks that the result of Ranges has the format of sbatch --array.
 func TestRanges(t *testing.T) {
 	if got := Ranges([]int{0, 3, 4, 5, 7, 9, 10}); got != "0,3-5,7,9-10" {
-		t.Error(got)
+		t.Errorf("got %s, want 0,3-5,7,9-10", got)
 	}
 }

@@ -28,7 +28,7 @@ type Manifest struct {
 	Shards  int             `json:"shards"`
 	Rows    int64           `json:"rows"`
 	Failed  int64           `json:"failed"` // number of rows with an error
-	Model   string          `json:"model"`  // as in [Key]
+	Model   string          `json:"model"`  // as in [Key], like Input, Kernels and Options
 	Input   string          `json:"input"`
 	Kernels string          `json:"kernels"`
 	Options json.RawMessage `json:"options"`
@@ -74,7 +74,8 @@ func Ranges(numbers []int) string {
 // Verify reads all parts in a directory to their ends and writes the manifest. All parts must exist
 // and belong to one job: their keys are equal except for the shard, and match the non-empty fields of the
 // expected key. count is the number of shards; 0 takes it from the names of the parts. seen, which may be
-// nil, is called with each record in the order of the shards.
+// nil, is called with each record in the order of the shards. For a complete job, Verify also removes the
+// temporary files of killed workers.
 //
 // Verify removes an existing manifest before it reads the parts, or if parts are missing. It keeps the
 // manifest if parts have different numbers of shards, or if the first part does not match the expected key.

@@ -18,8 +18,8 @@ func oneTurn() *Turns {
 	return t
 }
 
-// TestNextTurn checks that the next turn goes to the session with the least service, independent of
-// the number of waiting turns.
+// TestNextTurn checks that the next turn goes to the waiting session with the least service, regardless of
+// how many turns each session waits for.
 func TestNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := oneTurn()

@@ -8,11 +8,11 @@ import (
 )
 
 // ReadBody reads the body of an HTTP request, which may have at most limit bytes. length is the
-// Content-Length, or -1 if unknown. The buffer grows with the received bytes, but not beyond length,
-// because a client may declare more than it sends. ReadBody borrows memory beyond jsonlines.Free bytes
-// from the lender. If the body is too long or the lender refuses, ReadBody sets m.Err and discards up to
-// maxDiscard further bytes. whole reports whether the body was read to its end, so that the connection
-// can be reused.
+// Content-Length, or -1 if unknown. A client may declare more than it sends, so the buffer grows with the
+// received bytes, up to the smaller of length and limit + 1. ReadBody borrows memory beyond jsonlines.Free
+// bytes from the lender. If the body is too long or the lender refuses, ReadBody sets m.Err and discards
+// up to maxDiscard further bytes. whole reports whether the body was read to its end; only then can the
+// connection be reused. err is the first error of r other than io.EOF, or nil.
 func ReadBody(r io.Reader, length int64, limit, maxDiscard int, lender Lender) (m Message, whole bool, err error) {
 	l := loan{lender: lender}
 	longest := limit + 1

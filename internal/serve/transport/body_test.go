@@ -20,8 +20,8 @@ func (c *counting) Lend(n int64) bool {
 func (c *counting) TakeBack(n int64) { c.lent -= n }
 
 // TestReadBody checks that bodies are read completely. If the length is known, the buffer has the size of
-// the body. The lent memory is the size of the buffer minus jsonlines.Free. A body that is too long or
-// ends early is an error, after which no memory is lent.
+// the body. The buffer's bytes beyond jsonlines.Free are lent. A body that is too long or ends early is an
+// error, after which no memory is lent.
 func TestReadBody(t *testing.T) {
 	for _, size := range []int{1, 4095, 4096, 4097, 9999, 1 << 16, 1<<16 + 1, 200_001, 1 << 20} {
 		text := bytes.Repeat([]byte{'x'}, size)
@@ -36,12 +36,12 @@ func TestReadBody(t *testing.T) {
 						len(m.Body), whole, m.Err, err)
 				}
 				if length > 0 && cap(m.Body) != size {
-					t.Errorf("size %d, length %d, %s: got a buffer of %d bytes", size, length, name, cap(m.Body))
+					t.Errorf("size %d, length %d, %s: got a buffer of %d bytes, want the size", size, length, name,
+						cap(m.Body))
 				}
 				if from.lent != m.Room || m.Room != int64(max(0, cap(m.Body)-jsonlines.Free)) {
-					t.Errorf("size %d, length %d, %s: got %d lent bytes, Room %d, a buffer of %d bytes", size, length,
-						name,
-						from.lent, m.Room, cap(m.Body))
+					t.Errorf("size %d, length %d, %s: got %d lent bytes, Room %d, want the bytes beyond %d of a "+
+						"buffer of %d", size, length, name, from.lent, m.Room, jsonlines.Free, cap(m.Body))
 				}
 			}
 		}
@@ -50,8 +50,8 @@ func TestReadBody(t *testing.T) {
 		var from counting
 		m, whole, err := ReadBody(bytes.NewReader(make([]byte, 2000)), length, 1000, 5000, &from)
 		if _, long := m.Err.(*jsonlines.TooLong); !long || !whole || err != nil || m.Body != nil || from.lent != 0 {
-			t.Errorf("too long, length %d: got %+v, whole %v, error %v, %d lent bytes", length, m, whole, err,
-				from.lent)
+			t.Errorf("too long, length %d: got %+v, whole %v, error %v, %d lent bytes, want a TooLong error, whole "+
+				"and no lent bytes", length, m, whole, err, from.lent)
 		}
 	}
 	for _, length := range []int64{-1, 300_000} {
@@ -59,8 +59,8 @@ func TestReadBody(t *testing.T) {
 		r := io.MultiReader(bytes.NewReader(make([]byte, 200_000)), iotest.ErrReader(io.ErrUnexpectedEOF))
 		m, whole, err := ReadBody(r, length, 1<<20, 1, &from)
 		if err != io.ErrUnexpectedEOF || whole || m.Body != nil || m.Room != 0 || from.lent != 0 {
-			t.Errorf("ended early, length %d: got %+v, whole %v, error %v, %d lent bytes", length, m, whole, err,
-				from.lent)
+			t.Errorf("ended early, length %d: got %+v, whole %v, error %v, %d lent bytes, want %v, not whole and "+
+				"no lent bytes", length, m, whole, err, from.lent, io.ErrUnexpectedEOF)
 		}
 	}
 }

@@ -25,7 +25,7 @@ type Message struct {
 	Body []byte
 	Line int    // number of the message's line; with LSP framing the number of the message; from 1
 	Err  error  // reason why Body is missing; the stream continues
-	Head []byte // beginning of the message; always set if Body is missing
+	Head []byte // beginning of the message; always set by Frames if Body is missing
 	Room int64  // bytes borrowed from the lender
 }
 
@@ -100,7 +100,8 @@ const (
 	maxHeaders = 32
 )
 
-// BadHeader is an error that ends a stream, because the start of the next message is unknown.
+// BadHeader is the error for a malformed header, a truncated message, or another protocol or framing. It ends
+// the stream, because the start of the next message is unknown.
 type BadHeader struct{ error }
 
 // errHTTP ends a stream that starts with HTTP. Otherwise the body of a request would be read as
@@ -150,7 +151,7 @@ func (f *lspFrames) Read() (Message, error) {
 	return Message{Body: body, Line: f.count, Room: f.loan.handOver()}, nil
 }
 
-// skip discards the rest of a message after its first n bytes.
+// skip discards the rest of a message after its first n bytes, and returns a message with reason as its Err.
 func (f *lspFrames) skip(length, n int64, head []byte, reason error) (Message, error) {
 	f.loan.giveBack()
 	if more, err := io.CopyN(io.Discard, f.r, length-n); err != nil {

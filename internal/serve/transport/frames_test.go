@@ -43,7 +43,7 @@ func TestFrames(t *testing.T) {
 			for n, want := range []string{short, long, beyond, short} {
 				m, err := in.Read()
 				if err != nil || m.Line != n+1 {
-					t.Fatalf("%s, message %d: got error %v in line %d", framing, n, err, m.Line)
+					t.Fatalf("%s, message %d: got error %v, line %d, want line %d", framing, n, err, m.Line, n+1)
 				}
 				var none *jsonlines.NoRoom
 				var tooLong *jsonlines.TooLong
@@ -59,7 +59,8 @@ func TestFrames(t *testing.T) {
 						len(want))
 				}
 				if m.Room != p.lent || n == 1 && has > 0 && m.Room == 0 {
-					t.Errorf("%s, message %d: got %d lent bytes and Room %d", framing, n, p.lent, m.Room)
+					t.Errorf("%s, message %d, %d bytes to lend: got %d lent bytes and Room %d, want equal numbers, "+
+						"above 0 for a long message", framing, n, has, p.lent, m.Room)
 				}
 				p.TakeBack(m.Room)
 			}
@@ -70,7 +71,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestBadHeaders checks that streams without a recognisable next message end with a BadHeader.
+// TestBadHeaders checks that malformed headers, a truncated message, HTTP and the wrong framing end the stream
+// with a BadHeader.
 func TestBadHeaders(t *testing.T) {
 	for text, framing := range map[string]string{
 		"GET / HTTP/1.1\r\n":               Lines,

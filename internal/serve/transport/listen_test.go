@@ -38,8 +38,8 @@ func TestListenTakesNoSocket(t *testing.T) {
 	l.Close()
 }
 
-// TestListenAsAsked checks that an IPv4 address listens on IPv4 only, and that a long path gets an
-// error.
+// TestListenAsAsked checks that Listen listens on IPv4 only for an IPv4 address, accepts a path of maxPath
+// bytes, and refuses a longer one.
 func TestListenAsAsked(t *testing.T) {
 	l := must.Get(Listen(Address{"tcp", "0.0.0.0:0"}))(t)
 	defer l.Close()
@@ -103,13 +103,13 @@ func TestParseAddress(t *testing.T) {
 		"":             {},
 	} {
 		if a, err := ParseAddress(text); a != want || (err == nil) != (want != Address{}) {
-			t.Errorf("%q: got %v, error %v", text, a, err)
+			t.Errorf("%q: got %v, error %v, want %v (an error if empty)", text, a, err, want)
 		}
 	}
 	for address, want := range map[string]bool{"127.0.0.1": false, "::1": false, "0.0.0.0": true,
 		"::": true, "10.0.0.1": true} {
 		if got := Public(&net.TCPAddr{IP: net.ParseIP(address)}); got != want {
-			t.Errorf("%s: got public %v", address, got)
+			t.Errorf("%s: got public %v, want %v", address, got, want)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Outlet writes to a client and records how long the client has not read. Writes must not be
+// Outlet writes to a client and records since when a write has been blocked. Writes must not be
 // concurrent.
 type Outlet struct {
 	w            io.Writer
