@@ -3,8 +3,9 @@ package simd
 import "math"
 
 // Elementwise holds the kernels for long vectors. Results are the first arguments. The comment of a
-// kernel names the slice that determines the lengths; the other slices must not be shorter. A
-// result may share the memory of an operand of the same shape, but must not overlap it otherwise.
+// kernel names the slice that determines the lengths; the other slices must not be shorter. In kernels
+// that map elements, and in LayerNorm, LayerNormBackward and PoolBackward, an overwritten result may share
+// the memory of an operand of the same shape. Results must not overlap operands otherwise.
 //
 // Mathematical functions have the error bounds and special values of package fmath, except that the
 // slope of GELU at an infinity may be its limit. The assembly uses fused multiply-adds. The order of
@@ -34,8 +35,8 @@ type Elementwise struct {
 	LayerNorm func(y, mean, rstd, x, gain, bias []float32, eps float32)
 
 	// LayerNormBackward computes dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) with x̂ = (x − mean)·rstd
-	// and g = gain·dy. LayerNormBackwardAdd adds this gradient to dx. Both add Σ dy·x̂ to dgain and
-	// Σ dy to dbias, row after row.
+	// and g = gain·dy, for len(mean) rows of len(gain) elements. LayerNormBackwardAdd adds this gradient
+	// to dx. Both add Σ dy·x̂ to dgain and Σ dy to dbias, row after row.
 	LayerNormBackward, LayerNormBackwardAdd func(dx, dgain, dbias, dy, x, mean, rstd, gain []float32)
 
 	// RowDot computes yᵢ = xᵢ·w + bias for len(y) rows of len(w) elements. The results of equal rows

@@ -169,8 +169,8 @@ func TestKernels(t *testing.T) {
 // untouched is the value of memory that a kernel must not write.
 const untouched = 1234.5
 
-// check runs the case on one slice of each pool. The slices begin at index from; if from is negative,
-// they end −from−1 elements before the end of the pool.
+// check runs the case on one slice of each memory in pool. The slices begin at index from; if from is
+// negative, they end −from−1 elements before the end of the memory.
 func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from int) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(uint64(n), 1))
@@ -239,7 +239,7 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 	}
 }
 
-// unaryCases lists the kernels with one argument and their maximum errors. Package fmath states these
+// unaryCases lists the functions of one variable and their maximum errors. Package fmath states these
 // errors; they apply to every level.
 var unaryCases = []struct {
 	name      string

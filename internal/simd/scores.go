@@ -3,9 +3,10 @@ package simd
 import "fmt"
 
 // Scores holds the kernels of sampled attention for a tile of keys × queries. A tile has a row per
-// key, rows are stride floats apart, and the lanes of a vector hold different queries. The caller
-// rounds the number of queries up to a multiple of two vectors and, for Score.Backward, the number of
-// channels up to whole vectors. The padding takes part in the computation and must be finite.
+// key, rows are stride floats apart, and the lanes of a vector hold different queries; in Score.Backward,
+// different channels. The caller rounds the number of queries up to a multiple of two vectors and, for
+// Score.Backward, the number of channels up to whole vectors. The padding takes part in the computation
+// and must be finite.
 type Scores struct {
 	Maxout, Lily Score
 
@@ -39,11 +40,13 @@ type Score struct {
 	Backward func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int)
 }
 
-// SinusoidTile is a tile of Keys × N pairs under the relative encoding. A key has two tokens, at the
-// positions top and partner. For a token at position t and query r,
+// SinusoidTile is a tile of Keys × N pairs under the relative encoding. A key has a token at the position
+// top and usually one at the position partner; without a partner, the terms of partner are 0. For a token
+// at position t and query r,
 //
-//	mul(r, t) = F[FOrigin − t + r] + G[GOrigin + t + r], likewise add,
-//	Rmul = p softplus(mul(r, top)) + (1−p) softplus(mul(r, partner)), likewise Radd,
+//	mul(r, t) = F[FOrigin − t + r] + G[GOrigin + t + r], likewise add with tables of its own,
+//	Rmul = p softplus(mul(r, top)) + (1−p) softplus(mul(r, partner)),
+//	Radd = p add(r, top) + (1−p) add(r, partner),
 //	A    = m·Scale·Rmul + Radd.
 //
 // For mul, the assembly reads EF = exp(F) and EG = exp(G) instead of F and G, because softplus(f+g)

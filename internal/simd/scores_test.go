@@ -10,8 +10,8 @@ import (
 
 const canary = 1e30
 
-// guarded returns n random floats at an unaligned address between canaries, and a function that
-// checks the canaries.
+// guarded returns n random floats at a random offset between canaries, and a function that fails the test if
+// a canary has changed.
 func guarded(t *testing.T, rng *rand.Rand, n int) (x []float32, intact func(name string)) {
 	offset := 16 + rng.IntN(8)
 	memory := make([]float32, n+offset+16)
@@ -30,8 +30,8 @@ func guarded(t *testing.T, rng *rand.Rand, n int) (x []float32, intact func(name
 	}
 }
 
-// closeTo fails the test if an element of got differs from want, the result of the kernel in Go, by
-// more than the tolerance.
+// closeTo fails the test if an element of got differs from want, the result of the kernel in Go, by more than
+// tolerance·(1 + |want|). NaN equals NaN.
 func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) {
 	t.Helper()
 	for i, w := range want {

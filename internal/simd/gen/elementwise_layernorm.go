@@ -142,7 +142,7 @@ func layerNormBackward(v isa, accumulate bool) {
 	end()
 }
 
-// standardise computes x = (x − mean)·rstd.
+// standardise emits x = (x − mean)·rstd.
 func standardise(x []VecVirtual, mean, rstd Op) {
 	for j := range x {
 		VSUBPS(mean, x[j], x[j])
