@@ -33,16 +33,17 @@ func (r *SkipReason) String() string {
 type Skipped struct {
 	Read     int64                   // number of rows read
 	Reasons  map[string]*SkippedKind // keys are [SkipReason.Kind]
-	Repeated SkippedKind             // kept rows whose text occurs in an earlier row
+	Repeated SkippedKind             // kept rows whose content occurs in an earlier row
 	// Content is the word for the content of rows in reports, such as "features"; "" means "text".
 	Content string
 	// OtherLabel counts the rows in Repeated whose label or number differs from that of the first
-	// row with the same text.
+	// row with the same content.
 	OtherLabel int64
-	// OtherSplit counts the rows in Repeated whose text occurs in an earlier row of another split.
+	// OtherSplit counts the rows in Repeated whose split differs from that of the first row with the
+	// same content.
 	OtherSplit SkippedKind
-	// OtherTokens counts kept rows with a new text and the same tokens as an earlier row of another
-	// split.
+	// OtherTokens counts kept rows that have a new text, but the same tokens as earlier rows. It counts
+	// a row only if either the row or the first of the earlier rows is in the split train, but not both.
 	OtherTokens SkippedKind
 	SameID      SkippedKind // kept rows whose id occurs in an earlier row
 
@@ -112,7 +113,7 @@ func (s *Skipped) Counts() map[string]int64 {
 
 // Nothing returns the error for a conversion that skipped every row.
 func (s *Skipped) Nothing() error {
-	return fmt.Errorf("none of the %d rows can be used\n%s", s.Read, strings.TrimSpace(s.String()))
+	return fmt.Errorf("no row can be used\n%s", strings.TrimSpace(s.String()))
 }
 
 // String returns a report: a line for each kind of skipped or repeated row, lines with the first

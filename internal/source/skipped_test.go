@@ -37,7 +37,8 @@ a note
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if s.Left() != 6 || s.Counts()["no label"] != 5 ||
-		s.Nothing().Error() != "none of the 6 rows can be used\n"+want[:len(want)-1] {
-		t.Errorf("got %d skipped rows, counts %v, error %v", s.Left(), s.Counts(), s.Nothing())
+		s.Nothing().Error() != "no row can be used\n"+want[:len(want)-1] {
+		t.Errorf("got %d skipped rows, counts %v, error %v, want 6 skipped rows, 5 without a label, and the report as "+
+			"the error", s.Left(), s.Counts(), s.Nothing())
 	}
 }

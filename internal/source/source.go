@@ -30,7 +30,7 @@ type Source struct {
 }
 
 // Open opens a file or standard input. It passes the number of bytes of each read from the file, before
-// decompression, to progress, which may be nil. Reading ends with ctx's error when ctx ends.
+// decompression, to progress, which may be nil. After ctx ends, reading the file fails with ctx's error.
 func Open(ctx context.Context, path string, progress func(bytes int64)) (*Source, error) {
 	s := &Source{Name: path}
 	var err error

@@ -49,7 +49,8 @@ func TestOpen(t *testing.T) {
 				name, len(got), len(want), reported, len(file), err)
 		}
 		if whole := s.Whole(); (whole != nil) != (file == want) || whole != nil && whole.Size() != int64(len(file)) {
-			t.Errorf("%s: got %v for random access", name, whole)
+			t.Errorf("%s: got %v for random access, want all %d bytes of a plain file, nil for a compressed file",
+				name, whole, len(file))
 		}
 		must.Check(t, s.Close(), name)
 	}

@@ -11,8 +11,8 @@ const (
 	maxExponent = 121
 )
 
-// Quantize returns rows of weights as 8-bit integers q with an exponent e for each row: a weight is about
-// q·2^e, |q| ≤ 127. e is the smallest exponent from −149 to 121 for which no weight of the row exceeds
+// Quantize returns rows of finite weights as 8-bit integers q with an exponent e for each row: a weight is
+// about q·2^e, |q| ≤ 127. e is the smallest exponent from −149 to 121 for which no weight of the row exceeds
 // 127·2^e in absolute value; for a row of zeros it is 0. Weights beyond ±127·2^121 become ±127·2^121. A word
 // has four integers, the first in its low bits; width is a multiple of 4. Quantizing dequantized weights
 // returns the same words and exponents.

@@ -37,15 +37,17 @@ func TestQuantize(t *testing.T) {
 		}
 		smallest := largest == 0 || unit == math.SmallestNonzeroFloat32 || largest > 127*unit/2
 		if largest > 127*unit || !smallest {
-			t.Fatalf("row %d: the unit is %v for a largest weight of %v", i/width, unit, largest)
+			t.Fatalf("row %d: got the unit %v for the largest weight %v, want the smallest power of two ≥ weight/127",
+				i/width, unit, largest)
 		}
 	}
 	if got[width] != 127 || got[width+4] != 0 || got[width+5] != 1 || got[2*width] != math.SmallestNonzeroFloat32 {
-		t.Errorf("got %v", got[width:3*width])
+		t.Errorf("got rows %v, want 127, 0 and 1 at indices 0, 4 and 5, and the smallest float32 at index %d",
+			got[width:3*width], width)
 	}
 	words2, exponents2 := Quantize(got, width)
 	if !slices.Equal(words2, words) || !slices.Equal(exponents2, exponents) {
-		t.Error("quantizing the weights again changes them")
+		t.Error("quantizing the dequantized weights changes their words or exponents")
 	}
 	words, exponents = Quantize([]float32{math.MaxFloat32, -math.MaxFloat32, 0, 0}, 4)
 	extreme := must.Get(Dequantize(words, exponents, 4))(t)

@@ -82,7 +82,7 @@ func (t *Table) Lookup(rows []uint32, out []float32) {
 // epsilon is added to the sum of mean squares of a row.
 const epsilon = 1e-12
 
-// Adagrad updates the rows of a gradient g, divided by divisor:
+// Adagrad updates the table's rows that g lists. It divides g by divisor; rate is the learning rate:
 //
 //	s ← s + mean_c (g_c/divisor)²,  w_c ← w_c − rate·(g_c/divisor)/√(s + 10⁻¹²)
 //

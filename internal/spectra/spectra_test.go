@@ -96,7 +96,9 @@ func TestMuLaw(t *testing.T) {
 		}
 	}
 	if Sample(0) != -1 || Sample(255) != 1 || Sample(255)-Sample(254) < 10*(Sample(129)-Sample(128)) {
-		t.Errorf("got samples %v, %v, %v, %v, %v", Sample(0), Sample(128), Sample(129), Sample(254), Sample(255))
+		t.Errorf("got samples %v, %v, %v, %v, %v of ids 0, 128, 129, 254, 255, want -1 first, 1 last, and the last "+
+			"step at least 10 times the step from 128 to 129",
+			Sample(0), Sample(128), Sample(129), Sample(254), Sample(255))
 	}
 }
 

@@ -51,11 +51,11 @@ func (s *Strata) Add(class string, hash uint64) {
 // Len returns the number of distinct rows.
 func (s *Strata) Len() int { return len(s.seen) }
 
-// Assign returns the split of each hash. It returns nil if there are more than [MaxRows] rows, or
-// fewer than two fractions above 0. Each split after the first gets its fraction of the rows, but at
-// least minRows rows and at least one row, while each class keeps a row for the first split. The
-// first split gets the other rows. Each class is divided in proportion. The rows of a class are
-// ordered by hash, so that a changed data set moves few rows to another split.
+// Assign returns the split of each hash. It ignores splits with the fraction 0. It returns nil if there
+// are more than [MaxRows] rows or fewer than two other splits. Each split after the first gets its
+// fraction of the rows, but at least minRows rows and at least one row, while each class keeps a row for
+// the first split. The first split gets the other rows. Each class is divided in proportion. The rows of
+// a class are ordered by hash, so that a changed data set moves few rows to another split.
 func (s *Strata) Assign(fractions []SplitFraction, minRows int) map[uint64]string {
 	fractions = slices.DeleteFunc(slices.Clone(fractions), func(s SplitFraction) bool { return s.Fraction == 0 })
 	if len(fractions) < 2 || s.Len() > MaxRows {

@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// newArrow returns a reader of an Arrow IPC file or stream. Both are read sequentially.
+// newArrow returns a reader of an Arrow IPC file or stream. Both are read sequentially, except a file
+// whose schema is only in the footer.
 func newArrow(in *source.Source, o Options) (*records, error) {
 	stream, err := arrowipc.NewFileOrStream(in, in.Whole())
 	if err != nil && in.Whole() != nil {

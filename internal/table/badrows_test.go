@@ -87,7 +87,7 @@ func TestLongFields(t *testing.T) {
 		rows, err := readRows(writeFile(t, name, text), Options{Columns: columns})
 		if err != nil || len(rows) != 1 || rows[0].Err != nil || rows[0].Values[0].Text != long ||
 			rows[0].Values[1].Text != "1" {
-			t.Errorf("%s: got %d rows, %v, want the long field", name, len(rows), err)
+			t.Errorf("%s: got %d rows, error %v, want one row with the long field", name, len(rows), err)
 		}
 	}
 }
@@ -105,14 +105,16 @@ func TestTruncated(t *testing.T) {
 		for n := 4; n < len(whole); n += 7 {
 			rows, err := readRows(writeFile(t, name, whole[:n]), Options{Columns: []string{"a"}})
 			if err == nil || err == io.EOF || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s, %d of %d bytes: got %d rows and error %v", name, n, len(whole), len(rows), err)
+				t.Errorf("%s, %d of %d bytes: got %d rows and error %v, want an error with the file's name",
+					name, n, len(whole), len(rows), err)
 			}
 		}
 		damaged := []byte(whole)
 		damaged[len(damaged)-2] ^= 1 // a byte of the checksum or of the length
 		if rows, err := readRows(writeFile(t, name, string(damaged)), Options{Columns: []string{"a"}}); err == nil ||
 			!strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got %d rows despite a wrong checksum, error %v", name, len(rows), err)
+			t.Errorf("%s: got %d rows and error %v, want an error with the file's name for the damaged end",
+				name, len(rows), err)
 		}
 	}
 	for _, name := range []string{"polars-newest.arrow", "javascript-large.arrow",
@@ -121,7 +123,8 @@ func TestTruncated(t *testing.T) {
 		for n := 0; n < len(whole); n += 1 + len(whole)/100 {
 			if rows, err := readRows(writeFile(t, name, string(whole[:n])),
 				Options{Columns: []string{"whole"}}); err == nil || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s, %d of %d bytes: got %d rows and error %v", name, n, len(whole), len(rows), err)
+				t.Errorf("%s, %d of %d bytes: got %d rows and error %v, want an error with the file's name",
+					name, n, len(whole), len(rows), err)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ const (
 
 // conllReader reads files with a token per line and an empty line after each sentence. A row is a
 // sentence. The columns of a line are separated by tabs if the line has any, else by spaces. A
-// value has the entries of a column in the sentence, joined by spaces.
+// value consists of a column's entries in the sentence, joined by spaces.
 type conllReader struct {
 	in     *source.Source
 	window *window
@@ -30,18 +30,18 @@ type conllReader struct {
 	wanted []int // wanted columns, counted from 0; −1 is the last
 	line   int64
 	fields int             // columns of the first token; 0 before that token
-	shape  conllShape      // shape of the first token, read ahead; zero without tokens
+	shape  conllShape      // shape of the first line that is certainly a token; zero if none or CoNLL-U
 	tags   map[string]bool // values of the last column, at most maxTags
-	// universal reports whether the file is CoNLL-U, whose first column numbers the words. There, a
-	// token is the word's form, and its tag the universal part of speech.
+	// universal is true for CoNLL-U, whose first column numbers the words. There, a token is the word's
+	// form, and its tag is the universal part of speech.
 	universal bool
 	note      func(line string) // may be nil
 	sentences int               // number of sentences read
 	tokens    int               // number of tokens in the first sentence
 }
 
-// longSentence is the number of tokens from which a file of a single sentence is assumed to lack the
-// empty lines between sentences.
+// longSentence is the minimum number of tokens for which noteOneSentence reports the only sentence of a
+// file.
 const longSentence = 400
 
 func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
@@ -167,7 +167,7 @@ func isSpanTag(tag string) bool {
 	return tag == "O" || len(tag) > 2 && tag[1] == '-' && strings.ContainsRune("BIESLUMW", rune(tag[0]))
 }
 
-// Columns returns the columns that every file has.
+// Columns returns the columns that have names. All columns can be selected by number.
 func (r *conllReader) Columns() []string { return []string{conllToken, conllTag} }
 
 // Next returns the next sentence.
@@ -225,7 +225,8 @@ func (r *conllReader) Next(row *Row) error {
 	return nil
 }
 
-// noteOneSentence notes that the empty lines of a file seem to be missing.
+// noteOneSentence notes that the empty lines between sentences seem to be missing if a file has a single,
+// long sentence.
 func (r *conllReader) noteOneSentence() {
 	if r.sentences == 1 && r.tokens >= longSentence && r.note != nil {
 		r.note(fmt.Sprintf("%s: found one sentence of %d tokens: expected an empty line after each sentence", r.in.Name,

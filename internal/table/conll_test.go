@@ -53,7 +53,7 @@ func TestCoNLLU(t *testing.T) {
 	var row Row
 	if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != "vamo s #" ||
 		row.Values[1].Text != "VERB PRON SYM" {
-		t.Errorf("got %+v, %v", row, err)
+		t.Errorf("got row %+v, error %v, want the tokens vamo s # with the tags VERB PRON SYM", row, err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestCoNLLNumbers(t *testing.T) {
 }
 
 // TestCoNLLComments checks that a line that begins with #, before a sentence, is a token only if it
-// has a token's shape.
+// has a token's shape and a known tag or a span tag.
 func TestCoNLLComments(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"tabs": {"# id = 1\na\tN\tX\tO\n\n# id = 2\nb\tN\tX\tO\n\n#\tN\tX\tO\n", "a|b|#"},
@@ -171,6 +171,7 @@ func TestCoNLLWhiteSpace(t *testing.T) {
 	var row Row
 	must.Succeed(t, r.Next(&row))
 	if row.Err != nil || row.Values[0].Text != "5\u00a0000 km\u3000x" || row.Values[1].Text != "B-NUM O" {
-		t.Errorf("got %v, error %v", row.Values, row.Err)
+		t.Errorf("got %v, error %v, want two tokens that contain U+00A0 and U+3000, with the tags B-NUM O",
+			row.Values, row.Err)
 	}
 }

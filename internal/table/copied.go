@@ -14,7 +14,7 @@ import (
 )
 
 // isCopiedList reports whether t is a list whose values can be copied as JSON. Lists may be nested,
-// and contain texts, numbers, booleans, dates, times, structs or maps.
+// and contain texts, bytes, numbers, booleans, dates, times, structs or maps.
 func isCopiedList(t arrow.DataType) bool {
 	switch t.(type) {
 	case *arrow.ListType, *arrow.LargeListType, *arrow.FixedSizeListType:
@@ -24,8 +24,8 @@ func isCopiedList(t arrow.DataType) bool {
 	return false
 }
 
-// isCopiedStruct reports whether t is a struct or a map whose values can be copied as JSON. Bytes
-// other than UUIDs cannot be copied, because JSON has no type for them.
+// isCopiedStruct reports whether t is a struct or a map whose values can be copied as JSON. A field of
+// bytes other than UUIDs cannot be copied, because JSON has no type for bytes.
 func isCopiedStruct(t arrow.DataType) bool {
 	copied := func(f arrow.Field) bool {
 		switch f.Type.ID() {
@@ -158,13 +158,13 @@ func appendText(out []byte, text string) []byte {
 	return append(out, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
 }
 
-// isTexts reports whether t is a list of texts.
+// isTexts reports whether t is a list of texts or bytes.
 func isTexts(t arrow.DataType) bool {
 	return isCopiedList(t) && arrow.IsBaseBinary(t.(arrow.ListLikeType).Elem().ID())
 }
 
-// copiesJSON reports whether a column is copied as JSON: a list of texts, or any list, struct or
-// map if the output keeps types. It returns false if first, the first token id, is not 0, because
+// copiesJSON reports whether a column is copied as JSON: a list of texts or bytes, or any list, struct
+// or map if the output keeps types. It returns false if first, the first token id, is not 0, because
 // lists are then token ids stored relative to first.
 func copiesJSON(f arrow.Field, o *Options, first int32) bool {
 	return first == 0 && slices.Contains(o.Copied, f.Name) &&

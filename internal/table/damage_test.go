@@ -53,13 +53,14 @@ func TestDamagedArrow(t *testing.T) {
 			rejected++
 			if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") ||
 				!strings.Contains(text, path) {
-				t.Errorf("%s: byte %d xor %#x: got error %v", filepath.Base(name), at, flip, err)
+				t.Errorf("%s: byte %d xor %#x: got error %v, want an error with the path and no runtime error",
+					filepath.Base(name), at, flip, err)
 			}
 		}
 	}
 	if files < 10 || rejected < files*trials/10 {
-		t.Errorf("got errors for %d of %d damaged copies of %d files, want at least a tenth of them", rejected,
-			files*trials, files)
+		t.Errorf("got errors for %d of %d damaged copies of %d files, want at least a tenth of the copies and 10 files",
+			rejected, files*trials, files)
 	}
 }
 
@@ -97,7 +98,8 @@ func TestDamagedParquet(t *testing.T) {
 		rejected++
 		if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") ||
 			!strings.Contains(text, path) {
-			t.Fatalf("bit %d of %d: got error %v", bit, 8*len(whole), err)
+			t.Fatalf("bit %d of %d: got error %v, want an error with the path and no runtime error",
+				bit, 8*len(whole), err)
 		}
 	}
 	if rejected < 8*len(whole)/step/20 {

@@ -82,7 +82,7 @@ func ParseDelimiter(text string) (byte, error) {
 		return b, nil
 	}
 	if len(text) != 1 || text[0] >= utf8.RuneSelf || strings.Contains("\"\r\n\x00", text) {
-		return 0, fmt.Errorf("expected one character, such as ; or |, or one of %s",
+		return 0, fmt.Errorf("expected one ASCII character other than a quote, such as ; or |, or one of %s",
 			strings.Join(slices.Sorted(maps.Keys(Delimiters)), ", "))
 	}
 	return text[0], nil

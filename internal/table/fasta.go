@@ -23,7 +23,8 @@ var (
 	fastqColumns = append(slices.Clone(fastaColumns), "quality")
 )
 
-// fastaLetters is the index of the first column of letters.
+// fastaLetters is the index of the column sequence. If the letters or qualities of a record are invalid,
+// sequence and quality are null.
 const fastaLetters = 2
 
 // fastaReader reads FASTA or FASTQ records. A FASTA record begins with a line that starts with >

@@ -104,7 +104,8 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 func listBounds(list array.ListLike, i int) (from, to int, err error) {
 	first, end := list.ValueOffsets(i)
 	if n := int64(list.ListValues().Len()); first < 0 || first > end || end > n {
-		return 0, 0, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected at most %d", first, end, n)
+		return 0, 0, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected ascending offsets "+
+			"from 0 to %d", first, end, n)
 	}
 	return int(first), int(end), nil
 }

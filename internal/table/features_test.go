@@ -57,8 +57,9 @@ func readFeatures(t *testing.T, path string) (rows []string) {
 	}
 }
 
-// TestFeatures checks that lists of lists of numbers are read from JSON, Arrow and Parquet, and
-// that nulls and numbers beyond float32 are errors with their position.
+// TestFeatures checks that lists of lists of numbers are read from JSON, Arrow and Parquet, and that
+// nulls within a list and numbers beyond float32 are errors with their position. It also checks the size
+// limit of a row.
 func TestFeatures(t *testing.T) {
 	dir := t.TempDir()
 	var lines []string
@@ -68,7 +69,7 @@ func TestFeatures(t *testing.T) {
 	check := func(path string) {
 		got := readFeatures(t, path)
 		if len(got) != len(featureLines) {
-			t.Fatalf("%s: got %d rows", path, len(got))
+			t.Fatalf("%s: got %d rows, want %d", path, len(got), len(featureLines))
 		}
 		for i, l := range featureLines {
 			if !strings.HasPrefix(got[i], l.want) {
@@ -106,11 +107,12 @@ func TestFeatures(t *testing.T) {
 	var row Row
 	if err := limited.Next(&row); err != nil || row.Err == nil ||
 		!strings.Contains(row.Err.Error(), "exceeds the size limit of a row") {
-		t.Errorf("a row beyond the limit: got row error %v, error %v", row.Err, err)
+		t.Errorf("a row beyond the limit: got row error %v, error %v, want a row error about the size limit",
+			row.Err, err)
 	}
 	if got := (&Row{Values: []Value{{Features: [][]float32{{1, 2}, {3}}}}}).Size(); !reflect.DeepEqual(got,
 		2*tokenBytes+12) {
-		t.Errorf("got size %d", got)
+		t.Errorf("got size %d, want %d", got, 2*tokenBytes+12)
 	}
 }
 

@@ -34,7 +34,7 @@ type folderReader struct {
 	firstPacked string    // first packed file and its kind
 	marked      int       // number of files that begin with a byte-order mark
 	firstMarked string    // first marked file and its encoding
-	depths      [2]string // two files in folders of different depths: the first file, and a file at a different depth
+	depths      [2]string // the first file with a class, and the first such file at another depth; "" if none
 }
 
 // markEncoding returns the encoding of the byte-order mark of content, or "" without one.

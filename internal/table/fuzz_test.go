@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// readToEnd reads a table to its end or first error. It checks that rows have a value for each
-// column and that line numbers increase.
+// readToEnd reads a table to its end or first error. It checks that rows without an error have a value
+// for each column, and that line numbers increase.
 func readToEnd(t *testing.T, path string, o Options) {
 	r, err := Open(context.Background(), path, o)
 	if err != nil {
@@ -27,7 +27,8 @@ func readToEnd(t *testing.T, path string, o Options) {
 			return
 		}
 		if row.Line <= last || row.Err == nil && len(row.Values) != len(o.Columns) {
-			t.Fatalf("line %d after %d: %d of %d values, %v", row.Line, last, len(row.Values), len(o.Columns), row.Err)
+			t.Fatalf("got line %d after line %d, %d values, row error %v, want a later line, and %d values or an error",
+				row.Line, last, len(row.Values), row.Err, len(o.Columns))
 		}
 		last = row.Line
 	}
@@ -56,7 +57,8 @@ func fuzzOtherFiles(f *testing.F, format string, endings ...string) {
 	})
 }
 
-// maxAllocated is the maximum number of bytes allocated for a file of a few kilobytes.
+// maxAllocated is the maximum number of bytes that a fuzz target may allocate for an input, plus 200
+// bytes per byte of the input.
 const maxAllocated = 256 << 20
 
 // allocated returns the number of bytes allocated since the program started.

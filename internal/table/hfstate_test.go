@@ -55,16 +55,16 @@ func TestHuggingFaceShortFeatures(t *testing.T) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, hfFeatures), []byte(`{"features":{"x":`+text+`}}`), 0o666))
 		part := must.Get(hfParts(dir))(t)[0]
 		if got := part.classes.items["x"]; list != slices.Equal(got, names) {
-			t.Errorf("%s: got items %q", text, got)
+			t.Errorf("%s: got item names %q, want %q for a list and none otherwise", text, got, names)
 		}
 		if got := part.classes.labels["x"]; list == slices.Equal(got, names) {
-			t.Errorf("%s: got labels %q", text, got)
+			t.Errorf("%s: got label names %q, want none for a list and %q otherwise", text, got, names)
 		}
 	}
 }
 
-// TestFolderOfCompressedFiles checks that compressed files in a folder are decompressed, and that
-// files left by desktops are skipped.
+// TestFolderOfCompressedFiles checks that compressed files in a folder are decompressed, that files left
+// by desktops are skipped, and that an unsupported compression is an error.
 func TestFolderOfCompressedFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, content []byte) {
@@ -130,7 +130,7 @@ func TestFolderOfArchives(t *testing.T) {
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0],
 		"the bytes of 10 files in compressed formats are read unchanged (first: a/7z: 7z): decompress or unpack them") {
-		t.Errorf("got notes %q", notes)
+		t.Errorf("got notes %q, want one on 10 files, the first a/7z", notes)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestFolderNotes(t *testing.T) {
 			}
 		}
 		if failed != 1 || len(notes) != len(want) {
-			t.Fatalf("%s: got %d failed rows and notes %q", columns, failed, notes)
+			t.Fatalf("%s: got %d failed rows and notes %q, want 1 and %d notes", columns, failed, notes, len(want))
 		}
 		for i, want := range want {
 			if !strings.HasPrefix(notes[i], dir+": ") || !strings.Contains(notes[i], want) {

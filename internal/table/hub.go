@@ -25,7 +25,8 @@ import (
 // hubCard is the file that describes a data set of the Hub.
 const hubCard = "README.md"
 
-// IsDocumentation reports whether a file name is one of a data set's documentation files.
+// IsDocumentation reports whether a file is documentation of a data set, according to its name: README.md,
+// a license or dataset_infos.json.
 func IsDocumentation(name string) bool {
 	lower := strings.ToLower(name)
 	stem := strings.TrimSuffix(strings.TrimSuffix(lower, ".md"), ".txt")
@@ -157,7 +158,7 @@ func newHFClasses(features map[string]json.RawMessage) hfClasses {
 	return c
 }
 
-// keyHF is the metadata key that has the features of a data set.
+// keyHF is the metadata key whose value describes the features of a data set.
 const keyHF = "huggingface"
 
 // parseHFClasses parses the metadata value of keyHF: {"info": {"features": {"label": {"names": […],

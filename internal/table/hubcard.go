@@ -122,9 +122,10 @@ func (c *hubConfig) contains(file string) (split string, ok bool) {
 	return "", len(c.files) == 0
 }
 
-// cardSplits returns the split of each table in a configuration of the card that names a split for
-// every table, with train among several splits. Among several such configurations, it uses the default
-// or the first. Without such a configuration, it returns nil.
+// cardSplits returns the split of each table according to a configuration of the card. The configuration
+// must name a split for every table, and at least two splits, one of them train. Of several such
+// configurations, cardSplits uses the default or, without a default, the first. Without such a
+// configuration, it returns nil.
 func cardSplits(dir string, shards []string) (splits map[string]string) {
 	configs, _, prefix := cardOf(dir)
 	for _, config := range configs {
@@ -141,7 +142,7 @@ func cardSplits(dir string, shards []string) (splits map[string]string) {
 	return splits
 }
 
-// maxCardDepth is the maximum number of folders between a table and its card: data/en/0.parquet.
+// maxCardDepth is the maximum number of levels from a folder up to its card: 2 for data/en below README.md.
 const maxCardDepth = 2
 
 // nearestCard returns the folder of the card for dir: dir itself if it has a README.md, otherwise the

@@ -335,7 +335,8 @@ func (v *Value) shift(firstID int32) error {
 // tokenIDs returns the integers of a column at the indices [from, to) as token ids.
 func tokenIDs(a arrow.Array, from, to int64) ([]int32, error) {
 	if from < 0 || from > to || to > int64(a.Len()) { // Arrow does not check offsets in a file
-		return nil, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected at most %d", from, to, a.Len())
+		return nil, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected ascending offsets "+
+			"from 0 to %d", from, to, a.Len())
 	}
 	out := make([]int32, 0, to-from)
 	for i := int(from); i < int(to); i++ {

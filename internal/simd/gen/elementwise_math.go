@@ -150,8 +150,8 @@ func (v isa) compare(predicate uint8, b Op, x VecVirtual) Op {
 	return m
 }
 
-// choose takes each lane from the vector negative if the sign bit of x is set there, and otherwise from
-// positive, a vector or a constant.
+// choose returns a vector with the lanes of negative where the sign bit of x is set, and the lanes of
+// positive elsewhere. The parameter positive is a vector or a constant.
 func (v isa) choose(x, negative VecVirtual, positive Op) VecVirtual {
 	y := v.vec()
 	if v.wide() {

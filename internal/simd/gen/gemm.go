@@ -134,8 +134,8 @@ func packRows(v isa) {
 	end()
 }
 
-// gemmStore emits code that adds init to the accumulators and stores the sums. It stores whole
-// rows, or uses masks if the tile has fewer columns than its vectors.
+// gemmStore emits code that adds init to the accumulators and stores the sums. It uses masks if the tile
+// has fewer columns than its vectors have lanes.
 func gemmStore(v isa, acc [][]VecVirtual) {
 	vectors := len(acc[0])
 	init, is := word("init"), floats("is")

@@ -7,7 +7,7 @@ import (
 )
 
 // docs holds the documentation of the family's functions, without duplicates. declarations holds the
-// Go declaration of each function. The functions are only called through the fields of Kernels, where
+// Go declaration of each function. The functions are only called through function values, where
 // go:noescape would have no effect.
 var docs, declarations []string
 
