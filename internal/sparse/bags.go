@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// None is the row number of a token and group without a table row.
+// None is the row number that marks a token and group without a table row.
 const None = math.MaxUint32
 
 // Bags holds the table rows that the tokens of a batch read, in the layout of tensor.EmbedBag and

@@ -24,7 +24,7 @@ type csvSplitter struct {
 // errIncomplete means that the row may continue after the text.
 var errIncomplete = errors.New("the row is not complete")
 
-// csvError is the position of an error in a row, and an error of encoding/csv.
+// csvError is an error of encoding/csv with its position in a row.
 type csvError struct {
 	line     int // relative to the first line of the row
 	column   int // in bytes, from 1

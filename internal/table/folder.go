@@ -121,7 +121,7 @@ func (r *folderReader) writeNotes() {
 	r.packed = 0
 }
 
-// desktopFiles are files that desktops leave in folders, in lower case. They are not rows.
+// desktopFiles are the names, in lower case, of files that desktops leave in folders. They are not rows.
 var desktopFiles = []string{"thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", "icon\r"}
 
 func isDesktopFile(name string) bool { return slices.Contains(desktopFiles, strings.ToLower(name)) }
