@@ -7,7 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestText checks that every non-empty line is a row.
+// TestText checks that each non-empty line of a text file is a row, or a row error if it is not UTF-8
+// or too long. An incomplete gzip file is an error, and a file of empty lines has no rows.
 func TestText(t *testing.T) {
 	text := "\xef\xbb\xbffirst, \"line\"\r\n\n \xff\n" + strings.Repeat("x", 300) + "\n\n\nlast\tone"
 	want := []string{"1: x.log|first, \"line\"|1", "3! not UTF-8",
@@ -19,7 +20,7 @@ func TestText(t *testing.T) {
 	if got, err := readText(writeFile(t, "x.txt.gz", gzipped(text)[:40]),
 		Options{Columns: []string{"text"}}); err == nil ||
 		!strings.Contains(err.Error(), "x.txt.gz: after line 5: the file is incomplete: the gzip data end too early") {
-		t.Errorf("got %q, %v", got, err)
+		t.Errorf("incomplete gzip file: got %q, %v, want an error after line 5", got, err)
 	}
 	if got, err := readText(writeFile(t, "x.txt", "\n\n"), Options{Columns: []string{"text"}}); err != nil ||
 		len(got) > 0 {
@@ -27,8 +28,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestDelimiters checks that CSV is read with other delimiters, and that the error for a wrong
-// delimiter or format suggests the fix.
+// TestDelimiters checks that CSV is read with other delimiters. If another delimiter or format would
+// fit, the error for a wrong one suggests it. The test also checks the values of --delimiter.
 func TestDelimiters(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -84,8 +85,8 @@ func TestUnsupportedFiles(t *testing.T) {
 	}
 }
 
-// TestTextOfOtherFormat checks that a single note names lines that are JSON objects or have
-// fastText labels.
+// TestTextOfOtherFormat checks that a text file gets one note if all its lines are JSON objects or all
+// begin with a fastText label, and otherwise none.
 func TestTextOfOtherFormat(t *testing.T) {
 	object, labelled := `{"text":"a"}`+"\n", "__label__a good\n"
 	for text, want := range map[string]string{

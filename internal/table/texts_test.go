@@ -48,7 +48,7 @@ func TestListsOfTexts(t *testing.T) {
 			{Text: `[null,"c"]`, JSON: true}} {
 			var row Row
 			if err := r.Next(&row); err != nil || row.Err != nil {
-				t.Fatalf("%s: row %d: got error %v, row error %v", name, i, err, row.Err)
+				t.Fatalf("%s: row %d: got error %v, row error %v, want none", name, i, err, row.Err)
 			}
 			if v := row.Values[0]; v.Text != want.Text || v.JSON != want.JSON ||
 				v.Null != want.Null || v.Tokens != nil {

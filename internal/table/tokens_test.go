@@ -39,10 +39,12 @@ func TestTokensOfDataSets(t *testing.T) {
 			got, err := readText(writeFile(t, name, text), Options{Columns: []string{c.column}})
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
-					t.Errorf("%s: %s from %s: got %q, %v", name, c.column, c.first, got, err)
+					t.Errorf("%s: column %s, first_token_id %s: got %q, %v, want the error %q", name, c.column,
+						c.first, got, err, c.problem)
 				}
 			} else if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
-				t.Errorf("%s: %s from %s: got %q, %v; want %q", name, c.column, c.first, got, err, c.want)
+				t.Errorf("%s: column %s, first_token_id %s: got %q, %v, want %q", name, c.column, c.first, got,
+					err, c.want)
 			}
 		}
 	}
@@ -62,7 +64,7 @@ func TestHiddenFirstToken(t *testing.T) {
 	text = text[:plain] + strings.Repeat("x", len(seq.KeyFirstTokenID)) + text[plain+len(seq.KeyFirstTokenID):]
 	if got, err := readText(writeFile(t, "a.parquet", text), Options{Columns: []string{"tokens"}}); err == nil ||
 		!strings.Contains(err.Error(), "found first_token_id only in ARROW:schema") {
-		t.Errorf("got %q, %v", got, err)
+		t.Errorf("got %q, %v, want an error for first_token_id in ARROW:schema", got, err)
 	}
 }
 
@@ -97,7 +99,7 @@ func parquetTokens(t *testing.T, schema *arrow.Schema) string {
 }
 
 // TestDataSetIsNotFolder checks that a data set directory is not read as a folder of files by
-// class, and that the error names a file of the data set.
+// class, and that the error names an .arrow file of the data set if there is one.
 func TestDataSetIsNotFolder(t *testing.T) {
 	dir := filepath.Dir(writeFile(t, seq.ManifestName, "{}"))
 	for _, want := range []string{"found a data set (dataset.json): pass its .arrow files",

@@ -2,10 +2,10 @@ package table
 
 import "strings"
 
-// readQuoted reads a line and the following lines as one row with quoted tabs or line ends. count is
-// the number of fields of the line if it is split at every tab. readQuoted returns the row's size in
-// bytes and the number of lines after the first, and stores the fields in r.joined. ok is false if the
-// lines do not form such a row.
+// readQuoted reads a row with quoted tabs or line ends: a line and, if a quoted field is still open at its
+// end, the following lines up to the end of the row. count is the number of fields of the line if it is
+// split at every tab. readQuoted returns the row's size in bytes and the number of lines after the first,
+// and stores the fields in r.joined. ok is false if the lines do not form such a row.
 func (r *tsvReader) readQuoted(line string, count int) (bytes, lines int, ok bool) {
 	if !strings.HasPrefix(line, `"`) && !strings.Contains(line, "\t\"") {
 		return 0, 0, false
@@ -51,8 +51,9 @@ func (r *tsvReader) readQuoted(line string, count int) (bytes, lines int, ok boo
 	return len(text), lines, true
 }
 
-// findClosingQuote returns the index after the quote that closes a field, searching from index at.
-// It returns false if the opening quote is literal.
+// findClosingQuote returns the index after the quote that closes a field, searching the window from the
+// index at. ok is false if the opening quote is literal, or if the search ends at the size limit or a read
+// error.
 func (r *tsvReader) findClosingQuote(at int) (end int, ok bool) {
 	for {
 		w := r.window
@@ -78,8 +79,8 @@ func (r *tsvReader) findClosingQuote(at int) (end int, ok bool) {
 }
 
 // quotedFields appends the fields of a text, whose quoted fields may have tabs and line ends. open
-// reports whether the last quote is not closed. A text with a line end outside of quotes has no
-// fields.
+// reports whether the text ends within a quoted field. If the text has a line end outside of quotes, out
+// is empty.
 func quotedFields(text string, fields []string) (out []string, open bool) {
 	for {
 		end := strings.IndexByte(text, '\t')

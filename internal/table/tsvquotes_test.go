@@ -32,7 +32,7 @@ func TestTSVQuotes(t *testing.T) {
 		{"b\ta\nx\t\"open\nrest\ny\tz\n", []string{"2: \"open|x", "3! expected 2 columns, found 1", "4: z|y"}},
 		{"b\ta\nx\t\"open\nre\"st\ny\tz\n", []string{"2: \"open|x", "3! expected 2 columns, found 1", "4: z|y"}},
 	} {
-		for _, block := range []int{1, 3, blockBytes} { // small blocks end the window at every position
+		for _, block := range []int{1, 3, blockBytes} { // small blocks end the window within lines
 			r := &tsvReader{delimited: delimited{in: &source.Source{Name: "x.tsv"}, limit: 200,
 				window: &window{in: strings.NewReader(c.text), block: block, piece: make([]byte, 64)}}}
 			header := must.Get(func() (string, error) { line, _, err := r.nextLine(); return line, err }())(t)

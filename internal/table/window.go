@@ -11,7 +11,7 @@ type window struct {
 	in    io.Reader
 	text  string
 	err   error // read error after text, io.EOF at the end of the input, or nil
-	block int   // minimum number of bytes that readMore adds, except at the end of the input
+	block int   // minimum number of bytes that readMore adds
 	piece []byte
 }
 
@@ -32,8 +32,9 @@ func newWindow(in io.Reader) *window {
 // byteOrderMark is UTF-8's byte-order mark, with which some programs begin a text.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// readMore reads a block, or the length of the window if that is more. The window thus at least
-// doubles, which bounds how often a long row is scanned again.
+// readMore reads w.block bytes, or as many bytes as the window has if that is more. The window thus at
+// least doubles, which bounds how often a long row is scanned again. At the end of the input or after a
+// read error, readMore adds fewer bytes and sets w.err.
 func (w *window) readMore() {
 	n := max(w.block, len(w.text))
 	var text strings.Builder

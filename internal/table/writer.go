@@ -27,7 +27,7 @@ type ColumnKind int
 
 // The kinds, with the Go types of their values.
 const (
-	TextColumn   ColumnKind = iota // string, or json.RawMessage: its JSON in JSON lines, else its text
+	TextColumn   ColumnKind = iota // string, or json.RawMessage: a value in JSON lines, text in other formats
 	IntColumn                      // int64
 	FloatColumn                    // float32
 	VectorColumn                   // []float32
@@ -101,7 +101,7 @@ func NewWriter(w io.Writer, format string, columns []OutputColumn) (Writer, erro
 	return nil, fmt.Errorf("format %q: expected one of %s", format, strings.Join(OutputFormats, ", "))
 }
 
-// kindError returns the error for a value of the wrong type, which is a programming error.
+// kindError returns the error for a value of the wrong type or length, which is a programming error.
 func kindError(c *OutputColumn, v any) error {
 	return fmt.Errorf("column %s: found a value of type %T, which the column cannot store", c.Name, v)
 }

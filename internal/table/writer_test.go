@@ -90,7 +90,7 @@ func TestArrow(t *testing.T) {
 	r := must.Get(ipc.NewFileReader(bytes.NewReader(writeTable(t, "arrow", outputColumns, outputRows))))(t)
 	record := must.Get(r.Record(0))(t)
 	if got := recordJSON(t, record); got != wantRecords || r.NumRecords() != 1 {
-		t.Errorf("got\n%s\nwant\n%s", got, wantRecords)
+		t.Errorf("got %d batches, the first\n%s\nwant 1 batch\n%s", r.NumRecords(), got, wantRecords)
 	}
 	if _, ok := r.Schema().Field(3).Type.(*arrow.FixedSizeListType); !ok {
 		t.Errorf("got schema %s, want a fixed-size list", r.Schema())
@@ -121,7 +121,7 @@ func TestParquet(t *testing.T) {
 		t.Errorf("the root is %s, want %s", root, parquet.Repetitions.Required)
 	}
 	if got := recordJSON(t, record); got != wantRecords || groups != 1 {
-		t.Errorf("got %d row groups and\n%s\nwant\n%s", groups, got, wantRecords)
+		t.Errorf("got %d row groups and\n%s\nwant 1 row group and\n%s", groups, got, wantRecords)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestParquet(t *testing.T) {
 // format, a writer's memory does not grow with the rows, and a table without rows is not an empty file,
 // except in JSON lines.
 func TestManyRows(t *testing.T) {
-	testenv.Long(t, "writes 240 MB in each format")
+	testenv.Long(t, "writes 240 MiB in each format")
 	var many [][]any
 	for i := range 1<<16 + 5 {
 		many = append(many, []any{fmt.Sprint(i), int64(i), float32(i), []float32{float32(i), 0}, nil})
@@ -142,11 +142,11 @@ func TestManyRows(t *testing.T) {
 		}
 	}
 	if groups != 2 || int(record.NumRows()) != len(many) {
-		t.Errorf("got %d row groups and %d rows, want 2 and all", groups, record.NumRows())
+		t.Errorf("got %d row groups and %d rows, want 2 and %d", groups, record.NumRows(), len(many))
 	}
 	for _, format := range OutputFormats {
 		if text := writeTable(t, format, outputColumns, nil); len(text) == 0 && format != "jsonl" {
-			t.Errorf("%s: got an empty file without rows", format)
+			t.Errorf("%s: got an empty file for a table without rows", format)
 		}
 		heap := func(rows int) uint64 {
 			w := must.Get(NewWriter(io.Discard, format, outputColumns))(t)
@@ -237,7 +237,7 @@ func TestArrowStream(t *testing.T) {
 	r := must.Get(ipc.NewReader(from))(t)
 	for i, want := range []string{"a", "b"} {
 		if !r.Next() || r.Record().Column(0).(*array.String).Value(0) != want {
-			t.Fatalf("batch %d: got error %v or the wrong value", i, r.Err())
+			t.Fatalf("batch %d: got error %v or the wrong value, want %q", i, r.Err(), want)
 		}
 		if i == 0 {
 			close(flushed)

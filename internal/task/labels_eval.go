@@ -165,7 +165,7 @@ func frequenciesOf(path string) []float64 {
 	}
 	set, err := seq.OpenDataset(path)
 	if err != nil {
-		return nil // the data set was replaced after its rows were read
+		return nil // the data set was replaced after its rows were opened
 	}
 	train := set.Manifest.Splits["train"]
 	rows := float64(train.Rows - train.Labels[seq.Unlabelled])

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// masks is the task of a masked-token model. It embeds sequences and predicts nothing for a whole
-// sequence.
+// masks is the task of a masked-token model. Such a model embeds sequences and predicts nothing for a
+// whole sequence.
 type masks struct{ commonTask }
 
 var errNoPrediction = errors.New("the model was trained without labels, and predicts none")
@@ -36,7 +36,7 @@ func (masks) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(
 	return nil, func(w mistakeWriter) Mistakes { return &noMistakes{w} }
 }
 
-// noMistakes is a [Mistakes] that writes nothing, because the rows have no labels.
+// noMistakes is a [Mistakes] that writes no rows, because the model predicts no labels.
 type noMistakes struct{ mistakeWriter }
 
 func (*noMistakes) See(*seq.Example, int, []float32) {}

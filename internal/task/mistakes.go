@@ -12,7 +12,7 @@ import (
 //   - points and nodes: a wrong token, its tag and the predicted tag;
 //   - multi-label: the labels, the predicted labels, the number of wrong labels, the loss and all
 //     probabilities, for the [MaxWorst] rows with the most wrong labels, then the largest loss;
-//   - numbers: the largest error in standard deviations of the training split, the number with this error,
+//   - numbers: the largest error in standard deviations of the training split, the name of this number,
 //     and all actual and predicted numbers, for the [MaxWorst] rows with the largest errors.
 type Mistakes interface {
 	// See records the mistakes of a row. It is called with each row, truncated to the model's input.
@@ -26,7 +26,7 @@ type Mistakes interface {
 // mistakeWriter writes rows until the first write error.
 type mistakeWriter struct {
 	out table.Writer
-	ids bool
+	ids bool  // whether the table has a column of ids
 	err error // first write error
 }
 

@@ -15,7 +15,7 @@ type nodeTags struct{ commonTask }
 // predictedTags is the prediction for a graph or point cloud: a tag per token.
 type predictedTags struct {
 	Tags   []any     `json:"tags"`
-	Scores []float32 `json:"scores"` // probability of each tag
+	Scores []float32 `json:"scores"` // probability of each predicted tag
 }
 
 func (t nodeTags) ReadLabels(r *requests.Request, e *seq.Example) (err error) {

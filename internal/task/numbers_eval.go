@@ -38,8 +38,8 @@ func (k *numberEvaluator) Report(ctx context.Context, evaluated Evaluated) (Repo
 	return k.result(ctx, evaluated)
 }
 
-// result returns the metrics of the model and of the mean. If the rows are a split of a data set,
-// it also returns the metrics of a linear model.
+// result returns the metrics of the model and of the mean. If the rows are a split of a data set with
+// a training split, it also returns the metrics of a linear model.
 func (k *numberEvaluator) result(ctx context.Context, evaluated Evaluated) (*NumbersResult, error) {
 	r := &NumbersResult{Evaluated: evaluated, Rows: k.tally.Rows()}
 	if r.Rows == 0 {

@@ -29,9 +29,8 @@ type NumberResult struct {
 	R2   *float64 `json:"r2"` // null if all rows have the same number
 	// Mean has the scores of predicting the mean of the training split.
 	Mean NumberBaseline `json:"baseline_mean"`
-	// Linear has the scores of a linear model of token and bigram counts, or of feature statistics,
-	// trained on the training split. It is nil unless the rows are a split of a data set with a
-	// training split.
+	// Linear has the scores of [baseline.Ridge], a linear model that is trained on the training split.
+	// It is nil if the rows are not a split of a data set with a training split, or if Ridge returns nil.
 	Linear *NumberBaseline `json:"baseline_linear,omitempty"`
 }
 

@@ -23,7 +23,7 @@ func TestNumbersOfLines(t *testing.T) {
 	named, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":{"charge":-2,"other":null,"mass":0.5}}`),
 		p, Of(cfg).ReadLabels, 1<<10)
 	if err != nil || !reflect.DeepEqual(named, examples) {
-		t.Errorf("got %+v, want %+v, error %v", named, examples, err)
+		t.Errorf("numbers in an object: got %+v, error %v, want %+v", named, err, examples)
 	}
 	for line, want := range map[string]string{`{"tokens":[1],"label":1}`: "f:1: numbers are missing",
 		`{"tokens":[1],"numbers":[1]}`:        "f:1: numbers: expected 2 in a list or an object (mass, charge), found 1",

@@ -23,7 +23,7 @@ const (
 	partLogits  = "logits"
 )
 
-// AddPart counts the rows of a part, except rows with an error.
+// AddPart counts the rows of a record of a part, except rows with an error.
 func AddPart(kind Evaluator, record arrow.Record) error {
 	p, err := newPartColumns(record, kind.Columns())
 	if err != nil {
@@ -41,7 +41,7 @@ func AddPart(kind Evaluator, record arrow.Record) error {
 	return nil
 }
 
-// PartColumns are the columns of a part, with checked types.
+// PartColumns are the columns of a record of a part, with checked types.
 type PartColumns struct{ columns map[string]arrow.Array }
 
 func newPartColumns(record arrow.Record, columns []table.OutputColumn) (*PartColumns, error) {

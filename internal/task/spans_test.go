@@ -55,7 +55,7 @@ func TestSpans(t *testing.T) {
 	} {
 		r := p.Parse([]byte(x.line), 3, nil)
 		if r.Failure != nil {
-			t.Fatal(r.Failure)
+			t.Fatalf("%s: got the error %v, want none", x.line, r.Failure)
 		}
 		s, err := requests.NewReply(Of(c), c, r, outputOf(x.tags...))
 		text, _ := json.Marshal(s)

@@ -15,7 +15,7 @@ type constantTags struct {
 	name            string
 	tag             int32           // most frequent tag of all tokens
 	byToken         map[int32]int32 // most frequent tag by token id; nil means the same tag for all tokens
-	partFrequencies []float32       // frequency of each part; nil if tags are not parts
+	partFrequencies []float32       // number of training tokens of each part; nil if tags are not parts
 	tally           *evaluation.Tags
 }
 

@@ -16,7 +16,7 @@ type tagEvaluator struct {
 	config    *sft.Config
 	tally     *evaluation.Tags
 	baselines []*constantTags
-	cut       int64
+	cut       int64 // number of labels beyond the input window
 }
 
 func newTagEvaluator(c *sft.Config) *tagEvaluator {

@@ -17,7 +17,8 @@ type TagsResult struct {
 	TagScores
 	// CutTags is the number of labels beyond the input window, which are not measured.
 	CutTags int64 `json:"cut_labels,omitempty"`
-	// Baselines were trained on the training split; empty if there is no such split.
+	// Baselines were trained on the training split; empty if the rows are not a split of a data set
+	// with a training split.
 	Baselines []TagBaseline `json:"baselines,omitempty"`
 }
 

@@ -1,8 +1,8 @@
 // Package task implements, for each kind of prediction, everything that depends on it: reading
 // labels, making replies and table columns, listing mistakes, and evaluation.
 //
-// Packages that must not import each other, such as the server and reports, define the small
-// interfaces that they need. A [Task] implements all of them.
+// Packages requests, inference and serve do not import this package, except in tests. Each of them defines
+// an interface Task with the methods that it needs. A [Task] of this package implements all of these.
 package task
 
 import (
@@ -40,7 +40,7 @@ type Replies interface {
 	ResponseNumbers(tokens int) int
 	// Columns returns the columns of a response in a table of the given format.
 	Columns(format string) requests.Columns
-	// HasPositions reports whether a response has positions in the text, see [requests.Parser].
+	// HasPositions reports whether a response has positions in the text (see [requests.Parser]).
 	HasPositions() bool
 }
 
@@ -87,9 +87,11 @@ type Comparison interface {
 	// selected by the given metric; "" means accuracy.
 	ComparisonMetric(metric string) string
 	// Baselines returns the scores of baselines on the validation split, given the metric that
-	// selected the model. It returns nil for classes, whose baselines are stored with the data set.
+	// selected the model. It returns nil for masked tokens, and for classes, whose baselines are stored
+	// with the data set.
 	Baselines(ctx context.Context, set *seq.Dataset, metric string) ([]Score, error)
-	// FormatScore formats a score of a metric. For regression the text begins with the metric's name.
+	// FormatScore formats a score of a metric. For regression the text begins with the metric's name,
+	// and the score for the metric mae is the negated MAE.
 	FormatScore(v float64, metric string) string
 }
 
@@ -132,8 +134,8 @@ func (commonTask) Draw(*seq.Example, int, Draws) {}
 
 // Draws returns the random labels and numbers of an example.
 type Draws interface {
-	Label(at, labels int) int32 // from 0 to labels − 1
-	Number(at int) float64      // from −1 to 1
+	Label(at, labels int) int32 // label of the token with index at, from 0 to labels − 1
+	Number(at int) float64      // number with index at, from −1 to 1
 }
 
 // Of returns the task of a model.
@@ -152,8 +154,8 @@ var tasks = map[config.Kind]func(*sft.Config) Task{
 	config.MaskedTokens: func(c *sft.Config) Task { return masks{commonTask{c}} },
 }
 
-// NewMistakes returns a writer in one of [table.OutputFormats], for rows with or without ids. The
-// tokenizer decodes the text of spans; nil omits the text.
+// NewMistakes returns a writer of mistakes in one of [table.OutputFormats]. ids adds a column of row ids.
+// The tokenizer decodes the text of spans; with a nil tokenizer the text is null.
 func NewMistakes(t Evaluation, to io.Writer, format string, tokenizer tokenizers.Tokenizer,
 	ids bool) (Mistakes, error) {
 	columns := []table.OutputColumn{{Name: "row", Kind: table.IntColumn}}
@@ -186,8 +188,8 @@ func taskMismatch(c *sft.Config, s *seq.Spec) error {
 }
 
 // checkLabels returns an error if the rows have numbers, or labels of a task that is not among the given
-// tasks, or if their label names differ from the model's. Rows without label names fit. A model
-// without label names accepts any names of the same number of labels.
+// tasks, or if their label names differ from the model's. Rows without label names fit. A model without
+// label names accepts any label names if their number equals the number of its labels.
 func checkLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
 	if s.NumberNames != nil || s.LabelNames != nil && !slices.Contains(tasks, s.Task) {
 		return taskMismatch(c, s)

@@ -18,9 +18,9 @@ type worstRows struct {
 	// rank returns the error of a row. Rows are ordered by the first number, then by the second;
 	// larger is worse. A first number of 0 means a correct row.
 	rank   func(x *seq.Example, logits []float32) [2]float64
-	values func(r *worstRow) []any
+	values func(r *worstRow) []any // values of the task's columns
 	rows   worstHeap
-	wrong  int // number of wrong rows
+	wrong  int // number of wrong rows, including rows that are not kept
 }
 
 type worstRow struct {

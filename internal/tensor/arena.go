@@ -10,8 +10,9 @@ import (
 const alignment = 64
 
 // place sets the offset of each tensor so that tensors with overlapping lifetimes share no memory.
-// Kept tensors live until the launch with index end. place returns the required number of words. It places
-// large tensors first, each in the lowest gap between the placed tensors with overlapping lifetimes.
+// Kept tensors live until the launch with index end. Tensors that no launch touches get no memory. place
+// returns the required number of words. It places large tensors first, each at the lowest offset where it
+// shares no memory with placed tensors of overlapping lifetimes.
 func place(ts []*Tensor, end int) int {
 	var used []*Tensor
 	for _, t := range ts {
@@ -47,9 +48,9 @@ func place(ts []*Tensor, end int) int {
 	return total
 }
 
-// extendLifetime extends the lifetime of a narrow tensor (one word per row) to a range of launches, from the
-// first launch to the last, if the range overlaps the lifetime. Without the extension, the tensor could be
-// placed across the rows of dead wide tensors, which would prevent launches from running together row by row.
+// extendLifetime makes a narrow tensor (one word per row) live during all launches with the indices from … to,
+// if it lives during any of them. Without the extension, the tensor could be placed across the rows of dead
+// wide tensors, which would prevent launches from running together row by row.
 func (t *Tensor) extendLifetime(from, to int) {
 	if t.Rows == Fixed || t.Width() > 1 || t.first < 0 || t.first > to || t.last < from {
 		return

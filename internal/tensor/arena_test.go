@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// touch is a kernel with arbitrary operands.
+// touch is a kernel without a computation. Each operand may be nil.
 type touch struct {
 	A, B *Tensor
 	C, D *Tensor `op:"write"`
@@ -94,7 +94,8 @@ func TestArenaKeepsTensorsApart(t *testing.T) {
 		p, lifetimes := randomProgram(random)
 		for a, la := range lifetimes {
 			if a.Offset%alignment != 0 || a.Offset < 0 || a.Offset+a.Words() > p.Words(Arena) {
-				t.Fatalf("%v has offset %d in an arena of %d words", a, a.Offset, p.Words(Arena))
+				t.Fatalf("%v has offset %d in an arena of %d words, want a multiple of %d within the arena", a,
+					a.Offset, p.Words(Arena), alignment)
 			}
 			for b, lb := range lifetimes {
 				if a == b || a.Offset+a.Words() <= b.Offset || b.Offset+b.Words() <= a.Offset {
@@ -102,7 +103,7 @@ func TestArenaKeepsTensorsApart(t *testing.T) {
 				}
 				shared++
 				if la.first <= lb.last && lb.first <= la.last {
-					t.Fatalf("%v at %d (launches %d to %d) and %v at %d (launches %d to %d) overlap",
+					t.Fatalf("%v at %d (launches %d to %d) and %v at %d (launches %d to %d) share memory",
 						a, a.Offset, la.first, la.last, b, b.Offset, lb.first, lb.last)
 				}
 			}

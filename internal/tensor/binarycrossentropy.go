@@ -4,7 +4,7 @@ package tensor
 // with each label's term multiplied by its Scale. Any number of labels may be positive: y = Target is
 // 1 for positive labels and 0 for others. With z = Logits,
 //
-//	Loss = Σ_c Positive·y·softplus(−z) + (1 − y)·softplus(z)
+//	Loss = Σ_c (Positive·y·softplus(−z) + (1 − y)·softplus(z))
 //	DLogits = Scale·(−Positive·σ(−z) if y = 1, σ(z) otherwise)
 //
 // softplus(−z) equals −log σ(z) but neither overflows nor cancels. DLogits is the gradient of the

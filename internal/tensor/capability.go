@@ -31,9 +31,10 @@ type Measurer interface {
 	MeasureProducts() (flops float64, err error)
 }
 
-// OwnMemory is a device with its own memory, separate from main memory.
+// OwnMemory is a device whose programs run in device memory, such as a GPU. Some GPUs share this memory
+// with the CPU.
 type OwnMemory interface {
-	// Budget returns the number of free bytes of device memory.
+	// Budget returns the number of bytes of device memory that are free for programs.
 	Budget() int64
 	// Scratch returns the number of words of device memory that a program needs besides its
 	// regions.
@@ -85,8 +86,8 @@ type LossScaler interface {
 	LossScaling() bool
 }
 
-// Preemptive is a device that shares CPU threads with the rest of the program. An urgent run starts
-// immediately, even if all slots are occupied; the other runs pause until it has ended.
+// Preemptive is a device that shares CPU threads with the rest of the program. One urgent run at a time
+// preempts the other runs: it starts even if all slots are occupied, and they pause until it has ended.
 type Preemptive interface {
 	// Reserve reserves n threads for work outside the device. The device keeps at least one thread.
 	// Running programs continue on fewer threads.

@@ -31,7 +31,7 @@ func TestCapability(t *testing.T) {
 		"wrapper of a device without the capability": {choices.Record(plain), false},
 	} {
 		if s, ok := tensor.Capability[tensor.LossScaler](c.device); ok != c.scaler || ok && !s.LossScaling() {
-			t.Errorf("%s: got %v, want %v", name, ok, c.scaler)
+			t.Errorf("%s: got the capability LossScaler: %v, want %v", name, ok, c.scaler)
 		}
 		if _, ok := tensor.Capability[tensor.OwnMemory](c.device); ok {
 			t.Errorf("%s: got the capability OwnMemory, want none", name)

@@ -16,7 +16,7 @@ type EdgeBias struct {
 	// the indices Index[t] … Index[t+1]−1. The source of edge n is at position Index[T+1+n] of the
 	// sequence. The sources of each target are distinct and ascending.
 	Index        *Tensor
-	Features     *Tensor `shape:"n,r"` // the last is the number of merged edges, usually 1
+	Features     *Tensor `shape:"n,r"` // the last feature is the number of merged edges, usually 1
 	W            *Tensor `shape:"h,w"`
 	P            *Tensor `shape:"S"`
 	Top, Partner *Tensor `shape:"S"` // int32
