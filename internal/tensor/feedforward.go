@@ -4,8 +4,8 @@ package tensor
 //
 //	Y = GELU(X·Weight1ᵀ + Bias1)·Weight2ᵀ + Bias2
 //
-// A device computes Y in blocks of rows, so that it never stores all hidden rows, which are the
-// widest rows of the model.
+// A device computes Y in blocks of rows, so that it stores the hidden rows of only a few blocks at a
+// time.
 type FeedForward struct {
 	Y       *Tensor `op:"write" shape:"R,d"`
 	X       *Tensor `shape:"R,d"`

@@ -23,7 +23,8 @@ import (
 //	shape:"R,4d"      R rows of 4d words each
 //	shape:"d"         d words
 //
-// Tensors whose shapes begin with the same dimension must have rows on the same axis.
+// Tensors whose shapes begin with the same dimension must have rows on the same axis, unless the
+// dimension is a number without a letter.
 
 // access is the way in which a kernel uses an operand.
 type access uint8
@@ -112,7 +113,8 @@ func operandsOf(t reflect.Type) []operand {
 			}
 		}
 		if wrong {
-			panic(fmt.Sprintf("tensor: %v.%s %v: op:%q: expected a valid operand declaration", t, f.Name, f.Type, tag))
+			panic(fmt.Sprintf("tensor: %v.%s %v: op:%q: expected a *Tensor with a valid op, "+
+				"or a field without tensors and without op", t, f.Name, f.Type, tag))
 		}
 		out = append(out, o)
 	}
@@ -129,7 +131,8 @@ func containsTensors(t reflect.Type) bool {
 	return false
 }
 
-// visit calls f with the operands of v, in the order of the fields.
+// visit calls f with each tensor among the operands of v, in the order of the fields. If readOnly is
+// true, it passes the access read.
 func visit(v reflect.Value, readOnly bool, f func(t *Tensor, a access, shape []size)) {
 	if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -184,7 +187,8 @@ func Writes(k Kernel) (out []*Tensor) {
 	return out
 }
 
-// checkShapes panics if the shapes of a kernel's operands do not match.
+// checkShapes panics if the shapes of a kernel's operands or the axes of their rows do not match, or
+// if the kernel's own check fails.
 func checkShapes(k Kernel) {
 	sizes, rows := map[string]int{}, map[size]Axis{}
 	visit(reflect.ValueOf(k), false, func(t *Tensor, _ access, shape []size) {

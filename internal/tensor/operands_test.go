@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestOperands checks that a kernel's reads and writes follow from its fields, their tags and
-// Accumulate.
+// TestOperands checks which tensors some kernels read and write, with and without Accumulate, with
+// nested operands, and with a nested forward kernel.
 func TestOperands(t *testing.T) {
 	p := NewProgram()
 	b := NewBatch(p, 4, 1)
@@ -44,14 +44,14 @@ func TestOperands(t *testing.T) {
 				names = append(names, t.Name)
 			}
 			if got := strings.Join(names, " "); got != want {
-				t.Errorf("%s: got %q, want %q", Name(c.kernel), got, want)
+				t.Errorf("%s: got operands %q, want %q", Name(c.kernel), got, want)
 			}
 		}
 	}
 }
 
 // TestWrongDeclarations checks that an invalid field or tag of a kernel type causes a panic that
-// names the field.
+// names the field, and that the valid fields of LayerNorm are six tensors.
 func TestWrongDeclarations(t *testing.T) {
 	type tag struct {
 		Y *Tensor `op:"writes"`
@@ -73,7 +73,7 @@ func TestWrongDeclarations(t *testing.T) {
 		"tensor.batch.Batch": batch{}, "tensor.number.Heads": number{},
 	} {
 		if got := panics(func() { operandsOf(reflect.TypeOf(kernel)) }); !strings.Contains(got, want) {
-			t.Errorf("%T: got panic %q, want %q", kernel, got, want)
+			t.Errorf("%T: got panic %q, want a message with %q", kernel, got, want)
 		}
 	}
 	if d := operandsOf(reflect.TypeFor[LayerNorm]()); len(d) != 6 ||

@@ -1,7 +1,7 @@
 package tensor
 
-// PairFeatures combines the pooled sequences u, v of each example, which are consecutive rows of X:
-// Y = [u, v, u∘v, u−v].
+// PairFeatures combines the two pooled sequences u and v of each example: Y = [u, v, u∘v, u−v]. u and
+// v are consecutive rows of X.
 type PairFeatures struct {
 	Y *Tensor `op:"write" shape:"E,4d"`
 	X *Tensor `shape:"B,d"` // B = 2E

@@ -23,8 +23,8 @@ func checkPairWidth(found, expected int) {
 }
 
 // PairGradient receives the adjoint of a relative bias with pair features. For each sampled key and
-// head it holds the gradients of p_j and of each word of W, 2r + 3 numbers, summed over all
-// queries. Unused rows are zero. The features are inputs and have no gradient.
+// head it holds the gradients of p_j and of each word of W[h], 2r + 3 numbers, summed over all
+// queries of the sequence. Unused rows are zero. The features are inputs and have no gradient.
 type PairGradient struct {
 	D *Tensor `op:"write" shape:"S,g"` // g is h·(2r + 3)
 }

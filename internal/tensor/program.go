@@ -65,7 +65,7 @@ func (p *Program) Input(name string, rows Axis, shape ...int) *Tensor {
 // Keep makes t an output, which stays valid until the end of the program.
 func (p *Program) Keep(t *Tensor) { t.kept = true }
 
-// Kept returns the outputs of a finished program.
+// Kept returns the outputs of a finished program. It omits outputs that no kernel writes.
 func (p *Program) Kept() []*Tensor {
 	var out []*Tensor
 	for _, t := range p.arena {
@@ -99,7 +99,7 @@ func (p *Program) SegmentIndex(name string) int {
 }
 
 // Launch appends a kernel to the current segment. It panics without a segment, after Finish, if the
-// kernel reads an unwritten activation, or if the shapes of its operands do not match.
+// kernel reads an unwritten activation, or if its operands do not match each other or its parameters.
 func (p *Program) Launch(k Kernel) {
 	if p.closed || len(p.Segments) == 0 {
 		panic("tensor: launch outside a segment")

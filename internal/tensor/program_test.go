@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// panics returns the message that f panics with.
+// panics returns the message that f panics with, or "" if f does not panic.
 func panics(f func()) (message string) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -90,7 +90,7 @@ func TestLaunchPanics(t *testing.T) {
 		p := NewProgram()
 		p.Segment("only")
 		if got := panics(func() { c.launch(p) }); !strings.Contains(got, c.message) {
-			t.Errorf("%s: got panic %q, want %q", c.name, got, c.message)
+			t.Errorf("%s: got panic %q, want a message with %q", c.name, got, c.message)
 		}
 	}
 }
@@ -149,8 +149,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestCountsFollowTheAxes checks that Counts.Words stores numbers of rows at the indices of their
-// axes, and the length of the longest sequence at CountLongest.
+// TestCountsFollowTheAxes checks that Counts.Words stores four of its numbers of rows at the indices
+// of their axes, and the length of the longest sequence at CountLongest.
 func TestCountsFollowTheAxes(t *testing.T) {
 	w := Counts{Tokens: 5, Sequences: 4, Sampled: 3, Examples: 2, Longest: 1}.Words()
 	if len(w) != CountWords {

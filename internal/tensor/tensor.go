@@ -21,7 +21,7 @@ const (
 )
 
 // Axis is the meaning of a tensor's rows. The batch's counts contain the number of rows in use for
-// each axis, so that batches of different sizes share a program.
+// each axis except Fixed, so that batches of different sizes share a program.
 type Axis uint8
 
 const (
@@ -43,13 +43,13 @@ type Tensor struct {
 	Rows   Axis
 	Region Region
 	Offset int  // in words, within the region; the program places arena tensors
-	Int    bool // true if the words are integers
+	Int    bool // for arena tensors: true if the words are integers
 
 	first, last int  // for arena tensors: indices of the first and last launch that use it; first is −1 if unused
 	kept        bool // true for outputs, which stay valid until the end of the program
 }
 
-// At returns a tensor at a fixed offset of a persistent region.
+// At returns a tensor at a fixed offset, in words, of a region outside the arena.
 func At(region Region, offset int, name string, shape ...int) *Tensor {
 	return &Tensor{Name: name, Shape: shape, Region: region, Offset: offset}
 }
