@@ -23,7 +23,7 @@ func score64(kind tensor.Score, q, k []float64) (m float64) {
 	return m
 }
 
-// scoreBackward64 adds dm times the derivatives of the score.
+// scoreBackward64 adds dm times the derivatives of the score to dq and dk.
 func scoreBackward64(kind tensor.Score, dm float64, q, k, dq, dk []float64) {
 	sign := func(x float64) float64 {
 		if x == 0 {
@@ -117,9 +117,9 @@ func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	return s, p, norm
 }
 
-// forward returns the output, the norms and the number of dead attention rows. nearKink lists
-// the tokens whose results rounding may decide, because a score is close to ReLU's kink or the
-// denominator is small.
+// forward returns the output, the norms and the number of dead attention rows. nearKink lists the
+// tokens with results that are sensitive to rounding: a score is close to ReLU's kink, or a row of
+// ReLU or leaky ReLU with a positive score has a small denominator.
 func (a *attention64) forward() (o, norm []float64, deadRows int, nearKink []int) {
 	o = zeros(len(a.q))
 	for b := range a.fixture.shape.lengths {

@@ -42,8 +42,8 @@ func attentionCases(add func(...Case)) {
 			addBoth(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, noRelation, true})
 		}
 	}
-	// These cases include more keys than fit into a tile, sequences shorter than k, from k to 2k, and longer,
-	// and odd widths.
+	// These cases include more keys than fit into a tile, odd widths, and sequences of fewer than k tokens,
+	// of k to 2k tokens, and of more than 2k tokens.
 	for i, s := range []attentionSetup{
 		{shape: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: sinusoids},
 		{shape: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 3, probability: tensor.Softmax, relation: sinusoids},
@@ -51,7 +51,7 @@ func attentionCases(add func(...Case)) {
 		{shape: shape{[]int{33, 1, 40}, 30}, heads: 1, dh: 33, probability: tensor.Softmax, relation: sinusoids},
 		{shape: shape{[]int{100, 2, 100}, 60}, heads: 1, dh: 20, probability: tensor.LeakyReLU, relation: sinusoids},
 		{shape: shape{[]int{32}, 1}, heads: 3, dh: 16, probability: tensor.Softmax},
-		// Heads that two or three threads share unequally, and a partial last tile.
+		// Two or three threads share the five heads unequally, and the last tile is partial.
 		{shape: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.LeakyReLU, relation: sinusoids},
 		{shape: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: distances},
 		{shape: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax,
@@ -64,7 +64,8 @@ func attentionCases(add func(...Case)) {
 		s.score = tensor.Score(i % 4)
 		addBoth(s)
 	}
-	// Devices may keep only a part of these wide heads in registers, and sum them in several passes.
+	// A device may keep only some channels of these wide heads in registers, and sum over the channels in
+	// several passes.
 	for _, heads := range []struct {
 		dh     int
 		scores []tensor.Score

@@ -28,7 +28,8 @@ func (d deviceWithout) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return d.Device.Prepare(p)
 }
 
-// check runs the cases whose suite name or kernel name contains the filter.
+// check runs the cases whose suite name or kernel name contains the filter, until a suite returns an
+// error. It returns the number of these cases, including cases that did not run.
 func check(ctx context.Context, device tensor.Device, filter string, observe func(Result)) (cases int, err error) {
 	for _, s := range Select(filter) {
 		cases += len(s.Cases)
@@ -57,11 +58,13 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s: got errors %v, want the missing kernel", r.Case, r.Errors)
 			}
 		case len(r.Errors) > 0 || r.Worst < 0 || r.Worst > 1:
-			t.Errorf("%s: got errors %v and %v of the tolerance, want at most 1", r.Case, r.Errors, r.Worst)
+			t.Errorf("%s: got errors %v and %v of the tolerance, want no errors and at most 1", r.Case, r.Errors,
+				r.Worst)
 		}
 	})
 	if err != nil || seen != cases || failed == 0 || failed == seen {
-		t.Errorf("ran %d of %d cases, %d failed; error %v", seen, cases, failed, err)
+		t.Errorf("observed %d of %d cases, %d of kernel %s, error %v; want all cases, some but not all of this kernel, no error",
+			seen, cases, failed, device.kernel, err)
 	}
 }
 
@@ -81,7 +84,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestCheckStops checks that Check returns the context's error after the context ends.
+// TestCheckStops checks that Check returns the context's error and observes no further case after the
+// context ends.
 func TestCheckStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
@@ -90,6 +94,6 @@ func TestCheckStops(t *testing.T) {
 		cancel()
 	})
 	if !errors.Is(err, context.Canceled) || seen != 1 {
-		t.Errorf("ran %d cases, want 1; error %v", seen, err)
+		t.Errorf("observed %d cases with error %v, want 1 with error %v", seen, err, context.Canceled)
 	}
 }

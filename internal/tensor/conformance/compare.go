@@ -23,7 +23,7 @@ func (r *fixture) derivative(loss func() float64, pairs ...pair) {
 	r.derivatives = append(r.derivatives, derivative{loss, pairs})
 }
 
-// errors returns the errors in the results.
+// errors returns the first error in each compared output, and the errors of the custom checks.
 func (r *fixture) errors() []error {
 	var errs []error
 	for i, o := range r.operands {
@@ -67,8 +67,7 @@ func (r *fixture) compare(o *operand) error {
 	return nil
 }
 
-// product returns Σ a·b, such as the loss whose gradient is tested. NaN elements of a, which mark unused
-// rows, do not contribute.
+// product returns Σ a·b. It omits the terms with NaN in a, which marks unused rows.
 func product(a, b []float64) float64 {
 	var s float64
 	for i, v := range a {
@@ -79,7 +78,7 @@ func product(a, b []float64) float64 {
 	return s
 }
 
-// sum returns x + y, element by element: the expected result of a kernel that accumulates y into x.
+// sum returns x + y, element by element.
 func sum(x, y []float64) []float64 {
 	z := make([]float64, len(x))
 	for i := range x {

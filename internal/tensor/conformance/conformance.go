@@ -53,7 +53,7 @@ func register(name string, addCases func(add func(...Case))) {
 // Result is the result of a case.
 type Result struct {
 	Kernel string  // name of the kernel that the case launches
-	Case   string  // name of the case, which begins with the kernel
+	Case   string  // name of the case, which begins with the name of the kernel
 	Worst  float64 // largest error of a result, as a fraction of the tolerance
 	Errors []error
 }
@@ -123,8 +123,8 @@ func (c Case) check(ctx context.Context, device tensor.Device) Result {
 	return result
 }
 
-// T is the part of *testing.T that the suite needs. The program also runs the suite and should not
-// import package testing.
+// T is the part of *testing.T that [Run] needs. This package does not import package testing, because
+// it is also part of the command sftseq.
 type T[Sub any] interface {
 	Run(name string, f func(Sub)) bool
 	Errorf(format string, args ...any)
@@ -132,10 +132,11 @@ type T[Sub any] interface {
 	Logf(format string, args ...any)
 }
 
-// Run runs the cases that keep selects (nil selects all) on groups of devices, with a subtest per
-// kernel. The first device of a group is compared with the reference; the results of the other
-// devices must be bitwise identical to the results of the first. All groups share the reference's
-// results, because the reference is slower than most devices.
+// Run runs the cases that keep selects (nil selects all) on groups of devices, with a subtest for each
+// suite and case. keep receives the names of the suite and of the case. The first device of a group is
+// compared with the reference; the results of the other devices must be bitwise identical to the
+// results of the first. All groups share the reference's results, because the reference is slower than
+// most devices.
 func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]tensor.Device) {
 	for _, k := range table {
 		t.Run(k.name, func(t Test) {
@@ -154,7 +155,7 @@ func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]
 							}
 							if i > 0 {
 								if !slices.Equal(first, r.bits()) {
-									t.Errorf("%s and %s differ", devices[0].Name(), device.Name())
+									t.Errorf("the results of %s and %s differ", devices[0].Name(), device.Name())
 								}
 								continue
 							}

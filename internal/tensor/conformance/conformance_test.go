@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// TestReferences checks each reference's gradient against finite differences of its forward pass along
-// random directions.
+// TestReferences compares the gradients of the references with finite differences along random
+// directions. It checks that each suite declares such a gradient, except the listed suites.
 func TestReferences(t *testing.T) {
 	testenv.Long(t, "differentiates every reference")
 	checked := map[string]int{}
@@ -33,10 +33,10 @@ func TestReferences(t *testing.T) {
 		}
 	}
 	for _, k := range table {
-		// The listed kernels are linear or have no gradient.
+		// The listed suites have only linear kernels, or no backward kernel.
 		gradient := !slices.Contains([]string{"sample", "dropout", "add", "adamw", "feedforward", "pairweights"}, k.name)
 		if gradient && checked[k.name] == 0 {
-			t.Errorf("%s: no gradient was compared", k.name)
+			t.Errorf("%s: no gradient was compared with finite differences", k.name)
 		}
 	}
 }
@@ -65,7 +65,8 @@ func checkDerivative(t *testing.T, r *fixture, name string, variable int, loss f
 	}
 }
 
-// TestTablesAreTheEncoding checks that the tables sum to the relative term that the encoding defines.
+// TestTablesAreTheEncoding checks that F[i−j+n−1] + G[i+j] of the reference's tables is lin(i,j) of
+// [sinusoid.Reference].
 func TestTablesAreTheEncoding(t *testing.T) {
 	const n, ds, base = 40, 6, 100.0
 	weight, bias := []float64{0.3, -1, 0.7, 2, -0.4, 0.9}, 0.25

@@ -47,7 +47,8 @@ func duplet64(r *fixture, s selection, x, score []float64, d int) (y, p []float6
 }
 
 // dupletBackward64 returns the gradients of x and score, given the gradient of y and, per head, of
-// p. It reads the p that the forward pass saved, because 1 − p has few digits left where p is near 1.
+// p. The parameter p is the output of the forward pass, rounded to float32 as for the device, because
+// the rounding changes 1 − p noticeably where p is near 1.
 func dupletBackward64(r *fixture, s selection, dy, dp, p, x, score []float64, d, heads int) (dx, dscore []float64) {
 	dx, dscore = zeros(len(x)), zeros(len(score))
 	for j, used := range s.inUse {

@@ -21,8 +21,8 @@ type edges64 struct {
 	ds    []float64 // [S, h, 2r + 3]
 }
 
-// linear returns the features a of positions i and t in the sequence of sampled row j, and
-// w_mul·a + b_mul and w_add·a + b_add.
+// linear returns the features a of the edge from position i to position t in the sequence of sampled
+// row j, and w_mul·a + b_mul and w_add·a + b_add. Without an edge, a is 0.
 func (e *edges64) linear(head, i, t, j int) (a []float64, mul, add float64) {
 	const r = edgeFeatures
 	w := e.w[head*(2*r+2):][:2*r+2]

@@ -78,7 +78,8 @@ func newFixture(c Case) *fixture {
 	}
 	n := len(c.shape.lengths)
 	r.seed, r.step = r.random.Uint64(), r.random.Uint32()
-	// Fewer examples than sequences, so that a kernel which confuses the two axes fails.
+	// Fewer examples than sequences if there are several sequences, so that a kernel which confuses the two
+	// axes fails.
 	r.counts = tensor.Counts{Tokens: int32(r.offset[n]), Sequences: int32(n), Sampled: int32(r.sampled[n]),
 		Examples: int32(max(1, n/2)), Targets: int32(max(1, r.offset[n]/3)), Pooled: int32(max(1, r.offset[n]/5)),
 		Longest: int32(slices.Max(c.shape.lengths))}
@@ -116,7 +117,7 @@ func integers[T int | int32 | uint32](r *fixture, t *tensor.Tensor, x []T) *oper
 // used returns the number of rows in use of an axis.
 func (r *fixture) used(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
 
-// in declares an input with a row for each element of the axis, filled with random numbers.
+// in declares an input on the axis. The rows in use hold random numbers, the unused rows garbage.
 func (r *fixture) in(axis tensor.Axis, width int) *operand {
 	return r.operand(r.program.Input("input", axis, r.used(axis)+unusedRows, width), r.used(axis), width)
 }
@@ -199,8 +200,8 @@ func (o *operand) set(f func(i int) float64) {
 // row returns row i of the data.
 func (o *operand) row(i int) []float64 { return o.x[i*o.columns : (i+1)*o.columns] }
 
-// launch completes the program with a launch of k. It panics unless the case's outputs are the
-// outputs that the kernel declares; otherwise their memory would be reused too early.
+// launch completes the program with a launch of k. It panics if the kernel's declarations of its outputs
+// differ from the case's. Programs rely on these declarations when they reuse memory.
 func (r *fixture) launch(k tensor.Kernel) {
 	reads, writes := tensor.Reads(k), tensor.Writes(k)
 	for _, o := range r.operands {

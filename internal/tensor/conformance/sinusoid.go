@@ -37,7 +37,8 @@ func exp64(f, g []float64, i int) float64 {
 	return math.Exp(f[i])
 }
 
-// tablesBackward64 returns the adjoint of tables64 for the heads of df.
+// tablesBackward64 returns the gradients of the weights and biases of tables64, given the gradients df
+// and dg of the tables f and g.
 func tablesBackward64(df, dg []float64, base float64, heads, ds, n int) (dw, db []float64) {
 	dw, db = zeros(heads*ds), zeros(heads)
 	for head := range heads {

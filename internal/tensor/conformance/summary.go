@@ -2,7 +2,7 @@ package conformance
 
 import "fmt"
 
-// Summary summarises the results of all cases of a kernel.
+// Summary summarises the results of the cases of a kernel.
 type Summary struct {
 	Kernel string   `json:"kernel"`
 	Device string   `json:"device"`
@@ -33,10 +33,11 @@ func (k *Summary) Verdict() string {
 	return "pass"
 }
 
-// shownErrors is the number of errors that a table shows for each kernel.
+// shownErrors is the maximum number of errors that are printed for each kernel.
 const shownErrors = 3
 
-// Notes returns the errors to print below the table.
+// Notes returns the first errors, for printing below the table, and a line with the number of further
+// errors.
 func (k *Summary) Notes() []string {
 	n := min(len(k.Errors), shownErrors)
 	notes := append([]string(nil), k.Errors[:n]...)

@@ -19,7 +19,7 @@ var symmetric = map[string]bool{
 }
 
 // TestSwappedOperands exchanges each pair of equally shaped operands of each kernel. It checks that
-// some case fails, except for the pairs in symmetric.
+// some case fails for every pair that is not in symmetric, and that no case fails for the pairs in it.
 func TestSwappedOperands(t *testing.T) {
 	testenv.Long(t, "tries every pair of operands")
 	device := cpu.New(1) // a single thread runs on this goroutine, so that a panic can be recovered
@@ -43,7 +43,7 @@ func TestSwappedOperands(t *testing.T) {
 	}
 	for name, found := range detected {
 		if found == symmetric[name] {
-			t.Errorf("exchanging %s: noticed %v, want %v", name, found, !found)
+			t.Errorf("exchanging %s: some case fails: %v, want %v", name, found, !found)
 		}
 	}
 	if len(detected) < 60 {
@@ -68,8 +68,9 @@ type operandField struct {
 	value reflect.Value
 }
 
-// swap returns the kernel with its i-th pair of equally shaped operands exchanged, and the name of
-// the pair. It returns nil if the kernel has at most i pairs.
+// swap returns the name of the kernel's i-th pair of equally shaped operands, and the kernel with this
+// pair exchanged. Both operands of a pair have the same axis, and both or neither are in the arena. It
+// returns nil if the kernel has at most i pairs.
 func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 	v := reflect.New(reflect.TypeOf(k)).Elem()
 	v.Set(reflect.ValueOf(k))
@@ -96,7 +97,7 @@ func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 	return "", nil
 }
 
-// operands returns the fields with tensors, including the fields of nested structs and interfaces.
+// operands returns the tensor fields that are not nil, including the fields of nested structs and interfaces.
 // The content of an interface cannot be set, so the fields of interfaces belong to copies. The
 // functions in restore store the changed copies in the interfaces.
 func operands(prefix string, v reflect.Value, restore *[]func()) []operandField {
