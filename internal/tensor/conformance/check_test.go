@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 		}
 	})
 	if err != nil || seen != cases || failed == 0 || failed == seen {
-		t.Errorf("observed %d of %d cases, %d of kernel %s, error %v; want all cases, some but not all of this kernel, no error",
+		t.Errorf("observed %d of %d cases, %d of them of kernel %s; error %v; want all cases, also of other kernels",
 			seen, cases, failed, device.kernel, err)
 	}
 }
