@@ -66,7 +66,8 @@ type hubInfo struct {
 	Features []hubFeature `yaml:"features"`
 }
 
-// readHubInfos returns the configurations that a card describes under dataset_info.
+// readHubInfos returns the configurations that a card describes under dataset_info. It returns nil
+// if the card cannot be read or dataset_info is malformed.
 func readHubInfos(dir string) (infos []hubInfo) {
 	card, ok := readCard(dir)
 	var described struct {
@@ -199,7 +200,7 @@ func (r *namedClasses) nameItems(names []string, v *Value) error {
 	if v.Items == nil {
 		var numbers []*int
 		if !v.JSON || json.Unmarshal([]byte(v.Text), &numbers) != nil {
-			return nil // the list has names
+			return nil // not a copied list of numbers, for example a list of names
 		}
 		for _, n := range numbers {
 			item := "" // null

@@ -27,7 +27,7 @@ type hfReader struct {
 	ctx     context.Context // cancels reading
 	options Options
 	columns []string
-	wanted  []string // wanted columns of the streams: all except the split
+	wanted  []string // requested columns except the added split
 	split   []int    // indices of the split among the values
 	parts   []hfPart // remaining parts
 	part    hfPart
@@ -75,7 +75,7 @@ func newHF(ctx context.Context, dir string, o Options) (_ *hfReader, err error) 
 	return r, nil
 }
 
-// hfParts returns the streams of all splits.
+// hfParts returns the streams of all splits, or of a directory without splits.
 func hfParts(dir string) (parts []hfPart, err error) {
 	var whole struct {
 		Splits []string `json:"splits"`

@@ -30,7 +30,7 @@ func parseItems(list json.RawMessage) (v Value, err error) {
 	return v, nil
 }
 
-// isItemList reports whether t is a list of texts, numbers or booleans.
+// isItemList reports whether t is a list of values that can be read as text, such as numbers or booleans.
 func isItemList(t arrow.DataType) bool {
 	list, ok := t.(arrow.ListLikeType)
 	if !ok {

@@ -29,8 +29,9 @@ type listReader struct {
 // maxJSONDepth is the maximum nesting depth of encoding/json.
 const maxJSONDepth = 10000
 
-// newJSON returns a reader of a file that is a JSON list or concatenated objects. An object may span
-// several lines, unless the first line is a whole object: the file is then read as JSON lines.
+// newJSON returns a reader of a file that is a JSON list or concatenated objects. Concatenated objects are
+// read as JSON lines if the first line is a whole object, or if the buffer contains no line end. Otherwise,
+// an object may span several lines.
 func newJSON(in *source.Source, o Options) (Reader, error) {
 	if head, _ := in.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
 		if _, err := in.Discard(len(head)); err != nil {
@@ -89,7 +90,7 @@ func (r *listReader) Next(row *Row) error {
 	return err
 }
 
-// isOpen reports whether the file is a list that has not ended, so that the end of the file is an error.
+// isOpen reports whether the file is a list that has not ended. The end of the file is then an error.
 func (r *listReader) isOpen() bool { return r.isList && !r.closed }
 
 // next reads the next value into row, without the file name in errors.
@@ -173,8 +174,8 @@ func (r *listReader) skipSpace() (byte, error) {
 	}
 }
 
-// readValue reads the value that begins with the byte first, and returns its size. It discards the bytes
-// beyond the limit.
+// readValue reads the rest of a value, given its first byte, and returns the size of the whole value in
+// bytes. It discards the bytes beyond the limit.
 func (r *listReader) readValue(first byte) (size int64, err error) {
 	if cap(r.value) > keptValue {
 		r.value = nil
@@ -221,7 +222,7 @@ func (r *listReader) readValue(first byte) (size int64, err error) {
 	}
 }
 
-// keptValue is the maximum capacity of a value buffer that is kept for the next value.
+// keptValue is the maximum capacity in bytes of a value buffer that is kept for the next value.
 const keptValue = 1 << 20
 
 // updateNesting opens or closes a list or an object if b is a bracket or brace.
@@ -245,7 +246,8 @@ func (r *listReader) updateNesting(b byte) error {
 }
 
 // endsValue reports whether a value ends with byte b when no list or object is open. Objects, lists
-// and strings end with their delimiter; a word or a number ends before white space or a delimiter.
+// and strings end with their delimiter; a word or a number ends before white space, a delimiter or the
+// end of the file.
 func (r *listReader) endsValue(b byte) (bool, error) {
 	if b == '}' || b == ']' || b == '"' {
 		return true, nil

@@ -104,18 +104,18 @@ func (r *jsonReader) Close() error { return r.in.Close() }
 type jsonColumns struct {
 	file          string
 	columns       []string
-	copied        []string        // columns whose lists and objects keep their JSON text
+	copied        []string        // columns whose lists and objects become compact JSON
 	lists         []string        // columns of lists of texts
 	features      []string        // columns of token features
 	series        []string        // columns of lists of numbers
-	keys          map[string]bool // first keys of the column paths
+	keys          map[string]bool // keys with which a column path may begin
 	missingColumn func(file, column string, found []string)
 	missing       map[string]bool // columns absent from all rows so far
 	objects       int             // number of rows read while a column was missing
 	found         []string        // columns of the first rows
 }
 
-// firstRows is the number of rows whose columns are recorded for error messages.
+// firstRows is the number of rows at the start of a file that are searched for column names.
 const firstRows = 10
 
 func newJSONColumns(file string, o Options) *jsonColumns {
@@ -131,7 +131,7 @@ func newJSONColumns(file string, o Options) *jsonColumns {
 	return c
 }
 
-// isMissing reports whether no row so far has a wanted column.
+// isMissing reports whether column is wanted and no row so far has it.
 func (c *jsonColumns) isMissing(column string) bool { return c.missing[column] }
 
 // read sets a row to the columns of a JSON object.

@@ -15,9 +15,10 @@ type Names struct {
 	folders map[string]string // requested folder with a trailing separator → prefix of the names
 }
 
-// NewNames returns the names of rows of files and folders. A path is named by its last element, but
-// every path by its whole path if two last elements are equal. Files of a single folder are named by their
-// path within the folder.
+// NewNames returns the names for the rows of the given files and folders. A path is named by its last
+// element; if two paths have the same last element, every path is named by its whole path. A file in a
+// folder is named by the folder's name and the path within the folder, or only by the latter if the
+// folder is the only path.
 func NewNames(paths []string) *Names {
 	n := &Names{files: map[string]string{}, folders: map[string]string{}}
 	within := func(folder string) string { return strings.TrimSuffix(filepath.Join(folder, "x"), "x") }

@@ -34,7 +34,7 @@ const parquetMagic = "PAR1"
 // groups.
 const maxParquetFooter = 256 << 20
 
-// newParquet returns a reader of a Parquet file, which reads the row groups in order. The file must be
+// newParquet returns a reader that reads the row groups of a Parquet file in order. The file must be
 // seekable.
 func newParquet(path string, o Options) (_ *records, err error) {
 	if path == StandardInput {
@@ -139,8 +139,8 @@ func (g *groups) open() error {
 	if g.metadata.IsSetEncryptionAlgorithm() {
 		return errors.New("expected an unencrypted file, found an encrypted file")
 	}
-	// Types are derived from Parquet's own schema, because the embedded Arrow schema of some
-	// programs would be decoded unchecked. Metadata on ids, features and labels from data set
+	// Types are derived from Parquet's own schema, because the Arrow schema that some programs embed
+	// would be decoded unchecked. Metadata on ids, features and labels from data set
 	// copies is kept.
 	hidden := false
 	var keys, texts []string
@@ -173,8 +173,8 @@ func (g *groups) open() error {
 	return err
 }
 
-// prepare checks the locations of the wanted columns' chunks, and makes Arrow's reader read these chunks
-// through [plainFile].
+// prepare checks the metadata of the wanted columns' chunks, such as types, value counts and locations,
+// and makes Arrow's reader read these chunks through [plainFile].
 func (g *groups) prepare() error {
 	columns := g.metadata.Schema.NumColumns()
 	for n, group := range g.metadata.RowGroups {
@@ -229,7 +229,8 @@ func (g *groups) prepare() error {
 	return nil
 }
 
-// widthOf returns the size of a value in bytes, or 0 if sizes vary.
+// widthOf returns the size in bytes of a value of a type that BYTE_STREAM_SPLIT can encode, or 0 for other
+// types.
 func widthOf(t parquet.Type, length int) int {
 	switch t {
 	case parquet.Types.Int32, parquet.Types.Float:
@@ -461,5 +462,5 @@ func (p *plainFile) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// Seek returns a large offset, because Arrow's reader only seeks to the end for the size.
+// Seek returns a large offset, because Arrow's reader seeks only to find the size of the file.
 func (p *plainFile) Seek(int64, int) (int64, error) { return math.MaxInt64, nil }

@@ -51,8 +51,8 @@ type inflater struct {
 	zstd *zstd.Decoder
 }
 
-// inflate returns size decompressed bytes. Its memory is bounded by the compressed and the
-// decoded data, not by the claimed size.
+// inflate decompresses src to size bytes, or fewer with LZ4. Its memory is bounded by the compressed and
+// the decoded data, not by the claimed size.
 func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 	var r io.Reader
 	var err error

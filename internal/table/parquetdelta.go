@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// maxDeltaBlock is the maximum number of values of a block. Programs write 128 or 2,048.
+// maxDeltaBlock is the maximum number of values of a block. Usual values are 128 and 2,048.
 const maxDeltaBlock = 1 << 16
 
-// checkDelta checks delta-encoded integers, at most maxValues: a header, then blocks of miniblocks,
-// each with its bit width. It returns their size in bytes.
+// checkDelta checks the structure of at most maxValues delta-encoded integers: a header, then blocks of
+// miniblocks. Each miniblock has its own bit width. The result is the size of the encoded integers in bytes.
 func checkDelta(data []byte, maxValues int) (size int, err error) {
 	var header [4]uint64 // values per block, miniblocks per block, total values, first value
 	for i := range header {
@@ -25,7 +25,8 @@ func checkDelta(data []byte, maxValues int) (size int, err error) {
 	if block == 0 || block > maxDeltaBlock || miniblocks == 0 || miniblocks > block || block%miniblocks != 0 ||
 		block/miniblocks%8 != 0 || total > uint64(maxValues) {
 		return 0, fmt.Errorf("delta encoding: blocks of %d values in %d miniblocks, %d values in total: "+
-			"expected miniblocks of a multiple of 8 values, and at most %d values", block, miniblocks, total, maxValues)
+			"expected blocks of at most %d values, miniblocks of a multiple of 8 values, and at most %d values "+
+			"in total", block, miniblocks, total, maxDeltaBlock, maxValues)
 	}
 	for remaining := int(total) - 1; remaining > 0; {
 		_, n := binary.Uvarint(data[size:])

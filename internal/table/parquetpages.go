@@ -34,7 +34,7 @@ type chunk struct {
 	name        string // name of the column
 	codec       int
 	kind        parquet.Type
-	width       int // bytes per value, if fixed
+	width       int // result of widthOf
 	definitions int // maximum definition level
 	repetitions int // maximum repetition level
 
@@ -118,7 +118,8 @@ func (c *chunk) next() error {
 	return nil
 }
 
-// check returns an error if a page header is invalid.
+// check returns an error if a page header is invalid. Otherwise, it sets the size of the dictionary or
+// reduces the number of remaining values.
 func (c *chunk) check(h *pageHeader) error {
 	switch {
 	case h.typeHeaders != 1 || h.kind != pageData && h.kind != pageDictionary && h.kind != pageDataV2:

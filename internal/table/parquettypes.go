@@ -7,8 +7,8 @@ import (
 	parquetschema "github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// convertFields returns the fields of a schema with the types that Arrow's reader ignores, at any
-// depth: the extension type for UUIDs, timestamps without a time zone, times in UTC, and text for
+// convertFields returns the fields of a schema. At any depth, it sets the types that Arrow's reader
+// ignores: the extension type for UUIDs, timestamps without a time zone, times in UTC, and text for
 // JSON and enumerations.
 func (g *groups) convertFields(columns []pqarrow.SchemaField) []arrow.Field {
 	var fields []arrow.Field

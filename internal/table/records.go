@@ -125,7 +125,7 @@ func MetadataNames(t Reader, path, key string, names *[]string) error {
 // Columns returns the names of all columns.
 func (r *records) Columns() []string { return r.columns }
 
-// panicText returns the text of a panic value, or "" for a runtime error.
+// panicText returns a colon and the text of a panic value, or "" for a runtime error.
 func panicText(p any) string {
 	if _, ok := p.(runtime.Error); ok {
 		return ""

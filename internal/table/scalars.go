@@ -52,8 +52,8 @@ func uuidText(id string) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// scalarText returns value i of a column of numbers, dates or times as text. A decimal keeps the
-// trailing zeros of its scale.
+// scalarText returns value i of a column of numbers, booleans, dates or times as text. A decimal keeps
+// the trailing zeros of its scale.
 func scalarText(a arrow.Array, i int) string {
 	switch a := a.(type) {
 	case *array.Float16:
@@ -121,8 +121,9 @@ func timeText(v int64, unit arrow.TimeUnit) string {
 	return text
 }
 
-// floatText returns the shortest text that parses to the same number. As in JavaScript, it has an
-// exponent only below 1e-6 and from 1e21 on, and infinity is written as Infinity, not as Go's +Inf.
+// floatText formats a number with the fewest significant digits that parse to the same number. As in JavaScript, the
+// text has an exponent only for absolute values below 1e-6 or from 1e21 on, and infinity is written as
+// Infinity, not as Go's +Inf.
 func floatText(v float64, bits int) string {
 	switch size := math.Abs(v); {
 	case math.IsInf(v, 1):

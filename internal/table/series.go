@@ -21,8 +21,7 @@ import (
 // A series has a number for each time step and channel. A row has a series in a column of lists, in
 // several columns of lists (one per channel), or in one column per step.
 
-// SeriesName returns the name of a series in [Options].Columns and in rows: its columns, separated
-// by commas.
+// SeriesName returns the name of a series in [Options].Columns: its columns, separated by commas.
 func SeriesName(columns []string) string { return strings.Join(columns, ",") }
 
 // StepsName is the channel name of a series with one column per step.
@@ -244,7 +243,7 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 }
 
 // numbersOf returns the numbers of a value, and whether the value is a list. More than limit bytes
-// are an error. numbers is nil if the value is missing.
+// are an error. numbers is nil if the value is missing: empty, nan, na or null in any case.
 func numbersOf(v Value, limit int) (numbers []float32, list bool, err error) {
 	if v.Features != nil {
 		return v.Features[0], true, nil
@@ -321,7 +320,7 @@ func parseSeries(list []byte) (v Value, err error) {
 	return Value{Features: [][]float32{numbers}}, err
 }
 
-// isNumberList reports whether t is a list of numbers.
+// isNumberList reports whether t is a list of integers or of 32-bit or 64-bit floats.
 func isNumberList(t arrow.DataType) bool {
 	list, ok := t.(arrow.ListLikeType)
 	return ok && (arrow.IsInteger(list.Elem().ID()) || list.Elem().ID() == arrow.FLOAT32 ||

@@ -68,8 +68,8 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	return r, err
 }
 
-// existing returns the columns of the first shard. own has the same columns. For JSON, columns is nil,
-// and own has path if a column of this name occurs in the first rows, and split likewise.
+// existing returns the columns of the first shard, both as columns and as own. For JSON, columns is nil,
+// and own has the names path and split if the first rows have columns of these names.
 func (r *shardsReader) existing() (columns, own []string, err error) {
 	read := func(names ...string) (Reader, error) {
 		o := r.options
@@ -132,7 +132,7 @@ func (r *shardsReader) Next(row *Row) error {
 }
 
 // findShards returns the files of a folder in the order of their names if they are tables, or nil.
-// They are tables if a format is given, or if all names have the extension of the same format. Text
+// They are tables if a format is given, or if all names have extensions of one format. Text
 // files do not qualify, because a folder of documents has a row per file. For the same reason, tables in
 // subfolders qualify only if they are Parquet or Arrow, or if they belong to splits. Files of another
 // format beside Parquet or Arrow tables are an error, because a row per Parquet or Arrow file is never

@@ -7,7 +7,8 @@ import (
 )
 
 // Splits returns the possible values of the column split in a directory. These are the splits of a
-// data set of Hugging Face's library or Hub, or the folders with subfolders in a folder of files.
+// data set of Hugging Face's library or Hub, or the folders with subfolders in a folder of files. For a
+// saved data set without splits, the only value is "".
 func Splits(dir, format string) (names []string) {
 	if isHF(dir) {
 		parts, err := hfParts(dir)

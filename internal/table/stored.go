@@ -10,15 +10,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
-// Stored is a value in Arrow's representation: the bytes of a fixed-width type, 0 or 1 for a
+// Stored is a value in Arrow's representation: the bytes of a fixed-width type, a byte of 0 or 1 for a
 // boolean, or bytes of any length. It is copied without conversion to text and back.
 type Stored string
 
 // keyUTC marks a field of Parquet times in UTC, which Arrow's type cannot express.
 const keyUTC = "PARQUET:isAdjustedToUTC"
 
-// storedType returns the type of a column's values, which for a dictionary is its value type, and
-// whether the values can be copied as [Stored].
+// storedType returns the type in which a column's values are copied, and whether they can be copied as
+// [Stored]. A dictionary is replaced by its value type, and any binary type of variable length by binary.
 func storedType(t arrow.DataType) (arrow.DataType, bool) {
 	if d, ok := t.(*arrow.DictionaryType); ok {
 		t = d.ValueType

@@ -1,4 +1,4 @@
-// Package table reads and writes tables of other programs, row by row, in constant memory.
+// Package table reads and writes tables of other programs, row by row, in bounded memory.
 //
 // [Open] reads CSV, TSV, JSON lines, JSON lists, text lines, CoNLL, Arrow, FASTA and FASTQ from
 // files or standard input, optionally compressed by gzip or Zstandard. It also reads Parquet,
@@ -27,7 +27,7 @@ import (
 type Row struct {
 	File   string
 	Line   int64  // line, or row number in JSON lists, Arrow and Parquet, from 1; 0 if unknown or a whole file
-	Byte   int64  // byte at which the row begins when a part of a file is read, from 1; otherwise 0
+	Byte   int64  // byte at which the row begins in a part of JSON lines, from 1; otherwise 0
 	Name   string // name of the record in the file, or ""
 	Values []Value
 	Err    error // error of the row; Values is then empty, or has null for each invalid value
@@ -100,13 +100,14 @@ type Value struct {
 	Gaps     []bool     // whether each of Items is null, in columns of [Options].Gaps
 	Null     bool       // whether the value is missing
 	IsWords  bool       // whether Text is a list of words separated by spaces, each of which may have a tag
-	// JSON reports whether Text, or Items, is valid JSON: a number, a boolean, or a list or object in
-	// a column of [Options].Copied.
+	// JSON reports whether the table stores Text as a number or a boolean, or as a list or object that is
+	// copied. Text is then valid JSON, unless it is NaN or an infinity. With Items, JSON is set only in
+	// Arrow and Parquet.
 	JSON   bool
 	Stored Stored // value in Arrow's representation, in columns of [Options].Typed
 }
 
-// ColumnError is an error of a value, or of all values, of a column.
+// ColumnError is an error of one value in a column, or of the whole column.
 type ColumnError struct {
 	Column string
 	IsList bool  // the value is a list
@@ -132,7 +133,7 @@ type Reader interface {
 type Options struct {
 	Columns []string // columns to read
 	Format  string   // one of [Formats]; "" derives it from the file's name
-	// Copied are the names among Columns that are only copied: JSON lists and objects keep their
+	// Copied are the names among Columns that are only copied: JSON lists and objects become compact
 	// JSON text, and Arrow dates and times become text.
 	Copied []string
 	// Typed are the names among Columns whose values are also returned as [Stored]. Lists,
@@ -281,7 +282,7 @@ func addPath(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// ReadOnce reports whether a path can be read only once, like standard input and other pipes.
+// ReadOnce reports whether a path can be read only once, like standard input and pipes.
 func ReadOnce(path string) bool {
 	info, err := os.Stat(path)
 	return path == StandardInput || err == nil && !info.IsDir() && !info.Mode().IsRegular()
