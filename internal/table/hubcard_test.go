@@ -108,7 +108,7 @@ func TestHubConfigsBesideData(t *testing.T) {
 		_, err := readText(filepath.Join(dir, "data"), Options{Columns: []string{"text"}})
 		if (err != nil) != rejected || rejected && !strings.Contains(err.Error(),
 			fmt.Sprintf("found tables of en, fr (%s:4)", filepath.Join(dir, "README.md"))) {
-			t.Errorf("%s: got error %v, want refused %t", files, err, rejected)
+			t.Errorf("%s: got error %v, want an error that names en and fr: %t", files, err, rejected)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestClassesOfCard(t *testing.T) {
 	}
 	onlyTags := Options{Columns: []string{"tags"}, Lists: []string{"tags"}}
 	if got := must.Get(readText(filepath.Join(dir, "b", "train.jsonl"), onlyTags))(t); got[0] != "1: [B-PER O]" {
-		t.Errorf("got %q for a table read only for its lists", got)
+		t.Errorf("only lists are read: got %q, want the first row 1: [B-PER O]", got)
 	}
 	odd := filepath.Join(dir, "k", "train.jsonl")
 	got := must.Get(readText(odd, Options{Columns: []string{"tags"}, Lists: []string{"tags"}}))(t)
@@ -94,7 +94,7 @@ func TestClassesOfCard(t *testing.T) {
 	}
 	got = must.Get(readText(odd, Options{Columns: []string{"tags"}, Copied: []string{"tags"}}))(t)
 	if strings.Join(got, "\n") != `1: ["O",null]`+"\n"+`2: ["O","X"]` {
-		t.Errorf("got the copied lists %q", got)
+		t.Errorf(`got the copied lists %q, want ["O",null] and ["O","X"]`, got)
 	}
 	t.Chdir(filepath.Join(dir, "i"))
 	if got := must.Get(readText("train.tsv", Options{Columns: []string{"label"}}))(t); got[0] != "2: neg" {
@@ -126,7 +126,7 @@ func TestNumericClassNames(t *testing.T) {
 	lists := Options{Columns: []string{"tags"}, Lists: []string{"tags"}}
 	got := must.Get(readText(filepath.Join(dir, "x.jsonl"), lists))(t)
 	if strings.Join(got, " ") != "1: [1 2] 2: [1]" {
-		t.Errorf("got the lists %q", got)
+		t.Errorf("got the lists %q, want [1 2] and [1]", got)
 	}
 }
 

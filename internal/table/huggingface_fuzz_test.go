@@ -82,7 +82,8 @@ func FuzzHuggingFace(f *testing.F) {
 			at := slices.Index([]string{"0", "1"}, number)
 			switch {
 			case !named && class.Text != number, named && (at < 0 || at >= len(names)) && number != "7" && !class.Null:
-				t.Fatalf("label %s: got %+v", number, class)
+				t.Fatalf("label %q: got %+v, want the number without class names, and null for a number "+
+					"without a name", number, class)
 			case named && at >= 0 && at < len(names) && class.Text != names[at]:
 				t.Fatalf("label %s: got %+v, want %q", number, class, names[at])
 			}
@@ -90,7 +91,7 @@ func FuzzHuggingFace(f *testing.F) {
 	})
 }
 
-// classNames returns the class names of the column label, and whether it is a ClassLabel.
+// classNames returns the class names of the column label, and whether it is a ClassLabel with names.
 func classNames(t *testing.T, info string) (names []string, named bool) {
 	var all struct{ Features map[string]json.RawMessage }
 	if err := json.Unmarshal([]byte(info), &all); err != nil {

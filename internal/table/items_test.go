@@ -80,11 +80,11 @@ func TestItems(t *testing.T) {
 	texts := stream(arrow.BinaryTypes.String, `[{"label":["a","b"]},{"label":[]},{"label":null},{"label":["a",null]}]`)
 	if got := readItems(t, write("x.arrow", texts)); !slices.Equal(got,
 		[]string{`["a" "b"]`, "[]", "none", "column label: index 1: expected a value, found null"}) {
-		t.Errorf("got %q", got)
+		t.Errorf("x.arrow: got %q, want [a b], [], none and an error on null", got)
 	}
 	numbers := stream(arrow.PrimitiveTypes.Int64, `[{"label":[1,0]},{"label":[]},{"label":[7]}]`)
 	if got := readItems(t, write("y.arrow", numbers)); !slices.Equal(got, []string{`["1" "0"]`, "[]", `["7"]`}) {
-		t.Errorf("got %q", got)
+		t.Errorf("y.arrow: got %q, want [1 0], [] and [7]", got)
 	}
 	write("hf/dataset_info.json",
 		`{"features":{"label":{"feature":{"names":["neg","pos"],"_type":"ClassLabel"},"length":-1,"_type":"Sequence"}}}`)
@@ -94,7 +94,8 @@ func TestItems(t *testing.T) {
 		t.Errorf("got %q, want class names", got)
 	}
 
-	// A copied list has a class name or null for each item.
+	// A copied list has a class name or null for each item. Without Copied, items are token ids, so
+	// negative numbers and null are errors.
 	write("hf/a.arrow", stream(arrow.PrimitiveTypes.Int64,
 		`[{"label":[1,0,-1]},{"label":[]},{"label":null},{"label":[-100,null]}]`))
 	for _, c := range []struct {
@@ -148,7 +149,7 @@ func TestItemsShareText(t *testing.T) {
 	}
 }
 
-// TestIntegerFeatures checks that integers of any size can be features.
+// TestIntegerFeatures checks that unsigned 64-bit integers can be features.
 func TestIntegerFeatures(t *testing.T) {
 	b := array.NewListBuilder(memory.DefaultAllocator, arrow.PrimitiveTypes.Uint64)
 	b.Append(true)
@@ -171,7 +172,7 @@ func TestEdgesOfARow(t *testing.T) {
 	ends := numbers.NewArray()
 	edges := lists(lists(ends, 0, 2, 4), 0, 2)
 	if v, err := edgesAt(edges, 0, 2*edgeBytes); err != nil || !slices.Equal(v.Edges, [][2]int32{{0, 1}, {2, 0}}) {
-		t.Errorf("got %v, %v", v.Edges, err)
+		t.Errorf("got %v, %v, want [[0 1] [2 0]]", v.Edges, err)
 	}
 	for want, c := range map[string]struct {
 		list  arrow.Array

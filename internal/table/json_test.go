@@ -70,7 +70,7 @@ func TestJSONLists(t *testing.T) {
 		if got, err := readText(writeFile(t, "x.jsonl", line+"\n{\"a\":1}\n"),
 			Options{Columns: []string{"a"}}); err != nil ||
 			len(got) != 2 || !strings.HasSuffix(got[0], "(read a file that is a single JSON list with --format json)") {
-			t.Errorf("%q: got %q, %v", line, got, err)
+			t.Errorf("%q: got %q, %v, want 2 rows, the first with a hint of --format json", line, got, err)
 		}
 	}
 }
@@ -94,8 +94,8 @@ func (r *repeatedText) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestJSONListMemory checks that the memory of a value beyond the limit is bounded, and that a long
-// list is not kept in memory.
+// TestJSONListMemory checks that reading a value far beyond the limit, or a list of many values,
+// allocates a bounded number of bytes.
 func TestJSONListMemory(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -116,7 +116,8 @@ func TestJSONListMemory(t *testing.T) {
 			err = r.Next(&row)
 		}
 		if allocation := allocated() - before; err != io.EOF || rows-1 != c.rows || allocation > c.maxBytes {
-			t.Errorf("%s: got %d rows, %v, %d allocated bytes", c.name, rows-1, err, allocation)
+			t.Errorf("%s: got %d rows, %v, %d allocated bytes, want %d rows, io.EOF and at most %d bytes", c.name,
+				rows-1, err, allocation, c.rows, c.maxBytes)
 		}
 	}
 }
@@ -226,8 +227,8 @@ func FuzzJSONPath(f *testing.F) {
 	})
 }
 
-// FuzzJSONList checks that the values of a list of objects equal those of encoding/json, and that
-// reading any text terminates without a panic.
+// FuzzJSONList checks that a list is split into the same values as by encoding/json, and that reading
+// any text terminates without a panic.
 func FuzzJSONList(f *testing.F) {
 	for _, text := range []string{`[]`, `[{"a":1}]`, "[ {\"a\":\"x\\\"]\"} ,\n{\"a\":[1,2]},3,\"s\",null,true ]",
 		`[{"a":{"b":"}"}}]x`, "{\n\"a\":1}{\n\"a\":2}", "{\"a\":1}\n{\"a\":2}", `["\u005d",{}]`, `[1,,2]`, `[[[[]]]]`} {
@@ -248,7 +249,7 @@ func FuzzJSONList(f *testing.F) {
 			return
 		}
 		if err != nil || len(rows) != len(list) {
-			t.Fatalf("%q: got %d rows of %d, %v", text, len(rows), len(list), err)
+			t.Fatalf("%q: got %d of %d rows, %v", text, len(rows), len(list), err)
 		}
 		for i, value := range list {
 			want := newJSONColumns(path, Options{Columns: []string{"a"}})

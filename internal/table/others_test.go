@@ -27,7 +27,7 @@ func otherFiles(t testing.TB) []string {
 	for _, pattern := range []string{"*.parquet", "*.arrow", "*.arrows"} {
 		more, err := filepath.Glob(filepath.Join("testdata", "others", pattern))
 		if err != nil || len(more) == 0 {
-			t.Fatalf("%s: %v, %v", pattern, more, err)
+			t.Fatalf("%s: got files %q, error %v, want at least one file", pattern, more, err)
 		}
 		paths = append(paths, more...)
 	}
@@ -87,7 +87,7 @@ func checkValue(column string, got Value, want any) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%+v, want %v", got, want)
+	return fmt.Errorf("got %+v, want %v", got, want)
 }
 
 // unreadableColumns maps the columns of otherFiles that cannot be read to their errors.
@@ -117,7 +117,7 @@ func TestOtherFiles(t *testing.T) {
 		}
 		for i, row := range got {
 			if row.Err != nil || row.Line != int64(i+1) {
-				t.Errorf("%s: row %d: got line %d, %v", name, i, row.Line, row.Err)
+				t.Errorf("%s: row %d: got line %d, row error %v, want line %d", name, i, row.Line, row.Err, i+1)
 				continue
 			}
 			for k, column := range columns {
@@ -175,7 +175,7 @@ func TestMissingBatches(t *testing.T) {
 		copy(damaged[at:], zero)
 		rows, err := readRows(writeFile(t, "x.arrow", string(damaged)), Options{Columns: []string{"text"}})
 		if err == nil || !strings.Contains(err.Error(), "footer: expected 0 record batches as in the file, found 1") {
-			t.Errorf("byte %d: got %d rows, %v", at, len(rows), err)
+			t.Errorf("byte %d: got %d rows, %v, want an error on the number of batches", at, len(rows), err)
 		}
 	}
 }
@@ -192,6 +192,6 @@ func TestTwoBytesOfDamage(t *testing.T) {
 		r.Close()
 	}
 	if err == nil || !strings.Contains(err.Error(), path+": metadata is damaged") {
-		t.Errorf("got error %v, want an error that names the file", err)
+		t.Errorf("got error %v, want %q", err, path+": metadata is damaged")
 	}
 }

@@ -128,7 +128,7 @@ func TestBadPages(t *testing.T) {
 		before := allocated()
 		_, err := io.ReadAll(r)
 		if took := allocated() - before; took > 16<<20 {
-			t.Errorf("%s: allocated %d bytes", c.name, took)
+			t.Errorf("%s: allocated %d bytes, want at most 16 MiB", c.name, took)
 		}
 		if c.want == "" && err == nil {
 			continue
@@ -250,12 +250,12 @@ func TestEmptyGroups(t *testing.T) {
 		e, err := ExtentOf(t.Context(), path, "parquet")
 		if c.extentErr == "" && (err != nil || e.Rows != c.rows) || c.extentErr != "" &&
 			(err == nil || !strings.Contains(err.Error(), path+": "+c.extentErr)) {
-			t.Errorf("%v: got %d rows, %v", c.groups, e.Rows, err)
+			t.Errorf("%v: got %d rows, %v; want %d rows or error %q", c.groups, e.Rows, err, c.rows, c.extentErr)
 		}
 		got, err := readText(path, Options{Columns: []string{"ids"}})
 		if c.readErr == "" && (err != nil || len(got) != 1 || got[0] != "1: [7 7 7 7 7]") || c.readErr != "" &&
 			(err == nil || !strings.Contains(err.Error(), c.readErr)) {
-			t.Errorf("%v: got %q, %v", c.groups, got, err)
+			t.Errorf("%v: got %q, %v; want one row or error %q", c.groups, got, err, c.readErr)
 		}
 	}
 }
@@ -275,7 +275,7 @@ func TestListBomb(t *testing.T) {
 		before := allocated()
 		got, err := readText(path, Options{Columns: []string{"ids"}, MaxField: 1 << 16})
 		if took := allocated() - before; took > 2<<30 {
-			t.Errorf("%d numbers: allocated %d bytes", n, took)
+			t.Errorf("%d numbers: allocated %d bytes, want at most 2 GiB", n, took)
 		}
 		if want != "" && (err != nil || len(got) != 1 || got[0] != want) || want == "" &&
 			(err == nil || !strings.Contains(err.Error(),
@@ -357,7 +357,8 @@ func TestPageSizes(t *testing.T) {
 	}
 }
 
-// TestBadFooters checks that invalid metadata is rejected before it is decoded.
+// TestBadFooters checks that checkFooter rejects malformed metadata, and that files without a complete
+// Parquet footer are errors.
 func TestBadFooters(t *testing.T) {
 	element := thriftOf(nil, nil, nil, "a", int32(1))
 	var deep [][]byte
@@ -376,11 +377,11 @@ func TestBadFooters(t *testing.T) {
 		"a long list of bytes":   {long(thriftByte), "metadata is damaged"},
 		"a long text":            {append([]byte{4<<4 | thriftBinary}, uvarints(1<<32)...), "metadata is damaged"},
 		"a long map":             {append([]byte{4<<4 | thriftMap}, uvarints(1<<32, 0x55)...), "metadata is damaged"},
-		"endless structs":        {nested, "metadata is damaged"},
+		"nested structs":         {nested, "metadata is damaged"},
 		"an unknown kind":        {[]byte{4<<4 | 14}, "metadata is damaged"},
 		"an empty footer":        {nil, "metadata is damaged"},
-		"too many children":      {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a", int32(-5))}), "element 0"},
-		"no root":                {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a"), element}), "element 1"},
+		"a negative child count": {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a", int32(-5))}), "element 0"},
+		"two roots":              {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a"), element}), "element 1"},
 		"deep columns":           {thriftOf(int32(1), deep), ""},
 	} {
 		if _, err := checkFooter(c.footer); (c.want == "") != (err == nil) || err != nil &&

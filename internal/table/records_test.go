@@ -146,7 +146,7 @@ func TestRecords(t *testing.T) {
 		}
 		if got, err := readText(path, Options{Columns: []string{"word", "text"}}); err != nil || len(got) != 9 ||
 			got[2] != "3: dog|é 2" {
-			t.Errorf("%s: got %q, %v", name, got, err)
+			t.Errorf("%s: got %q, %v, want 9 rows, the third with dog and é 2", name, got, err)
 		}
 		for _, c := range []struct {
 			column,
@@ -161,8 +161,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestDamagedRecords checks that reading a damaged file does not panic, and that errors name the
-// file.
+// TestDamagedRecords checks that reading a damaged file does not panic, that some damage is an error,
+// and that these errors name the file. The first bytes of a file do not yield all rows.
 func TestDamagedRecords(t *testing.T) {
 	columns := []string{"text", "word", "ids"}
 	for name, text := range map[string]string{"x.arrow": arrowText(t, true, 2), "y.arrow": arrowText(t, false, 2),
@@ -175,7 +175,7 @@ func TestDamagedRecords(t *testing.T) {
 			if _, err := readText(path, Options{Columns: columns}); err != nil {
 				failed++
 				if !strings.Contains(err.Error(), name) {
-					t.Errorf("%s, byte %d: got error %v", name, at, err)
+					t.Errorf("%s, byte %d: got error %v, want the file name in it", name, at, err)
 				}
 			}
 		}
@@ -185,14 +185,15 @@ func TestDamagedRecords(t *testing.T) {
 		for _, length := range []int{0, 5, 20, len(text) / 2, len(text) * 9 / 10} {
 			if rows, err := readText(writeFile(t, name, text[:length]), Options{Columns: columns}); err == nil &&
 				len(rows) == 6 && length < len(text)/2 {
-				t.Errorf("%s: got rows from %d bytes: %q", name, length, rows)
+				t.Errorf("%s: got all rows from the first %d bytes: %q", name, length, rows)
 			}
 		}
 	}
 	must.Fail(t, "expected a seekable Parquet file")(Open(context.Background(), StandardInput, Options{Format: "parquet"}))
 }
 
-// TestHuggingFace checks that the splits of a saved directory are read in order, with class names.
+// TestHuggingFace checks that the splits of a saved data set are read in order, with class names. Malformed
+// files and missing columns are errors.
 func TestHuggingFace(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -227,7 +228,7 @@ func TestHuggingFace(t *testing.T) {
 	}
 	got, err = readText(filepath.Join(dir, "test"), Options{Columns: []string{"text"}})
 	if err != nil || len(got) != 1 || got[0] != "1: fourth" {
-		t.Errorf("a split: got %q, %v", got, err)
+		t.Errorf("a split: got %q, %v, want 1: fourth", got, err)
 	}
 	for _, c := range []struct{ file, text, want string }{
 		{"x", "", `column "words": expected one of ["text" "label"]`},

@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestScalars checks the text of Arrow's numbers, decimals, UUIDs and timestamps.
+// TestScalars checks the text of Arrow's floating-point numbers, decimals, UUIDs and timestamps.
 func TestScalars(t *testing.T) {
 	uuid := arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
 	s := arrow.NewSchema([]arrow.Field{
@@ -149,6 +149,6 @@ func TestParquetTypes(t *testing.T) {
 	rows := must.Get(readText("testdata/naive-timestamp.parquet",
 		Options{Columns: []string{"ts", "tz"}, Copied: []string{"ts", "tz"}}))(t)
 	if ts, tz, _ := strings.Cut(rows[0], "|"); ts != "1: 2024-01-02 03:04:05.678" || !strings.HasSuffix(tz, "Z") {
-		t.Errorf("got %q", rows[0])
+		t.Errorf("got %q, want 2024-01-02 03:04:05.678 and a time that ends in Z", rows[0])
 	}
 }

@@ -43,8 +43,8 @@ func seriesRows(t *testing.T, path string, o Options) (rows []string) {
 	}
 }
 
-// TestSeries checks that a series is read in JSON, CSV and TSV from a list in one column, a list per
-// channel, or a number per column. Errors for other values name the column.
+// TestSeries checks that a series is read from a list in one column (JSON and CSV), a list per channel
+// (CSV), or a number per column (TSV). Errors for other values name the column.
 func TestSeries(t *testing.T) {
 	for _, c := range []struct{ name, text, series, want string }{
 		{"a.jsonl", `{"v":[0.1,-2,3e1],"id":"a"}` + "\n" + `{"id":"b"}` + "\n" + `{"v":[],"id":"c"}` + "\n" +
@@ -87,12 +87,12 @@ func TestSeriesNames(t *testing.T) {
 	}
 }
 
-// TestSeriesLimit checks that MaxField limits the memory of a series, not the length of its text.
+// TestSeriesLimit checks that MaxField limits the memory of a series even if its text is shorter.
 func TestSeriesLimit(t *testing.T) {
 	path := writeFile(t, "a.csv", "v,id\n"+strings.Repeat("1 ", 100)+",a\n1 2,b\n")
 	if got := seriesRows(t, path, Options{Series: []string{"v"}, MaxField: 1000}); len(got) != 2 ||
 		!strings.Contains(got[0], "exceeds the limit of 1000 bytes") || got[1] != "[[1] [2]] b" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want an error of the first row and [[1] [2]] b", got)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestSeriesKept(t *testing.T) {
 	must.Succeed(t, r.Next(&row))
 	if row.Err == nil || !strings.Contains(row.Err.Error(), "column w: expected a list of numbers, found nothing") ||
 		len(row.Values) != 3 || row.Values[2].Text != "[1,2.5]" || !row.Values[2].JSON {
-		t.Errorf("got %+v", row)
+		t.Errorf("got %+v, want an error on column w, and the list [1,2.5] as JSON", row)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestSeriesArrow(t *testing.T) {
 		for _, path := range []string{f.Name(), p.Name()} {
 			if got := strings.Join(seriesRows(t, path, Options{Series: []string{"v"}}),
 				"|"); got != "[[1] [2]] a|null b" {
-				t.Errorf("%s: %s: got %s", path, kind, got)
+				t.Errorf("%s: %s: got %s, want [[1] [2]] a|null b", path, kind, got)
 			}
 		}
 	}

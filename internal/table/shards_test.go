@@ -30,8 +30,8 @@ func addSplit(split string, rows []string) (out []string) {
 	return out
 }
 
-// TestShards checks that a folder of tables of one format is read as a single table, in the
-// order of file names, and that other folders have a row per file.
+// TestShards checks that a folder of tables of one format is read as a single table, in the order of
+// file names. Other folders have a row per file, or are an error if they contain Parquet.
 func TestShards(t *testing.T) {
 	parquet := must.Get(os.ReadFile(filepath.Join("testdata", "others", "duckdb-v2.parquet")))(t)
 	whole, err := readText(filepath.Join("testdata", "others", "duckdb-v2.parquet"), Options{Columns: []string{"text"}})
@@ -150,11 +150,11 @@ func TestBadRowsOfShards(t *testing.T) {
 	}
 	if got := rows[0].Values; rows[0].Err == nil || len(got) != 3 || got[0].Text != "a.csv" ||
 		!got[1].Null || got[2].Text != "1" {
-		t.Errorf("got %+v", rows[0])
+		t.Errorf("got %+v, want an error and the values a.csv, null and 1", rows[0])
 	}
 	if got := rows[1].Values; rows[1].Err == nil || !rows[1].Uneven || len(got) != 3 || got[0].Text != "a.csv" ||
 		!got[1].Null || got[2].Text != "2" {
-		t.Errorf("got %+v", rows[1])
+		t.Errorf("got %+v, want an uneven row with an error and the values a.csv, null and 2", rows[1])
 	}
 }
 

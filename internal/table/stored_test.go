@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// storedColumns are columns of stored types, with values in the syntax of Arrow's builders, and their
-// CSV text; nil means that the text equals the values.
+// storedColumns are columns of stored types. values are in the syntax of Arrow's builders, except for a
+// final Z, which storedTable removes. text has the expected Value.Text; nil means that it equals values.
 var storedColumns = []struct {
 	field        arrow.Field
 	values, text []string
@@ -214,7 +214,7 @@ func TestStoredTypes(t *testing.T) {
 		}
 		if _, ok := s.Fields["large"]; ok == parquet || s.Fields["same"].Type != same.Type ||
 			s.Fields["x"].Type != nil {
-			t.Errorf("parquet %v: got fields %v", parquet, s.Fields)
+			t.Errorf("parquet %v: got fields %v, want same, and large unless parquet is true", parquet, s.Fields)
 		}
 	}
 	csv := writeFile(t, "x.csv", "same\n1\n")

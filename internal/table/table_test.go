@@ -165,7 +165,7 @@ func TestFolder(t *testing.T) {
 	want := []string{"0: alone|||cat.txt", "0: |cat|test|test/cat/a.txt", "0! the file has more than 200 bytes",
 		"0: wuff|dog|train|train/dog/a.txt", "0: woof\xff|dog|train|train/dog/b.txt"}
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") || total != 5+4+5+201 {
-		t.Errorf("got %q, %v, %d bytes; want %q", got, err, total, want)
+		t.Errorf("got %q, %v, %d bytes; want %q and 215 bytes", got, err, total, want)
 	}
 	must.Fail(t, "found no file")(readText(t.TempDir(), Options{Columns: FolderColumns}))
 }
@@ -205,12 +205,12 @@ func TestBadTables(t *testing.T) {
 	if got, err := readText(writeFile(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"),
 		Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || len(got) != 2 ||
 		!strings.Contains(got[0], "the line has 309 bytes, at most 200") || got[1] != "2: 1|2" {
-		t.Errorf("got %q, %v", got, err)
+		t.Errorf("x.jsonl: got %q, %v, want an error of the first row and 2: 1|2", got, err)
 	}
 	if got, err := readText(writeFile(t, "x.tsv", "a\tb\n1\t2\n"+long+"\t"+long+"\n3\t4"),
 		Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil ||
 		!slices.Equal(got, []string{"2: 1|2", "3! the row has more than 200 bytes", "4: 3|4"}) {
-		t.Errorf("got %q, %v", got, err)
+		t.Errorf("x.tsv: got %q, %v, want 2: 1|2, an error of row 3, and 4: 3|4", got, err)
 	}
 	must.Fail(t, `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`)(readText(writeFile(t,
 		"x",

@@ -25,7 +25,8 @@ type textReader struct {
 const firstLines = 100
 
 // checkFormat counts lines that are JSON objects or begin with a fastText label. After firstLines
-// lines, or at the end of a shorter file, it writes a note if all lines are in one of these formats.
+// lines, or at the end of a shorter file, it writes a note if all lines are in one of these formats. last
+// means that the file has ended, and line is not counted.
 func (r *textReader) checkFormat(line string, last bool) {
 	if r.note == nil || r.lines > firstLines {
 		return
@@ -44,7 +45,7 @@ func (r *textReader) checkFormat(line string, last bool) {
 	}
 	switch {
 	case r.objects == r.lines:
-		r.note(fmt.Sprintf("%s: each line is a JSON object but is read as text: read the fields with --format jsonl",
+		r.note(fmt.Sprintf("%s: lines are JSON objects but are read as text: read the fields with --format jsonl",
 			r.in.Name))
 	case r.labelled == r.lines:
 		r.note(fmt.Sprintf("%s: lines begin with %s, as in fastText's format, so the text contains the label: "+

@@ -90,8 +90,8 @@ func TestUnsupportedFiles(t *testing.T) {
 func TestTextOfOtherFormat(t *testing.T) {
 	object, labelled := `{"text":"a"}`+"\n", "__label__a good\n"
 	for text, want := range map[string]string{
-		strings.Repeat(object, 250):       "each line is a JSON object but is read as text: read the fields with --format jsonl",
-		object:                            "each line is a JSON object",
+		strings.Repeat(object, 250):       "lines are JSON objects but are read as text: read the fields with --format jsonl",
+		object:                            "lines are JSON objects",
 		strings.Repeat(labelled, 3):       "lines begin with __label__, as in fastText's format, ",
 		object + "plain\n":                "",
 		"":                                "",
