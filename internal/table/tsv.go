@@ -13,7 +13,8 @@ import (
 //
 // A quoted field may contain tabs and line ends. They are part of the field only if one of the
 // separate lines has the wrong number of fields and the joined lines have a field for each column.
-// Otherwise, each line is a row. [delimitedWriter] rejects texts that this rule would change.
+// Otherwise, each line is a row. [delimitedWriter] rejects rows that this rule would split. Within a
+// field, the line end "\r\n" is read as "\n".
 type tsvReader struct {
 	delimited
 	fields []string // fields of a row

@@ -91,7 +91,7 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 		if field, err = text(c, v); err != nil {
 			return err
 		}
-		if _, isText := v.(string); isText { // JSON cannot begin like a formula, except for numbers
+		if _, isText := v.(string); isText { // of the JSON values, only numbers can begin like a formula
 			field = d.protect(field)
 		}
 	}

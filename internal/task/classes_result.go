@@ -70,8 +70,8 @@ func (e *ClassesResult) Write(w io.Writer) error {
 	return e.advise(w, Accuracies(e.Baseline), e.Accuracy, AsPercent)
 }
 
-// shownClasses is the length of both lists that replace the table of more than maxClasses classes: the
-// classes with the lowest F1, and the classes with the most rows.
+// shownClasses is the length of each of the two lists that replace the table of more than maxClasses
+// classes: the classes with the lowest F1, and the classes with the most rows.
 const shownClasses = 10
 
 // classes prints precision, recall and F1 of each class, and the confusion matrix. Of more than

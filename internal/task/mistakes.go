@@ -16,6 +16,7 @@ import (
 //     and all actual and predicted numbers, for the [MaxWorst] rows with the largest errors.
 type Mistakes interface {
 	// See records the mistakes of a row. It is called with each row, truncated to the model's input.
+	// length is the row's length before truncation.
 	See(x *seq.Example, length int, logits []float32)
 	// Omitted returns the number of wrong rows that are not written.
 	Omitted() int

@@ -28,7 +28,7 @@ type PageInput struct {
 	Dir, Split string // data set and split, if the rows are from a data set
 	Rows       int64  // 0 if unknown
 	Examples   int    // number of rows of each kind to show
-	// Baseline measures the classification baselines. It returns nil if the rows have no baselines.
+	// Baseline returns the classification baselines, or nil if the rows have none.
 	Baseline func() (*baseline.Result, error)
 }
 

@@ -26,8 +26,8 @@ type Measurer interface {
 	// MeasureCopy returns the bandwidth of a large copy; it counts both bytes read and bytes
 	// written.
 	MeasureCopy() (bytesPerSecond float64, err error)
-	// MeasureProducts returns the rate of matrix products in float32; a multiply-add counts as two
-	// operations.
+	// MeasureProducts returns the peak rate of float32 multiply-adds, an upper bound for matrix products
+	// in float32. A multiply-add counts as two operations.
 	MeasureProducts() (flops float64, err error)
 }
 
