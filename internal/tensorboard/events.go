@@ -77,8 +77,8 @@ func Create(dir string, resumed int) (*Writer, error) {
 }
 
 // nextPath returns a path whose file name sorts after the names of all existing event files, because
-// TensorBoard reads the files of a directory in the order of their names. After the prefix, a name
-// has a Unix time in seconds.
+// TensorBoard reads the files of a directory in the order of their names. After the prefix, the name
+// has the current Unix time in seconds, or the largest existing number plus one if that is larger.
 func nextPath(dir string) (string, error) {
 	const prefix = "events.out.tfevents."
 	existing, err := os.ReadDir(dir)

@@ -138,7 +138,7 @@ type VulkanDevice interface {
 	Messages() []string
 }
 
-// NeedVulkan opens a device of package vk under the validation layer, or skips the test. Messages of
+// NeedVulkan opens a device of package vk under the validation layer, or calls Missing. Messages of
 // the layer fail the test.
 func NeedVulkan[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options) Device {
 	t.Helper()

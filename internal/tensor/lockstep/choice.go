@@ -15,7 +15,7 @@ const roundingGap = 1e-5
 type Flip struct {
 	Layer    uint32
 	Sequence int     // index in the batch
-	Swapped  []int32 // positions of the tokens that only one device sampled
+	Swapped  []int32 // positions that only one device chose as tokens or, if these agree, as partners
 	// Gap is the range of the scores of the swapped tokens. It is +Inf if the devices differ in the
 	// number of tokens, in their order or only in the partners.
 	Gap    float64

@@ -34,7 +34,7 @@ func (d *Difference) Error() string {
 // results holds the results of a launch on both devices.
 type results struct {
 	kernel       tensor.Kernel
-	counts       []int32 // number of rows in use, by axis
+	counts       []int32 // number of rows in use, by axis; then the length of the longest sequence
 	count        []int32 // number of sampled keys per sequence; only for Duplet and AttentionBackward
 	firstSampled []int32 // first row of sampled keys of each sequence; nil if count is nil
 	written      map[*tensor.Tensor][2][]uint32
@@ -126,8 +126,9 @@ func downloadInts(mem tensor.Binding, t *tensor.Tensor) ([]int32, error) {
 	return x, tensor.Download(mem[t.Region], t, x)
 }
 
-// compare returns the largest difference in a tensor as a fraction of the tolerance. It describes
-// the first difference that exceeds the tolerance; otherwise the description is empty.
+// compare returns the largest difference in a tensor as a fraction of the tolerance. At the first
+// difference that exceeds the tolerance it stops and describes this difference; otherwise the
+// description is empty.
 func (r *results) compare(t *tensor.Tensor) (worst float64, description string) {
 	size, largest := r.size(t), 0.0
 	for o := range r.written {

@@ -38,8 +38,8 @@ func (d *Device) Flips() []Flip {
 	return slices.Clone(d.flips)
 }
 
-// Worst returns, for each kernel that ran, the largest difference so far as a fraction of the
-// tolerance.
+// Worst returns, for each kernel, the largest difference so far as a fraction of the tolerance.
+// Launches that failed with a [*Difference] do not count.
 func (d *Device) Worst() map[string]float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

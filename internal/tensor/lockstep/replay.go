@@ -162,7 +162,7 @@ func (x *splitExecutable) Run(ctx context.Context, mem tensor.Binding, from, to 
 	return nil
 }
 
-// Inspect runs segments like Run, but with the device's own choices instead of replayed choices.
+// Inspect runs segments like Run, but neither records nor replays choices.
 func (x *splitExecutable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) error {
 	return x.Executable.Inspect(ctx, mem, x.first[from], x.first[to], visit)
