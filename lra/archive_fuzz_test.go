@@ -84,7 +84,8 @@ func FuzzReviews(f *testing.F) {
 		slices.Reverse(reversed)
 		again, reversedErr := read(t, reversed)
 		if (err == nil) != (reversedErr == nil) || fmt.Sprint(splits) != fmt.Sprint(again) {
-			t.Fatalf("splits %v, error %v; with the files in reverse order %v, %v", splits, err, again, reversedErr)
+			t.Fatalf("splits %v, error %v; want the same with the files in reverse order, got %v, error %v", splits,
+				err, again, reversedErr)
 		}
 		for name, rows := range splits {
 			for _, e := range rows {
@@ -94,8 +95,8 @@ func FuzzReviews(f *testing.F) {
 				})
 				if index < 0 || (name == "test") != strings.HasPrefix(e.ID, "test/") ||
 					(e.Label == 1) != strings.Contains(e.ID, "/pos/") {
-					t.Fatalf("split %s has review %s with label %d and text %q, which is not in the archive", name,
-						e.ID, e.Label, bytesOf(e.A))
+					t.Fatalf("split %s has review %s with label %d and text %q, want the text of this file, and the "+
+						"split and label of its path", name, e.ID, e.Label, bytesOf(e.A))
 				}
 			}
 		}
@@ -147,7 +148,8 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// withChecksums returns the archive with valid checksums in its headers.
+// withChecksums returns the archive with a valid header checksum in each block of 512 bytes that does
+// not begin with zero, even if the block is not a header.
 func withChecksums(archive []byte) []byte {
 	out := bytes.Clone(archive)
 	for block := range slices.Chunk(out, 512) {

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// validationFraction is the fraction of the training shapes that become validation shapes, for
-// tasks without a validation split.
+// validationFraction is the expected fraction of the training shapes that become validation shapes,
+// for tasks without a validation split.
 const validationFraction = 0.1
 
 // convertModelNet converts the release of ModelNet40 that consists of points.

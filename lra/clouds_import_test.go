@@ -73,7 +73,8 @@ func TestOfficialFiles(t *testing.T) {
 	}
 	if err := convert(ShapeNetPart, shapes); err == nil ||
 		!strings.HasSuffix(err.Error(), "train_test_split/shuffled_train_file_list.json: not a directory") {
-		t.Errorf("with a file train_test_split: error %v, want one that ends with %q", err, "not a directory")
+		t.Errorf("with a file train_test_split: error %v, want one that ends with %q", err,
+			"train_test_split/shuffled_train_file_list.json: not a directory")
 	}
 	if _, err := findOfficial(filepath.Join(shapes, "train_test_split"), "x.tsv"); err == nil ||
 		!strings.HasSuffix(err.Error(), "x.tsv: not a directory") {

@@ -7,8 +7,8 @@ import (
 
 // cloudPresets returns the presets of a task of point clouds. The published configurations of the
 // tasks differ in the fraction of tokens that sampling drops and in the head. "paper-invariant" is
-// rotation-invariant: it reads only the distances between points and the products of their normals. The
-// parameter epochs applies to the small model.
+// rotation-invariant: it reads only the distances between points and the dot products of their normals.
+// The parameter epochs applies to the small model.
 func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Preset {
 	paper := modified(cloudConfig(8, 256, 256, dropToken, 0.1), head)
 	return []*Preset{{

@@ -31,9 +31,9 @@ type RunFlags struct {
 	Schedule    string // one of [train.Schedules]
 }
 
-// CustomRun returns the task of [Custom] for a run with flags. Epochs, batch, convolutions,
-// schedule and evaluations depend on the number of tokens that the model reads and on the length of
-// the run.
+// CustomRun returns the task of [Custom] for a run with flags. Epochs, batch, sampled tokens,
+// convolutions, learning rate decay and evaluations depend on the number of tokens that the model
+// reads and on the length of the run.
 func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 	return &Task{
 		Name:        CustomName,

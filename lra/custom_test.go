@@ -46,8 +46,8 @@ func TestCustomPreset(t *testing.T) {
 		s := p.Settings
 		if noisy := kind == "audio-vq" || kind == "mulaw"; (s.Schedule == "cosine") != (noisy || pairs) ||
 			s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
-			t.Errorf("%s: schedule %q, token deletion %g, replacement %g; want noise only for audio", c.tokenizer,
-				s.Schedule, s.TokenDeletion, s.TokenReplacement)
+			t.Errorf("%s: schedule %q, token deletion %g, replacement %g; want noise only for audio, cosine only for "+
+				"audio and pairs", c.tokenizer, s.Schedule, s.TokenDeletion, s.TokenReplacement)
 		}
 		if wantInit := map[string]string{"mulaw": "fourier", "pixel": "fourier",
 			"audio-vq": "codebook"}[kind]; s.EmbeddingInit != wantInit {
@@ -57,8 +57,8 @@ func TestCustomPreset(t *testing.T) {
 			t.Errorf("%s: residual scale and width of %+v, want both only for pairs", c.tokenizer, p.Config)
 		}
 		if s.EvalEvery < 1 || s.Schedule != "cosine" && (s.Schedule != "exponential" || s.FinalRate != 0.1) {
-			t.Errorf("%d rows of %d tokens: schedule %q to %g; evaluations every %d steps", c.rows, c.length,
-				s.Schedule, s.FinalRate, s.EvalEvery)
+			t.Errorf("%d rows of %d tokens: schedule %q to %g, want cosine, or exponential to 0.1; evaluations every "+
+				"%d steps, want at least 1", c.rows, c.length, s.Schedule, s.FinalRate, s.EvalEvery)
 		}
 		if s.Patience != 7 || !s.TemperatureScaling || s.Select != train.OneStandardError {
 			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t; want all safeguards",

@@ -81,7 +81,7 @@ func (r *random) word() uint32 {
 	return w
 }
 
-// below returns a uniform integer in 0 … n−1, up to a bias of n·2⁻³².
+// below returns a random integer in 0 … n−1. Each probability is 1/n up to a relative error of n·2⁻³².
 func (r *random) below(n int) int32 {
 	return int32(uint64(r.word()) * uint64(n) >> 32)
 }

@@ -44,7 +44,7 @@ type GenerateOptions struct {
 	Seed             uint64
 	Rule             Rule              // rule of the task's generator; nil means the default rule
 	Replace          bool              // true allows replacing a complete data set
-	Progress         func(rows int64)  // called with the number of added rows; may be nil
+	Progress         func(rows int64)  // called with the number of rows added since the last call; may be nil
 	Provenance       map[string]string // further entries, such as the program's version
 }
 

@@ -13,21 +13,21 @@ const GraphsName = "graphs"
 // GraphsOptions configure GenerateGraphs.
 type GraphsOptions struct {
 	Train, Val, Test int // graphs per split; a split without graphs is not written
-	Nodes            int // nodes of the largest graphs; the smallest graphs have half this number
+	Nodes            int // maximum number of nodes; each graph has an even number, at least 2⌊Nodes/4⌋
 	Degree           int // average number of undirected edges that a node has
 	Seed             uint64
 	Replace          bool             // true allows replacing a complete data set
-	Progress         func(rows int64) // called with the number of added rows; may be nil
+	Progress         func(rows int64) // called with the number of rows added since the last call; may be nil
 }
 
 // UsualGraphs are the default options.
 var UsualGraphs = GraphsOptions{Train: 2000, Val: 400, Test: 400, Nodes: 32, Degree: 4}
 
-// maxNodes is the maximum number of nodes that a row of a file can hold.
+// maxNodes is the maximum of GraphsOptions.Nodes.
 const maxNodes = 1 << 20
 
-// graphClasses lists the labels, each with the percentage of edges that join two nodes of the same
-// kind.
+// graphClasses lists the labels, each with the expected percentage of edges that join two nodes of the
+// same kind.
 var graphClasses = []struct {
 	name  string
 	alike int
@@ -51,9 +51,8 @@ func (o *GraphsOptions) generator() *splitGenerator {
 
 // GenerateGraphs writes a data set of graphs. Half of a graph's nodes are of one kind, half of a
 // second kind. The label states how often an edge joins nodes of the same kind: mostly (like), half of
-// the time (mixed) or seldom (unlike). Neither the nodes alone nor the edges without the kinds of their
-// nodes determine the label. For given nodes and degree, a row is a function of the seed, the split and
-// the row's index.
+// the time (mixed) or seldom (unlike). The nodes alone are independent of the label. For given nodes and
+// degree, a row is a function of the seed, the split and the row's index.
 func GenerateGraphs(ctx context.Context, dir string, o GraphsOptions) (*seq.Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", GraphsName, err)

@@ -51,7 +51,7 @@ func TestGraphs(t *testing.T) {
 		}
 		for ends, length := range seen {
 			if reverse, ok := seen[[2]int32{ends[1], ends[0]}]; !ok || reverse != length || ends[0] == ends[1] {
-				t.Fatalf("graph %d: edge %v has no edge in the opposite direction with the same features", i, ends)
+				t.Fatalf("graph %d: edge %v is a loop, or has no reverse edge with the same features", i, ends)
 			}
 		}
 		if len(seen) != len(e.Edges) {

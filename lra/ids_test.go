@@ -34,7 +34,7 @@ func TestImportedIDs(t *testing.T) {
 	images := must.Get(Image.Convert(context.Background(), writeDir(t, files), t.TempDir(), ConvertOptions{}))(t)
 	if got := fmt.Sprint(firstIDs(t, images, "val"),
 		firstIDs(t, images, "test")); got != "[data_batch_5.bin:2 data_batch_5.bin:3] [test_batch.bin:0 test_batch.bin:1 test_batch.bin:2]" {
-		t.Errorf("wrong ids of images: %s", got)
+		t.Errorf("ids of images %s, want records 2 and 3 of data_batch_5.bin, and 0 to 2 of test_batch.bin", got)
 	}
 	texts, err := Text.Convert(context.Background(), writeArchive(t, reviews(), "aclImdb/"), t.TempDir(),
 		ConvertOptions{})

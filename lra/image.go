@@ -43,8 +43,8 @@ const (
 	rgbRecord   = 1 + 3*imagePixels
 )
 
-// grayLevel returns the gray level that TensorFlow computes for a pixel, all in float32: it divides
-// the bytes by 255, multiplies their weighted sum by 255.5 and truncates the product.
+// grayLevel returns the gray level that TensorFlow computes for a pixel, all in float32: it multiplies
+// the bytes by 1/255 and their weighted sum by 255.5, and truncates the product.
 func grayLevel(r, g, b byte) byte {
 	const scale = float32(1) / 255
 	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) +

@@ -54,7 +54,7 @@ func FuzzCIFAR(f *testing.F) {
 			if size == 0 || int(text[n*size]) >= len(imageClasses) {
 				if err == nil || !strings.HasPrefix(err.Error(), path+": ") || size > 0 &&
 					!strings.Contains(err.Error(), fmt.Sprintf(": record %d: ", n)) {
-					t.Fatalf("error %v, want one that names record %d", err, n)
+					t.Fatalf("error %v, want one that names the file and, if its size is valid, record %d", err, n)
 				}
 				return
 			}
@@ -192,7 +192,7 @@ func FuzzPathfinder(f *testing.F) {
 			}
 		}
 		if total != 0 {
-			t.Fatalf("the total size exceeds the size of the images by %d bytes", total)
+			t.Fatalf("the total size minus the sizes of the images is %d bytes, want 0", total)
 		}
 	})
 }

@@ -132,8 +132,8 @@ func TestImageBatches(t *testing.T) {
 	}
 }
 
-// TestBadImages checks that the error for an invalid directory of images names the file and the
-// defect.
+// TestBadImages checks the errors for invalid directories of images and for a directory with a split
+// name.
 func TestBadImages(t *testing.T) {
 	gray := strings.Repeat("\x01", grayRecord)
 	for name, c := range map[string]struct {

@@ -50,8 +50,7 @@ func TestReadTSV(t *testing.T) {
 	}
 }
 
-// TestBadTSV checks that an error states the position and the defect, and that labels are compared only
-// if requested.
+// TestBadTSV checks the errors for invalid files, and that labels are compared only if requested.
 func TestBadTSV(t *testing.T) {
 	const head = "Source\tTarget\n"
 	for _, c := range []struct{ text, want string }{

@@ -78,7 +78,7 @@ func (r *ListOpsRule) Validate() error {
 	case r.MaxArgs < 2 || r.MaxArgs > 100:
 		return fmt.Errorf("arguments: expected 2 to 100, found %d", r.MaxArgs)
 	}
-	// Each level of operators in the largest tree multiplies the number of nodes by MaxArgs.
+	// The largest tree has MaxArgs^(MaxDepth−1) digits, and fewer operators, which take two tokens each.
 	if longest := math.Pow(float64(r.MaxArgs), float64(r.MaxDepth-1)) * 3; longest <= float64(r.MinLength) {
 		return fmt.Errorf("lengths above %d cannot be reached with depth %d and at most %d arguments",
 			r.MinLength, r.MaxDepth, r.MaxArgs)

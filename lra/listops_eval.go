@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// operator is an operator of ListOps. Only the original data set of Nangia and Bowman has FIRST and
-// LAST, which have no token.
+// operator is an operator of ListOps. The code of Nangia and Bowman also defines FIRST and LAST. The
+// Long Range Arena does not draw these two, and they have no token.
 type operator int8
 
 const (

@@ -44,9 +44,10 @@ func toExamples(draws iter.Seq2[listOpsRow, error]) rows {
 	}
 }
 
-// listOpsRows returns the kept draws without duplicates. The parameter first is the number of the
-// first draw. The sequence ends with an error if the context is cancelled or the rule discards too
-// many draws. Workers draw ahead, and their chunks are used in order.
+// listOpsRows returns the kept draws whose keys are not in seen, and adds their keys to seen. The
+// parameter first is the number of the first draw. The sequence ends with an error if the context is
+// cancelled or too many consecutive draws yield no new row. Workers draw ahead, and their chunks are
+// used in order.
 func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule,
 	seen map[[16]byte]struct{}) iter.Seq2[listOpsRow, error] {
 	return func(yield func(listOpsRow, error) bool) {

@@ -76,8 +76,8 @@ func TestGenerators(t *testing.T) {
 		}
 		if d.Manifest.Name != task.Name || d.Manifest.Provenance["generator"] != task.Name ||
 			d.Manifest.Splits["train"].Rows != 3 {
-			t.Errorf("%s: manifest has the name %s, %d training rows, provenance %v", task.Name, d.Manifest.Name,
-				d.Manifest.Splits["train"].Rows, d.Manifest.Provenance)
+			t.Errorf("%s: manifest has the name %s, %d training rows, provenance %v; want the task as name and "+
+				"generator, 3 rows", task.Name, d.Manifest.Name, d.Manifest.Splits["train"].Rows, d.Manifest.Provenance)
 		}
 	}
 }

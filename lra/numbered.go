@@ -40,7 +40,7 @@ func firstOf(n int, all rows) rows {
 type splitGenerator struct {
 	train, val, test int // rows per split; a split without rows is not written
 	replace          bool
-	progress         func(rows int64) // called with the number of added rows; may be nil
+	progress         func(rows int64) // called with the number of rows added since the last call; may be nil
 	row              func(number uint64) seq.Example
 }
 

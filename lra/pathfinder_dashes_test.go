@@ -144,7 +144,7 @@ func sinc(x float64) float64 {
 // possibleDash is a dash that is nowhere brighter than the image, up to traceTolerance.
 type possibleDash struct {
 	dash
-	explains []int // pixels that are as bright as the dash, up to traceTolerance
+	explains []int // pixels as bright as the dash, up to traceTolerance, where its level is at least traceDim
 }
 
 // light returns the sum of the levels of the pixels that only this dash explains: the pixels in

@@ -124,8 +124,8 @@ func (d *pathfinderDraw) drawPair(pair *[2]snake) bool {
 	return true
 }
 
-// drawDistractor draws a short contour, or nothing if the contour does not fit. It returns false if
-// there is no room for any distractor.
+// drawDistractor draws a short contour, or nothing if no attempt fits. It returns false if fewer than
+// freeCells pixels are possible as the start.
 func (d *pathfinderDraw) drawDistractor() bool {
 	image, mask := d.image, d.mask
 	for range snakeTries {
@@ -197,7 +197,7 @@ func (d *pathfinderDraw) start(s *snake, tail point, angle float64) {
 
 // addDash adds a dash to a contour. The head of the dash is on a ring around the new pivot, which is
 // paddleMargin beyond the previous dash. Straight and free directions are more likely. addDash
-// returns false if there is no room.
+// returns false if it finds no room.
 func (d *pathfinderDraw) addDash(s *snake) bool {
 	pivot := s.pivot.step(paddleLength+2*paddleMargin, s.randomAngle)
 	candidates, sum := d.possibleHeads(pivot, s.randomAngle)

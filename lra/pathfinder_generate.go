@@ -17,7 +17,8 @@ const imagesPerChunk = 32
 func (r *PathfinderRule) Options() []Option {
 	return []Option{
 		{Name: "contour", Usage: "draw contours of `N` dashes, 3 to 14", Value: &r.Contour},
-		{Name: "distractors", Usage: "draw `N` short contours in addition to the two long ones", Value: &r.Distractors},
+		{Name: "distractors", Value: &r.Distractors, Usage: "draw up to `N` short contours in addition to the two " +
+			"long ones"},
 		{Name: "train-shortest", Value: &r.Shortest, Usage: "sort training rows for train --stages: from contours " +
 			"of `N` dashes up to --contour; 0: unsorted"},
 	}
@@ -30,8 +31,8 @@ func (r *PathfinderRule) Validate() error {
 		return fmt.Errorf("dashes of a contour: expected 3 to 14, found %d", r.Contour)
 	case r.Distractors < 0 || r.Distractors > 100:
 		return fmt.Errorf("distractors: expected 0 to 100, found %d", r.Distractors)
-	// Contours of one or two dashes are allowed only for the first rows: the distance between their
-	// marks determines the label.
+	// Contours of one or two dashes are allowed only for the first rows: the distance between the
+	// marks predicts the label.
 	case r.Shortest < 0 || r.Shortest > r.Contour:
 		return fmt.Errorf("dashes of the shortest contour: expected 1 to %d, or 0, found %d", r.Contour, r.Shortest)
 	}

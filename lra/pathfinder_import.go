@@ -22,7 +22,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// pathfinderImage is an image in the metadata, with its label.
+// pathfinderImage is an image that the metadata list, with its label.
 type pathfinderImage struct {
 	path  string
 	label int32
@@ -129,7 +129,8 @@ func parsePathfinder(line string) (image pathfinderImage, err error) {
 	return pathfinderImage{path, int32(fields[3][0] - '0')}, nil
 }
 
-// maxImage is the maximum size of an image file in bytes, much larger than real files.
+// maxImage is the maximum number of bytes that are read from an image file. Real files are much
+// smaller.
 const maxImage = 1 << 20
 
 // readPathfinder returns the rows of the images. An error names the image's file.

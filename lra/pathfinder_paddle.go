@@ -16,13 +16,14 @@ func (p point) inside(border int) bool {
 func (p point) plus(q point) point  { return point{p.y + q.y, p.x + q.x} }
 func (p point) minus(q point) point { return point{p.y - q.y, p.x - q.x} }
 
-// step returns the pixel at a distance d in the direction of an angle.
+// step returns the pixel at a distance d from p in the direction of an angle, with its coordinates
+// rounded up.
 func (p point) step(d, angle float64) point {
 	sin, cos := math.Sincos(angle)
 	return p.move(d*sin, d*cos)
 }
 
-// move returns the pixel at a distance of (dy, dx), rounded up.
+// move returns the pixel at p + (dy, dx), with its coordinates rounded up.
 func (p point) move(dy, dx float64) point {
 	return point{int(math.Ceil(float64(p.y) + dy)), int(math.Ceil(float64(p.x) + dx))}
 }

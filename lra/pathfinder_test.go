@@ -40,8 +40,8 @@ func TestPathfinderDraw(t *testing.T) {
 		e := d.draw(uint64(i))
 		joined += int(e.Label)
 		if len(e.A) != size*size || slices.Min(e.A) != 0 || slices.Max(e.A) != 255 {
-			t.Fatalf("image %d: %d pixels with levels from %d to %d, want 0 to 255", i, len(e.A), slices.Min(e.A),
-				slices.Max(e.A))
+			t.Fatalf("image %d: %d pixels with levels from %d to %d, want %d pixels, 0 to 255", i, len(e.A),
+				slices.Min(e.A), slices.Max(e.A), size*size)
 		}
 		if marks := discs(e.A); len(marks) != 2 && distance(marks[0], marks[len(marks)-1]) > 4 {
 			t.Errorf("image %d: marks at %v, want two", i, marks)
@@ -49,7 +49,7 @@ func TestPathfinderDraw(t *testing.T) {
 		for j, v := range e.A {
 			// The filter spreads a part of the adjacent pixel into the border.
 			if p := (point{j / size, j % size}); !p.inside(padding) && v >= 64 {
-				t.Errorf("image %d: level %d in the border, at %v", i, v, p)
+				t.Errorf("image %d: level %d in the border, at %v, want less than 64", i, v, p)
 			}
 		}
 		if i%50 == 0 {
@@ -96,8 +96,8 @@ func TestPathfinderLabel(t *testing.T) {
 			}
 		}
 		if found != e.Label {
-			t.Errorf("image %d: marks at %v, contours from %v to %v and from %v to %v, label %d", n, marks,
-				pair[0].origin, pair[0].head, pair[1].origin, pair[1].head, e.Label)
+			t.Errorf("image %d: marks at %v, contours from %v to %v and from %v to %v, label %d, want %d", n, marks,
+				pair[0].origin, pair[0].head, pair[1].origin, pair[1].head, e.Label, found)
 		}
 		seen[found]++
 	}
@@ -274,7 +274,8 @@ func TestPathfinderEasyFirst(t *testing.T) {
 		n++
 	})
 	if n != rows || len(perLength) != 9 || perLength[6] != 7 || perLength[14] != 6 {
-		t.Errorf("%d rows; number of rows by dashes per contour %v", n, perLength)
+		t.Errorf("%d rows, %v by dashes per contour; want %d rows of 9 lengths, 7 of 6 dashes, 6 of 14", n, perLength,
+			rows)
 	}
 	number := uint64(0)
 	for _, split := range []string{"val", "test"} {
@@ -348,8 +349,7 @@ func TestPathfinderOfficial(t *testing.T) {
 	}
 }
 
-// TestBadPathfinder checks that the error for an invalid official folder names the file and the
-// defect.
+// TestBadPathfinder checks the errors for invalid official folders.
 func TestBadPathfinder(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"no metadata": {"metadata", "", "expected metadata files such as metadata/0.npy"},
