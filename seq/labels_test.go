@@ -19,8 +19,8 @@ func labelListSpec(task string) Spec {
 	return Spec{Task: task, VocabSize: 9, LabelNames: []string{"a", "b", "c"}}
 }
 
-// labelListExamples returns n rows whose lists of labels are unknown, empty, or have one label or
-// several.
+// labelListExamples returns n rows with lists of labels. Every fifth list is unknown. For multi-label,
+// some lists are empty.
 func labelListExamples(task string, n int) (out []Example) {
 	for i := range n {
 		e := Example{Index: uint32(i), A: make([]int32, 1+i%7), Label: NoLabel}

@@ -46,8 +46,8 @@ func tokenType(vocab int) arrow.DataType {
 }
 
 // FirstTokenID returns the id that a stored 0 represents, from a schema's metadata. Every id is the
-// stored number plus this id. FirstTokenID returns 0 if the metadata of version 1 do not state the
-// id.
+// stored number plus this id. If the metadata do not state the id, FirstTokenID returns an error for
+// VersionShifted, and otherwise 0.
 func FirstTokenID(schema *arrow.Schema) (int32, error) {
 	text, ok := schema.Metadata().GetValue(KeyFirstTokenID)
 	if version, _ := schema.Metadata().GetValue(KeyVersion); !ok && version == VersionShifted {

@@ -69,8 +69,8 @@ func TestPlainLayout(t *testing.T) {
 	}
 }
 
-// TestNarrowColumns checks that a reader refuses the pad id and ids outside the vocabulary, in
-// columns of every type, with a first_token_id of 0 or 1.
+// TestNarrowColumns checks that a reader refuses ids outside the vocabulary in columns of every type.
+// In columns of uint8 it must also refuse the pad id, with a first_token_id of 0 or 1.
 func TestNarrowColumns(t *testing.T) {
 	for _, c := range []struct {
 		item                    arrow.DataType
@@ -102,8 +102,8 @@ func TestNarrowColumns(t *testing.T) {
 		_, _, err := readAll(bytes.NewReader(foreignStream(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata),
 			c.json)))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v from %s, vocabulary %s, pad %q: error %v, want %q", c.item, c.first, c.vocab, c.pad, err,
-				c.want)
+			t.Errorf("%v, first_token_id %s, vocabulary %s, pad %q: error %v, want %q", c.item, c.first, c.vocab, c.pad,
+				err, c.want)
 		}
 	}
 }

@@ -15,14 +15,14 @@ import (
 // ErrBusy is wrapped by the error for a directory in which another program writes a data set.
 var ErrBusy = errors.New("another program is writing a data set in this directory")
 
-// lockName is the lock file of a data set directory. A program creates it before it writes there
-// and removes it afterwards.
+// lockName is the name of the lock file in a data set directory. A program creates the file before
+// it writes to the directory, and removes the file afterwards.
 const lockName = ".dataset.lock"
 
 // datasetLock is an exclusive lock for writing a data set in a directory.
 type datasetLock struct {
 	dir        string
-	createdDir bool // true if the lock created the directory
+	createdDir bool // true if lockDataset created the directory
 	file       *flock.Flock
 }
 

@@ -136,7 +136,7 @@ func malformedManifest(size int, err error) error {
 	return fmt.Errorf("%s: %w", expected, jsonlines.TypeError(err))
 }
 
-// validate returns an error for the first invalid field.
+// validate returns an error if a field is invalid.
 func (m *Manifest) validate() error {
 	if m.Version != ManifestVersion && m.Version != "1" { // version 1 has SHA-256 checksums
 		return fmt.Errorf("version: expected \"1\" or %q, found %.40q", ManifestVersion, m.Version)

@@ -28,8 +28,8 @@ func streamRows(t testing.TB, n int) io.Reader {
 	return r
 }
 
-// TestMemoryDoesNotGrow checks that reading a long stream takes at most 4 MiB more memory than
-// reading a short stream.
+// TestMemoryDoesNotGrow checks that the heap after reading a long stream is at most 4 MiB larger than
+// after reading a short stream.
 func TestMemoryDoesNotGrow(t *testing.T) {
 	heap := func(n int) uint64 {
 		reader := must.Get(NewReader(streamRows(t, n), "pipe"))(t)

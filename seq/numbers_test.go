@@ -75,7 +75,8 @@ func TestNumbers(t *testing.T) {
 }
 
 // TestBadNumbers checks that the writer and the reader refuse numbers that are not finite and a
-// wrong count of numbers. Validate must refuse invalid names.
+// wrong count of numbers. Validate must refuse invalid names. The numbers of a sliced record must be
+// read at the slice's offset.
 func TestBadNumbers(t *testing.T) {
 	spec := numbersSpec()
 	for want, e := range map[string]Example{
@@ -136,7 +137,8 @@ func TestBadNumbers(t *testing.T) {
 		rows, err := RowsOf(good.NewSlice(from, 3), &spec)
 		if err != nil || !reflect.DeepEqual(rows.Example(int(2-from)).Numbers, []float32{5, 6}) || from < 2 &&
 			rows.Example(int(1-from)).Numbers != nil {
-			t.Errorf("slice from row %d: rows %v, error %v", from, rows, err)
+			t.Errorf("slice from row %d: error %v, want the numbers 5 and 6 in the last row, none in the row before it",
+				from, err)
 		}
 	}
 	for want, values := range map[string][]float32{"found +Inf": {3, float32(math.Inf(1))}, "found null": nil} {

@@ -21,8 +21,8 @@ func fileNames(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// TestReplace checks that the existing data set stays unchanged until Finish, while splits of the
-// new data set are written, and after Abort.
+// TestReplace checks that the existing data set stays unchanged while splits of a new data set are
+// written, and after Abort. After Finish, only the files of the new data set must remain.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	old := buildDataset(t, dir)

@@ -388,7 +388,7 @@ func appendIDs[T uint8 | uint16 | int32](buf []int32, stored []T, first int32) [
 	return buf
 }
 
-// checkBitmap returns an error if the validity bitmap is too small for all values.
+// checkBitmap returns an error if the validity bitmap of a has fewer bits than a has values.
 func checkBitmap(a arrow.Array, column string) error {
 	data := a.Data()
 	if data.NullN() == 0 || len(data.Buffers()) == 0 {

@@ -17,11 +17,11 @@
 //	numbers  fixed_size_list<float32>       replace the label for the task regression; may be absent or null
 //	id       utf8                           identifies the row; may be absent or null
 //
-// The schema's metadata contain the task, tokenizer, vocabulary, split, and the names of labels,
-// numbers, features and features of edges. A token id is the stored number plus first_token_id of
-// the metadata, which is 0 if absent. With a first_token_id of 1, the ids 1 … 256 of bytes are
-// stored as the bytes themselves. A file with the reserved column label_mask or a dictionary-encoded
-// column is refused. Other columns are ignored, as is a column id that is not text.
+// The schema's metadata contain the task, data set name, tokenizer, vocabulary size, pad id, split,
+// and the names of labels, numbers, features and edge features. A token id is the stored number plus
+// first_token_id of the metadata, which is 0 if absent. With a first_token_id of 1, the byte ids
+// 1 … 256 are stored as the bytes themselves. A file with the reserved column label_mask or a
+// dictionary-encoded column is refused. Other columns are ignored, as is a column id that is not text.
 //
 // # Hostile input
 //

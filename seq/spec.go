@@ -305,7 +305,7 @@ func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 }
 
 // checkColumns checks that the required columns exist once, and that columns have the types of the
-// package documentation. The type of token ids may be wider than the vocabulary needs.
+// package documentation. It accepts each type of token ids for any vocabulary size.
 func (s *Spec) checkColumns(schema *arrow.Schema) error {
 	if schema.HasField(ColumnLabelMask) {
 		return fmt.Errorf("column %s: the name is reserved: rename the column", ColumnLabelMask)

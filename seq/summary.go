@@ -167,7 +167,8 @@ func (s *Summary) LabelsPerRow() (rows []int64) {
 	return rows
 }
 
-// LabelName returns the name of a label, its number if it has no name, or Unlabelled.
+// LabelName returns the name of a label, or its number if it has no name. It returns Unlabelled for
+// NoLabel.
 func LabelName(names []string, label int32) string {
 	switch {
 	case label == NoLabel:

@@ -65,8 +65,9 @@ func TestParseWindow(t *testing.T) {
 	}
 }
 
-// TestFileTail checks that a window with a tail reads the beginning and the end of each sequence,
-// also in pairs, and that the lengths agree. A tail is refused for tags and for graphs.
+// TestFileTail checks that a file read through a window with a tail has the tokens that Cut keeps,
+// also in pairs, and that the lengths agree. Invalid windows, and a tail for tags or graphs, must be
+// refused.
 func TestFileTail(t *testing.T) {
 	pairs, tags := listopsSpec(), listopsSpec()
 	pairs.Task, tags.Task = Retrieval, Tagging
@@ -81,7 +82,7 @@ func TestFileTail(t *testing.T) {
 				want.A, want.B = Cut(w, want.A), Cut(w, want.B)
 				got, err := f.Example(i)
 				if err != nil || !reflect.DeepEqual(got, want) || int(f.Lengths()[i]) != want.Length() {
-					t.Fatalf("row %d: got %v of length %d, %v; want %v", i, got, f.Lengths()[i], err, want)
+					t.Fatalf("row %d: got %v of length %d, error %v; want %v", i, got, f.Lengths()[i], err, want)
 				}
 			}
 		}

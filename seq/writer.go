@@ -170,7 +170,7 @@ func (w *Writer) prepare() error {
 }
 
 // Close writes the pending rows and the end of the output, and renames a file from Create to its
-// final name. After an error it removes the file and returns the error.
+// final name. After an error it removes the temporary file and returns the error.
 func (w *Writer) Close() error {
 	if w.prepare() != nil {
 		w.Abort()
@@ -183,8 +183,8 @@ func (w *Writer) Close() error {
 	return w.file.Commit()
 }
 
-// Abort removes the file of a Writer from Create. After Close it does nothing, so it can be
-// deferred.
+// Abort removes the temporary file of a Writer from Create. After Close it does nothing, so it can
+// be deferred.
 func (w *Writer) Abort() {
 	if w.err == nil {
 		w.err = fmt.Errorf("the writer was aborted")

@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 			err = w.Close()
 		}
 		if err == nil || err.Error() != "write /dev/full: no space left on device" {
-			t.Errorf("format %v: error %v, want no space left on the device", format, err)
+			t.Errorf("format %v: error %v, want \"write /dev/full: no space left on device\"", format, err)
 		}
 	}
 }
