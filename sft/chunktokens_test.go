@@ -78,8 +78,8 @@ func testChunkTagsAlone(t *testing.T, devices ...tensor.Device) {
 			x := modeltest.Score(t, s, []seq.Example{e})[0]
 			embedding := must.Get(s.Embeddings(t.Context(), [][]int32{e.A}))(t)[0]
 			if len(x.Logits) != len(e.A)*c.NumLabels || !slices.Equal(embedding, x.Embeddings[0]) {
-				t.Errorf("%s: %d logits of %d tokens; embedding %v, in the output %v", name, len(x.Logits), len(e.A),
-					embedding, x.Embeddings[0])
+				t.Errorf("%s: %d logits, want %d; Embeddings returned %v, want %v as in the output", name,
+					len(x.Logits), len(e.A)*c.NumLabels, embedding, x.Embeddings[0])
 			}
 			want = append(want, x)
 		}
@@ -101,8 +101,8 @@ func testChunkTagsAlone(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestChunkContext checks that the tags of a chunk depend on the other chunks, and that an edit of a
-// chunk changes no local row of another.
+// TestChunkContext checks that the tags of the first tokens depend on the last token, which is in
+// another chunk. With weights of 0 for the chunk contexts, they must not depend on it.
 func TestChunkContext(t *testing.T) {
 	c := configtest.TokenChunkConfigs()["tags"]
 	m := modeltest.RandomModel(c, 3)

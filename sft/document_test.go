@@ -110,7 +110,7 @@ func TestDocumentFusion(t *testing.T) {
 	}
 }
 
-// TestDocumentRefusals checks the errors for models that cannot score a document in parts, before next is called.
+// TestDocumentRefusals checks the errors for models that cannot score a document in parts, and that next is not called.
 func TestDocumentRefusals(t *testing.T) {
 	unread := func() ([]int32, error) {
 		t.Error("tokens were read")
@@ -184,7 +184,8 @@ func TestDocumentMemory(t *testing.T) {
 	var memory *config.MemoryError
 	if !errors.As(err, &memory) || memory.Limit != limit || memory.Longest > memory.Fits*5/4 ||
 		!strings.HasPrefix(err.Error(), "the document encoder, whose tokens are the exported rows of chunks: ") {
-		t.Fatal(err)
+		t.Fatalf("error %v, want a MemoryError of the document encoder with the limit %d, after at most 5/4 of the "+
+			"rows that fit", err, limit)
 	}
 	end = int(float64(read) * float64(memory.Fits) / float64(memory.Longest) * 0.95)
 	read = 0

@@ -67,8 +67,8 @@ type ChunkExplanation struct {
 // other logit. For more classes and for multi-label it is the largest logit.
 type LinearExplanation struct {
 	Output int `json:"output"` // index of the class, label or number
-	// NGrams holds up to 32 n-grams, those with the largest contributions. In a fusion the
-	// contributions are to the fusion's logit.
+	// NGrams holds up to 32 n-grams with the largest absolute contributions, in descending order. In
+	// a fusion the contributions are to the fusion's logit.
 	NGrams []NGramExplanation `json:"ngrams"`
 	// Rest is the sum of the contributions of all other n-grams of the sequence. Outside a fusion,
 	// the contributions of all n-grams and the bias, which is the output for a row without n-grams,

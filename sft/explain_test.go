@@ -89,9 +89,9 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// TestExplainChangesNoBit checks that an example has the same output with and without explanation.
-// The explanation must be the same alone, in any batch, after other passes and with any number of
-// threads.
+// TestExplainChangesNoBit checks that an example has the same logits and embeddings with and without
+// explanation. The explanation must be the same alone and in a batch, after other passes and with
+// any number of threads.
 func TestExplainChangesNoBit(t *testing.T) { configtest.OnEveryKind(t, testExplainChangesNoBit) }
 
 func testExplainChangesNoBit(t *testing.T, devices ...tensor.Device) {

@@ -51,8 +51,8 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 }
 
 // MaskedLosses returns the loss of a model of the task fill-mask for each example: the sum over the
-// masked tokens, in nats. Several ranks share the work, and each returns all sums. c is nil for a
-// single process.
+// tokens that an evaluation masks, in nats. Several ranks share the work, and each returns all sums.
+// c is nil for a single process.
 func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []seq.Example) ([]float64, error) {
 	if err := s.layered(); err != nil {
 		return nil, err

@@ -22,11 +22,11 @@ import (
 //	z = Σ_m w_m z_m / T
 //
 // where z_m are the logits of model m. The weights w_m ≥ 0 and the temperature T are fitted on the
-// validation split; T is 1 for numbers. Each model reads a sequence through its own input window. A
-// model with the weight 0 is not run: see [Fusion.Kept].
+// validation split; T is 1 for numbers. Each model reads a sequence through its own input window.
+// [Fusion.Kept] drops models with the weight 0, so that they are not run.
 type Fusion struct {
 	ModelType   string    `json:"model_type"`
-	Members     []string  `json:"members"` // folders of the models; the model with the longest input comes first
+	Members     []string  `json:"members"` // folders of the models; callers cut rows to the first model's input window
 	Weights     []float64 `json:"weights"`
 	Temperature float64   `json:"temperature"`
 	// Thresholds holds, for multi-label, the minimum probability at which each label is predicted;
@@ -165,7 +165,7 @@ func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 		if err := checkMember(models[0].Config, m.Config); err != nil {
 			return nil, fmt.Errorf("model %d of the fusion: %w", i+1, err)
 		}
-		first, other := models[0].Config.ReadWindow(), m.Config.ReadWindow() // callers cut rows by the first
+		first, other := models[0].Config.ReadWindow(), m.Config.ReadWindow() // callers cut rows to first
 		if other.Tail > 0 && !first.Holds(other) {
 			return nil, fmt.Errorf("model %d of the fusion reads the window %s of a row, expected a part of "+
 				"the first model's window %s", i+1, other, first)
@@ -200,8 +200,8 @@ func (f *Fusion) temperature(c *Config) float64 {
 	return c.LogitDivisor() * f.Temperature / f.Weights[0]
 }
 
-// Apply moves the weight, temperature and thresholds of a fusion with a single member to m, this
-// member. It does nothing if hasOneRunner is false.
+// Apply changes the temperature and thresholds of m, the only member of a fusion, so that m alone
+// predicts the same as the fusion. It does nothing if hasOneRunner is false.
 func (f *Fusion) Apply(m *Model) {
 	if f.hasOneRunner(m) {
 		m.Config.Temperature = f.temperature(m.Config)

@@ -31,7 +31,8 @@ func TestHiddenStates(t *testing.T) {
 					sequences = append(sequences, e.B)
 				}
 				if len(out[i].HiddenStates) != len(sequences) {
-					t.Fatalf("example %d: hidden states of %d sequences", i, len(out[i].HiddenStates))
+					t.Fatalf("example %d: hidden states of %d sequences, want %d", i, len(out[i].HiddenStates),
+						len(sequences))
 				}
 				for at, tokens := range sequences {
 					compareHiddenStates(t, m, tokens, out[i].HiddenStates[at])
@@ -52,7 +53,7 @@ func compareHiddenStates(t *testing.T, m *sft.Model, tokens []int32, states sft.
 		r.Config = &truncated
 		want, _ := r.Layers(tokens)
 		if len(rows) != len(tokens)*truncated.HiddenSize {
-			t.Fatalf("layer %d: %d numbers for %d tokens", l, len(rows), len(tokens))
+			t.Fatalf("layer %d: %d numbers, want %d", l, len(rows), len(tokens)*truncated.HiddenSize)
 		}
 		for i, v := range rows {
 			if w := want[i/truncated.HiddenSize][i%truncated.HiddenSize]; !(math.Abs(float64(v)-w) <= 1e-4*(1+math.Abs(w))) {

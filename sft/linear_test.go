@@ -21,8 +21,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestLinear checks that Load and NewScorer accept a linear model, and that its logits are the same
-// in any batch and on any thread.
+// TestLinear checks that Load and NewScorer accept a linear model, and that the scorer's logits equal
+// the predictor's, on all threads and on one. It also checks the accuracy and errors.
 func TestLinear(t *testing.T) {
 	dir, l := modeltest.LinearDir(t, 1)
 	m := must.Get(sft.Load(dir))(t)
@@ -52,8 +52,8 @@ func TestLinear(t *testing.T) {
 	}
 	must.Succeed(t, s.Probe(context.Background()))
 	if s.Kernels() != config.LinearType || s.Slots() < 1 || s.PassTokens() < 1 || s.Preemptive() {
-		t.Errorf("kernels %s, %d slots of %d tokens, want kernels %s and at least 1 slot of 1 token", s.Kernels(),
-			s.Slots(), s.PassTokens(), config.LinearType)
+		t.Errorf("kernels %s, %d slots of %d tokens, preemptive %t; want kernels %s, at least 1 slot of 1 token and "+
+			"not preemptive", s.Kernels(), s.Slots(), s.PassTokens(), s.Preemptive(), config.LinearType)
 	}
 	must.Fail(t, "example 1: token 20 at index 0 is outside the vocabulary of 20")(s.Examples(context.Background(),
 		[]seq.Example{rows[0], {A: []int32{20}}}))
@@ -154,6 +154,7 @@ func TestWriteWeights(t *testing.T) {
 	must.Succeed(t, m.WriteWeights(&out))
 	if got := math.Float32frombits(binary.LittleEndian.Uint32(out.Bytes()[4:])); out.Len() != 4*len(m.Weights) ||
 		got != m.Weights[1] {
-		t.Errorf("%d bytes for %d weights, or other weights than the model's", out.Len(), len(m.Weights))
+		t.Errorf("%d bytes with the second weight %v, want %d bytes and %v", out.Len(), got, 4*len(m.Weights),
+			m.Weights[1])
 	}
 }
