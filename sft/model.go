@@ -91,7 +91,8 @@ func ReadModelConfig(dir string) (*Config, error) {
 	return c, nil
 }
 
-// notModel adds the expected files to an error for a missing model directory.
+// notModel returns an error that states the expected files if err means that config.json does not exist,
+// and otherwise err.
 func notModel(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if _, missing := os.Stat(filepath.Join(dir, seq.ManifestName)); missing == nil {
@@ -120,14 +121,14 @@ func (m *Model) Save(dir string) error {
 	return m.Config.Write(filepath.Join(dir, model.ConfigFile))
 }
 
-// SaveWeights writes model.safetensors of a directory, with metadata in its header.
+// SaveWeights writes the model.safetensors of a directory, with metadata in the header of the file.
 func (m *Model) SaveWeights(dir string, metadata map[string]string) error {
 	tensors := append(model.TensorsOf(m.Parameters, m.Weights, ""), model.NGramTensors(m.Config, m.NGrams)...)
 	return safetensors.Write(filepath.Join(dir, model.WeightsFile), tensors, metadata)
 }
 
-// CollectNGrams creates zero embeddings for the n-grams of the training split. It does nothing if
-// the configuration has no n-grams.
+// CollectNGrams creates zero embeddings for the n-grams of the training split, limited by MinCount and
+// MaxFeatures of [config.NGrams]. Without n-grams in the configuration, it sets NGrams to nil.
 func (m *Model) CollectNGrams(ctx context.Context, train *seq.File) (err error) {
 	m.NGrams, err = model.CollectNGrams(ctx, m.Config, train)
 	return err

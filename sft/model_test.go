@@ -187,7 +187,7 @@ func TestFourierEmbeddings(t *testing.T) {
 				squares += float64(e) * float64(e)
 			}
 			if math.Abs(squares/float64(d)-1) > 1e-6 {
-				t.Errorf("%d levels: the mean square of level %d is %v", levels, v, squares/float64(d))
+				t.Errorf("%d levels: the mean square of level %d is %v, want 1", levels, v, squares/float64(d))
 			}
 			for channel, angle := range map[int]float64{0: level, d - 2: 64 * level} {
 				if sin, cos := math.Sincos(angle); math.Abs(float64(row[channel])-math.Sqrt2*sin) > 1e-6 ||
@@ -200,8 +200,9 @@ func TestFourierEmbeddings(t *testing.T) {
 	}
 }
 
-// TestCodebookEmbeddings checks that distances between embeddings approximate distances between the
-// vectors, independently of the units of the columns, and that other weights do not change.
+// TestCodebookEmbeddings checks that mean squared differences of embeddings approximate those of the
+// standardised vectors, whatever the units of the columns, and that other weights do not change. It also
+// checks the error for a wrong number of values, and that equal vectors have zero embeddings.
 func TestCodebookEmbeddings(t *testing.T) {
 	const tokens, n = 6, 4
 	c := configtest.TinyConfig()
@@ -254,7 +255,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 				want += math.Pow(float64(vectors[a*n+j]-vectors[b*n+j]), 2) / variance / n
 			}
 			if math.Abs(distance-want) > 0.15*want {
-				t.Errorf("the distance of tokens %d and %d is %v, expected about %v", a, b, distance, want)
+				t.Errorf("the mean squared difference of tokens %d and %d is %v, want about %v", a, b, distance, want)
 			}
 		}
 	}
@@ -268,7 +269,8 @@ func TestCodebookEmbeddings(t *testing.T) {
 }
 
 // TestCopyFrom checks that a model copies another model's encoder, and its head only if both have
-// the same outputs.
+// the same outputs. A copy predicts the same numbers even if it standardises them differently. Encoders
+// with another width or other convolutions are refused.
 func TestCopyFrom(t *testing.T) {
 	source := modeltest.RandomModel(configtest.TinyConfig(), 1)
 	c := configtest.TinyConfig()
@@ -294,7 +296,8 @@ func TestCopyFrom(t *testing.T) {
 		config.Regression: false} {
 		c := configtest.WithTask(configtest.TinyConfig(), task)
 		if fresh, err := sft.NewModel(c, 2).CopyFrom(source); err != nil || (len(fresh) == 0) != copiesAll {
-			t.Errorf("%s from %s: fresh parameters %v, error %v", task, source.Config.Task, fresh, err)
+			t.Errorf("%s from %s: fresh parameters %v, want none: %t; error %v", task, source.Config.Task, fresh,
+				copiesAll, err)
 		}
 	}
 	named, others := *configtest.TinyConfig(), *configtest.TinyConfig()
@@ -308,7 +311,7 @@ func TestCopyFrom(t *testing.T) {
 	}{{&named, 0}, {configtest.TinyConfig(), 0}, {&others, 4}} {
 		if fresh, err := sft.NewModel(x.config, 2).CopyFrom(sft.NewModel(&named, 1)); err != nil ||
 			len(fresh) != x.fresh {
-			t.Errorf("labels %q: fresh parameters %v, error %v", x.config.LabelNames, fresh, err)
+			t.Errorf("labels %q: fresh parameters %v, want %d; error %v", x.config.LabelNames, fresh, x.fresh, err)
 		}
 	}
 	from, to := configtest.WithTask(configtest.TinyConfig(), config.Regression),
@@ -319,7 +322,7 @@ func TestCopyFrom(t *testing.T) {
 	}
 	before, after := modeltest.RandomModel(from, 1), sft.NewModel(to, 2)
 	if fresh, err := after.CopyFrom(before); err != nil || len(fresh) != 0 {
-		t.Errorf("numbers with another scale: fresh parameters %v, error %v", fresh, err)
+		t.Errorf("numbers with another scale: fresh parameters %v, want none; error %v", fresh, err)
 	}
 	predictions := func(m *sft.Model) []float32 {
 		s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
@@ -340,7 +343,8 @@ func TestCopyFrom(t *testing.T) {
 		convolutional}} {
 		if _, err := sft.NewModel(c[0], 2).CopyFrom(sft.NewModel(c[1], 1)); err == nil ||
 			!strings.Contains(err.Error(), "layers.0.conv.0.weight") {
-			t.Errorf("convolutions %v from %v: error %v", c[0].Convolutions, c[1].Convolutions, err)
+			t.Errorf("convolutions %v from %v: error %v, want one that names layers.0.conv.0.weight",
+				c[0].Convolutions, c[1].Convolutions, err)
 		}
 	}
 }

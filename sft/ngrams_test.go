@@ -79,8 +79,8 @@ func TestNGramsMatter(t *testing.T) {
 	}
 }
 
-// TestNGramFiles checks that a saved model is loaded unchanged, and that missing tensors and
-// contradictions to config.json are errors.
+// TestNGramFiles checks that a saved model is loaded unchanged, and the errors for missing tensors and
+// wrong shapes. A scorer refuses a model without collected n-grams, and CopyFrom a source with n-grams.
 func TestNGramFiles(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NGrams = configtest.TokenNGrams()

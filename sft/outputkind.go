@@ -14,7 +14,7 @@ type outputKind interface {
 	// columns returns the columns of predictions in a record, and append appends a prediction.
 	columns(c *Config) []arrow.Field
 	append(c *Config, b *array.RecordBuilder, logits []float32)
-	// mean returns the prediction of an ensemble from the logits of each model.
+	// mean returns the logits of an ensemble, computed from the logits of each of its models.
 	mean(c *Config, logits [][]float32) []float32
 	outputTraits
 }

@@ -96,7 +96,7 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 
 // Embed is like [Scorer.Score] for embeddings. Instead of the columns of predictions it returns
 // embedding, or embedding_a and embedding_b for pairs, as fixed_size_list<float32>. A model of pairs
-// also embeds single sequences.
+// also embeds single sequences, and a model of single sequences also embeds pairs.
 func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, error) {
 	spec, err := seq.SpecOf(record.Schema())
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	})
 }
 
-// mapRecord returns a result with one row per row of a record. fill appends the columns in fields for
-// one part of the record; first is the index of the part's first row. mapRecord appends the lengths.
+// mapRecord returns a result with one row per row of a record, and with the columns fields and lengths.
+// fill appends the values of fields for one part of the record, whose first row has the index first.
 func (s *Scorer) mapRecord(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field,
 	fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
 	if want := s.Config().FeatureNames; !slices.Equal(spec.FeatureNames, want) {
@@ -175,7 +175,7 @@ func (s *Scorer) metadata() arrow.Metadata {
 	return arrow.NewMetadata([]string{key}, []string{string(text)})
 }
 
-// lengths holds the columns of the lengths of sequences.
+// lengths appends the columns length, length_a, length_b and used of [Scorer.Score] to a result.
 type lengths struct {
 	config *Config
 	pair   bool
@@ -202,7 +202,7 @@ func (l *lengths) fields() []arrow.Field {
 	return out
 }
 
-// append appends an example's lengths and truncates the example to the length that the model reads.
+// append appends an example's lengths and truncates the example to the model's input window.
 func (l *lengths) append(b *array.RecordBuilder, e *seq.Example) error {
 	values := []int{e.Length()}
 	if l.pair {

@@ -89,13 +89,15 @@ func compareRow(t *testing.T, i int, e seq.Example, want sft.Output, scores, emb
 	}
 	if intAt(scores, "label", i) != sft.Argmax(want.Logits) || intAt(scores, "length", i) != e.Length() ||
 		intAt(embeddings, "length", i) != e.Length() {
-		t.Errorf("row %d: wrong label or length", i)
+		t.Errorf("row %d: label %d, lengths %d and %d; want label %d, length %d", i, intAt(scores, "label", i),
+			intAt(scores, "length", i), intAt(embeddings, "length", i), sft.Argmax(want.Logits), e.Length())
 	}
 	names := []string{"embedding"}
 	if e.B != nil {
 		names = []string{"embedding_a", "embedding_b"}
 		if intAt(scores, "length_a", i) != len(e.A) || intAt(scores, "length_b", i) != len(e.B) {
-			t.Errorf("row %d: wrong length_a or length_b", i)
+			t.Errorf("row %d: length_a %d, length_b %d; want %d, %d", i, intAt(scores, "length_a", i),
+				intAt(scores, "length_b", i), len(e.A), len(e.B))
 		}
 	}
 	for j, name := range names {
@@ -174,8 +176,8 @@ func TestEmbeddings(t *testing.T) {
 	must.Fail(t, "sequence 1: expected at least 1 token", "empty")(s.Embeddings(ctx, [][]int32{{1}, {}}))
 }
 
-// TestEmbedRecordsOfEveryTask checks that Embed accepts models of every task with single sequences,
-// including masked tokens.
+// TestEmbedRecordsOfEveryTask checks that Embed returns the embeddings of EmbedExamples for every task
+// with single sequences, including fill-mask.
 func TestEmbedRecordsOfEveryTask(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Regression, config.MultiLabel, config.Tagging,
 		config.FillMask} {

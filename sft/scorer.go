@@ -23,8 +23,8 @@ func Probabilities(logits []float32) []float32 {
 	return p
 }
 
-// Scorer computes the outputs of a model or an ensemble on a device. It is safe for concurrent use:
-// the number of the device's slots limits the concurrent passes.
+// Scorer computes the outputs of a model or an ensemble on a device. It is safe for concurrent use.
+// [Scorer.Slots] is the maximum number of concurrent passes.
 type Scorer struct {
 	runner *model.Runner
 	linear *linearScorer // linear model, without a runner; otherwise nil
@@ -63,7 +63,7 @@ func newSharedScorer(m *Model, device Device, shares int) (*Scorer, error) {
 	return &Scorer{runner: r}, nil
 }
 
-// Close frees the device's memory. No call may be running.
+// Close frees the memory that the scorer uses on the device. No call may be running.
 func (s *Scorer) Close() {
 	if s.runner != nil {
 		s.runner.Close()
@@ -117,8 +117,8 @@ func (s *Scorer) Reserve(n int) {
 	}
 }
 
-// Slots returns the maximum number of passes that run concurrently, or the number of threads if all
-// models are linear.
+// Slots returns the maximum number of concurrent passes, or the number of threads if all models are
+// linear. If the scorer is [Scorer.Preemptive], urgent passes do not count.
 func (s *Scorer) Slots() int {
 	if l := s.layeredRunner(); l != nil {
 		return l.SlotCount()
@@ -143,9 +143,9 @@ func Urgent(ctx context.Context) context.Context { return tensor.Urgent(ctx) }
 // program.
 func Patient(ctx context.Context) context.Context { return tensor.Patient(ctx) }
 
-// Examples returns the outputs of the examples, in the same order. Examples share passes, which changes no
-// bit of an output.
-// If the model does not accept an example, the error states the index of the example.
+// Examples returns the outputs of the examples, in the same order. Several examples may share a pass,
+// but an output is bitwise identical to that of the example alone. If the model does not accept an
+// example, the error states its index.
 func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if s.others != nil || s.fusion != nil {
 		return s.ensemble(ctx, examples)
@@ -205,9 +205,9 @@ func (s *Scorer) Classify(ctx context.Context, tokens []int32) (Output, error) {
 	return out[0], nil
 }
 
-// Embeddings returns the embedding of each sequence, in their order, for example for a search by
+// Embeddings returns the embeddings of sequences, in the same order, for example for a search by
 // cosine similarity. An embedding is the pooled vector that the head reads; the head of a model of
-// pairs reads the vectors of both sequences. For a model that predicts tokens, the embedding is the
+// pairs reads the vectors of both sequences. For a tagging or fill-mask model, the embedding is the
 // mean of the rows of the sequence's tokens or, with chunks, the mean of the contexts of the chunks.
 // An embedding depends only on the sequence and the model. The head is not run.
 func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float32, error) {

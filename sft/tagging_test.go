@@ -36,7 +36,7 @@ func TestTaggingRecord(t *testing.T) {
 		}
 		for at, tag := range tags {
 			if all := sft.Probabilities(want[i].Logits[at*3 : at*3+3]); p[at] != all[tag] || p[at] < 1.0/3 {
-				t.Errorf("row %d, token %d: probability %v of %v", i, at, p[at], all)
+				t.Errorf("row %d, token %d: probability %v of tag %d, want the largest of %v", i, at, p[at], tag, all)
 			}
 		}
 	}

@@ -63,9 +63,9 @@ func TestMaxPooling(t *testing.T) {
 	contains(t, train(data, filepath.Join(dir, "other"), "--init-from", model, "--pooling", "softmax",
 		"--pooling-samples", "0"), "fresh: head.pool.weight, head.pool.bias")
 	for want, args := range map[string][]string{
-		`--pooling "mean": expected softmax, max`:               {"--data", data, "--pooling", "mean"},
-		"--pooling-samples 5: expected 0: only the pooling max": {"--data", data, "--pooling-samples", "5"},
-		`--pooling "max": expected none, because task tagging`:  {"--data", parts, "--pooling", "max"},
+		`--pooling "mean": expected softmax, max`:              {"--data", data, "--pooling", "mean"},
+		"--pooling-samples 5: expected 0: only max pooling":    {"--data", data, "--pooling-samples", "5"},
+		`--pooling "max": expected none, because task tagging`: {"--data", parts, "--pooling", "max"},
 	} {
 		contains(t, failing(t, "",
 			append([]string{"train", "custom", "--members", "sft", "--out", filepath.Join(dir, "no")},

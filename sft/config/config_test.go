@@ -39,7 +39,7 @@ func TestConfigKeys(t *testing.T) {
 	full.SpanDecoding = &config.SpanDecoding{}               // not valid with features
 	full.InputWindowTail = 3                                 // not valid with masked tokens
 	full.Pooling, full.PoolingSamples = config.MaxPooling, 5 // not valid with masked tokens
-	full.Chunks = &config.Chunks{}                           // not valid with masked tokens
+	full.Chunks = &config.Chunks{}                           // not valid with an input window
 	text := must.Get(json.Marshal(full))(t)
 	var names []string
 	for _, k := range config.ConfigKeys {
@@ -192,7 +192,8 @@ func TestInputWindowTail(t *testing.T) {
 	}
 }
 
-// TestConfigBadConvolutions checks that an error names the index, the key and the value.
+// TestConfigBadConvolutions checks that the error for a value out of range states the index, the key and
+// the value, and that an empty list and the limits are accepted.
 func TestConfigBadConvolutions(t *testing.T) {
 	for text, want := range map[string]string{
 		`[{"kernel_size":4,"dilation":1}]`:                                 "convolutions[0].kernel_size: 4",
@@ -333,7 +334,7 @@ func TestCheckManyTokens(t *testing.T) {
 				}
 			}
 			if err := c.CheckTokens(tokens); err != nil {
-				t.Fatalf("padding %v: valid tokens are refused: %v", padding, err)
+				t.Fatalf("padding %v: valid tokens are refused: %v", refused[4:], err)
 			}
 			for i := 0; i < length; i += 1 + length/100 {
 				for _, bad := range refused {
@@ -341,7 +342,7 @@ func TestCheckManyTokens(t *testing.T) {
 					tokens[i] = bad
 					want := fmt.Sprintf("token %d at index %d is", bad, i)
 					if err := c.CheckTokens(tokens); err == nil || !strings.HasPrefix(err.Error(), want) {
-						t.Fatalf("padding %v: got %v, want %s", padding, err, want)
+						t.Fatalf("padding %v: error %v, want %s", refused[4:], err, want)
 					}
 					tokens[i] = kept
 				}
@@ -375,7 +376,7 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-// TestFormatConvolutions checks that a formatted list is parsed back unchanged.
+// TestFormatConvolutions checks that a parsed list is formatted as the same text.
 func TestFormatConvolutions(t *testing.T) {
 	for _, text := range []string{"none", "7", "5,5:32", "15,1,3:8"} {
 		list, err := config.ParseConvolutions(text)

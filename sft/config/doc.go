@@ -1,6 +1,5 @@
 // Package config defines the configuration of a model, config.json: its keys, their checks, and how
-// predictions follow from logits. Packages sft and train use it. It depends neither on
-// devices nor on tensor programs.
+// predictions follow from logits. It depends neither on devices nor on tensor programs.
 //
 // Suggested reading order: the keys and their groups (groups.go), reading and checks (config.go), the
 // tasks (task.go, and files of tasks such as classification.go), and the parts of a

@@ -52,7 +52,7 @@ func (c *Config) SameEdges(names []string) error {
 	return nil
 }
 
-// CheckEdges returns an error for the first invalid edge of a sequence with this number of tokens.
+// CheckEdges returns an error for the first invalid edge of a sequence with the given number of tokens.
 func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 	if !c.Edged() && edges != nil {
 		return errors.New("found edges, but the model does not use edges")

@@ -80,11 +80,11 @@ func (fillMask) supportsFeatures() bool { return false }
 const (
 	maskRate            = 0.15
 	smallVocabulary     = 1024 // maximum size of a vocabulary whose tokens are masked in spans
-	smallVocabularySpan = 3
+	smallVocabularySpan = 3    // mean length of a span, in tokens
 )
 
-// Limits of masking. A lower rate or longer spans would leave too few targets to learn from, and
-// the memory of a pass is planned for the expected number of masked tokens.
+// Limits of masking. A lower rate would leave too few targets to learn from. With longer spans the
+// number of masked tokens would vary more, and a pass would need more memory for logits.
 const (
 	minMaskRate = 0.001
 	maxMaskSpan = 1000

@@ -63,8 +63,8 @@ type Encoder struct {
 	ResidualScale    bool    `json:"residual_scale,omitempty"`
 	// Convolutions precede the attention in each layer.
 	Convolutions []Convolution `json:"convolutions,omitempty"`
-	// MovingAverages is the number of exponential moving averages of each channel in each
-	// direction, which follow the convolutions of a layer.
+	// MovingAverages is the number of exponential moving averages per channel and direction. They
+	// follow the convolutions of a layer.
 	MovingAverages int `json:"moving_averages,omitempty"`
 	// Chunks divides the layers of a model of documents; nil means that all layers read all tokens.
 	Chunks *Chunks `json:"chunks,omitempty"`
@@ -120,7 +120,7 @@ type Head struct {
 	RegressionLoss string   `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
 	// Pooling selects how the rows of a sequence's tokens become one row: softmax (default) or max.
 	Pooling string `json:"pooling,omitempty"`
-	// PoolingSamples is the number of tokens that the pooling max samples; 0 (default) means all.
+	// PoolingSamples is the number of tokens that max pooling samples; 0 (default) means all.
 	PoolingSamples int `json:"pooling_samples,omitempty"`
 }
 
@@ -154,7 +154,7 @@ const (
 	CodebookInit = "codebook" // [sft.Model.CodebookEmbeddings]
 )
 
-// EmbeddingInits lists the initialisations of embeddings: normal draws each token independently;
-// fourier is for tokens that are levels of a quantity; codebook is for tokens that represent
-// vectors.
+// EmbeddingInits lists the initialisations of embeddings: normal draws the row of each token
+// independently; fourier is for tokens that are levels of a quantity; codebook is for tokens that
+// represent vectors.
 var EmbeddingInits = []string{"normal", FourierInit, CodebookInit}

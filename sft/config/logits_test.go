@@ -30,7 +30,7 @@ func (logNumbers) head(_ *Config, logits []float32) []float32 {
 	return out
 }
 
-// TestLossOfLogits checks an objective whose logits differ from the outputs of its head.
+// TestLossOfLogits checks a task whose logits differ from the outputs of the head.
 // Predictions must read the logits, and LossOfLogits must equal LossOf.
 func TestLossOfLogits(t *testing.T) {
 	tasks["log-numbers"] = logNumbers{}

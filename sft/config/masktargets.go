@@ -115,9 +115,9 @@ func (t *MaskTargets) At(tokens, positions []int32) []int32 {
 // targetBands is the number of bands of a spectrum.
 const targetBands = 24
 
-// Learn computes the spectra by k-means on the sequences of the training split, which visit passes
-// to add one by one. progress receives the number of finished rounds and of all rounds. If the
-// sequences have fewer different spectra than targets, Learn reduces the number of targets.
+// Learn computes the spectra by k-means on frames of the training split. visit passes each sequence
+// to add. progress receives the number of completed iterations of k-means and the total number. If
+// there are fewer frames than targets, Learn reduces the number of targets.
 func (t *MaskTargets) Learn(ctx context.Context, visit func(add func(tokens []int32) error) error,
 	progress func(done, all int)) error {
 	learner := spectra.NewLearner(t.names, targetBands)

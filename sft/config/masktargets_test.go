@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMaskTargetsInConfig checks that config.json stores the targets, and that invalid targets are
-// refused.
+// TestMaskTargetsInConfig checks that config.json stores the targets, that invalid targets are refused,
+// and that a classifier has none. It also checks the errors of Learn.
 func TestMaskTargetsInConfig(t *testing.T) {
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 4)), 2000)
 	c := configtest.SoundConfig(t, 4, sounds)

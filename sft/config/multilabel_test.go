@@ -54,7 +54,8 @@ func TestMultiLabelConfig(t *testing.T) {
 	}
 }
 
-// TestPredictedLabels checks that a label is predicted if its probability is at least its threshold.
+// TestPredictedLabels checks that the predicted labels are those with a probability of at least their
+// threshold.
 func TestPredictedLabels(t *testing.T) {
 	c := configtest.WithTask(configtest.TinyConfig(), config.MultiLabel)
 	labels, p := c.PredictedLabels([]float32{0, -1e-3, 90})

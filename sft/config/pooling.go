@@ -6,7 +6,7 @@ import (
 
 // Values of [Config.Pooling].
 const (
-	SoftmaxPooling = "softmax" // mean of the tokens with learned weights
+	SoftmaxPooling = "softmax" // mean of the tokens, weighted by the softmax of learned scores
 	MaxPooling     = "max"     // maximum of each channel over all tokens or a sample
 )
 
@@ -27,7 +27,7 @@ func (c *Config) validatePooling() error {
 		return &Error{"pooling", fmt.Sprintf("%q", c.Pooling),
 			"none, because task " + c.Task + " does not pool tokens"}
 	case c.Pooling != MaxPooling && c.PoolingSamples != 0:
-		return &Error{"pooling_samples", fmt.Sprint(c.PoolingSamples), "0: only the pooling max samples tokens"}
+		return &Error{"pooling_samples", fmt.Sprint(c.PoolingSamples), "0: only max pooling samples tokens"}
 	case c.PoolingSamples < 0 || c.PoolingSamples > maxSize:
 		return &Error{"pooling_samples", fmt.Sprint(c.PoolingSamples),
 			fmt.Sprintf("0 to %d (0 means all tokens)", maxSize)}

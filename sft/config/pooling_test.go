@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMaxPoolingConfig checks that errors for an invalid pooling name the key.
+// TestMaxPoolingConfig checks valid poolings, and that the errors for invalid ones name the key.
 func TestMaxPoolingConfig(t *testing.T) {
 	for _, s := range []struct {
 		change func(c *config.Config)
@@ -20,7 +20,7 @@ func TestMaxPoolingConfig(t *testing.T) {
 		{func(c *config.Config) { c.Pooling, c.PoolingSamples = config.MaxPooling, 1<<24 }, ""},
 		{func(c *config.Config) { c.Pooling = "mean" }, `pooling: "mean", expected softmax, max`},
 		{func(c *config.Config) { c.PoolingSamples = 512 },
-			"pooling_samples: 512, expected 0: only the pooling max samples tokens"},
+			"pooling_samples: 512, expected 0: only max pooling samples tokens"},
 		{func(c *config.Config) { c.Pooling, c.PoolingSamples = config.SoftmaxPooling, 3 },
 			"pooling_samples: 3, expected 0: only"},
 		{func(c *config.Config) { c.Pooling, c.PoolingSamples = config.MaxPooling, -1 },

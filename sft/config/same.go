@@ -10,7 +10,7 @@ import (
 )
 
 // SameInputsAndOutputs returns an error for the first difference in inputs or outputs that prevents
-// two models from predicting together.
+// two models from predicting together, or if c predicts only masked tokens.
 func (c *Config) SameInputsAndOutputs(other *Config) error {
 	window := func(c *Config) InputWindow {
 		if c.InputWindow == nil {

@@ -81,7 +81,7 @@ func FillMaskConfigs() (out []*config.Config) {
 }
 
 // LargeVocabularyConfig returns a fill-mask configuration with a vocabulary of 20,001 ids. The logits take
-// most of the model's memory.
+// most of the memory of a pass.
 func LargeVocabularyConfig() *config.Config {
 	c := WithTask(TinyConfig(), config.FillMask)
 	c.VocabSize, c.NumLabels, c.MaskTokenID = 20001, 20000, new(int32(20000))

@@ -55,8 +55,8 @@ func (d Card) Budget() int64 { return d.Limit }
 
 func (d Card) Scratch(*tensor.Program) (words int, err error) { return d.ScratchWords, nil }
 
-// OnEveryKind runs f with three CPU devices of one, two and three threads, whose results are
-// bitwise identical. Without -short it also runs f with a Vulkan device.
+// OnEveryKind runs f with three CPU devices, of one, two and three threads, whose results are bitwise
+// identical. Without -short it then runs f with a Vulkan device.
 func OnEveryKind(t *testing.T, f func(t *testing.T, devices ...tensor.Device)) {
 	t.Run("cpu", func(t *testing.T) { f(t, cpu.New(1), cpu.New(2), cpu.New(3)) })
 	if !testing.Short() {
