@@ -18,7 +18,7 @@ var PascalVOC = &Task{
 	Import: &Importer{
 		Usage: "convert PyTorch Geometric's PascalVOC-SP, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
-compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with 14
+compressed. Each line is a graph in the format of docs/published-clouds-graphs.md, with 14
 numbers for each superpixel and 2 for each border. The field tags lists the class of each
 superpixel, by number or name. --random-walk 24 adds the return probabilities of a
 random walk of 1 to 24 steps (RWPE).`,

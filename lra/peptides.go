@@ -20,7 +20,7 @@ var PeptidesFunc = &Task{
 	Import: &Importer{
 		Usage: "convert PyTorch Geometric's Peptides-func, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
-compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
+compressed. Each line is a graph in the format of docs/published-clouds-graphs.md, with the
 nine numbers of each atom and the three of each bond. The field label lists the peptide's
 functions, by number or name. The numbers of atoms and bonds become one-hot features, so
 that a linear layer on these features adds up embeddings.
@@ -45,7 +45,7 @@ var PeptidesStruct = &Task{
 	Import: &Importer{
 		Usage: "convert PyTorch Geometric's Peptides-struct, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
-compressed. Each line is a graph, as docs/published-clouds-graphs.md exports it, with the
+compressed. Each line is a graph in the format of docs/published-clouds-graphs.md, with the
 nine numbers of each atom, the three of each bond, and a field for each target. The
 numbers of atoms and bonds become one-hot features, so that a linear layer on these
 features adds up embeddings.

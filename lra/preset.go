@@ -19,8 +19,8 @@ type Preset struct {
 	// tokenizer.
 	Config   sft.Config
 	Settings train.Settings
-	// Linear trains the linear model of n-grams. Config and Settings are then used only by pretraining
-	// and benchmarks, and by runs of earlier versions.
+	// Linear trains the linear model of n-grams. Config and Settings are then used only by pretraining,
+	// by benchmarks and to resume a run of a model with layers.
 	Linear bool
 	// Data are the options that generate the data set called DataName. If the content changes,
 	// DataName must change too.
@@ -72,8 +72,8 @@ func cloudConfig(layers, hidden, sampled int, dropToken, embeddingDropout float6
 	return c
 }
 
-// cloudQuickConfig returns a small version of the model of cloudConfig. It samples at random in
-// evaluation too, for the reason stated at customPreset.
+// cloudQuickConfig returns a small model of clouds and graphs, with four heads and layer norms before
+// the branches. It samples tokens at random in evaluation too, for the reason stated at customPreset.
 func cloudQuickConfig(layers, sampled int) sft.Config {
 	c := encoderConfig(layers, 64, 128, sampled)
 	c.SamplerNoise, c.EmbeddingDropout, c.FeedForward = "always", 0.1, 0.2

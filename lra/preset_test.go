@@ -92,7 +92,7 @@ func TestPresets(t *testing.T) {
 }
 
 // TestPathfinderStages checks that the stages of the presets for the hardest split end where the next
-// length of contours begins, and that images are drawn anew.
+// length of contours begins, and that each epoch draws new images.
 func TestPathfinderStages(t *testing.T) {
 	for _, p := range []*Preset{pathfinderNight, pathfinderGPU} {
 		rule, rows := p.Data.Rule.(*PathfinderRule), p.Data.Train
@@ -104,16 +104,18 @@ func TestPathfinderStages(t *testing.T) {
 					t.Errorf("%s: the last stage omits contours of %d dashes", p.Name, want)
 				}
 				if first.Contour != want || last.Contour != want {
-					t.Errorf("%s: the last stage has contours of %d to %d dashes", p.Name, first.Contour, last.Contour)
+					t.Errorf("%s: the last stage has contours of %d to %d dashes, want only %d", p.Name,
+						first.Contour, last.Contour, want)
 				}
 			} else if next := rule.ruleForRow(min(s.Rows, rows-1), rows); first.Contour != 1 || last.Contour != want ||
 				want < 14 && next.Contour != want+1 {
-				t.Errorf("%s: stage %d has contours of %d to %d dashes, want 1 to %d", p.Name, i+1, first.Contour,
-					last.Contour, want)
+				t.Errorf("%s: stage %d has contours of %d to %d dashes, followed by %d; want 1 to %d, followed by %d",
+					p.Name, i+1, first.Contour, last.Contour, next.Contour, want, min(want+1, 14))
 			}
 		}
 		if !p.Settings.Fresh || *rule != (PathfinderRule{Contour: 14, Distractors: 5, Shortest: 1}) {
-			t.Errorf("%s: fresh %v, rule %+v", p.Name, p.Settings.Fresh, *rule)
+			t.Errorf("%s: fresh %v, rule %+v; want true and contours of 1 to 14 dashes among 5 distractors", p.Name,
+				p.Settings.Fresh, *rule)
 		}
 	}
 }

@@ -56,8 +56,8 @@ func Pretrain(m *seq.Manifest) *Task {
 	return task
 }
 
-// trainingSize returns the mean number of tokens that the model reads per sequence, and the number of
-// sequences in the training split.
+// trainingSize returns an upper bound of the mean number of tokens that the model reads per sequence, and
+// the number of sequences in the training split. Both are at least 1.
 func trainingSize(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 	train := m.Splits["train"]
 	length, rows = train.Lengths.Mean, float64(train.Rows)
@@ -70,8 +70,8 @@ func trainingSize(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 	return max(1, length), max(1, rows)
 }
 
-// batchOf returns the number of sequences per batch: at least 16. Batches of short sequences are larger,
-// because the fixed cost of a step equals the cost of a few thousand tokens.
+// batchOf returns the number of sequences per batch, a power of two from 16 to 256. Batches of short
+// sequences are larger, because the fixed cost of a step equals the cost of a few thousand tokens.
 func batchOf(length float64) int {
 	const tokens, maxBatch = 16384, 256
 	return max(16, min(maxBatch, powerOfTwo(int(tokens/length))))

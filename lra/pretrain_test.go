@@ -33,8 +33,8 @@ func TestPretrainPresets(t *testing.T) {
 		}
 		for i, p := range task.Presets {
 			if p.Name != c.presets[i] || i == 0 && p.Settings.Epochs != c.epochs || p.Result != nil {
-				t.Errorf("%s: preset %s with %d epochs, want %s with %d", c.name, p.Name,
-					p.Settings.Epochs, c.presets[i], c.epochs)
+				t.Errorf("%s: preset %d is %s with %d epochs and the result %v; want %s, no result, and %d epochs for "+
+					"preset 0", c.name, i, p.Name, p.Settings.Epochs, p.Result, c.presets[i], c.epochs)
 			}
 			if p.Config.FeedForward != 0 || p.Config.EmbeddingDropout != 0 || p.Config.DropToken != 0 ||
 				p.Config.AttentionDropout != 0 {
@@ -42,7 +42,7 @@ func TestPretrainPresets(t *testing.T) {
 			}
 			cfg := p.Config
 			if err := cfg.DescribeData(m.Spec("")); err != nil || cfg.Task != config.FillMask {
-				t.Errorf("%s, %s: task %s, error %v", c.name, p.Name, cfg.Task, err)
+				t.Errorf("%s, %s: task %s, error %v; want task %s", c.name, p.Name, cfg.Task, err, config.FillMask)
 			}
 			if cfg.MaskTargets != nil {
 				t.Errorf("%s, %s: a model of bytes predicts spectra", c.name, p.Name)
@@ -51,7 +51,8 @@ func TestPretrainPresets(t *testing.T) {
 				t.Errorf("%s, %s: a linear model is trained, expected a model with layers", c.name, p.Name)
 			}
 			if err := p.Settings.Validate(); err != nil || p.Settings.EvalEvery < 1 {
-				t.Errorf("%s, %s: invalid settings or no evaluations: %v", c.name, p.Name, err)
+				t.Errorf("%s, %s: an evaluation every %d steps, want at least 1; error %v", c.name, p.Name,
+					p.Settings.EvalEvery, err)
 			}
 		}
 	}

@@ -223,7 +223,8 @@ func (p *pairReader) document(id string) (string, error) {
 	return text, nil
 }
 
-// forEachLine calls read for every line of a file. Errors name the file and the line.
+// forEachLine calls read for every line of a file, until read returns an error. Errors name the file, and
+// the line if they concern one. An empty file is an error.
 func forEachLine(ctx context.Context, path string, progress func(int64), read func(line string) error) error {
 	s, err := source.Open(ctx, path, progress)
 	if err != nil {

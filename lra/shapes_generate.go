@@ -23,7 +23,7 @@ type ShapesRule struct {
 // UsualShapes is the rule for the clouds of the tasks [Shapes] and [ShapeParts].
 var UsualShapes = ShapesRule{Points: 256, Noise: 10}
 
-// Options returns all exported fields of the rule.
+// Options returns an option for each exported field of the rule.
 func (r *ShapesRule) Options() []Option {
 	return []Option{
 		{Name: "points", Usage: "draw clouds of `N` points", Value: &r.Points},

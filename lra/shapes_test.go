@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestShapes checks that clouds have radius 1, that normals have length 1 and that a split has all
-// classes. The same seed must produce the same clouds, and another seed other clouds.
+// TestShapes checks that clouds without noise have radius 1, that normals have length 1 and that a split
+// has all classes. The same seed must produce the same clouds, and another seed other clouds.
 func TestShapes(t *testing.T) {
 	o := GenerateOptions{Train: 90, Test: 3, Seed: 7, Rule: &ShapesRule{Points: 40}}
 	d := must.Get(Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
@@ -128,7 +128,7 @@ func TestParts(t *testing.T) {
 			}
 		}
 		if handle <= body {
-			t.Errorf("mug %d: its body reaches to %v, its handle to %v", n, body, handle)
+			t.Errorf("cloud %d: largest x of the mug's handle %v, want more than its body's %v", n, handle, body)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func textQuickConfig() sft.Config {
 	return c
 }
 
-// textHour reads 2,048 bytes of a review. Its convolutions cover the neighbouring words.
+// textHour reads the first 2,048 bytes of a review. Its convolutions cover the neighbouring words.
 var textHour = &Preset{
 	Name:        "hour",
 	Description: "4 layers on the first 2,048 bytes",

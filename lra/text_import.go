@@ -20,7 +20,7 @@ import (
 type review struct {
 	train    bool
 	positive bool
-	number   int // line of the review's film in the list of films
+	number   int // index of the review's film in the list of films
 	text     []byte
 	file     string // path in the release, such as train/pos/0_9.txt
 }
