@@ -42,7 +42,7 @@ func NewBlock(spec *Spec) *Block {
 
 // batch holds the rows of one record batch.
 type batch struct {
-	tokens    []tokenList // one column, or two for pairs
+	tokens    []tokenList // one column, two for pairs, none if the file has features
 	labels    []int32
 	unlabeled int               // number of null labels
 	lists     labelListWriter   // empty if the file has no lists of labels
@@ -109,8 +109,8 @@ func (b *Block) Bytes() (n int) {
 	return n
 }
 
-// Append adds a row; it ignores e.Index. If a reader would refuse the row, Append returns an error
-// and leaves the block unchanged.
+// Append adds a row. It ignores e.Index, and e.ID if the file has no ids. If a reader would refuse the
+// row, Append returns an error and leaves the block unchanged.
 func (b *Block) Append(e Example) error {
 	if err := b.check(len(e.A), len(e.B), e.B != nil, e); err != nil {
 		return err

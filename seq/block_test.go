@@ -75,7 +75,7 @@ func TestBlocks(t *testing.T) {
 }
 
 // TestNarrow checks for each width of tokens that valid ids are stored in the expected number of
-// bytes, and that every invalid id is refused.
+// bytes, and that ids are refused if and only if checkID refuses them.
 func TestNarrow(t *testing.T) {
 	pad := int32(3)
 	for _, vocab := range []int{1, 2, 200, 256, 257, 258, 1000, 1 << 16, 1<<16 + 1, 1<<16 + 2} {
@@ -91,7 +91,8 @@ func TestNarrow(t *testing.T) {
 				err := block.Append(Example{A: []int32{id}})
 				if (err == nil) != (spec.checkID(id) == nil) ||
 					block.Rows()-before != map[bool]int{true: 1}[err == nil] {
-					t.Errorf("vocabulary %d, pad %v: appending id %d returned %v", vocab, p, id, err)
+					t.Errorf("vocabulary %d: appending id %d: error %v and %d new rows; error of checkID %v", vocab,
+						id, err, block.Rows()-before, spec.checkID(id))
 				}
 			}
 			ids, width := vocab, 4
@@ -115,7 +116,7 @@ func TestNarrow(t *testing.T) {
 					row[at] = int32(vocab)
 					if err := block.Append(Example{A: row}); vocab > 2 &&
 						(err == nil || !strings.Contains(err.Error(), fmt.Sprintf("index %d: expected", at))) {
-						t.Errorf("vocabulary %d: appending %v returned %v", vocab, row, err)
+						t.Errorf("vocabulary %d: appending %v: error %v, want one for index %d", vocab, row, err, at)
 					}
 				}
 			}
@@ -123,8 +124,8 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestBlockRefuses checks that a refused row leaves the block unchanged, and that Close refuses a
-// label without a name.
+// TestBlockRefuses checks that a block has no rows that Append refused, and that Close refuses a label
+// without a name.
 func TestBlockRefuses(t *testing.T) {
 	spec := listopsSpec()
 	block := NewBlock(&spec)
@@ -144,8 +145,8 @@ func TestBlockRefuses(t *testing.T) {
 	must.Fail(t, "expected a label from 0 to 9, found 12")(w.Close())
 }
 
-// TestFirstRowRefused checks that a row can be written after Append refused the first row of a
-// record batch, in an empty block and after a full batch.
+// TestFirstRowRefused checks that a refused first row of a record batch, at the start and after a full
+// record batch, does not prevent the valid rows from being written.
 func TestFirstRowRefused(t *testing.T) {
 	spec := listopsSpec()
 	var out bytes.Buffer

@@ -139,8 +139,8 @@ func (b *DatasetBuilder) abortOnError(err *error) {
 	}
 }
 
-// ExtendDataset begins to add splits to the complete data set in dir, or to a new data set.
-// Creating an existing split returns ErrExists unless replace is set.
+// ExtendDataset begins to add splits to the complete data set in dir, or to a new data set. Unless
+// replace is set, [DatasetBuilder.Split] returns ErrExists for an existing split.
 func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err error) {
 	if _, err := OpenDataset(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrIncomplete) {
 		return CreateDataset(dir, spec, replace)
@@ -212,8 +212,8 @@ func (b *DatasetBuilder) checkFile(split string) error {
 func (b *DatasetBuilder) path(split string) string { return filepath.Join(b.dir, split+".arrow") }
 
 // Finish completes the data set: it renames the splits to their final names and writes the
-// manifest. The provenance describes how to reproduce the data and may be nil. Finish merges its
-// keys into the provenance of an extended data set.
+// manifest. The provenance describes how to reproduce the data and may be nil. In an extended data
+// set, its entries are added to the existing provenance, and replace those with the same keys.
 func (b *DatasetBuilder) Finish(provenance map[string]any) (_ *Dataset, err error) {
 	defer b.Abort() // Abort does not remove renamed files
 	if b.manifest.Provenance == nil {
@@ -314,7 +314,7 @@ func (b *DatasetBuilder) Abort() {
 	b.lock.release()
 }
 
-// SplitWriter is a Writer that also collects the manifest's entry for the split.
+// SplitWriter writes the file of a split and collects the split's entry for the manifest.
 type SplitWriter struct {
 	builder *DatasetBuilder
 	name    string

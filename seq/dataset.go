@@ -167,7 +167,8 @@ func (d *Dataset) CheckSplit(split string) error {
 	return nil
 }
 
-// checkSpec returns an error if the task, vocabulary, features or edges differ from the manifest.
+// checkSpec returns an error if the task, the vocabulary size, or the names of features or edge features
+// differ from the manifest.
 func (d *Dataset) checkSpec(spec *Spec) error {
 	if spec.Task != d.Manifest.Task || spec.VocabSize != d.Manifest.VocabSize {
 		return fmt.Errorf("expected task %s and vocabulary %d as stated in %s, found %s and %d",

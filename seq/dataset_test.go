@@ -32,8 +32,8 @@ func writeSplit(t *testing.T, b *DatasetBuilder, name string, rows []Example) {
 	must.Succeed(t, s.Close())
 }
 
-// TestDataset checks that a written data set is read back, that the same rows have the same
-// fingerprint, and that a replacement changes nothing before Finish.
+// TestDataset checks the splits, specification and statistics of a written data set, that the same rows
+// have the same fingerprint, and that a replacement changes nothing before Finish.
 func TestDataset(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	buildDataset(t, dir)

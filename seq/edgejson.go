@@ -64,8 +64,8 @@ func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 	return numbers, nil
 }
 
-// ParseEdges parses a list of edges in valid JSON, such as [[0, 1, 0.5], [1, 2, 2.5]]. An error
-// states the index of the edge. All features share one allocation.
+// ParseEdges parses a list of edges in valid JSON, such as [[0, 1, 0.5], [1, 2, 2.5]]. The error for an
+// invalid edge states its index. All features share one allocation.
 func ParseEdges(text []byte) ([]Edge, error) {
 	if len(text) == 0 || text[0] != '[' {
 		return nil, fmt.Errorf("expected a list of edges, found %.40s", text)

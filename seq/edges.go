@@ -62,8 +62,8 @@ func (s *Spec) edgeFields() (fields []arrow.Field) {
 }
 
 // checkEdgeColumns checks the columns of edges and their types. Graphs require a column of pairs of
-// token indices, and a column of features with a number for each name, if there are names. Other data
-// must not have these columns.
+// token indices. If edges have features, a column with a number for each feature is required too. A
+// column that is not required is refused.
 func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 	for _, c := range []struct {
 		name     string
@@ -222,8 +222,8 @@ func (r *Rows) edgeCount(i int) int {
 	return n
 }
 
-// EdgesWithin returns the edges among the first tokens of a sequence; the parameter tokens is their
-// number. The result is a copy if it omits edges.
+// EdgesWithin returns the edges with both ends among the first n tokens of a sequence, where n is the
+// parameter tokens. The result is a copy if it omits edges.
 func EdgesWithin(edges []Edge, tokens int) []Edge {
 	count := 0
 	isWithin := func(e Edge) bool { return int(max(e.Source, e.Target)) < tokens }

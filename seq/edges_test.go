@@ -123,8 +123,8 @@ func TestLargeGraph(t *testing.T) {
 	defer f.Close()
 	got, err := f.Example(0)
 	if err != nil || !equalRows(got, e) || f.EdgesPerToken() != edges/nodes {
-		t.Errorf("%d nodes, %d edges, %d edges per token, error %v", len(got.Features),
-			len(got.Edges), f.EdgesPerToken(), err)
+		t.Errorf("%d nodes, %d edges, %d edges per token, error %v; want the written row with %d, %d and %d",
+			len(got.Features), len(got.Edges), f.EdgesPerToken(), err, nodes, edges, edges/nodes)
 	}
 }
 

@@ -214,7 +214,7 @@ func TestSlicedFeatures(t *testing.T) {
 		} {
 			r := must.Get(RowsOf(record, &spec))(t, item, "a part of the", name)
 			if got := fmt.Sprint(r.Features(0), r.Features(1)); got != "[[3 4] [5 6]] [[7 8]]" {
-				t.Errorf("%v, a slice of the %s: features %s", item, name, got)
+				t.Errorf("%v, a slice of the %s: features %s, want [[3 4] [5 6]] [[7 8]]", item, name, got)
 			}
 		}
 		if item.ID() == arrow.LIST {

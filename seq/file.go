@@ -124,7 +124,7 @@ func (f *File) Lengths() []int32 { return f.lengths }
 func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tokens }
 
 // EdgesPerToken returns the maximum over the rows of the number of edges divided by the number of
-// tokens, rounded up. A row of n tokens counts at most n² edges, because models join edges with the
+// tokens, rounded up. A row of n tokens counts at most n² edges, because models sum edges with the
 // same source and target.
 func (f *File) EdgesPerToken() int { return f.edgesPerToken }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// smallFile returns a small file or stream of several record batches, and its rows.
+// smallFile returns a small file or stream of two record batches, and its rows.
 func smallFile(t testing.TB, format Format, task string) ([]byte, []Example) {
 	spec := listopsSpec()
 	spec.Task, spec.IDs = task, true
@@ -50,8 +50,8 @@ func TestUnreadable(t *testing.T) {
 	must.Fail(t, "", "a directory opens")(Open(t.TempDir()))
 }
 
-// TestBitFlips checks that reading a file with a flipped bit never panics, never loses rows without
-// an error and never returns an invalid row. The flipped bit may result in another valid token.
+// TestBitFlips checks that reading a file with a flipped bit never panics, never changes the number of
+// rows without an error and never returns an invalid row. The flipped bit may result in another valid token.
 func TestBitFlips(t *testing.T) {
 	step := 1
 	if testing.Short() {
