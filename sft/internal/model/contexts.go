@@ -109,7 +109,7 @@ func (p *recordedPass) contextsInput() *tensor.Tensor {
 	return p.contexts.input
 }
 
-// contextReadout adds the context of its chunk to each token's row before another readout.
+// contextReadout adds to each token's row the context of the token's chunk. Another readout reads the sums.
 type contextReadout struct {
 	*emitter
 	contexts  *contexts

@@ -103,8 +103,8 @@ func averageParameters(c *config.Config, name string) []parameter {
 	}, normParameters(name+"average.norm", d)...)
 }
 
-// initialDecay returns the logits of decays. In both directions, the half-lives of a channel's
-// averages are 2 to 128 tokens at equal ratios.
+// initialDecay returns the logits of decays. In each direction, the half-lives of a channel's averages form
+// a geometric sequence from 2 to 128 tokens.
 func initialDecay(c *config.Config) initializer {
 	return func(_ draws, e int) float64 {
 		exponent := 4.0 // a single average has a half-life of 16 tokens

@@ -1,9 +1,10 @@
 // Package model records the Sampling Foundational Transformer as programs, and runs them on a device.
 //
-// A layer computes per head, where x is its input (LN1(x) with pre-norm)
+// With the score maxout and the probability leaky_relu, a layer with the input x (LN1(x) with pre-norm)
+// computes the following. Each head has its own channels of Q, K and V, and its own A, P, C, Rmul and Radd.
 //
 //	s_i  = w·x_i + b                               score of a token (+ Gumbel noise in training)
-//	S1   = the k tokens of largest s, S2 = k others at random, paired by position
+//	S1   = the k tokens of largest s, S2 = up to k others at random, paired by position
 //	p    = softplus(s_top)/(softplus(s_top) + softplus(s_partner))
 //	x̂_j  = p_j x_top + (1−p_j) x_partner           a sampled token
 //	Q = x W_q, K, V, C = x̂ W_k, x̂ W_v, x̂ W_c        C is the leak, one number per key and head

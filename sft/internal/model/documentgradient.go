@@ -174,7 +174,7 @@ func (g *DocumentGradient) Result() *Result {
 	return g.result
 }
 
-// addCounts returns the sums of two lists of counts. Without a first list it returns the second.
+// addCounts adds the counts b to the counts a and returns a. If a is nil, it returns b.
 func addCounts(a, b []int64) []int64 {
 	if a == nil {
 		return b

@@ -121,7 +121,7 @@ func (p *packed) packDocuments(c *config.Config, sequences int, documents []docu
 	p.finish(len(documents))
 }
 
-// noWeight is added to the scores of rows without a weight in a softmax.
+// noWeight is added to the scores of rows whose weight in a softmax must be 0.
 const noWeight = -1e30
 
 // addDocument adds a document of n exported rows. Each chunk but the last exports the same number of

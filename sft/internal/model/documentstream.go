@@ -62,7 +62,7 @@ func (s *DocumentStream) Close() {
 	s.running.Wait()
 }
 
-// Add appends tokens to the document. It waits while all slots are busy.
+// Add appends tokens to the document. To start a pass, it waits for a free slot.
 func (s *DocumentStream) Add(tokens []int32) error {
 	if err := s.runner.engine.Config.CheckIDs(tokens, s.length); err != nil {
 		return err

@@ -47,7 +47,7 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 
 // embedParameters returns the parameters of the input layer: a linear layer of features, or the
 // embeddings of ids. Initial embeddings are normal. Their standard deviation is 1/√d if they are tied,
-// so that logits have size 1; 1/d in other models with embeddings of n-grams; and otherwise 1.
+// so that logits are of order 1; 1/d in other models with embeddings of n-grams; and otherwise 1.
 func embedParameters(c *config.Config) []parameter {
 	if c.HasFeatures() {
 		return linearParameters(config.PartEmbed, "input", c.HiddenSize, inputWidth(c))

@@ -105,7 +105,7 @@ func (m *emitter) zeroGradients(name string) {
 	m.Launch(tensor.Zero{Y: m.gradient(name + ".bias")})
 }
 
-// linearParameters returns weight and bias of a linear layer.
+// linearParameters returns the weight and the bias of a linear layer.
 func linearParameters(part config.Part, name string, out, in int) []parameter {
 	return []parameter{
 		{Name: name + ".weight", Shape: []int{out, in}, Decay: true, Part: part, initializer: uniformFanIn(in)},
@@ -127,7 +127,7 @@ func (m *emitter) linearBackward(name string, dx, dy, x *tensor.Tensor, accumula
 		DY: dy, X: x, Weight: m.weight(name + ".weight"), Accumulate: accumulate})
 }
 
-// normParameters returns weight and bias of a LayerNorm.
+// normParameters returns the weight and the bias of a LayerNorm.
 func normParameters(name string, d int) []parameter {
 	return []parameter{
 		{Name: name + ".weight", Shape: []int{d}, Part: config.PartNorms, initializer: constant(1)},
@@ -157,7 +157,7 @@ func (m *emitter) normBackward(n norm, dx, dy *tensor.Tensor, accumulate bool) {
 		DY:    dy, X: n.x, Mean: n.mean, RStd: n.rstd, Gain: m.weight(n.name + ".weight"), Accumulate: accumulate})
 }
 
-// rowDotParameters returns weight and bias of a score per row.
+// rowDotParameters returns the weight and the bias of a score per row.
 func rowDotParameters(part config.Part, name string, d int) []parameter {
 	return []parameter{
 		{Name: name + ".weight", Shape: []int{d}, Decay: true, Part: part,
@@ -179,9 +179,9 @@ func (m *emitter) rowDotBackward(name string, dx, dy, x *tensor.Tensor) {
 		DY: dy, X: x, Weight: m.weight(name + ".weight")})
 }
 
-// dropout writes x to y, or to a new tensor if y is nil, with dropout in training, and returns the
-// tensor written. Without dropout it launches nothing and returns x. The backward pass of dropout calls
-// it for the gradient.
+// dropout applies dropout to x in training, and returns the tensor that holds the result: y, or a new tensor
+// if y is nil. In other modes, or if rate is 0, it launches nothing and returns x. The backward pass calls it
+// with the gradient as x.
 func (m *emitter) dropout(y, x *tensor.Tensor, layer int, stream uint32, rate float64) *tensor.Tensor {
 	if m.mode != TrainMode || rate == 0 {
 		return x

@@ -241,7 +241,7 @@ type Result struct {
 	DeadRows             []int64             // per layer
 	NGrams               sparse.Gradient     // gradient of the embeddings of n-grams, after a backward pass
 	Explanations         []ExplainedSequence // one per sequence, in ExplainMode
-	Hidden               [][][]float32       // per sequence, the rows before and after each layer, in HiddenMode
+	Hidden               [][][]float32       // per sequence, rows before the first and after each layer, in HiddenMode
 	rowsGradient         []float32           // gradient of the exported rows, after a backward pass of documents
 	contexts             []float32           // rows of contexts, in the document stage
 }

@@ -159,7 +159,8 @@ func (r *Runner) CacheExports(limit int64) {
 	}
 }
 
-// ChunkCounts returns the number of computed chunks and the number of chunks whose rows were reused.
+// ChunkCounts returns the number of computed chunks and the number of chunks whose rows were reused. Without
+// a cache it does not count them and returns 0.
 func (r *Runner) ChunkCounts() (computed, reused int64) {
 	if r.cache == nil {
 		return 0, 0

@@ -118,7 +118,7 @@ func (fillMask) Divisor(c *config.Config, batch []seq.Example, d Drawing) (n int
 
 func (fillMask) evaluation() PassMode { return LossMode }
 
-// targets masks the tokens for training and evaluation.
+// targets masks tokens for training and evaluation. In FillMode the targets are the mask tokens of the input.
 func (fillMask) targets(c *config.Config, e seq.Example, d Drawing) (input, labels []int32) {
 	var positions, targets []int32
 	switch {

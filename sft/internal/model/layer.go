@@ -96,8 +96,8 @@ func (l *layer) branchBackward(dx *tensor.Tensor, norm norm, f func(dy *tensor.T
 
 func addTo(y, x *tensor.Tensor) tensor.Kernel { return tensor.Add{Y: y, A: y, B: x} }
 
-// residual adds a branch to the stream, multiplied by the layer's residual scale if it has one. It
-// stores the branch in saved if the backward pass reads it.
+// residual adds a branch to x. If the layer has a residual scale, residual multiplies the branch by it, and
+// stores the branch in saved for the backward pass.
 func (l *layer) residual(name string, x, branch *tensor.Tensor, saved **tensor.Tensor) *tensor.Tensor {
 	y := l.like(x, l.name+name)
 	if l.config.ResidualScale {

@@ -24,7 +24,7 @@ type maxPooling struct {
 	*emitter
 	pass   *recordedPass
 	x      *tensor.Tensor // after the final norm
-	final  *norm          // final_norm, pre-norm only
+	final  *norm          // nil without a final norm
 	sample *sampling      // nil means all tokens
 	pool   tensor.MaxPool
 }

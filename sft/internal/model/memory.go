@@ -29,7 +29,8 @@ func PlannedTokens(tokens, edges int) int {
 const WordBytes = 4
 
 // Refusal returns the error for sequences that do not fit, with the maximum length that fits. The
-// parameter reason is nil if need exceeds limit. If no length fits, Refusal returns a non-nil reason unchanged.
+// parameters limit and need are in bytes, longest is in tokens, and reason is nil if need exceeds limit. If no
+// length fits, Refusal returns a non-nil reason unchanged.
 func Refusal(limit, need int64, longest int, reason error, fits func(longest int) bool) error {
 	e := &config.MemoryError{Limit: limit, Need: need, Longest: longest, Reason: reason}
 	if e.Fits = sort.Search(longest, func(n int) bool { return !fits(n + 1) }); e.Fits == 0 && reason != nil {
@@ -68,8 +69,8 @@ func GradientBlocks(c *config.Config, batch int) int {
 	return n
 }
 
-// LargestMicroBatch returns the size of the largest micro-batch of up to count examples with these
-// lengths.
+// LargestMicroBatch returns upper bounds on the numbers of tokens and of examples of a micro-batch,
+// for batches of up to count examples with these lengths.
 func LargestMicroBatch(lengths []int32, count int) (tokens, examples int) {
 	longest, shortest := int(slices.Max(lengths)), max(1, int(slices.Min(lengths)))
 	return min(MicroBatchTokens-1+longest, count*longest), min(count, MicroBatchTokens/shortest+1)

@@ -68,8 +68,8 @@ type packedNGrams struct {
 	sparse.Bags
 }
 
-// add adds the n-grams of a sequence. It drops n-grams with probability dropout, by random numbers
-// from the counter.
+// add adds the n-grams of a sequence. It drops each n-gram with probability dropout. The random numbers depend
+// only on seed and counter.
 func (p *packedNGrams) add(tokens []int32, dropout float64, seed uint64, counter [4]uint32) {
 	if p.table == nil {
 		return

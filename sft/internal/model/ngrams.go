@@ -93,10 +93,10 @@ func CollectNGrams(ctx context.Context, c *config.Config, train *seq.File) (*con
 const (
 	ngramKept    = "ngrams.kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent if min_count is 1
 	ngramUsed    = "ngrams.used_slots" // I32 [slots/32], a bit for each slot
-	NGramWeight  = "ngrams.weight"     // F32 [features, hidden_size]; absent if ngrams.bits is 8
+	NGramWeight  = "ngrams.weight"     // F32 [features, hidden_size]; not in model.safetensors if ngrams.bits is 8
 	ngramSquares = "ngrams.squares"    // F32 [features], Adagrad's sums of squares; only in a checkpoint
 
-	// The results of sparse.Quantize, if ngrams.bits is 8.
+	// The results of sparse.Quantize; only in model.safetensors, if ngrams.bits is 8.
 	ngramQuantized = "ngrams.quantized_weight" // I32 [features, hidden_size/4]
 	ngramExponent  = "ngrams.exponent"         // I32 [features]
 )

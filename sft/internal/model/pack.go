@@ -63,7 +63,7 @@ type packed struct {
 	edges                      packedEdges
 	ngrams                     packedNGrams
 	offset, sampleOffset       []int32
-	poolOffset                 []int32 // first sampled row of each sequence in the pooling
+	poolOffset                 []int32 // first sampled row of each sequence in the pooling, or in the exports of chunks
 	example, tower             []uint32
 	label                      []int32 // label of each loss
 	// target holds, per example with a loss, the standardised numbers of a regression, or 1 for
@@ -97,7 +97,8 @@ func resize[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
 // pack fills the batch with examples of one or two sequences, with this number of threads. In
 // training, a sequence's random numbers depend on its example and its side of a pair. Otherwise every
-// sequence has the random numbers of example 0, so that its result does not depend on its row or side.
+// sequence has the random numbers of example 0, so that its result does not depend on its row or side. Only the
+// masking for a loss depends on the row in every mode.
 func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d Drawing, threads int) {
 	p.reset(wholeModel, d)
 	for _, e := range examples {
@@ -111,8 +112,8 @@ func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d
 	p.finish(len(examples))
 }
 
-// addLabels adds the labels of an example, before its tokens, and returns the tokens of its first
-// sequence for the model.
+// addLabels adds the labels of an example and returns the tokens that the model reads for its first
+// sequence. The caller must call it before it adds the example's sequences.
 func (p *packed) addLabels(c *config.Config, e seq.Example, d Drawing) (tokens []int32) {
 	if o, ok := objectiveOf(c).(tokenObjective); ok {
 		input, labels := o.targets(c, e, d)

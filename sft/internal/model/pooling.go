@@ -49,7 +49,7 @@ type pooling struct {
 	*emitter
 	pass  *recordedPass
 	mean  bool
-	final *norm // final_norm, pre-norm only
+	final *norm // nil without a final norm
 	pool  tensor.Pool
 }
 

@@ -97,7 +97,7 @@ func (e *Engine) Identity() (map[string]string, error) {
 	}, err
 }
 
-// programHash returns the hash of the running executable.
+// programHash returns the first 8 bytes of the SHA-256 of the running executable, in hexadecimal.
 var programHash = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
