@@ -59,7 +59,7 @@ func TestExportCache(t *testing.T) {
 	}
 	holds(4, 3, 2)
 	if x, ok := c.get(key(2), false); !ok || x.rows[0] != 2 {
-		t.Error("expected chunk 2")
+		t.Errorf("chunk 2: rows %v, found %t, want rows that begin with 2", x.rows, ok)
 	}
 	if _, ok := c.get(key(0), false); ok {
 		t.Error("chunk 0 is still cached")
@@ -80,7 +80,8 @@ func TestExportCache(t *testing.T) {
 	c.add(key(2), explained)
 	c.add(key(2), rows(9)) // does not replace the source
 	if x, ok := c.get(key(2), true); !ok || x.source == nil || x.rows[0] != 2 {
-		t.Error("expected the source of chunk 2")
+		t.Errorf("chunk 2: rows %v, source %v, found %t, want a source, and rows that begin with 2", x.rows,
+			x.source, ok)
 	}
 	holds(2, 5, 4)
 	explained.source = &chunkSource{pooled: make([]float32, 10)} // too large beside two others
@@ -152,12 +153,12 @@ func TestPassBytes(t *testing.T) {
 	flat := must.Get(PassBytes(c, true, 1<<18, 1))(t)
 	c.Chunks = &config.Chunks{Rule: "content", Average: 4096, Exports: 4, Layers: 1}
 	if chunks := must.Get(PassBytes(c, true, 1<<18, 1))(t); chunks > flat/20 {
-		t.Errorf("%d bytes with chunks, %d without", chunks, flat)
+		t.Errorf("%d bytes with chunks, %d without, want at most a twentieth", chunks, flat)
 	}
 	c.Chunks.Average = 64 // more exported rows than tokens in a run of chunks
 	many := must.Get(PassBytes(c, true, 1<<18, 1))(t)
 	if few := must.Get(PassBytes(c, true, 1<<12, 1))(t); many < 10*few {
-		t.Errorf("%d bytes for 2¹⁸ tokens, %d for 2¹²", many, few)
+		t.Errorf("%d bytes for 2¹⁸ tokens, %d for 2¹², want at least ten times as many", many, few)
 	}
 }
 
@@ -235,8 +236,8 @@ func TestTokenStages(t *testing.T) {
 	}
 }
 
-// TestStagesPlannedFirst checks that all stages are planned before a slot has memory: later, less of the device's
-// memory is free.
+// TestStagesPlannedFirst checks that readChunks plans all stages, not only those that it computes: when a later stage
+// runs, the slots already have memory, and less of the device's memory is free.
 func TestStagesPlannedFirst(t *testing.T) {
 	for name, c := range configtest.TokenChunkConfigs() {
 		e := must.Get(NewEngine(c, make([]float32, NewParameters(c).Words), configtest.Card{Device: cpu.New(1),
@@ -247,7 +248,7 @@ func TestStagesPlannedFirst(t *testing.T) {
 		must.Get(r.readChunks(t.Context(), examples, 1, Drawing{Mode: mode, Seed: c.SamplerSeed}))(t)
 		for _, s := range stages(c) {
 			if e.limits[PassKind{s, s.mode(c, mode)}] == nil {
-				t.Errorf("%s: stage %d is planned after the computation of chunks", name, s)
+				t.Errorf("%s: stage %d is not planned after the computation of chunks", name, s)
 			}
 		}
 	}
@@ -269,7 +270,7 @@ func TestChunksWithoutMasks(t *testing.T) {
 	}
 	for key := range e.passes {
 		if key.shape.stage == tokenStage && key.shape.Tokens > 64 {
-			t.Errorf("a token stage of %d tokens for one chunk with a mask", key.shape.Tokens)
+			t.Errorf("a token stage of %d tokens for one chunk with a mask, want at most 64", key.shape.Tokens)
 		}
 	}
 }

@@ -42,7 +42,8 @@ func TestDocumentStreamMemory(t *testing.T) {
 			pending += exportedRows(c, n)
 		}
 		if rows+pending != s.rows || s.rows > 5*(8*len(part)/(average/4)+1) || rows == 0 {
-			t.Errorf("average %d: %d rows and %d pending, want %d", average, rows, pending, s.rows)
+			t.Errorf("average %d: %d exported rows and %d pending, want the sum %d, at most %d", average, rows, pending,
+				s.rows, 5*(8*len(part)/(average/4)+1))
 		}
 		must.Get(s.End())(t)
 		if s.passes != nil {

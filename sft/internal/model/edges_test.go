@@ -30,7 +30,7 @@ func TestParallelEdges(t *testing.T) {
 	}, 2, 1)
 	if want := []float32{-1.25, 3, math.MaxFloat32, 2}; !slices.Equal(p.features, want) ||
 		!slices.Equal(p.source, []int32{0, 1}) || !slices.Equal(p.first, []int32{0, 2, 2}) {
-		t.Errorf("%+v, expected the features %v", p, want)
+		t.Errorf("%+v, expected the features %v, the sources [0 1] and the first edges [0 2 2]", p, want)
 	}
 }
 

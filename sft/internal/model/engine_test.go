@@ -21,7 +21,7 @@ func TestEngineEvictsLRU(t *testing.T) {
 	for n := range maxPasses {
 		pass(3 + n)
 		if pass(1) != often {
-			t.Fatalf("the most recently used program is recorded again after %d further programs", n+1)
+			t.Fatalf("a program in constant use is recorded again after %d further programs", n+1)
 		}
 	}
 	if pass(2) == once || len(e.passes) > maxPasses {

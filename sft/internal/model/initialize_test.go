@@ -109,9 +109,9 @@ func TestInitialAverages(t *testing.T) {
 	}
 }
 
-// TestInitialDistributions checks the distributions that Initialize documents: the largest uniform value is
-// close to its bound, and normal values have the documented mean square. Parameters with weight decay
-// must precede the others.
+// TestInitialDistributions checks that the largest uniform value of a parameter is close to the bound 1/√in, and
+// that normal values have the mean 0 and the expected mean square. Parameters with weight decay must precede
+// the others.
 func TestInitialDistributions(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 90, 64, 4, 32, 48
@@ -132,7 +132,7 @@ func TestInitialDistributions(t *testing.T) {
 			largest = max(largest, math.Abs(float64(v)))
 		}
 		if bound := 1 / math.Sqrt(in); largest > bound || largest < 0.9*bound {
-			t.Errorf("%s: values up to %v, expected up to %v", name, largest, bound)
+			t.Errorf("%s: the largest magnitude is %v, expected %v to %v", name, largest, 0.9*bound, bound)
 		}
 	}
 	for name, want := range map[string]float64{"embed.weight": 1, "layers.0.sampler.weight": 1.0 / 64,

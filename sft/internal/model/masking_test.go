@@ -62,8 +62,9 @@ func TestMaskRate(t *testing.T) {
 		}
 		if math.Abs(masks/total-0.8) > 0.015 || others[7] > 0 || math.Abs(others[3]/total-0.101) > 0.015 ||
 			math.Abs(others[42]/total-0.1/99) > 0.001 {
-			t.Errorf("rate %g, span %g: fractions %.3f mask, %.3f unchanged, %.4f of another token, %g padding", s.rate,
-				s.span, masks/total, others[3]/total, others[42]/total, others[7])
+			t.Errorf("rate %g, span %g: fractions %.3f mask, %.3f unchanged, %.4f token 42, and %g padding tokens; "+
+				"want 0.8, 0.101, 0.001 and 0", s.rate, s.span, masks/total, others[3]/total, others[42]/total,
+				others[7])
 		}
 	}
 }

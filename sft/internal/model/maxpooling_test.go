@@ -23,6 +23,6 @@ func TestMaxPoolingSample(t *testing.T) {
 	}
 	if len(samples) != 2 || samples[0].K != 6 || samples[1].K != 9 || samples[1].Layer != 1 || !samples[1].Noise ||
 		samples[1].Top.Rows != tensor.Pooled {
-		t.Errorf("samples %+v, want 6 tokens in the layer and 9 in the pooling", samples)
+		t.Errorf("samples %+v, want 6 tokens in the layer, and 9 with noise and layer index 1 in the pooling", samples)
 	}
 }

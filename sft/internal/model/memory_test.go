@@ -22,7 +22,7 @@ func TestGraphMemory(t *testing.T) {
 		t.Errorf("the graph is planned as %d tokens, want 450", n)
 	}
 	if passes := forwardPasses(plannedExamples([]seq.Example{dense, dense, dense}), 1000); len(passes) != 2 {
-		t.Errorf("%d passes, want 2, the first with two graphs", len(passes))
+		t.Errorf("passes of %v graphs, want two passes", passes)
 	}
 	words := func(edges int) int {
 		return must.Get(PassWords(c, NewParameters(c), nil, TrainMode, 1000, 10, edges))(t)

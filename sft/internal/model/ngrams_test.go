@@ -44,7 +44,7 @@ func TestNGramDropout(t *testing.T) {
 	found := len(all) - countDropped(all)
 	if dropped := float64(countDropped(training)-countDropped(all)) / float64(found); found < 400 ||
 		math.Abs(dropped-0.3) > 0.06 {
-		t.Errorf("%d n-grams, a fraction of %.2f is dropped, want 0.3", found, dropped)
+		t.Errorf("%d n-grams, want at least 400; a fraction of %.2f is dropped, want 0.3", found, dropped)
 	}
 	if alone := rows(examples[1:], Drawing{Mode: TrainMode, Seed: 1, Step: 7}); !slices.Equal(alone, training[800:]) {
 		t.Error("another example in the batch changes the dropped n-grams")
@@ -54,7 +54,8 @@ func TestNGramDropout(t *testing.T) {
 	}
 }
 
-// TestQuantizedState checks that a checkpoint has floats, even if the model's file has 8-bit embeddings.
+// TestQuantizedState checks that a checkpoint has floats, even if the model's file has 8-bit embeddings, and that
+// an exponent out of range is an error.
 func TestQuantizedState(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.HiddenSize, c.SinusoidDim, c.NGrams = 8, 8, configtest.TokenNGrams()
@@ -68,7 +69,8 @@ func TestQuantizedState(t *testing.T) {
 	}
 	got := must.Get(ReadNGrams(c, NGramStateTensors(c, table), true))(t)
 	if !slices.Equal(got.Weights, table.Weights) || !slices.Equal(got.Squares, table.Squares) || c.NGrams.Bits != 8 {
-		t.Errorf("the checkpoint has %v, want %v", got.Weights, table.Weights)
+		t.Errorf("the checkpoint has weights %v and squares %v, want %v and %v; bits %d, want 8", got.Weights,
+			got.Squares, table.Weights, table.Squares, c.NGrams.Bits)
 	}
 	tensors := NGramTensors(c, table)
 	rounded := must.Get(ReadNGrams(c, tensors, false))(t)

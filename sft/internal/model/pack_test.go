@@ -71,7 +71,8 @@ func TestPackThreads(t *testing.T) {
 	}{{ctx, 1, 4}, {ctx, 2, 2}, {ctx, 3, 1}, {ctx, 50, 1}, {ctx, 0, 4}, {tensor.Patient(ctx), 1, 1},
 		{tensor.Urgent(ctx), 1, 1}} {
 		if got := r.threads(x.ctx, x.passes); got != x.want {
-			t.Errorf("%d threads for each of %d passes, expected %d", got, x.passes, x.want)
+			t.Errorf("%d threads for each of %d passes, expected %d (urgent %t, patient %t)", got, x.passes, x.want,
+				tensor.IsUrgent(x.ctx), tensor.IsPatient(x.ctx))
 		}
 	}
 }
