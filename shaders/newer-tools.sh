@@ -1,7 +1,7 @@
 #!/bin/sh
-# Downloads glslang and spirv-val from Debian's next release into DIR/debian, and writes scripts that
-# start them to DIR/bin. Shaders with cooperative matrices and bfloat16 need extensions that the stable
-# release's tools do not support. The script installs nothing: the programs run from DIR/debian,
+# Downloads glslang and spirv-val of Debian testing into DIR/debian. For each program it writes to
+# DIR/bin a script that starts the program. Shaders with cooperative matrices or bfloat16 need extensions that
+# the tools of Debian 12 do not support. The script installs nothing: the programs run from DIR/debian,
 # with the C library that they were built for.
 #
 #   shaders/newer-tools.sh DIR
@@ -11,9 +11,9 @@ mkdir -p "$dir"
 work=$(cd "$dir" && mktemp -d "$PWD/tmp.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# Use the archive of this machine with the suite of the next release.
+# Use the Debian archive of this machine's apt, and its suite testing.
 archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | sed -n 1p)
-[ -n "$archive" ] || { echo "apt's sources name no Debian archive" >&2; exit 1; }
+[ -n "$archive" ] || { echo "found no Debian archive in apt's package lists: run this on Debian, after apt-get update" >&2; exit 1; }
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/debian"
 : >"$work/status"
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive testing main" >"$work/sources.list"

@@ -88,7 +88,7 @@ func TestFreshErrors(t *testing.T) {
 	c, s := configtest.TrainingConfig(), runSettings()
 	s.Fresh = true
 	train, val := tinySplits(t, c.Task)
-	must.Fail(t, "fresh: expected data that can be drawn again", "no function")(
+	must.Fail(t, "fresh: expected a function Options.Redraw", "no function")(
 		NewTrainer(modeltest.RandomModel(c, 1), s, cpu.New(1), train, val, nil, options(t.TempDir(), nil)))
 	for want, change := range map[string]func(e *seq.Example){
 		"drawn anew: expected ": func(e *seq.Example) { e.A = append(e.A, 1) },

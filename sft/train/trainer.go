@@ -18,13 +18,13 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Options holds the options of a training run in addition to its [Settings]. Only Redraw affects the result.
+// Options holds a run's options in addition to its [Settings]. Only Redraw affects the weights after a given step.
 type Options struct {
-	Dir       string        // path of the run directory
-	Memory    int64         // limit in bytes; 0 means no limit except the device's own memory
-	SaveEvery time.Duration // time between checkpoints
-	// StopAt is the step after which Run stores a checkpoint and returns; 0 means the end of the
-	// run.
+	Dir    string // path of the run directory
+	Memory int64  // limit in bytes; 0 means no limit except the device's own memory
+	// Run stores a checkpoint after a step if the last one is SaveEvery old, and after every evaluation.
+	SaveEvery time.Duration
+	// StopAt is the step after which Run stores a checkpoint and returns; 0 means the end of the run.
 	StopAt  int
 	Data    string          // fingerprint of the data set, compared on resume
 	Observe func(event any) // receives reports, [State], [EvaluationProgress] and [Warning]; may be nil
@@ -48,12 +48,12 @@ type Trainer struct {
 	runner     *model.Runner
 	train, val *seq.File
 	order      *order
-	ahead      chan redrawn // the rows of a later step, if the CPU draws them while the device computes
+	ahead      chan redrawn // the rows of the next step, if the CPU draws them while the device computes
 	metrics    *metricsLog
 	lock       *flock.Flock
 	now        func() time.Time // time.Now, except in tests
 	started    time.Time
-	saved      time.Time // time of the last checkpoint
+	saved      time.Time // time of the last checkpoint or, if later, of the call of Run
 	throughput throughput
 	kernels    string // kernels of the last checkpoint, see Kernels
 }
@@ -109,7 +109,7 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 		return nil, errors.New("the training and the validation split need at least one row each")
 	}
 	if s.Fresh && o.Redraw == nil {
-		return nil, errors.New("fresh: expected data that can be drawn again, found other data")
+		return nil, errors.New("fresh: expected a function Options.Redraw that draws rows anew, found nil")
 	}
 	for _, f := range []*seq.File{train, val} {
 		if err := cmp.Or(checkLengths(m.Config, f), checkTags(m.Config, f)); err != nil {
@@ -180,10 +180,11 @@ func checkSameRun(dir string, from *Checkpoint) error {
 	case err != nil:
 		return fmt.Errorf("%s: cannot read the checkpoint of this directory: %w", dir, err)
 	case from == nil:
-		return fmt.Errorf("%s: another program has just started a run in this directory: resume that run, or choose another directory", dir)
+		return fmt.Errorf("%s: expected no run in this directory, found a checkpoint: resume the run, or "+
+			"choose another directory", dir)
 	case current.State.Step != from.State.Step || !slices.Equal(current.weights, from.weights):
-		return fmt.Errorf("%s: another program has continued this run from step %d to %d: resume from its checkpoint", dir,
-			from.State.Step, current.State.Step)
+		return fmt.Errorf("%s: the checkpoint of step %d has since been replaced by one of step %d: resume from "+
+			"the new one", dir, from.State.Step, current.State.Step)
 	}
 	return checkBest(dir, from)
 }
@@ -248,8 +249,7 @@ func (e *LengthError) Error() string {
 		e.Tokens, e.Longest, e.Key)
 }
 
-// checkLengths returns a [LengthError] before training starts if a sequence is longer than the
-// model accepts.
+// checkLengths returns a [LengthError] if f has a sequence that is longer than the model accepts.
 func checkLengths(c *config.Config, f *seq.File) error {
 	longest, key := c.MaxLength, "max_position_embeddings"
 	if w := c.InputWindow; w != nil && w.Length < longest {
@@ -267,8 +267,8 @@ func (t *Trainer) Steps() int { return t.order.steps(&t.settings) }
 // Settings returns the settings of the run.
 func (t *Trainer) Settings() Settings { return t.settings }
 
-// Kernels returns the name of the kernels that computed the last checkpoint. A run is bitwise
-// reproducible only with the same kernels.
+// Kernels returns the name of the kernels that computed the last checkpoint; only rank 0 updates it. A run is
+// bitwise reproducible only with the same kernels.
 func (t *Trainer) Kernels() string { return t.kernels }
 
 // State returns the progress of the run.
@@ -357,8 +357,8 @@ func (t *Trainer) done() bool {
 // Finished reports whether the run is complete.
 func (t *Trainer) Finished() bool { return t.done() && t.state.Evaluated == t.state.Step }
 
-// evaluationDue reports whether the step ends with an evaluation: after every EvalEvery steps or at
-// the end of each epoch, and at the end of the run.
+// evaluationDue reports whether the step ends with an evaluation: after every EvalEvery steps or, if
+// EvalEvery is 0, after each epoch of all rows; and at the end of the run.
 func (t *Trainer) evaluationDue() bool {
 	s := t.state
 	if s.Evaluated == s.Step {
@@ -439,8 +439,7 @@ func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 	return out, nil
 }
 
-// add adds a step to the interval. The loss is the training loss, with class weights if there are
-// any.
+// add adds a step to the interval. Loss is the training loss, with the class weights if there are any.
 func (w *interval) add(b *batchGradient, examples []seq.Example, c *config.Config, s *Settings) {
 	o, n := trainingOf(c), model.RowLogits(c)
 	a, hasLabels := o.(labelling)
@@ -467,7 +466,7 @@ func (w *interval) add(b *batchGradient, examples []seq.Example, c *config.Confi
 	}
 }
 
-// log writes the metrics line of the interval.
+// log writes the metrics line of the interval and begins the next interval.
 func (t *Trainer) log(rate float64) error {
 	w := t.state.Interval
 	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(),

@@ -162,8 +162,8 @@ func TestBestModel(t *testing.T) {
 	for i, r := range reports {
 		less := *r.Accuracy == best && r.Loss < reports[bestAt].Loss
 		if r.Best != (*r.Accuracy > best || less) {
-			t.Errorf("evaluation %d: accuracy %v and loss %v after %v and %v, best: %v", i, *r.Accuracy, r.Loss, best,
-				reports[bestAt].Loss, r.Best)
+			t.Errorf("evaluation %d: accuracy %v, loss %v, best before %v, %v: Best is %v, want %v", i, *r.Accuracy,
+				r.Loss, best, reports[bestAt].Loss, r.Best, !r.Best)
 		}
 		if less {
 			ties++
@@ -172,17 +172,17 @@ func TestBestModel(t *testing.T) {
 		case *r.Accuracy > best || less:
 			best, bestAt = *r.Accuracy, i
 			if i > 0 && files[i] == files[i-1] {
-				t.Errorf("evaluation %d: the best model was not stored", i)
+				t.Errorf("evaluation %d is the best, but did not change the stored model", i)
 			}
 		case files[i] != files[bestAt]:
-			t.Errorf("evaluation %d: the stored model changed", i)
+			t.Errorf("evaluation %d is not the best, but changed the stored model", i)
 		default:
 			worse++
 		}
 	}
 	if bestAt == 0 || worse == 0 || ties == 0 {
-		t.Errorf("evaluation %d of %d is the best, %d are worse, %d equal: the test needs each of these cases", bestAt,
-			len(reports), worse, ties)
+		t.Errorf("best evaluation: index %d of %d, %d not better, %d better only in loss: want each number above 0",
+			bestAt, len(reports), worse, ties)
 	}
 	m := must.Get(sft.Load(dir))(t)
 	correct := 0
@@ -229,7 +229,8 @@ func TestNonFinite(t *testing.T) {
 		}
 		if (e.Step > 0) != c.later || !strings.Contains(e.Tensor, c.tensor) || e.Tensor == "unknown" ||
 			len(e.Examples) == 0 || len(e.Examples) > s.Batch {
-			t.Errorf("%s: step %d, tensor %q, examples %v", name, e.Step, e.Tensor, e.Examples)
+			t.Errorf("%s: step %d, tensor %q, examples %v; want step > 0: %t, tensor %q, 1 to %d examples", name,
+				e.Step, e.Tensor, e.Examples, c.later, c.tensor, s.Batch)
 		}
 		for _, part := range []string{fmt.Sprintf("step %d", e.Step), e.Tensor, fmt.Sprint(e.Examples)} {
 			if !strings.Contains(err.Error(), part) {
@@ -237,7 +238,7 @@ func TestNonFinite(t *testing.T) {
 			}
 		}
 		if c, err := LoadCheckpoint(dir); err != nil || c.State.Step != 0 {
-			t.Errorf("%s: the checkpoint is not from step 0: %v", name, err)
+			t.Errorf("%s: found no checkpoint of step 0, error %v", name, err)
 		}
 	}
 }
@@ -263,7 +264,8 @@ func TestLongSequence(t *testing.T) {
 				tr.Close()
 			}
 			if want := fmt.Sprintf("%s: row %d has %d tokens in one sequence, but the model accepts at most %d (max_position_embeddings)", train.Name(), row, longest, limit); (err == nil) != ok || err != nil && err.Error() != want {
-				t.Errorf("%s, at most %d tokens, longest %d: error %v", task, limit, longest, err)
+				t.Errorf("%s, at most %d tokens, longest %d: error %v, want an error: %t, %q", task, limit, longest,
+					err, !ok, want)
 			}
 		}
 		if task == config.Retrieval && int(slices.Max(train.Lengths())) <= longest {
@@ -330,10 +332,10 @@ func TestAnotherProgramHasTrained(t *testing.T) {
 	for name, from := range map[string]*Checkpoint{"a fresh run": nil, "an older checkpoint": early} {
 		if tr, err := openTrainer(from); err == nil {
 			tr.Close()
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: NewTrainer returned no error", name)
 		}
 		if now, err := os.ReadFile(filepath.Join(o.Dir, model.CheckpointFile)); err != nil || !bytes.Equal(now, ended) {
-			t.Errorf("%s: the other program's checkpoint is overwritten, error %v", name, err)
+			t.Errorf("%s: the other program's checkpoint has changed or cannot be read: error %v", name, err)
 		}
 	}
 }

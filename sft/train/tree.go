@@ -96,7 +96,7 @@ func (t *tree) add(ctx context.Context, n distributed.Node, sum tensor.Memory) e
 			return nil
 		}
 		up := distributed.Node{Level: n.Level + 1, Index: n.Index / 2}
-		if n.Index%2 == 0 && n.Index == nodes-1 { // last node of an odd level
+		if n.Index%2 == 0 && n.Index == nodes-1 { // the last of an odd number of nodes has no sibling
 			n = up
 			continue
 		}

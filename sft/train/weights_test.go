@@ -14,8 +14,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestClassWeightsOfTheGradient checks that the gradient of a batch is the weighted sum of the
-// gradients of each class, over several micro-batches.
+// TestClassWeightsOfTheGradient checks that the gradient of a batch with class weights is the weighted
+// sum of one gradient per class, computed from the rows of the class, and that weights of 1 do not
+// change the gradient. The batch has several micro-batches.
 func TestClassWeightsOfTheGradient(t *testing.T) {
 	train, _ := tinySplits(t, config.Classification)
 	m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
