@@ -126,9 +126,9 @@ func (s *Settings) rotation(draw func(uint32) [4]float64) rotation {
 }
 
 // drawOnDisc draws a uniform point of the unit disc by rejection. It tries the draws n, n + 1, …,
-// until 2w − 1 is a point on the disc, where w has the words of the draw at indices word and word + 1.
-// next is the number of the draw after this draw. drawOnDisc avoids sine and cosine, whose last bits
-// differ between CPUs.
+// until 2w − 1 lies in the disc and is not its centre, where w has the words of the draw at indices word
+// and word + 1. The result next is the number of the draw after the accepted draw. drawOnDisc avoids
+// sine and cosine, whose last bits differ between CPUs.
 func drawOnDisc(draw func(uint32) [4]float64, n uint32, word int) (p [2]float64, next uint32) {
 	for ; ; n++ {
 		w := draw(n)

@@ -198,7 +198,7 @@ func TestAugmentationsDiffer(t *testing.T) {
 	}
 	shift := Settings{Seed: 1, PointShift: 1}
 	if p := augment(shift, 1, 1); p[0]-1 == p[1] || p[1] == p[2] {
-		t.Errorf("axes share a shift: %v", p)
+		t.Errorf("the point (1, 0, 0) is shifted to %v, want a different shift for each axis", p)
 	}
 	var product, scales, angles float64 // the correlation of the factor and the angle
 	const n = 2000
@@ -209,7 +209,7 @@ func TestAugmentationsDiffer(t *testing.T) {
 		product, scales, angles = product+scale*angle, scales+scale*scale, angles+angle*angle
 	}
 	if r := product / math.Sqrt(scales*angles); math.Abs(r) > 0.1 {
-		t.Errorf("the angle and the factor are correlated: %.2f", r)
+		t.Errorf("the correlation of the angle and the factor is %.2f, want −0.1 to 0.1", r)
 	}
 }
 

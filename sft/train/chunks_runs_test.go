@@ -24,7 +24,8 @@ func TestChunkGradientsOfRuns(t *testing.T) {
 		d := model.Drawing{Mode: model.EvaluateMode, Seed: c.SamplerSeed}
 		g, b := weightedGradient(t, m, 1, cpu.New(2), examples, d, nil)
 		if _, alone := weightedGradient(t, m, 1, cpu.New(2), examples[:1], d, nil); alone.loss[0] != b.loss[0] {
-			t.Errorf("%s: a loss of %v alone, %v with another document", task, alone.loss[0], b.loss[0])
+			t.Errorf("%s: a loss of %v alone, %v with another document, want equal losses", task, alone.loss[0],
+				b.loss[0])
 		}
 		for _, name := range []string{"head.context.weight", "layers.1.mlp.fc2.weight", "head.out.weight"} {
 			p, ok := m.Parameters.Lookup(name)
@@ -49,7 +50,7 @@ func TestChunkGradientsOfRuns(t *testing.T) {
 			const h = 3e-2
 			above := lossAt(h)
 			if slope := (above - lossAt(-2*h)) / (2 * h); !(math.Abs(slope-norm) <= 1e-3*norm) {
-				t.Errorf("%s: %s: slope %g, the gradient's norm is %g", task, name, slope, norm)
+				t.Errorf("%s: %s: slope %g, want the gradient's norm %g", task, name, slope, norm)
 			}
 			lossAt(h) // restores the weights
 		}

@@ -68,7 +68,8 @@ func transformClouds(c *config.Config, clouds []seq.Example, move func(v []float
 	return out
 }
 
-// TestCloudsOfOnes compares a model that reads only distances and normals with the reference.
+// TestCloudsOfOnes compares a model with the input "ones", which uses points and normals only in its
+// attention scores, with the reference.
 func TestCloudsOfOnes(t *testing.T) {
 	c := configtest.CloudConfig(configtest.GoldenConfig(config.Classification))
 	c.Input, c.NumLayers, c.NumSampledTokens = config.OnesInput, 2, 9
@@ -135,7 +136,7 @@ func TestCloudSymmetries(t *testing.T) {
 			}
 		}
 		if (worst <= 1e-5) != s.same {
-			t.Errorf("%s: logits differ by %.1e", s.name, worst)
+			t.Errorf("%s: logits differ by %.1e, want at most 1e-5: %t", s.name, worst, s.same)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// stored returns a checkpoint's JSON and its numbers, for comparison.
+// stored returns a checkpoint's JSON, and its weights and moments in one slice, for comparison.
 func stored(c *Checkpoint) (text string, words []float32) {
 	state, _ := json.Marshal(c)
 	return string(state), slices.Concat(c.weights, c.moment1, c.moment2)

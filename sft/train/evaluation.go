@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// evaluationRows is the number of validation rows that a process scores between checks of the context.
+// evaluationRows is the maximum number of validation rows that a process scores between two
+// [EvaluationProgress] events.
 const evaluationRows = 64
 
 // evaluationTokens limits the tokens of these rows for models with outputs per token.

@@ -85,8 +85,9 @@ func deal(gs [][]seq.Example, ranks int) (cuts []int) {
 	return distributed.Deal(tokens, ranks)
 }
 
-// finish distributes the sum and the results of all micro-batches to every rank. If a rank failed
-// or was cancelled, every rank returns the error.
+// finish distributes the sum and the results of all micro-batches to every rank. Every checkEvery steps it
+// first compares the ranks' weights. If a rank failed, was cancelled or has weights that differ from rank
+// 0's, every rank returns the error.
 func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, results []*model.Result,
 	step int, err error) error {
 	began := time.Now()
@@ -165,8 +166,8 @@ func (x *exchange) reduceScatter(ctx context.Context, t *tree, leaves int, cuts 
 	return sum, shares.root.Read(0, sum)
 }
 
-// allGather collects the shares of all ranks in the root of the tree, and all results. The first
-// word of a rank's message reports its failure.
+// allGather writes the shares of all ranks to the root of the tree, and the results of all micro-batches
+// to results. The first word of a rank's message is 1 if the rank failed, otherwise 0.
 func (x *exchange) allGather(t *tree, sum []uint32, gs [][]seq.Example, cuts []int,
 	results []*model.Result, failed error) error {
 	c := x.engine.Config

@@ -128,7 +128,7 @@ func TestRanksDrift(t *testing.T) {
 		var known *distributed.Error
 		if !errors.As(err, &known) || known.Rank != 1 ||
 			!strings.Contains(err.Error(), "rank 1: step 100: its weights (hash ") {
-			t.Errorf("rank %d: %v", rank, err)
+			t.Errorf("rank %d: error %v, want different weights of rank 1 at step 100", rank, err)
 		}
 	}
 	if c, err := LoadCheckpoint(r.dir); err != nil || c.State.Step != 0 {
@@ -175,15 +175,15 @@ func TestRanksFailInExchange(t *testing.T) {
 				device: onRank1(d(new(atomic.Int64)))}
 			for rank, err := range r.run(t, 3) {
 				if err == nil || err.Error() != "rank 1: the device is gone" {
-					t.Errorf("rank %d: %v", rank, err)
+					t.Errorf("rank %d: error %v, want %q", rank, err, "rank 1: the device is gone")
 				}
 			}
 		})
 	}
 }
 
-// TestRanksStopInExchange cancels one rank while it adds shares or updates. All ranks must complete
-// the same step, and the resumed run must end with the weights of an uninterrupted run.
+// TestRanksStopInExchange cancels one rank while it adds shares or updates the weights. All ranks must
+// complete the same step, and the resumed run must end with the weights of an uninterrupted run.
 func TestRanksStopInExchange(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
 	config := configtest.TrainingConfig()
@@ -256,7 +256,7 @@ func TestRanksStopUnstored(t *testing.T) {
 	for rank, err := range r.run(t, 3) {
 		if err == nil || errors.Is(err, context.Canceled) ||
 			!strings.Contains(err.Error(), "rank 0: "+filepath.Join(r.dir, model.CheckpointFile)) {
-			t.Errorf("rank %d: %v", rank, err)
+			t.Errorf("rank %d: error %v, want the error of rank 0 with the path of the checkpoint", rank, err)
 		}
 	}
 }

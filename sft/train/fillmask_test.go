@@ -202,7 +202,8 @@ func TestTrainFillMask(t *testing.T) {
 		}
 	}
 	if !(best.Loss < reports[0].Loss) || lines[0].Accuracy != nil {
-		t.Errorf("losses from %v to %v; first line %+v", reports[0].Loss, best.Loss, lines[0])
+		t.Errorf("the lowest loss is %v, want less than the first, %v; first line %+v, want no accuracy", best.Loss,
+			reports[0].Loss, lines[0])
 	}
 	text := fmt.Sprint(modeltest.ReadFiles(t, dir+"/"+metricsFile))
 	if strings.Contains(text, "accuracy") || !strings.Contains(text, "bits_per_token") {
@@ -210,6 +211,6 @@ func TestTrainFillMask(t *testing.T) {
 	}
 	checkpoint, err := LoadCheckpoint(dir)
 	if err != nil || checkpoint.State.Selected != best.Loss || checkpoint.State.BestStep != best.Step {
-		t.Errorf("state %+v, the best is %+v; %v", checkpoint.State, best, err)
+		t.Errorf("state %+v, want the loss and step of %+v; error %v", checkpoint.State, best, err)
 	}
 }

@@ -47,7 +47,7 @@ func TestFresh(t *testing.T) {
 			tr := must.Get(NewTrainer(modeltest.RandomModel(c, 1), s, device, train, val, from, o))(t)
 			must.Succeed(t, tr.Run(t.Context()))
 			if stop > 0 && (tr.ahead != nil) != tr.engine.IdleCPU() {
-				t.Errorf("rows are drawn ahead: %v, with an idle CPU: %v", tr.ahead != nil, tr.engine.IdleCPU())
+				t.Errorf("rows are drawn ahead: %v, want %v", tr.ahead != nil, tr.engine.IdleCPU())
 			}
 			must.Succeed(t, tr.Close())
 			from = must.Get(LoadCheckpoint(dir))(t)
@@ -58,7 +58,7 @@ func TestFresh(t *testing.T) {
 	card := configtest.Card{Device: cpu.New(1), Limit: 1 << 40}
 	draws := run(whole, cpu.New(2))
 	if ahead := run(t.TempDir(), card); len(ahead) != len(draws) {
-		t.Errorf("%d rows are drawn if they are drawn ahead, %d otherwise", len(ahead), len(draws))
+		t.Errorf("%d rows are drawn on a device that leaves the CPU idle, want %d", len(ahead), len(draws))
 	}
 	run(t.TempDir(), cpu.New(1), 3)
 	epochs := map[uint32]int{}
@@ -71,7 +71,7 @@ func TestFresh(t *testing.T) {
 	}
 	slices.SortFunc(draws, func(a, b [2]uint32) int { return slices.Compare(a[:], b[:]) })
 	if once := len(slices.Compact(slices.Clone(draws))); once != len(draws) {
-		t.Errorf("%d draws of %d different rows", len(draws), once)
+		t.Errorf("%d draws of %d different rows, want one draw per row", len(draws), once)
 	}
 	run(parts, card, 1, 3, 6)
 	compareOutcomes(t, outcomeOf(t, parts), outcomeOf(t, whole))

@@ -129,7 +129,7 @@ func roundWeight(w float64) float64 {
 	return rounded
 }
 
-// describeFit copies weights, temperature and results of a fit to f. It rounds the weights.
+// describeFit copies the weights, temperature, thresholds and scores of a fit to f. It rounds the weights.
 func describeFit(f *sft.Fusion, fit *metrics.FusionFit) {
 	f.Temperature, f.Thresholds, f.Weights = fit.Temperature, fit.Thresholds, nil
 	for _, w := range fit.Weights {

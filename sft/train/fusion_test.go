@@ -52,8 +52,8 @@ func TestFusion(t *testing.T) {
 	must.Fail(t, "expected one prediction for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
 }
 
-// TestFusionOfOne checks that a fusion of one regression model multiplies its numbers by the weight, also
-// when it explains them or returns hidden states.
+// TestFusionOfOne checks that a fusion of one regression model multiplies the model's logits by the weight,
+// and that Examples, Explain and HiddenStates return the same numbers.
 func TestFusionOfOne(t *testing.T) {
 	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Regression), 1)
 	m.Config.InputWindow = &config.InputWindow{Length: 2, Policy: "head"}
@@ -78,7 +78,7 @@ func TestFusionOfOne(t *testing.T) {
 }
 
 // TestFitFusionKinds checks that members of one kind get equal weights, and members of different
-// kinds different weights.
+// kinds different weights. With few rows, the weights must be the rounded prior.
 func TestFitFusionKinds(t *testing.T) {
 	rows, _ := writeSplits(t, config.Classification, 150, func(*rand.Rand, string, int) int { return 3 })
 	one, two := modeltest.RandomModel(configtest.TinyConfig(), 1), modeltest.RandomModel(configtest.TinyConfig(), 2)
@@ -166,7 +166,7 @@ func TestFusionFile(t *testing.T) {
 	must.Succeed(t, f.Save(dir))
 	if got := must.Get(sft.ReadFusion(dir))(t); got.Weights[1] != 0.3 || got.Members[0] != "linear" ||
 		got.Temperature != 1.5 || got.Loss != 0.5 {
-		t.Errorf("the fusion is read back as %+v", got)
+		t.Errorf("the fusion is read back as %+v, want %+v", got, f)
 	}
 	if got := must.Get(sft.ReadFusion(filepath.Join(modeltest.GoldenDir, "pre")))(t); got != nil {
 		t.Errorf("the config.json of a model is read as the fusion %+v, want nil", got)

@@ -57,7 +57,7 @@ func compareGradients(t *testing.T, p *config.Parameters, got []float32, path st
 		diff, norm := norms(p.Slice(got, q), w.Data)
 		worst = max(worst, diff/(1e-3*norm+1e-6))
 		if !(diff <= 1e-3*norm+1e-6) {
-			t.Errorf("%s: error %.2e for the norm %.2e", w.Name, diff, norm)
+			t.Errorf("%s: error %.2e, want at most %.2e", w.Name, diff, 1e-3*norm+1e-6)
 		}
 	}
 	t.Logf("largest error %.1e of the tolerance", worst)
@@ -146,12 +146,12 @@ func compareChange(t *testing.T, m *sft.Model, after []float32, dir string) {
 		}
 		diff, norm := norms(change, expected)
 		if !(diff <= 1e-2*norm) {
-			t.Errorf("%s: change off by %.2e of %.2e", w.Name, diff, norm)
+			t.Errorf("%s: change off by %.2e, want at most %.2e", w.Name, diff, 1e-2*norm)
 		}
 		compared++
 	}
 	if compared < len(want)*3/4 {
-		t.Errorf("only %d of %d tensors compared", compared, len(want))
+		t.Errorf("compared %d of %d tensors, want at least three quarters", compared, len(want))
 	}
 }
 

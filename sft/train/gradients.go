@@ -17,8 +17,8 @@ import (
 )
 
 // Gradient returns the gradient of the examples' mean loss in evaluation mode, in the layout of the
-// model's weights, and the mean loss. It returns an error for an example on which the model cannot
-// train.
+// model's weights, and the mean loss. It returns an error if there are no examples, or if the model
+// cannot train on one of them.
 func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []seq.Example) (gradient []float32,
 	loss float64, err error) {
 	for i, e := range examples {

@@ -169,7 +169,7 @@ func TestGraphSymmetry(t *testing.T) {
 			}
 		}
 		if (worst <= 1e-5) != s.same {
-			t.Errorf("%s: logits differ by %.1e", s.name, worst)
+			t.Errorf("%s: logits differ by %.1e, want at most 1e-5: %t", s.name, worst, s.same)
 		}
 	}
 }

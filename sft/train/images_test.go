@@ -62,7 +62,7 @@ func TestAugmentImage(t *testing.T) {
 		}
 	}
 	if len(counts) != 18 {
-		t.Errorf("%d of 18 augmentations occur", len(counts))
+		t.Errorf("%d different augmentations occur, want 18", len(counts))
 	}
 	for name, s := range map[string]Settings{"flip": {Seed: 3, ImageFlip: true}, "shift": {Seed: 3, ImageShift: 1}} {
 		seen := map[string]bool{}
@@ -132,12 +132,12 @@ func TestCheckImages(t *testing.T) {
 	m := modeltest.RandomModel(configtest.TinyConfig(), 1)
 	if _, err := NewTrainer(m, s, cpu.New(1), rows, rows, nil, Options{}); err == nil ||
 		!strings.Contains(err.Error(), "expected square images") {
-		t.Errorf("a trainer of images that are not square: got error %v", err)
+		t.Errorf("a trainer of images that are not square: got error %v, want %q", err, "expected square images")
 	}
 	for _, bad := range []int{-1, maxImageShift + 1} {
 		s.ImageShift = bad
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "image") {
-			t.Errorf("a shift of %d: got error %v", bad, err)
+			t.Errorf("a shift of %d: got error %v, want one that names the setting", bad, err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func OpenRunner(c *config.Config, weights []float32, ngrams *config.NGramTable, 
 	return r, nil
 }
 
-// NewRunner returns a runner for an engine with this number of slots.
+// NewRunner returns a runner that runs passes of an engine in this number of slots.
 func NewRunner(e *Engine, slots int) *Runner {
 	r := &Runner{engine: e, slots: make(chan *Slot, slots)}
 	for range slots {
@@ -47,7 +47,7 @@ func NewRunner(e *Engine, slots int) *Runner {
 	return r
 }
 
-// Close frees the device's memory.
+// Close frees the engine's device memory. No pass may be running.
 func (r *Runner) Close() { r.engine.Close() }
 
 // Config returns the configuration of the model.

@@ -21,7 +21,7 @@ func TestFeatureScales(t *testing.T) {
 	must.Succeed(t, c.DescribeDataset(configtest.SeriesSet(t, []string{"v", "same"}, rows...)))
 	if want := []config.Number{{Name: "v", Mean: 5000, Deviation: 2},
 		{Name: "same", Mean: 7, Deviation: 0}}; !slices.Equal(c.FeatureScales, want) {
-		t.Fatalf("%+v, want %+v", c.FeatureScales, want)
+		t.Fatalf("scales %+v, want %+v", c.FeatureScales, want)
 	}
 	p := &packed{position: make([]int32, 3), offset: []int32{0}}
 	p.addFeatures(c, []seq.Example{{Features: rows[1]}}, 1)
@@ -30,7 +30,7 @@ func TestFeatureScales(t *testing.T) {
 	}
 	again := must.Get(config.Parse(must.Get(json.Marshal(c))(t)))(t)
 	if !slices.Equal(again.FeatureScales, c.FeatureScales) {
-		t.Errorf("the scales are read back as %+v", again.FeatureScales)
+		t.Errorf("the scales are read back as %+v, want %+v", again.FeatureScales, c.FeatureScales)
 	}
 	c.FeatureScales[0].Deviation = 1e-300
 	must.Fail(t, "token 0: v is 1, which exceeds float32 when standardised with mean 5000")(struct{}{},
@@ -45,7 +45,7 @@ func TestFeatureScales(t *testing.T) {
 		bad.FeatureScales = slices.Clone(again.FeatureScales)
 		change(&bad)
 		if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
+			t.Errorf("error %v, want one that contains %q", err, want)
 		}
 	}
 	must.Succeed(t, c.DescribeDataset(configtest.SeriesSet(t, seq.PositionNames, [][]float32{{1, 2, 3}},

@@ -60,8 +60,8 @@ func (l *Slot) Diagnose(ctx context.Context, examples []seq.Example, d Drawing) 
 	return cmp.Or(name, "unknown"), err
 }
 
-// inspect computes the loaded batch launch by launch and returns the name of the first tensor with a
-// value that is not finite, or "".
+// inspect computes the loaded batch launch by launch, up to the first segment that reads gradients of
+// another stage. It returns the name of the first tensor with a value that is not finite, or "".
 func (l *Slot) inspect(ctx context.Context, p *preparedPass) (name string, err error) {
 	counts := l.batch.counts.Words()
 	err = p.Inspect(ctx, l.Memory, 0, p.forwardSegments(), func(k tensor.Kernel) error {

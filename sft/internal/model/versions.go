@@ -135,8 +135,8 @@ func (r *Runner) ComputedTokens(e *seq.Example, explained bool) (tokens int) {
 }
 
 // heldTokens returns the number of tokens in those chunks of a version that an edit keeps and whose
-// exports are in the cache. The edit keeps the first and the last tokens, whose numbers are prefix and
-// suffix. If source is true, the cache must also hold the sources of the exports.
+// exports are in the cache. The parameters prefix and suffix are the numbers of tokens that the edit keeps
+// at the beginning and at the end. If source is true, the cache must also hold the sources of the exports.
 func (c *exportCache) heldTokens(v *version, prefix, suffix int, source bool) (tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

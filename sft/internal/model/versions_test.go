@@ -67,7 +67,7 @@ func TestRecut(t *testing.T) {
 					if x.key != nil {
 						kept++
 						if !slices.Equal(keys[x.key], document[at:at+x.length]) {
-							t.Fatalf("%s: a chunk has the key of another", config.Rule)
+							t.Fatalf("%s: a chunk has the key of other tokens", config.Rule)
 						}
 					}
 					at += x.length
@@ -107,13 +107,13 @@ func TestCutKeyed(t *testing.T) {
 	hashed := 0
 	for _, x := range cut(edited) {
 		if *x.key != keyOf(x.tokens, c.VocabSize) {
-			t.Fatalf("a chunk of %d tokens has the key of another", len(x.tokens))
+			t.Fatalf("a chunk of %d tokens has the key of other tokens", len(x.tokens))
 		}
 		if !known[x.key] {
 			hashed++
 		}
 	}
 	if hashed < 1 || hashed > 10 {
-		t.Errorf("an edit hashed %d of %d chunks", hashed, len(before))
+		t.Errorf("an edit of a document of %d chunks hashed %d chunks, want 1 to 10", len(before), hashed)
 	}
 }

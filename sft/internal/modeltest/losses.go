@@ -85,8 +85,8 @@ func (r Reference) maskedLoss(e seq.Example) (loss float64, tokens int) {
 	return loss, len(positions)
 }
 
-// Normed returns the rows of the tokens after the last layer. With pre-norm they include the final
-// norm.
+// Normed returns the rows that a head for tokens reads: the rows of the tokens after the last layer, with
+// the final norm under pre-norm. For a chunked model they are the rows of contextual.
 func (r Reference) Normed(tokens []int32) (rows [][]float64) { return r.normed(tokens, tokens) }
 
 // normed is [Reference.Normed] for masked tokens. unmasked holds the tokens before masking, which
