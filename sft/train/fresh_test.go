@@ -71,7 +71,7 @@ func TestFresh(t *testing.T) {
 	}
 	slices.SortFunc(draws, func(a, b [2]uint32) int { return slices.Compare(a[:], b[:]) })
 	if once := len(slices.Compact(slices.Clone(draws))); once != len(draws) {
-		t.Errorf("%d draws of %d different rows, want one draw per row", len(draws), once)
+		t.Errorf("%d draws of %d different rows, want one draw for each row of an epoch", len(draws), once)
 	}
 	run(parts, card, 1, 3, 6)
 	compareOutcomes(t, outcomeOf(t, parts), outcomeOf(t, whole))

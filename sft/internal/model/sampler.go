@@ -8,7 +8,7 @@ import (
 type sampling struct {
 	rows       tensor.Axis   // axis of the sampled rows
 	maxDuplets int           // maximum number of duplets per sequence
-	layer      int           // layer number in the addresses of random numbers
+	layer      int           // layer number in the counters of random numbers
 	batch      *tensor.Batch // batch whose SampleOffset belongs to the sampled rows
 	// keepsTokens disables drop_token, so that the number of sampled rows depends only on the length.
 	keepsTokens bool
@@ -17,7 +17,7 @@ type sampling struct {
 	duplet tensor.Duplet
 }
 
-// sampler scores the tokens x and mixes the sampled duplets.
+// sampler records the scores of the tokens x, their sample, and the mixed rows of the duplets.
 func (m *emitter) sampler(name string, s *sampling, x *tensor.Tensor) {
 	n := m.capacity(s.rows)
 	s.sample = tensor.Sample{
