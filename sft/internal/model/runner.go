@@ -70,8 +70,9 @@ func (r *Runner) Reserve(n int) {
 // SlotCount returns the maximum number of concurrent passes, not counting urgent passes.
 func (r *Runner) SlotCount() int { return cap(r.slots) }
 
-// Results runs passes of a mode and calls f for each pass with the index of its first example, the number
-// of its examples and its results. Calls of f may be concurrent.
+// Results computes examples in passes of a mode. It calls f with the results of n consecutive examples, the
+// first of which has the index at: the examples of one pass, or a single example if a chunked model predicts
+// tokens. Calls of f may be concurrent.
 func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassMode,
 	f func(at, n int, x *Result)) error {
 	err := TryInParallel(r.threads(ctx, 1), len(examples), func(i int) error {
