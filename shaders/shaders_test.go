@@ -105,8 +105,8 @@ func call(t *testing.T, name string, args ...string) {
 	}
 }
 
-// TestWords checks that the embedded files begin with SPIR-V's magic number and are longer than its
-// header.
+// TestWords checks that the embedded file of every shader begins with SPIR-V's magic number and is
+// longer than a SPIR-V header, and that Words returns an error for an unknown name.
 func TestWords(t *testing.T) {
 	for _, s := range readShaders(t) {
 		words, err := Words(s.Name)
@@ -116,7 +116,8 @@ func TestWords(t *testing.T) {
 		}
 		const magic, header = 0x07230203, 5
 		if len(words) <= header || words[0] != magic {
-			t.Errorf("%s: %d words, want more, beginning with %#x", s.Name, len(words), magic)
+			t.Errorf("%s: %d words, the first of them %#x, want more than %d, the first of them %#x", s.Name,
+				len(words), words[:min(1, len(words))], header, magic)
 		}
 	}
 	must.Fail(t, `"nothing"`)(Words("nothing"))

@@ -3,8 +3,8 @@ package sinusoid
 // Cos returns cos(2π·turn/2³²), bitwise identical on every platform. The absolute error is below
 // 1.3e-7. The results are within [−1, 1], and exact at the quarters of a turn.
 //
-// Let d = 2³⁰ − |turn|, with turn as a signed integer, be the distance from a quarter turn. d is an
-// exact integer with −2³⁰ ≤ d ≤ 2³⁰. With w = d·2⁻³⁰
+// With turn as a signed integer, let d = 2³⁰ − |turn|: the signed distance from a quarter turn, an
+// integer with −2³⁰ ≤ d ≤ 2³⁰. With w = d·2⁻³⁰
 //
 //	cos(2π·turn/2³²) = sin(π/2·w) = w + w·P(w²),
 //

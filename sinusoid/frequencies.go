@@ -55,7 +55,7 @@ func (q *Frequencies) Turns() []uint64 { return q.turns }
 // Cosines fills dst [Len+1, n] with dst[c,i] = cos(ω_c·(t0+i)), computed as Cos of the top 32 bits
 // of (t0+i)·w_c. The truncation changes the angle by up to 1.5e-9. The last row is ones, the factor
 // of a table's bias. Every element depends only on t0+i and c. The absolute error is below 2e-7 for
-// |t| < 2²². Cosines adds w_c from element to element, which equals multiplying, as the arithmetic
+// |t0+i| < 2²². Cosines adds w_c from element to element, which equals multiplying, as the arithmetic
 // is modulo 2⁶⁴.
 func (q *Frequencies) Cosines(dst []float32, t0, n int) {
 	for _, w := range q.turns {
@@ -72,12 +72,12 @@ func (q *Frequencies) Cosines(dst []float32, t0, n int) {
 	}
 }
 
-// Fold computes the coefficients of the tables, [2·rows, dim/2+1], from the weights W [rows, dim],
-// in which sine and cosine alternate, and the biases b [rows]. The coefficients of a row's f come
-// before those of its g:
+// Fold computes the coefficients of the tables, [2·rows, dim/2+1], from the weights W [rows, dim]
+// and the biases b [rows]. W alternates between weights of sines and of cosines. The coefficients of
+// a row's f come before those of its g:
 //
-//	coef[2r]   = ½(W[r,2c+1] + W[r,2c]) for c < dim/2, b[r]
-//	coef[2r+1] = ½(W[r,2c+1] − W[r,2c]) for c < dim/2, 0
+//	coef[2r]   = ½(W[r,2c+1] + W[r,2c]) for c < dim/2, then b[r]
+//	coef[2r+1] = ½(W[r,2c+1] − W[r,2c]) for c < dim/2, then 0
 //
 // The tables are the product of coef and the matrix of [Frequencies.Cosines].
 func (q *Frequencies) Fold(coef, weight, bias []float32) {

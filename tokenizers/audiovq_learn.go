@@ -16,7 +16,7 @@ const maxLearnedRates = 8
 // audioLearner learns a codebook of spectra from the sounds of the most frequent sampling rate.
 type audioLearner struct {
 	vocab int
-	rates []*rateLearner // in the order in which the rates first occur
+	rates []*rateLearner // in the order in which the rates were added
 }
 
 // rateLearner holds a sample of the spectra of the sounds with one sampling rate.
@@ -40,7 +40,8 @@ func newAudioLearner(spec json.RawMessage) (Learner, error) {
 	return &audioLearner{vocab: config.Vocab}, nil
 }
 
-// Add adds the spectra of a WAV file to the sample of its sampling rate.
+// Add counts a WAV file for its sampling rate and adds its spectra to the sample of this rate. Below
+// minAudioRate it only counts the file. A file without samples is ignored.
 func (l *audioLearner) Add(text string) error {
 	s, err := readWAV(text)
 	if err != nil || len(s.samples) == 0 {
@@ -75,7 +76,7 @@ func (l *audioLearner) at(rate int) *rateLearner {
 }
 
 // Learn computes the codebook and returns the tokenizer's JSON. Of equally frequent rates, it
-// selects the rate that occurs first.
+// selects the first one in rates.
 func (l *audioLearner) Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error) {
 	if l.rates == nil {
 		return nil, errNothingLearned

@@ -31,7 +31,7 @@ func Choose(texts []string) Choice {
 		return Choice{"byte", json.RawMessage(`{"type":"byte"}`),
 			"the texts are lists of numbers: use --series instead of --text to read the numbers"}
 	case nearlyAll(texts, isDNA):
-		return Choice{"dna", json.RawMessage(`{"type":"dna"}`), "the texts contain only DNA bases"}
+		return Choice{"dna", json.RawMessage(`{"type":"dna"}`), "at least 99% of the texts are DNA or RNA"}
 	}
 	w := countWords(texts)
 	reason := "the texts are not prose"
@@ -81,8 +81,8 @@ func IsWAV(text string) bool {
 	return len(text) >= HeaderWAV && text[:4] == "RIFF" && text[8:HeaderWAV] == "WAVE"
 }
 
-// isSeries reports whether a text is a list of numbers. At least one number must have a decimal
-// point, as integers may be ids.
+// isSeries reports whether a text is a list of two or more numbers. At least one number must have a
+// decimal point, as integers may be ids.
 func isSeries(text string) bool {
 	n := 0
 	for word := range strings.FieldsFuncSeq(strings.Trim(text, "[] \r\n"),
@@ -145,7 +145,7 @@ const (
 	minWords    = 2000
 	minLetters  = 80 // minimum percentage of letters among the characters
 	minRepeated = 75 // minimum percentage of words that recur
-	longestMean = 12 // maximum mean letters per word in hasWords; longer words are proteins or lack spaces
+	longestMean = 12 // maximum mean letters per word in hasWords; above it, texts are proteins or lack spaces
 )
 
 func (w *wordCount) prose() bool {

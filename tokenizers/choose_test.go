@@ -100,7 +100,7 @@ func TestChoose(t *testing.T) {
 			_, err = New(choice.Spec)
 		}
 		if err != nil || choice.Reason == "" {
-			t.Errorf("%s: reason %q, error %v", c.name, choice.Reason, err)
+			t.Errorf("%s: reason %q, error %v; want a reason and no error", c.name, choice.Reason, err)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestChooseSeries(t *testing.T) {
 	for text, series := range map[string]bool{"[0.1, 0.2]": true, "1 2.5\t-3e2\n": true, "0,5;1.5": true, "0.5;1": true,
 		"[1, 2, 3]": false, "0.5": false, "a 0.5": false, "": false, "[]": false} {
 		if got := strings.Contains(Choose([]string{text, text}).Reason, "use --series instead"); got != series {
-			t.Errorf("%q is a series: %v, want %v", text, got, series)
+			t.Errorf("%q: the reason mentions --series: %v, want %v", text, got, series)
 		}
 	}
 }

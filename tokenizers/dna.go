@@ -95,7 +95,7 @@ func (t DNA) Encode(text string) ([]int32, error) {
 type dnaStream struct {
 	t     DNA
 	at    int   // bytes before the next part
-	id    int32 // last K bases, as an id
+	id    int32 // last K unambiguous bases, as an id
 	known int   // bases since the last ambiguous base
 	seen  int   // bases so far
 }

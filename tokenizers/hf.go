@@ -15,9 +15,9 @@ import (
 	"github.com/sftseq/sftseq/internal/hftokenizer"
 )
 
-// HF encodes text with the rules and the ids of a tokenizer.json of Hugging Face's tokenizers.
-// Every id is a token, so there is no pad id. HF adds no special tokens, and neither truncates nor
-// pads a text. It recognises special tokens in the text, such as [SEP].
+// HF encodes text with the rules and the ids of a Hugging Face tokenizer.json. Every id is a token,
+// so there is no pad id. HF adds no special tokens, and neither truncates nor pads a text. It
+// recognises special tokens in the text, such as [SEP].
 //
 // The file may be too large for a schema or a config.json, so it is a separate file in the same
 // directory. The JSON identifies the file by its checksum: {"type": "hf", "sha256": "…"}.

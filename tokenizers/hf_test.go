@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestWriteFileCleans checks that WriteFile removes temporary files of its own file name only.
+// TestWriteFileCleans checks that WriteFile removes temporary files of tokenizer.json and no others.
 func TestWriteFileCleans(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".tokenizer.json.1abc.tmp", ".other.json.1abc.tmp"} {

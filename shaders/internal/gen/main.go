@@ -32,8 +32,10 @@ type tools struct {
 func main() {
 	var m maker
 	flag.StringVar(&m.dir, "dir", "shaders", "directory of the shaders")
-	flag.StringVar(&m.plain.compiler, "glslang", "glslangValidator", "compiler")
-	flag.StringVar(&m.plain.validator, "spirv-val", "spirv-val", "validator")
+	flag.StringVar(&m.plain.compiler, "glslang", "glslangValidator",
+		"compiler for shaders without GL_KHR_cooperative_matrix")
+	flag.StringVar(&m.plain.validator, "spirv-val", "spirv-val",
+		"validator for shaders without GL_KHR_cooperative_matrix")
 	flag.StringVar(&m.coopmat.compiler, "glslang-coopmat", "", "compiler that knows GL_KHR_cooperative_matrix")
 	flag.StringVar(&m.coopmat.validator, "spirv-val-coopmat", "", "validator for shaders with GL_KHR_cooperative_matrix")
 	flag.Parse()
@@ -98,8 +100,8 @@ func (m *maker) compile(s source.Shader) ([]byte, error) {
 	if s.Cooperative {
 		tools = m.coopmat
 		if tools.compiler == "" {
-			return nil, errors.New("the shader is new or has changed: expected a compiler that knows " +
-				"GL_KHR_cooperative_matrix as -glslang-coopmat (see make shaders)")
+			return nil, errors.New("the shader or its SPIR-V is new or has changed: expected a compiler that " +
+				"knows GL_KHR_cooperative_matrix as -glslang-coopmat (see make shaders)")
 		}
 	}
 	temporary, err := os.CreateTemp("", s.Name+".*.spv")

@@ -20,8 +20,9 @@ done
 ! grep error "$1" && cp "$1" "$out"
 `
 
-// TestRun checks that gen compiles only changed shaders, and that the error names shaders that
-// fail, which keep their SPIR-V.
+// TestRun checks that gen compiles only the shaders whose source, included file or SPIR-V has
+// changed, and those that failed before. The error names a shader that fails, and the shader keeps its
+// SPIR-V.
 func TestRun(t *testing.T) {
 	m := maker{dir: t.TempDir(), plain: tools{compiler: filepath.Join(t.TempDir(), "compiler"), validator: "true"}}
 	write := func(path, text string) {

@@ -17,7 +17,7 @@ import (
 type Shader struct {
 	Name        string // base name without .comp
 	Sum         string // SHA-256 of the file and all its includes
-	Cooperative bool   // true for GL_KHR_cooperative_matrix, which older compilers do not support
+	Cooperative bool   // true if a file names the extension GL_KHR_cooperative_matrix, unknown to older compilers
 }
 
 var (

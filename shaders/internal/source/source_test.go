@@ -16,7 +16,8 @@ func files(pairs ...string) fstest.MapFS {
 	return m
 }
 
-// TestClosure checks that a shader's checksum covers everything that it includes.
+// TestClosure checks that a shader's Sum and Cooperative depend on its file and on the files that it
+// includes, directly or indirectly, and on no other file.
 func TestClosure(t *testing.T) {
 	tree := files(
 		"a.comp", "#include \"include/x.glsl\"\nvoid main() {}\n",
@@ -49,7 +50,7 @@ func TestClosure(t *testing.T) {
 		"a nonexistent file")(Shaders(files("a.comp", `#include "none.glsl"`)))
 }
 
-// TestSums checks that ParseSums reads the output of String and rejects malformed lines.
+// TestSums checks that ParseSums reads the output of String and rejects malformed lines and duplicate names.
 func TestSums(t *testing.T) {
 	x, y := Sum([]byte("x")), Sum([]byte("y"))
 	text := Sums{"b": {x, y}, "a": {y, x}}.String()
