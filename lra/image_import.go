@@ -56,12 +56,14 @@ func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options 
 	}
 	next, stop := iter.Pull2(imageRows(ctx, options.Progress, train...))
 	defer stop()
-	if err := errors.Join(
-		writeSplit(b, "train", limit(next, total-total/10)),
-		writeSplit(b, "val", limit(next, total/10)),
-		writeSplit(b, "test", imageRows(ctx, options.Progress, test...)),
-	); err != nil {
-		return nil, err
+	for _, split := range []struct {
+		name string
+		rows rows
+	}{{"train", limit(next, total-total/10)}, {"val", limit(next, total/10)},
+		{"test", imageRows(ctx, options.Progress, test...)}} {
+		if err := writeSplit(b, split.name, split.rows); err != nil {
+			return nil, err
+		}
 	}
 	return b.Finish(map[string]any{"source": from})
 }

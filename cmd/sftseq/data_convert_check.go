@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/stratify"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -129,7 +130,7 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	}
 	switch {
 	case o.SplitColumn == "":
-		if text := emptyWarning(m, o.SplitFractions, "add rows, or change --split or --seed"); text != "" {
+		if text := emptyWarning(m, o.SplitFractions, isStratified(m, o.From)); text != "" {
 			out = append(out, text)
 		}
 	case rows("train") == 0:
@@ -176,9 +177,17 @@ func missingShards(paths []string, format string) (out []string) {
 	return out
 }
 
-// emptyWarning returns a warning, with a remedy, about empty splits whose fraction is positive, or
-// "".
-func emptyWarning(m *seq.Manifest, fractions []convert.SplitFraction, remedy string) string {
+// isStratified reports whether the splits of a data set with m's number of rows are stratified by class.
+func isStratified(m *seq.Manifest, from []string) bool {
+	rows := int64(0)
+	for _, split := range m.Splits {
+		rows += split.Rows
+	}
+	return rows <= stratify.MaxRows && !slices.ContainsFunc(from, table.ReadOnce)
+}
+
+// emptyWarning returns a warning about empty splits whose fraction is positive, or "".
+func emptyWarning(m *seq.Manifest, fractions []convert.SplitFraction, stratified bool) string {
 	var empty []string
 	for _, f := range fractions {
 		if f.Fraction > 0 && m.Splits[f.Split].Rows == 0 {
@@ -188,6 +197,9 @@ func emptyWarning(m *seq.Manifest, fractions []convert.SplitFraction, remedy str
 	if empty == nil {
 		return ""
 	}
-	return fmt.Sprintf("no row was assigned to %s, because a hash of each row and --seed selects its split: %s",
-		strings.Join(empty, " or "), remedy)
+	reason := "a hash of each row and --seed selects its split: add rows, or change --split or --seed"
+	if stratified {
+		reason = "each class keeps at least one row in train, and too few other rows differ: add rows"
+	}
+	return fmt.Sprintf("no row was assigned to %s, because %s", strings.Join(empty, " or "), reason)
 }

@@ -107,7 +107,7 @@ func convertGraph(c *cli.Context) error {
 	}
 	text := ""
 	if o.SplitField == "" {
-		text = emptyWarning(d.Manifest, o.SplitFractions, "add rows, or change --split or --seed")
+		text = emptyWarning(d.Manifest, o.SplitFractions, isStratified(d.Manifest, nil))
 	} else if split := firstEmptySplit(d.Manifest); split != "" {
 		text = fmt.Sprintf("the split %s is empty, and training needs it: no graph has this name in the field "+
 			"%q", split, o.SplitField)

@@ -70,6 +70,10 @@ func (t *memberTally) write(w io.Writer) error {
 	if t == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "members\n%s", memberTable(t.scores(), t.tallies[0].Kind == metrics.FusedClasses))
+	kind, heading := t.tallies[0].Kind, "members"
+	if kind == metrics.FusedNumbers { // the loss above is by default the smooth L1 loss
+		heading = "members (loss: mean squared error of standardised numbers)"
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s", heading, memberTable(t.scores(), kind == metrics.FusedClasses))
 	return err
 }

@@ -31,6 +31,9 @@ func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 		}
 		err = withoutCall(err, pathErr)
 		name := flagOfPath(c, pathErr.Path)
+		if pathErr.Op == "mkdir" { // the path can be a parent of the folder, and the value of another flag
+			name = flagOfFolder(c, pathErr.Path)
+		}
 		if name != "" && !strings.HasPrefix(err.Error(), "--") && !strings.Contains(err.Error(), "--"+name) {
 			err = fmt.Errorf("--%s: %w", name, err)
 		}
@@ -58,6 +61,21 @@ type rewordedError struct {
 
 func (e *rewordedError) Error() string { return e.text }
 func (e *rewordedError) Unwrap() error { return e.error }
+
+// flagOfFolder returns the name of the flag with the longest value that is dir, which could not be created, or is in
+// dir. It returns "" if there is no such flag.
+func flagOfFolder(c *cli.Context, dir string) (name string) {
+	longest := 0
+	for _, f := range c.Command.Flags {
+		for _, value := range pathsOf(c, f) {
+			value = filepath.Clean(value) + string(filepath.Separator)
+			if strings.HasPrefix(value, filepath.Clean(dir)+string(filepath.Separator)) && len(value) > longest {
+				name, longest = f.Names()[0], len(value)
+			}
+		}
+	}
+	return name
+}
 
 // flagOfPath returns the name of the flag whose value is path or its nearest parent folder. It
 // returns "" if there is no such flag, or if two flags have this value.

@@ -12,8 +12,7 @@ import (
 // path. If the path is an argument, the error names no flag.
 func TestErrorsNameFlags(t *testing.T) {
 	dir := t.TempDir()
-	absent, table, plain := filepath.Join(dir, "absent"), writeText(t, filepath.Join(dir, "t.csv"), "t\na\n"),
-		writeText(t, filepath.Join(dir, "plain"), "")
+	absent, table := filepath.Join(dir, "absent"), writeText(t, filepath.Join(dir, "t.csv"), "t\na\n")
 	refuseAll(t, exitError, nil, []refusal{
 		{"sftseq: --data: " + absent + ": no such file", []string{"train", "custom", "--members", "sft",
 			"--data", absent, "--out",
@@ -35,11 +34,10 @@ func TestErrorsNameFlags(t *testing.T) {
 			absent + ".jsonl", "--to", filepath.Join(dir, "to")}},
 		{"sftseq: --config " + absent + ".json: no such file",
 			[]string{"train", "listops", "--config", absent + ".json"}},
-		{"sftseq: " + filepath.Join(plain, "to") + ": creating the folder: " + plain +
+		{"sftseq: --to: " + filepath.Join(table, "to") + ": creating the folder: " + table +
 			" is a regular file: expected a folder\n",
-			[]string{"data", "convert", "--name", dir, "--from", table, "--to", filepath.Join(plain, "to"), "--text",
-				"t",
-				"--tokenizer", "byte"}},
+			[]string{"data", "convert", "--name", dir, "--from", table, "--to", filepath.Join(table, "to"), "--text",
+				"t", "--tokenizer", "byte"}},
 		{"sftseq: " + absent + ": no such file", []string{"data", "info", absent}},
 	})
 }

@@ -125,7 +125,7 @@ func TestKnownLabels(t *testing.T) {
 	}
 	spec.LabelNames = []string{"desk"}
 	if _, _, err = convert(t, from, Options{Points: 5, Spec: &spec}); err == nil ||
-		!strings.Contains(err.Error(), "none of the 3 rows can be used") {
+		!strings.Contains(err.Error(), "no row can be used") {
 		t.Errorf("got error %v, want none of the 3 rows used", err)
 	}
 	parts := seq.Spec{Task: seq.Tagging, Name: "parts", LabelNames: []string{"Mug/36", "Cap/6", "Mug/37", "Airplane/0",

@@ -30,7 +30,7 @@ func TestAbsentColumns(t *testing.T) {
 	o.Text, o.Tokenizer = "txt", []byte(`{"type":"words","vocab":10}`)
 	must.Fail(t, `no row has the column "txt"`)(Convert(context.Background(), o))
 	_, _, err := Convert(context.Background(), textOptions(t, typed))
-	if want := "none of the 2 rows can be used\n2 of 2 rows left out: no label\n"; err == nil ||
+	if want := "no row can be used\n2 of 2 rows left out: no label\n"; err == nil ||
 		!strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), strings.TrimSpace(note)) {
 		t.Errorf("got error %v, want %s", err, want)
 	}

@@ -49,16 +49,20 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 		round = func(int, int) {}
 	}
 	spec, err := learner.Learn(ctx, round)
-	if err != nil {
+	column := c.options.SplitColumn
+	switch {
+	case err != nil && read == 0 && c.firstUnreadable != nil:
+		return fmt.Errorf("%w (no row of %s is readable)", c.firstUnreadable, strings.Join(c.options.From, ", "))
+	case err != nil && trained == 0 && column != "":
+		return fmt.Errorf("--split-column %s: expected \"train\" in some of the %d rows of %s, found it in none", column,
+			read, strings.Join(c.options.From, ", "))
+	case err != nil:
 		details := strings.TrimRight("\n"+c.skipped.String(), "\n") // a note on missing columns may explain the error
 		if c.firstUnreadable != nil {
 			details += "\nfirst unreadable row: " + c.firstUnreadable.Error()
 		}
 		if c.firstUnsuitable != nil {
 			details += "\nthe tokenizer cannot learn from " + c.firstUnsuitable.Error()
-		}
-		if column := c.options.SplitColumn; trained == 0 && column != "" {
-			details += fmt.Sprintf("\n--split-column %s: expected \"train\" in some rows, found it in none", column)
 		}
 		return fmt.Errorf("tokenizer: %w: %d of %d rows of %s are in the training split%s", err, trained,
 			read, strings.Join(c.options.From, ", "), details)

@@ -34,7 +34,7 @@ func TestInvalidOptions(t *testing.T) {
 		"a.csv:3: empty text":                                  func(o *Options) { o.Strict = true },
 		`found "1" twice`:                                      func(o *Options) { o.Labels = []string{"1", "2", "1"} },
 		"expected names that are not empty":                    func(o *Options) { o.Labels = []string{"1", ""} },
-		"none of the 2 rows can be used\n1 of 2 rows left out": func(o *Options) { o.Labels = []string{"3"} },
+		"no row can be used\n1 of 2 rows left out": func(o *Options) { o.Labels = []string{"3"} },
 	} {
 		o := textOptions(t, from)
 		change(&o)
