@@ -1,4 +1,4 @@
-// Values of whole rows that the backward pass of attention needs:
+// Values per row, and bounds per head, that the backward pass of attention needs:
 //
 //   share[i, n] = DO_i · O_i of head n
 //   bounds[n], bounds[h + n]: bounds of |dA·m|/√dh, the gradient of Rmul, and of |dA|, over all pairs
@@ -41,7 +41,7 @@ void main() {
         query += y * y;
     }
     share[at] = sum;
-    // A row without a positive score has no gradient; use the minimum norm.
+    // A norm of EPSILON means that no score is positive, so the row has no gradient.
     if (PROBABILITY == RELU && norm[at] <= 1e-9) return;
     // For softmax, P ≤ 1 replaces 1/norm.
     float inverse = PROBABILITY == SOFTMAX ? 1 : 1 / norm[at];

@@ -11,8 +11,8 @@
 //
 // A workgroup processes 64 sampled rows of one sequence for one head and one chunk of queries. An
 // invocation holds one key and processes every SLICES-th query of a tile. A sequence has at most 32
-// chunks of at least 128 queries, which depend only on its length. A launch has memory for some of
-// the chunks. It binds the rows of the queries from `firstRow` on, and processes the chunks that
+// chunks, which depend only on its length; all but the last have at least 128 queries. A launch has
+// memory for some of the chunks. It binds the rows of the queries from `firstRow` on, and processes the chunks that
 // begin among the first `span` rows. Each pass over the channels of DK and DV has separate
 // workgroups.
 #version 450

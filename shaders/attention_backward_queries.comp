@@ -10,8 +10,8 @@
 //   high and low parts of f, then of g; norm, share [T, h], bounds [2h], other operands
 //   as in attention.comp
 //
-// The work is divided as in attention.comp, and also by heads. The kernel computes the scores
-// again. It accumulates parts of the histograms in shared memory: see tally.glsl.
+// The work is divided as in attention.comp, but without passes, and a launch can process some of
+// the heads. The kernel recomputes the scores. It sums histograms in shared memory: see tally.glsl.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

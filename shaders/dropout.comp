@@ -9,7 +9,7 @@
 // Element n = row·width + channel uses word n & 3 of draw n >> 2; rows are counted from the first
 // row of the sequence. An invocation processes the four elements of a draw if the width is a
 // multiple of four. Otherwise a draw may span two sequences, and an invocation processes one
-// element. y and x are a block of rows if more would not fit into a binding. Push: the members of
+// element. y and x are blocks of rows if all rows would not fit into a binding. Push: the members of
 // `launch`.
 #include "include/common.glsl"
 #include "include/aliased.glsl"

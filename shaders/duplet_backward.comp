@@ -12,8 +12,8 @@
 //
 // A token is in at most one duplet, so rows never add to the same word. dscore must be zero before the
 // first launch. Invocation l of a row processes the channels l, l + LANES, … dx and x are blocks of the
-// tokens' rows if more would not fit into a binding. The launches then collect the differences x_top −
-// x_partner in memory [S, d], and the last launch computes the sums. Push: d, heads (0 without
+// tokens' rows if all rows would not fit into a binding. The launches then collect the differences
+// x_top − x_partner in memory [S, d], and the last launch computes the sums. Push: d, heads (0 without
 // dpHeads), axis and capacity of the sampled rows, first row and number of rows of the block, and
 // whether the block is the last.
 #include "include/common.glsl"

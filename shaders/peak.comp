@@ -1,6 +1,6 @@
-// Measures the rate of float32 arithmetic. Each invocation computes four vectors of four
-// multiply-adds in each of `turns` turns, and writes a sum of the results to y. A multiply-add is two
-// operations, so an invocation performs 32·turns operations.
+// Measures the rate of float32 arithmetic. In each of `turns` iterations, an invocation computes
+// four multiply-adds of vec4; it writes a sum of the results to y. A multiply-add of two numbers is
+// two operations, so an invocation performs 32·turns operations.
 //
 //   y [256·groups]
 #version 450

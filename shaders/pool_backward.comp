@@ -1,4 +1,4 @@
-// dx = a·dy and dscore = a·dy·(x − y), where dy and y are the rows of x's sequence.
+// dx = a·dy and dscore = a·Σ_c dy·(x − y) over channels c, where dy and y are of x's sequence.
 //   dx, x [T, width], dscore, a, sequence [T], dy, y [B, width]
 //
 // One workgroup processes 256/lanes rows.

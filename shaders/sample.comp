@@ -8,7 +8,7 @@
 //
 //   noised, score [T], top, partner [S], count [B] = ke
 //   firstTokens, firstRows [B+1]: first token row and sampled row of each sequence
-//   example, tower [B], random [3]: counter and seed of the random numbers
+//   example, tower [B], random [3]: seed (low, high word) and step of the random numbers
 //   key, mark [T], board: memory between the steps
 //
 // S1, its ties and S2 are three selections. Each selects the smallest of a set of 32-bit words, by

@@ -83,7 +83,8 @@ func openFile(spec json.RawMessage, dir string) (Tokenizer, []byte, error) {
 	path := filepath.Join(dir, FileName)
 	t, found, text, err := ReadFile(path)
 	if err == nil && !bytes.Equal(found, hfJSON(config.SHA256)) {
-		err = fmt.Errorf("%s: expected a tokenizer with SHA-256 %.64s, found %s", path, config.SHA256, found)
+		sum := sha256.Sum256(text)
+		err = fmt.Errorf("%s: expected a tokenizer with SHA-256 %.64s, found %x", path, config.SHA256, sum)
 	}
 	if err != nil {
 		return nil, nil, err

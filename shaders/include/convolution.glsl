@@ -11,8 +11,8 @@ layout(local_size_x = 256) in;
 const uint ROWS = 4;
 
 // TAPS declares the push constants: the extent of the output rows, and the range [from, to) of the
-// taps that the launch processes. Tap `centre` reads the output row itself, and `window` is the first bound row of
-// x.
+// taps that the launch processes. Tap `centre` reads the row of x with the output's index,
+// and `window` is the first bound row of x.
 #define TAPS EXTENT, dilation, centre, from, to, window
 
 OPERAND(1, , float, sums);          // [rows, width]

@@ -3,8 +3,8 @@
 #ifndef EDGE_HITS_GLSL
 #define EDGE_HITS_GLSL
 
-// For each key's token and its partner: the first edge into the token, and a bit for each query with
-// an edge into the token.
+// For each key's token and its partner: the first edge from a query of the workgroup into the token,
+// and a bit for each query with an edge into the token.
 shared uint hitFirst[128];
 shared uvec2 hitBits[128];
 

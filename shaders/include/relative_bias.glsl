@@ -98,8 +98,8 @@ float Log1pNormal(float x) {
     return y + (float(k) * 0.693147180559945 + (k == 0 ? lost : 0.0));
 }
 
-// usual reports whether the product is well within the range of float32, so that log(1 + e^f·e^g)
-// needs no exponential. The product leaves this range only if weights diverge.
+// usual reports whether the product e^f·e^g is well within the range of float32, so that
+// log(1 + e^f·e^g) needs no exponential. The product leaves this range only if weights diverge.
 bool usual(Entry n) { return n.x > 1e-18 && n.x < 1e18; }
 
 float soft(Entry n) {

@@ -6,7 +6,7 @@
 
 layout(local_size_x = 256) in;
 
-const uint ROWS = 8; // rows per workgroup: both tables of four heads
+const uint ROWS = 8; // rows per workgroup
 const uint FREQUENCIES = 32; // frequencies in shared memory at a time
 
 const uint TILE = 64;
