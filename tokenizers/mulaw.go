@@ -11,13 +11,13 @@ import (
 	"github.com/sftseq/sftseq/internal/spectra"
 )
 
-// MuLaw encodes audio with one token per sample: the 8 bits of the µ-law, whose steps are finer for
-// softer sounds. It averages the channels. A sample x from −1 to 1 has the id
+// MuLaw encodes audio with one token per sample: its value quantised to 8 bits by the µ-law, whose
+// steps are finer for quieter samples. It averages the channels. A sample x from −1 to 1 has the id
 //
 //	round(127.5 (1 + sgn(x) ln(1 + 255|x|) / ln 256))
 //
 // Every id is a token, so there is no pad id. If Rate is not 0, MuLaw rejects recordings with another
-// rate.
+// sampling rate.
 type MuLaw struct {
 	Rate int // samples per second; 0 accepts any rate
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// wav returns a WAV file at 8,000 Hz with the given format and samples, which may be invalid.
+// wav returns a WAV file at 8,000 Hz. The format and the samples may be invalid.
 func wav(kind, channels, bits int, samples ...any) string {
 	var data, out []byte
 	for _, s := range samples {
@@ -70,7 +70,7 @@ func TestMuLaw(t *testing.T) {
 }
 
 // TestUnknownLength checks that the samples extend to the end of the file if the header states an unknown
-// length. A chunk of length 0 in front of other chunks has no samples.
+// length. A data chunk of length 0 in front of other chunks has no samples.
 func TestUnknownLength(t *testing.T) {
 	whole := wav(1, 1, 16, int16(0), int16(math.MinInt16), int16(math.MaxInt16))
 	lengthOffset := len(whole) - 6 - 4

@@ -71,8 +71,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsLong compares random texts in random parts with the whole text, and checks that words of any length need
-// little memory.
+// TestStreamsLong checks that a long random text has the same ids as a whole and in parts of random
+// length, and that the stream needs little memory even for long words.
 func TestStreamsLong(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	for tokenizer := range streamTokenizers(t) {
@@ -91,7 +91,8 @@ func TestStreamsLong(t *testing.T) {
 			got = must.Get(s.Append(got, []byte(rest[:n])))(t)
 			rest = rest[n:]
 			if w, ok := s.(*wordStream); ok && (cap(w.word) > 1000 || cap(w.pending) > 2*utf8.UTFMax) {
-				t.Fatalf("the stream holds %d bytes of a word and %d of a character", cap(w.word), cap(w.pending))
+				t.Fatalf("buffers of %d bytes for a word and %d for a character, want at most 1000 and %d",
+					cap(w.word), cap(w.pending), 2*utf8.UTFMax)
 			}
 		}
 		if got = must.Get(s.End(got))(t); !slices.Equal(got, want) {

@@ -55,8 +55,8 @@ func Scratch(t Tokenizer) int {
 // one. Growing the list needs the old and the new copy, and leaves up to a quarter unused.
 const growthPerID = 5
 
-// UnknownID returns the id that the tokenizer of a JSON object gives to every unknown word, or nil if it
-// has none, or several.
+// UnknownID returns the id of unknown words if spec is the JSON of a words or listops tokenizer. For all
+// other tokenizers it returns nil.
 func UnknownID(spec json.RawMessage) *int32 {
 	switch TypeOf(spec) {
 	case new(Words).Type():

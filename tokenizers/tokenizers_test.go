@@ -120,7 +120,7 @@ func TestIDs(t *testing.T) {
 		"99999999999": `"99999999999"`, "+1": `"+1"`,
 	} {
 		if got, err := tok.Encode(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Encode(%q) = %v, error %v, want %q", text, got, err, want)
+			t.Errorf("Encode(%q) = %v, error %v; want an error that contains %q", text, got, err, want)
 		}
 	}
 	if got := tok.Decode([]int32{3, 0, 12}); got != "3 0 12" {
@@ -156,7 +156,7 @@ func TestDNA(t *testing.T) {
 	for k, vocab := range map[int]int{1: 5, 6: 4097, 11: 4194305} {
 		tok, err := New(fmt.Appendf(nil, `{"type":"dna","k":%d}`, k))
 		if err != nil || tok.VocabSize() != vocab || tok.PadID() != nil {
-			t.Errorf("k %d: vocabulary %d, want %d; error %v", k, tok.VocabSize(), vocab, err)
+			t.Errorf("k %d: vocabulary %d, want %d without a pad id; error %v", k, tok.VocabSize(), vocab, err)
 		}
 	}
 }

@@ -84,8 +84,8 @@ func splitWAV(text string) (format, data string, err error) {
 // chunkLength returns the length in the header of a chunk.
 func chunkLength(chunk string) uint64 { return uint64(binary.LittleEndian.Uint32([]byte(chunk[4:8]))) }
 
-// areChunks reports whether rest consists of complete chunks. If not, rest consists of the
-// samples of a data chunk of length 0.
+// areChunks reports whether the bytes after the header of a data chunk of length 0 are complete chunks.
+// Otherwise they are the samples of the data chunk, whose length was unknown.
 func areChunks(rest string) bool {
 	for len(rest) >= 8 {
 		length := chunkLength(rest)

@@ -58,8 +58,8 @@ func withWords(t *testing.T, words ...string) *Words {
 }
 
 // TestTokenizerJSON checks that Hugging Face's Rust and JavaScript libraries and hftokenizer return
-// the ids of Encode for the tokenizer.json of a word tokenizer. The vocabularies contain different
-// symbols with a lower case.
+// the ids of Encode for the tokenizer.json of a word tokenizer. The vocabularies differ in the symbols
+// with a lower case that they contain.
 func TestTokenizerJSON(t *testing.T) {
 	texts := wordTexts()
 	for name, words := range map[string]*Words{

@@ -12,7 +12,8 @@ func sumSquares(r *recorder, k tensor.SumSquares) {
 	const pieceWords = 4096     // maximum words per piece, unless the block has maxBlockPieces pieces
 	const maxBlockPieces = 1024 // maximum number of pieces per block
 	pieceCount := func(n int) int { return min(maxBlockPieces, blocks(n, pieceWords)) }
-	// A block has at least grain/4 pieces, so that the partial sums of the next block are aligned.
+	// Every block but the last has a multiple of grain/4 pieces, so that the partial sums of the next
+	// block are aligned.
 	blockSize := max(blockWords, pieceWords*grain/4)
 	n, total := k.X.Words(), 0
 	eachBlock(n, blockSize, func(_, n int) { total += pieceCount(n) })

@@ -59,8 +59,8 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	keys.keysBackward(r, k, delta)
 }
 
-// queriesBackward computes the gradients of the queries and of the tables. It also splits dispatches
-// by heads, as the table gradients of a head are as long as the input.
+// queriesBackward computes the gradients of the queries and, with a sinusoid bias, of the tables. With
+// this bias it splits dispatches also by heads, as the histogram of a head grows with the input length.
 func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward, delta, bounds *tensor.Tensor) {
 	f, fixed := k.Forward, uint32(a.fixedBits())
 	const sums = 2 * 2 * 2 // sums per head: for mul and add, high and low parts of f and g

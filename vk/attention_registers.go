@@ -7,14 +7,14 @@ import "github.com/sftseq/sftseq/internal/tensor"
 // The attention kernels hold rows and sums of a head's channels in registers. On AMD GPUs, they would
 // need more registers than an invocation has, and the compiler would spill registers to memory. On
 // these devices the kernels therefore reread rows, process the channels of their sums in several
-// passes, stage the rows that a workgroup computes in shared memory, and use smaller tiles. TestConformance
-// checks that the results are bitwise identical. TestRADV counts the registers.
+// passes, stage the workgroup's own rows in shared memory, and use smaller tiles. TestConformance checks
+// that the results are bitwise identical. TestRADV checks that no registers are spilled.
 
 // vendorAMD is the vendor id of devices whose kernels save registers.
 const vendorAMD = 0x1002
 
 // Two tiles of rows occupy at most tileVectors vectors of 16 bytes in shared memory, or
-// smallTileVectors on devices whose kernels save registers.
+// smallTileVectors in kernels that save registers.
 const tileVectors, smallTileVectors = 1024, 512
 
 // saving configures how a kernel saves registers.
@@ -79,7 +79,7 @@ func (a *attentionShape) tileRows(vectors int) int {
 	return tile
 }
 
-// ownBytes returns the bytes of shared memory for the staged rows that a workgroup computes.
+// ownBytes returns the bytes of shared memory for the staged rows of a workgroup.
 func (a *attentionShape) ownBytes() int {
 	return 16 * max(1, a.staged*blocks(a.channels, 4)*attentionRows)
 }

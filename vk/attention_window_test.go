@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// windowBytes returns the bytes of shared memory that a window of the given number of entries
-// needs.
+// windowBytes returns the bytes of shared memory that a workgroup with a window of the given number
+// of entries needs.
 func windowBytes(entries int) int { return 16*tileVectors + 16 + queriesShared + entries*entryBytes }
 
 // TestAttentionWindow checks the size of the window: large enough for a tile of keys if the device
@@ -67,7 +67,7 @@ const (
 // newWindowCase returns a case with a long and a short sequence. Its tiles of keys need one window
 // or several, and its groups of keys fit into a small window, into a large window or into none.
 // Values are random, with weights from 1 to 2⁻¹². If equal is set, all pairs have the same gradient
-// near its bound, so that a cell overflows at the second value.
+// near its bound, so that adding a second value to a cell overflows it.
 func newWindowCase(t *testing.T, equal bool) windowCase {
 	const width = 8 * windowHeads
 	p := newPacked([]int{windowLength, 100}, windowKeys)

@@ -135,8 +135,8 @@ func TestCosines(t *testing.T) {
 	const ds, n = 4, 150_000
 	q := must.Get(sinusoid.New(10000, ds))(t)
 	p := newPacked([]int{n}, 1)
-	mulWeight := []float32{1, 1, 0, 0, 0, 0, 1, 1}   // weights of f: one frequency per head
-	addWeight := []float32{-1, 1, 0, 0, 0, 0, -1, 1} // weights of g
+	mulWeight := []float32{1, 1, 0, 0, 0, 0, 1, 1}   // rows 0 and 1 of f are the cosines of the two frequencies
+	addWeight := []float32{-1, 1, 0, 0, 0, 0, -1, 1} // so are rows 2 and 3 of g
 	bias := make([]float32, 2)
 	f, g, e := p.output(tensor.Fixed, 4, 2*n), p.output(tensor.Fixed, 4, 2*n), p.output(tensor.Fixed, 4, 2*n)
 	p.launch(tensor.Sinusoid{F: f, G: g, E: e, Counts: p.Counts, Frequencies: q,

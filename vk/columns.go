@@ -13,8 +13,8 @@ const minPiece, maxPieces = 32, 128
 // use, given the capacity n.
 func pieces(n int) int { return min(maxPieces, blocks(n, minPiece)) }
 
-// columns returns a dispatch of a shader that sums columns over pieces of the rows with
-// columns.glsl.
+// columns returns a dispatch of a shader that includes columns.glsl and sums columns over pieces of
+// the rows.
 func (e extent) columns(shader string, pieces int, operands ...operand) dispatch {
 	return dispatch{shader: shader, push: e.push(uint32(pieces)),
 		groups: pieces * blocks(e.width, columns), operands: operands}

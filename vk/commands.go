@@ -44,8 +44,8 @@ func (c *commands) free() {
 	C.shim_fence_destroy(c.device.shim, c.fence)
 }
 
-// record fills the command buffer with the steps. If queries is not 0, it adds timestamps to each
-// step.
+// record fills the command buffer with the steps. If queries is not 0, it adds a timestamp before the
+// first step and after each step; joined steps share a timestamp.
 func (c *commands) record(steps []C.shim_step, queries C.handle) error {
 	if err := c.device.checkOpen(); err != nil {
 		return err

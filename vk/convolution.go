@@ -24,7 +24,7 @@ type taps struct {
 
 // eachTapRange splits a convolution into blocks of rows of x, and its taps into ranges of at most maxTaps. The
 // ranges are shorter if a device cannot bind all rows that the taps of a block read. The argument
-// direction is 1 if the taps of a row are the rows that it reads, and −1 if they are the rows that read it.
+// direction is 1 in the forward pass and −1 in the backward pass, where the taps have the opposite offsets.
 func eachTapRange(x *tensor.Tensor, tapCount, maxTaps, dilation, direction int, f func(e extent, t taps)) {
 	rows, width := x.Shape[0], x.Width()
 	size := blockRows(width, 2*float64(tapCount*width))
@@ -49,8 +49,8 @@ func eachTapRange(x *tensor.Tensor, tapCount, maxTaps, dilation, direction int, 
 	})
 }
 
-// convolve returns a dispatch of a shader that includes convolution.glsl and reads x through the
-// taps.
+// convolve returns a dispatch of a shader that includes convolution.glsl and computes sums over
+// the taps from the window's rows.
 func (e extent) convolve(shader string, t taps, dilation, reach int, result operand, weight *tensor.Tensor,
 	batch *tensor.Batch, more ...operand) dispatch {
 	return dispatch{shader: shader, groups: blocks(blocks(e.n, convolutionRows)*e.width, 256),

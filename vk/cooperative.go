@@ -15,8 +15,8 @@ const (
 	bfloat16Extension    = "VK_KHR_shader_bfloat16"
 )
 
-// noCooperative is the environment variable that turns off cooperative matrices and thereby mixed
-// precision.
+// noCooperative is the environment variable whose value 1 turns off cooperative matrices and thereby
+// mixed precision.
 const noCooperative = "SFTSEQ_VK_NO_COOPMAT"
 
 // mixed holds the cooperative matrices for mixed precision. Float16 has eleven bits of precision

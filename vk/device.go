@@ -58,7 +58,7 @@ type gpu struct {
 	queue         sync.Mutex // guards the queues and the pool
 	pool          C.handle
 	flushing      sync.Mutex // guards flushCommands
-	flushCommands *commands  // empty submission that completes after all earlier submissions
+	flushCommands *commands  // empty; its fence signals after all earlier submissions to the same queue
 	heap          heap
 	memory        allocator
 	transfers     transfers
@@ -186,8 +186,8 @@ func (d *gpu) Kernels() string {
 // Mixed reports whether matrix products have operands of 16 bits.
 func (d *gpu) Mixed() bool { return d.mixed != nil }
 
-// LossScaling reports whether gradients may exceed the range of the operands of their products,
-// which are float16 in mixed precision without bfloat16.
+// LossScaling reports whether the backward pass multiplies in float16, whose range gradients may
+// exceed. It does so in mixed precision without bfloat16.
 func (d *gpu) LossScaling() bool { return d.mixed != nil && !d.mixed.backward.bfloat16 }
 
 // Info returns the device's entry in the list of [Devices].

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// executable is a program compiled to steps. It is recorded into command buffers once for each set
+// executable is a program compiled to steps. The steps are recorded into command buffers for each set
 // of memories.
 type executable struct {
 	device       *gpu

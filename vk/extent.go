@@ -34,8 +34,8 @@ func (e extent) elements(shader string, operands ...operand) dispatch {
 }
 
 // rows returns a dispatch of a shader that includes rows.glsl and sums over each row. The
-// number of invocations per row is the lowest power of two from 8 with at most four elements per
-// invocation, but at most 256.
+// number of invocations per row is a power of two from 8 to 256: the lowest with at most four elements
+// per invocation, or 256 if there is none.
 func (e extent) rows(shader string, operands ...operand) dispatch {
 	lanes := 8
 	for lanes < 256 && 4*lanes < e.width {

@@ -118,8 +118,8 @@ func usedBytes(d *gpu) int64 {
 	return n
 }
 
-// TestSilent checks that after a submission timed out, nothing waits for the device again. Its
-// objects are not freed, as it may still use them, and a further run returns the same error.
+// TestSilent checks that after a submission timed out, a further run returns the same error, and that
+// Close succeeds without freeing the objects, because the device may still use them.
 func TestSilent(t *testing.T) {
 	d := openUnvalidated(t)
 	p := additions(1)
@@ -141,7 +141,7 @@ func TestSilent(t *testing.T) {
 	}
 	mem[tensor.Arena].Free()
 	must.Succeed(t, d.Close())
-	// The device works again, so Close frees the remaining objects.
+	// Pretend that the device works again, so that Close frees the objects that remain.
 	d.lost.Store(nil)
 	d.closed.Store(false)
 	d.instance, d.shim = i, shim

@@ -6,8 +6,8 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(feedForward)) }
 
-// hiddenWords is the maximum number of words in the hidden rows of a block. Hidden rows of this size
-// stay in the cache of a large device until the second product has read them.
+// hiddenWords limits the number of words in the hidden rows of a block of more than 128 rows. Hidden
+// rows of this size stay in the cache of a large device until the second product has read them.
 var hiddenWords = 8 << 20
 
 // feedForward processes blocks of rows. It alternates between two memories for hidden rows, so that

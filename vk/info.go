@@ -39,8 +39,9 @@ type Limits struct {
 	MaxBinding     int64 `json:"max_binding"`     // bytes of a buffer that a shader accesses
 }
 
-// CooperativeShape is a matrix product that a subgroup computes together: Result = A·B + C, with A
-// of M×K and B of K×N. The types A, B, C and Result are names such as float16, bfloat16, float32.
+// CooperativeShape is a matrix product that the invocations of a subgroup compute together:
+// Result = A·B + C, where A is M×K and B is K×N. The fields A, B, C and Result are the names of the
+// element types, such as float16, bfloat16 and float32.
 type CooperativeShape struct {
 	M      int    `json:"m"`
 	N      int    `json:"n"`

@@ -22,7 +22,7 @@ import (
 // instances guards kept and the function table of the Go binding, which is global.
 var instances sync.Mutex
 
-// kept reports whether an instance stays open until the process ends. The loader unloads the drivers
+// kept is true if an instance stays open until the process ends. The loader unloads the drivers
 // with the last instance, and NVIDIA's driver (580.159.04) can only be loaded about fourteen times per
 // process.
 var kept bool
@@ -35,8 +35,8 @@ type instance struct {
 
 const validationLayer = "VK_LAYER_KHRONOS_validation"
 
-// validating reports whether the validation layer checks every call, including synchronisation.
-// Tests and bug reports use the layer.
+// validating reports whether the validation layer checks every call, including synchronisation. The
+// layer is for tests and bug reports.
 func validating() bool { return os.Getenv("SFTSEQ_VK_VALIDATE") == "1" }
 
 // openInstance creates a Vulkan instance.

@@ -28,9 +28,9 @@ func setMinimalLimits(t *testing.T, d *gpu) {
 	d.limits.sharedBytes = windowBytes(0)
 }
 
-// TestOperandTooLarge checks that kernels process an operand in blocks of rows with the same
-// result, if the device cannot bind the whole operand. If the operand must be bound whole, the
-// error states a size that fits.
+// TestOperandTooLarge checks that kernels which process operands in blocks of rows have the same
+// result as with whole operands. If an operand that must be bound whole is too large, the error
+// states a length that fits. A dispatch with too many workgroups is an error, too.
 func TestOperandTooLarge(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := tinyModel(t)
@@ -60,8 +60,8 @@ func TestOperandTooLarge(t *testing.T) {
 	t.Log(err)
 }
 
-// TestManyShortInputs checks that a stream of inputs has the same logits if the device can bind each
-// input but not all of them together, and therefore needs several passes.
+// TestManyShortInputs checks that inputs have the same logits if the device can bind each input but
+// not all of them together, and therefore needs several passes.
 func TestManyShortInputs(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := tinyModel(t)
