@@ -48,8 +48,9 @@ func (s *Settings) validateRate() error {
 	return err
 }
 
-// learningRate returns the learning rate of the next step of a run with this number of steps.
-// Warm-up counts updates, as AdamW does; the schedule counts steps, as the length of a run does.
+// learningRate returns the learning rate of the next step of a run with this number of steps. The
+// warm-up counts updates, as AdamW does. The schedule "step" counts epochs, and the other schedules count
+// steps, including skipped updates.
 func (s *Settings) learningRate(state *State, steps int) float64 {
 	warm, err := s.warmup(state.Update + 1)
 	if err != nil {

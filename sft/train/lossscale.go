@@ -12,13 +12,13 @@ const (
 	goodSteps      = 2000 // consecutive steps without overflow before the scale is doubled
 )
 
-// lossScale is the factor of the loss before the backward pass, a power of two. It is used on
-// devices whose products have float16 operands: gradients below 6e-8 would vanish, values above
-// 65504 overflow. If the gradient overflows, the update is skipped and the scale halved. Zero disables
-// loss scaling.
+// lossScale is the factor of the loss before the backward pass, a power of two. It is used on devices
+// whose products have float16 operands: operands below 3e-8 round to 0, and operands above 65504
+// overflow. If the gradient overflows, the update is skipped and the factor halved; with a factor of 1,
+// the run fails. A factor of 0 disables loss scaling.
 type lossScale struct {
 	Factor float64 `json:"factor"`
-	Good   int     `json:"good"` // steps since the last change or skipped update
+	Good   int     `json:"good"` // steps since the last change of Factor
 }
 
 // scalesLoss reports whether device d needs loss scaling.

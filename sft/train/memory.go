@@ -26,7 +26,8 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	// The n-gram table counts twice: a loaded checkpoint has a copy.
 	fixed := int64(reservedBytes) + 8*blocks + 2*e.NGrams.Bytes()
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.Device); ok {
-		fixed = 3 * blocks // the weights are already allocated
+		fixed = 3 * blocks // weights and two moments
+		// The weights are already allocated, so the budget excludes them.
 		if free := own.Budget() + blocks; limit == 0 || free < limit {
 			limit = free
 		}
@@ -36,7 +37,7 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	evaluation := model.EvaluationMode(e.Config)
 	size := model.ForwardTokens(e.Device)
 	// For training on sequences of up to longest tokens, a slot needs a pass, its gradient, and the
-	// gradients that wait for their siblings in the tree. Evaluation uses the device's number of slots.
+	// gradients that wait for their siblings in the tree. Evaluation uses at most the device's slots.
 	slot := func(longest int32) (training, evaluating int64, err error) {
 		tokens, sequences := model.LargestMicroBatch(lengthRange(train, longest), batch)
 		trainWords, err := model.PassWords(e.Config, e.Params, e.Device, model.TrainMode, tokens,

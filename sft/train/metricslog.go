@@ -26,8 +26,9 @@ type metricsLog struct {
 }
 
 // openMetrics opens the log of a run that continues from s and truncates it to the length in s: the
-// resumed run repeats later steps. If the log is damaged before this length, openMetrics repairs it
-// and returns a warning instead of an error, because no weight depends on the log.
+// resumed run repeats later steps. If the log is damaged before this length, openMetrics rewrites it with
+// the readable lines up to the step of s. It then returns a warning instead of an error, because no weight
+// depends on the log.
 func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error) {
 	path := filepath.Join(dir, metricsFile)
 	text, err := atomicfile.ReadRegular(path, math.MaxInt64-1)
@@ -60,7 +61,8 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 }
 
 // linesUpTo returns the lines up to the step of s, without evaluations after s.Evaluated, and the number of
-// lines that cannot be read.
+// unreadable lines: malformed or incomplete lines, lines of an unknown kind, and lines whose step is below
+// the step of an earlier line.
 func linesUpTo(text []byte, s *State) (kept []byte, unreadable int) {
 	last := 0
 	for line := range bytes.Lines(text) {
@@ -96,7 +98,7 @@ type StepReport struct {
 	Step         int      `json:"step"`
 	Epoch        float64  `json:"epoch"`
 	Loss         float64  `json:"loss"`
-	Accuracy     *float64 `json:"accuracy,omitempty"` // absent if the task has no accuracy
+	Accuracy     *float64 `json:"accuracy,omitempty"` // only for models that predict one class
 	LearningRate float64  `json:"learning_rate"`
 	GradNorm     float64  `json:"grad_norm"`            // mean before clipping, without skipped steps
 	Skipped      int      `json:"skipped,omitempty"`    // skipped updates in the interval
@@ -158,11 +160,11 @@ type EvaluationReport struct {
 	MAP        *float64  `json:"mean_average_precision,omitempty"`
 	Thresholds []float64 `json:"thresholds,omitempty"`
 	// Temperature is fitted on these rows, and the saved model divides its logits by it; 0 means that
-	// none was fitted. All metrics except ScaledLoss use undivided logits. If Temperature
-	// is not 0, Thresholds apply to the probabilities of divided logits.
+	// none was fitted. All metrics except ScaledLoss use undivided logits. If Temperature is not 0,
+	// Thresholds apply to the probabilities of divided logits, and SpanDecoding to divided logits.
 	Temperature float64 `json:"temperature,omitempty"`
-	// Numbers holds the metrics of each number of a regression. MAE and R2 are means over the
-	// numbers.
+	// Numbers holds the metrics of each number of a regression. MAE and R2 are means over the numbers.
+	// R2 excludes numbers that are equal in all rows, and is nil if no number varies.
 	Numbers []NumberReport `json:"numbers,omitempty"`
 	MAE     *float64       `json:"mae,omitempty"`
 	R2      *float64       `json:"r2,omitempty"`

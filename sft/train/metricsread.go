@@ -26,8 +26,8 @@ type Metrics struct {
 const maxMetricsLine = 1 << 20
 
 // ReadMetrics reads the metrics of a run directory, also during the run. If a resumed run repeated
-// steps, their new lines replace the old lines of these and later steps. Errors name the file and the
-// line.
+// steps, their new lines replace the old lines of these and later steps. An error in a line names the
+// file and the line. The error for a missing file wraps fs.ErrNotExist.
 func ReadMetrics(dir string) (*Metrics, error) {
 	path := filepath.Join(dir, metricsFile)
 	f, err := atomicfile.OpenRegular(path)

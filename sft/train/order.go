@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// order maps each step to its rows. The steps of the stages, if any, come first, each on a part of the
-// rows. Epochs of all rows follow. The order depends only on the settings and the lengths.
+// order maps each step to its rows. The stages, if any, come first, each on a part of the rows. Epochs of
+// all rows follow. The order depends only on the settings and the lengths.
 type order struct {
 	epochs *seq.Batches
 	stages []stage

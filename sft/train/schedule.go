@@ -39,7 +39,7 @@ type Settings struct {
 
 	// ClassWeights multiply the loss of the rows of each class or of the tokens of each tag or, for
 	// multi-label, the terms of each label that a row has; nil means 1. The divisor of the sum over a
-	// batch does not depend on the weights, so the other rows of a batch do not change a row's
+	// batch does not depend on the weights, so the weights of other rows do not change a row's
 	// gradient. For classes and tags, the caller scales the weights to a mean of 1 over the training
 	// split, so that they do not change the effective learning rate.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
@@ -58,7 +58,8 @@ type Settings struct {
 	PointShift    float64   `json:"point_shift,omitempty"`
 
 	// ImageFlip mirrors images from left to right with probability 1/2 in training. ImageShift is the
-	// maximum random shift along each axis in pixels. A row is a square image, row by row.
+	// maximum random shift along each axis in pixels. The tokens of a row must be the pixels of a
+	// square image, line by line.
 	ImageFlip  bool `json:"image_flip,omitempty"`
 	ImageShift int  `json:"image_shift,omitempty"`
 

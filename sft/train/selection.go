@@ -23,10 +23,11 @@ const (
 	byIoU      = "iou" // intersection over union of the parts of a shape, averaged over the shapes
 )
 
-// OneStandardError selects the evaluation with the lowest loss among evaluations whose accuracy is
-// within one standard error, √(a(1 − a)/rows), of the best accuracy a so far. This is the
-// one-standard-error rule of Breiman, Friedman, Olshen and Stone, "Classification and Regression
-// Trees", 1984. It avoids overconfident models whose accuracy is higher only by chance.
+// OneStandardError selects an evaluation whose accuracy is within one standard error, √(a(1 − a)/rows),
+// of the best accuracy a so far, if it has a lower loss than the saved model, or if the accuracy of the
+// saved model is no longer within the standard error. This adapts the one-standard-error rule of Breiman,
+// Friedman, Olshen and Stone, "Classification and Regression Trees", 1984. It avoids overconfident models
+// whose accuracy is higher only by chance.
 const OneStandardError = "accuracy-1se"
 
 // ScaledLoss selects the evaluation with the lowest mean loss of logits that are divided by the

@@ -10,7 +10,7 @@ import (
 )
 
 // Stepper performs the steps of a [Trainer] on given examples, without a data set and without files,
-// for measurements. Its learning rate warms up but never decays, because the run has no end.
+// for measurements. Its learning rate warms up but never decays, because there are no epochs and no end.
 type Stepper struct {
 	stepper
 	length         int // maximum length of a sequence in tokens

@@ -64,8 +64,8 @@ func (p *throughput) addEvaluation(d time.Duration) {
 const forwardCost = 1. / 3
 
 // Left estimates the time to the end of the run, evaluations included. It returns false before the
-// first step, because no speed is known. The estimate weights steps by their tokens: steps of a
-// stage of short rows take less time. Early stopping by patience is not included.
+// first step of this process, because no speed is known. The estimate weights steps by their tokens:
+// steps of a stage of short rows take less time. Early stopping by patience is not included.
 func (t *Trainer) Left() (time.Duration, bool) {
 	if t.throughput.recent.time <= 0 || t.throughput.recent.tokens == 0 {
 		return 0, false

@@ -11,9 +11,9 @@ import (
 
 // addNoise returns the examples with random noise for training. It drops each token with
 // probability TokenDeletion and replaces each remaining token with a random token of the vocabulary
-// with probability TokenReplacement. A sequence that would lose all tokens does not change. Different
-// steps train on different parts of a row, which reduces overfitting on small data sets. Point clouds
-// get no token noise: addNoise stretches, rotates, scales and shifts them. It mirrors and shifts
+// with probability TokenReplacement. A sequence that would lose all tokens does not change. With deletion,
+// different steps train on different parts of a row, which reduces overfitting on small data sets. Point
+// clouds get no token noise: addNoise stretches, rotates, scales and shifts them. It mirrors and shifts
 // images before it adds the token noise.
 //
 // The noise of a token depends only on (seed, row, sequence, step, position), not on the batch or a resume.
