@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestStepRate checks the schedule "step": the rate depends on the epoch, not on the length of the
-// run.
+// TestStepRate compares rates of the schedule "step" with values computed by hand: the warm-up depends
+// on the update, and the decay on the epoch.
 func TestStepRate(t *testing.T) {
 	for _, c := range []struct {
 		warmup   string
@@ -49,8 +49,8 @@ func fallingSettings(schedule string, final float64, warmup string) Settings {
 	return s
 }
 
-// TestFallingRates compares some rates with values computed by hand, and each rate of a whole run
-// with another form of the definition.
+// TestFallingRates compares some rates with values computed by hand. For cosine and linear it also
+// compares each rate of a whole run with another form of the definition, and checks that the rates fall.
 func TestFallingRates(t *testing.T) {
 	for _, c := range []struct {
 		schedule    string
@@ -200,7 +200,7 @@ func TestMovedEnd(t *testing.T) {
 	}
 }
 
-// TestStopAt checks that a run stopped at several steps and resumed writes the same files as an
+// TestStopAt checks that a run stopped at several steps and resumed has the same results as an
 // uninterrupted run.
 func TestStopAt(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
@@ -217,8 +217,9 @@ func TestStopAt(t *testing.T) {
 	compareOutcomes(t, outcomeOf(t, parts), outcomeOf(t, whole))
 }
 
-// TestStepIsStoredAsBefore checks that settings without a schedule are read, and that settings of the
-// schedule "step" are stored without newer keys, so that earlier versions can read them.
+// TestStepIsStoredAsBefore checks that stored settings without a schedule are valid, and that an empty
+// schedule, which means "step", is stored without newer keys, so that earlier versions can read the
+// settings.
 func TestStepIsStoredAsBefore(t *testing.T) {
 	const before = `{"epochs":3,"batch":4,"learning_rate":0.001,"weight_decay":0.01,"step_size":20,"decay_rate":0.9,"max_grad_norm":1,"warmup":"untuned","seed":1,"log_every":4}`
 	var s Settings
@@ -226,6 +227,6 @@ func TestStepIsStoredAsBefore(t *testing.T) {
 		t.Errorf("reading %+v: error %v; Validate: %v", s, err, s.Validate())
 	}
 	if text, err := json.Marshal(validSettings()); err != nil || string(text) != before {
-		t.Errorf("stored %s, error %v", text, err)
+		t.Errorf("stored %s, want %s; error %v", text, before, err)
 	}
 }

@@ -29,9 +29,9 @@ func trainSteps(t *testing.T, task, norm string, steps int, device tensor.Device
 	}
 	st := must.Get(NewStepper(modeltest.RandomModel(c, 2), runSettings(), device, 2*model.MicroBatchTokens, 0))(t)
 	for range steps {
-		// With the seed (1, 2), the terms of a residual scale's gradient cancel: on CPUs with AVX2 the sum,
-		// −0.0066, then differs by 3.1e-7 from llvmpipe's, which is the rounding of its terms and more
-		// than the tolerance of 2.7e-7.
+		// With the seed (1, 2), the terms of a residual scale's gradient almost cancel. Their sum on CPUs
+		// with AVX2, −0.0066, then differs from llvmpipe's by 3.1e-7: a rounding error of the terms, but
+		// above the tolerance of 2.7e-7.
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 3)), lengths...)
 		if _, err := st.Step(t.Context(), examples); err != nil {
 			return nil, err
@@ -41,8 +41,8 @@ func trainSteps(t *testing.T, task, norm string, steps int, device tensor.Device
 	return w, st.engine.Weights.Read(0, tensor.Bits(w))
 }
 
-// TestCheckedStep compares every launch of training steps on Vulkan with the CPU: forward,
-// backward, merge and update.
+// TestCheckedStep compares every launch of training steps on Vulkan with the CPU: forward, backward and
+// update. Without -short, one case has two micro-batches and also merges their gradients.
 func TestCheckedStep(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	vulkan := configtest.Vulkan(t)
@@ -71,13 +71,13 @@ func TestCheckedStep(t *testing.T) {
 	}
 }
 
-// broken is a device that changes one output tensor of a kernel the first time that the kernel
-// runs.
+// broken is a device that changes the first word of one output tensor of a kernel the first time that
+// the kernel runs.
 type broken struct {
 	tensor.Device
 	kernel  string
 	output  int
-	changed *tensor.Tensor // nil until the kernel has run
+	changed *tensor.Tensor // the changed tensor; nil if none has been changed
 }
 
 func (d *broken) Prepare(p *tensor.Program) (tensor.Executable, error) {
@@ -107,7 +107,7 @@ func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 }
 
 // TestCheckingNames checks that the error for a wrong output names the kernel and the tensor, for
-// every output of every kernel in a training step.
+// every output of every kernel in a training step of a retrieval model.
 func TestCheckingNames(t *testing.T) {
 	lengths := []int{30, 1, 7}
 	complete := lockstep.New(cpu.New(2), cpu.New(2))

@@ -198,7 +198,7 @@ func TestLossScaleEnds(t *testing.T) {
 	}), narrow{cpu.New(1), 0}, train, val)
 	var e *NonFiniteError
 	if !errors.As(err, &e) || e.Step != 15 || skipped != 15 || !strings.Contains(e.Tensor, ".grad") {
-		t.Errorf("error %v after %d skipped steps, want an error at step 15", err, skipped)
+		t.Errorf("error %v after %d skipped steps, want 15 skipped steps and an error at step 15", err, skipped)
 	}
 	// A Stepper returns the error at the same step.
 	st := must.Get(NewStepper(modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
@@ -211,13 +211,14 @@ func TestLossScaleEnds(t *testing.T) {
 			}
 			break
 		} else if step == 15 || !(loss > 0) || st.updates != 0 || st.steps != step+1 {
-			t.Fatalf("stepper: step %d, loss %v", step, loss)
+			t.Fatalf("stepper: step %d: loss %v, %d updates, %d steps; want no update, and an error at step 15",
+				step, loss, st.updates, st.steps)
 		}
 	}
 }
 
 // TestResumeLossScale interrupts a run at random launches. The scale of the run doubles, and halves
-// after an overflow. The resumed run must write the same files as an uninterrupted run.
+// after an overflow. The resumed run must have the same results as an uninterrupted run.
 func TestResumeLossScale(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
@@ -284,7 +285,7 @@ func TestResumeLossScale(t *testing.T) {
 		tr.Close()
 		c = must.Get(LoadCheckpoint(dir))(t)
 		if want := (lossScale{}).forDevice(d); c.State.LossScale != want {
-			t.Errorf("%+v, expected %+v", c.State.LossScale, want)
+			t.Errorf("with loss scaling %t: scale %+v, expected %+v", scalesLoss(d), c.State.LossScale, want)
 		}
 	}
 	c.State.LossScale.Factor = 3

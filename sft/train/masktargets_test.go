@@ -21,7 +21,7 @@ func TestMaskTargetsAgainstReference(t *testing.T) {
 	want, tokens := modeltest.NewReference(m).FillMaskLoss(sounds)
 	_, loss, err := Gradient(t.Context(), m, cpu.New(2), sounds)
 	if err != nil || tokens < 50 || math.Abs(loss-want) > 1e-5 {
-		t.Errorf("loss %v of %d masked tokens, expected %v; %v", loss, tokens, want, err)
+		t.Errorf("loss %v of %d masked tokens, expected %v of at least 50; error %v", loss, tokens, want, err)
 	}
 	must.Fail(t, "so it cannot fill masks",
 		"filled")(modeltest.NewScorerOf(t, m, cpu.New(1)).Fill(t.Context(), [][]int32{{1, 2, 256}}))

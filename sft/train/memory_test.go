@@ -71,7 +71,7 @@ func TestOwnMemory(t *testing.T) {
 	}
 	d.Limit = 1 << 40
 	if _, err := slots(d, fits, weights); !errors.As(err, &full) || full.Limit != weights || full.Fits != 0 {
-		t.Errorf("a limit below the weights: error %v, want a memory error without a length that fits", err)
+		t.Errorf("a limit of the size of the weights: error %v, want a memory error without a length that fits", err)
 	}
 }
 

@@ -83,9 +83,9 @@ const (
 	mixedTensorTolerance   = 0.2
 )
 
-// compareMixedGradients compares the whole gradient relative to its norm, and each tensor relative to
-// its own norm plus a thousandth of the whole norm, because errors of large gradients propagate to
-// small gradients.
+// compareMixedGradients compares a gradient with the golden gradient in the file path: the whole gradient
+// relative to its norm, and each tensor relative to its own norm plus a thousandth of the whole norm,
+// because errors of large gradients propagate to small gradients.
 func compareMixedGradients(t *testing.T, m *sft.Model, got []float32, path string) {
 	t.Helper()
 	want, _ := must.Get2(safetensors.Read(path))(t)

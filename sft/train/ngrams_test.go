@@ -59,7 +59,7 @@ func TestSelectedNGrams(t *testing.T) {
 	all := sft.NewModel(c, 1)
 	must.Succeed(t, all.CollectNGrams(t.Context(), rows))
 	if n := len(all.NGrams.Weights); n <= 5*c.HiddenSize {
-		t.Errorf("the table without a limit has %d numbers, want more than %d", n, 5*c.HiddenSize)
+		t.Errorf("the table with the higher limit has %d numbers, want more than %d", n, 5*c.HiddenSize)
 	}
 	for i, w := range m.NGrams.Used {
 		if w&^all.NGrams.Used[i] != 0 {
@@ -68,8 +68,8 @@ func TestSelectedNGrams(t *testing.T) {
 	}
 }
 
-// TestCollectNGrams checks that all embeddings are 0, and that a single token has an embedding if and only
-// if it occurs in at least MinCount sequences of the training rows. Both sequences of a pair count.
+// TestCollectNGrams checks that no embedding has a positive number, and that a token of the training rows
+// has an embedding if and only if it occurs in at least MinCount sequences. Each sequence of a pair counts.
 func TestCollectNGrams(t *testing.T) {
 	train, _ := tinySplits(t, config.Retrieval)
 	c := configtest.WithTask(configtest.TinyConfig(), config.Retrieval)

@@ -55,8 +55,8 @@ func TestDivisor(t *testing.T) {
 	}
 }
 
-// TestOldInterval checks that a checkpoint without a divisor continues with the number of examples,
-// the divisor of every task at the time.
+// TestOldInterval checks that LoadCheckpoint sets a missing divisor to the number of examples. Every task
+// had this divisor when checkpoints did not store it. A stored divisor does not change.
 func TestOldInterval(t *testing.T) {
 	for divisor, want := range map[int]int{0: 3, 12: 12} {
 		dir := t.TempDir()

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestStages checks that a stage trains only on its own rows, on all of them before it repeats one,
-// and that the epochs after it train on all rows.
+// TestStages checks that a stage trains equally often on each of its rows and never on others, and that
+// the epoch after it trains on all rows. A stage on more rows than the split has must be refused.
 func TestStages(t *testing.T) {
 	lengths := []int32{9, 2, 7, 3, 8, 1, 6, 4, 5, 10}
 	s := runSettings()

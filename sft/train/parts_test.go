@@ -109,7 +109,8 @@ func TestPartsSelection(t *testing.T) {
 		if wrong, refused := strings.CutPrefix(s.want, "error: "); refused {
 			must.Fail(t, wrong, s.by, "of", s.c.LabelNames)(err)
 		} else if err != nil || settings.Select != s.want {
-			t.Errorf("%q of %q: %q, %v, expected %s", s.by, s.c.LabelNames, settings.Select, err, s.want)
+			t.Errorf("select %q with tags %q: got %q, error %v; expected %s", s.by, s.c.LabelNames,
+				settings.Select, err, s.want)
 		}
 	}
 }

@@ -127,10 +127,10 @@ func measureOn(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.
 	return must.Get(r.Measured(t.Context(), examples))(t)
 }
 
-// compareDifference compares the slope of the loss along a tensor's gradient with the gradient's
-// norm, and returns 1. It returns 0 if the gradient is too small for float32 losses, or if two step
-// sizes disagree. They disagree where the loss jumps, as the quotient of a relu probability does when
-// its last term becomes 0.
+// compareDifference compares the slope of the loss along a tensor's gradient with the gradient's norm. It
+// returns 1 if they match and the gradient is large enough for float32 losses, otherwise 0. A mismatch is
+// an error only if the slopes for two step sizes agree. They differ where the loss jumps, as the quotient
+// of a relu probability does when its last term becomes 0.
 func compareDifference(t *testing.T, m *sft.Model, p config.Parameter, gradient []float32, examples []seq.Example) int {
 	t.Helper()
 	return compareRange(t, p.Name, m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(gradient, p),
@@ -237,8 +237,8 @@ func testSamplerNoise(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestTrainingDrawsByExample checks that an example's loss in training depends only on its row and
-// the step, not on the other examples of the batch.
+// TestTrainingDrawsByExample checks that an example's loss in training depends on its row index, but not on
+// the other examples of the batch.
 func TestTrainingDrawsByExample(t *testing.T) { configtest.OnEveryKind(t, testTrainingDrawsByExample) }
 
 func testTrainingDrawsByExample(t *testing.T, devices ...tensor.Device) {

@@ -156,7 +156,7 @@ func TestRanksEmptyCheckpoint(t *testing.T) {
 			_, err := LoadSharedCheckpoint(c, filepath.Dir(filepath.Dir(path)))
 			if err == nil || errors.Is(err, fs.ErrNotExist) ||
 				!strings.Contains(err.Error(), path+": expected a safetensors file") {
-				t.Errorf("rank %d: %v", rank, err)
+				t.Errorf("rank %d: error %v, want one about a malformed %s", rank, err, path)
 			}
 		})
 	}

@@ -307,8 +307,8 @@ func TestModelBeforeEvaluation(t *testing.T) {
 		c := must.Get(LoadCheckpoint(dir))(t)
 		m := must.Get(sft.Load(dir))(t)
 		if c.State.Step != step || slices.Equal(m.Weights, c.weights) != same {
-			t.Errorf("the checkpoint is of step %d, expected %d; its weights equal the model's: %v", c.State.Step, step,
-				!same)
+			t.Errorf("the checkpoint is of step %d, expected %d; its weights equal the model's: %v, expected %v",
+				c.State.Step, step, slices.Equal(m.Weights, c.weights), same)
 		}
 	}
 	// runUntil trains up to a step and stops. It calls started before the first step.

@@ -14,7 +14,7 @@ import (
 )
 
 // TestRateWithoutEvaluations checks that tokens per second exclude the time of evaluations and
-// checkpoints. Each call of the clock advances it by a second, and a step makes two calls.
+// checkpoints. Each call advances the clock by a second, so a step, measured with two calls, takes one.
 func TestRateWithoutEvaluations(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
@@ -57,8 +57,8 @@ func TestRateIsFinite(t *testing.T) {
 }
 
 // TestTimeLeft simulates a millisecond per token and two hours per evaluation. At the ends of the stage
-// and of the first two epochs the estimate must be exact, although the steps of the stage are shorter than
-// later steps.
+// and of the first two epochs the estimate must be exact to a millisecond, although the steps of the stage
+// are shorter than later steps.
 func TestTimeLeft(t *testing.T) {
 	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
