@@ -63,7 +63,7 @@ func (s *eightShards) check(t *testing.T, before map[string]time.Time) {
 	after := s.parts(t)
 	for path, modified := range before {
 		if !after[path].Equal(modified) {
-			t.Errorf("%s was written twice", path)
+			t.Errorf("%s was written again or removed", path)
 		}
 	}
 	succeed(t, "", "predict", "--verify", "--shard", "auto/8", "--output", s.dir)
@@ -237,7 +237,7 @@ func TestRanksOfSlurm(t *testing.T) {
 	c.Env = append(c.Env, "OMPI_MCA_btl=self,vader,tcp")
 	text, err := runWithin(t, c, 2*time.Minute)
 	if err != nil || !strings.Contains(text, "of 2 ranks busy") {
-		t.Fatalf("error %v, output:\n%s", err, text)
+		t.Fatalf("got error %v, want none, and \"of 2 ranks busy\" in the output:\n%s", err, text)
 	}
 	compareRuns(t, whole, out)
 }

@@ -68,12 +68,12 @@ func TestSeries(t *testing.T) {
 	model := path("model")
 	if output := runCustom(t, path("a.jsonl-data"), model, "--epochs", "12", "--device",
 		"cpu"); !strings.Contains(output, "convolutions 7") {
-		t.Errorf("unexpected output:\n%s", output)
+		t.Errorf("\"convolutions 7\" is missing in\n%s", output)
 	}
 	var result struct{ Accuracy float64 }
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", path("a.jsonl-data"), "--json")),
 		&result); err != nil || result.Accuracy < 0.95 {
-		t.Errorf("unexpected result %+v, error %v", result, err)
+		t.Errorf("got accuracy %v, error %v, want at least 0.95", result.Accuracy, err)
 	}
 	var first string
 	for _, c := range [][2]string{{path("a.jsonl"), "value"}, {path("b.csv"), "t*"}, {path("c.csv"), "value"},
@@ -101,14 +101,14 @@ func TestSeries(t *testing.T) {
 	original, _, _ := strings.Cut(strings.Replace(lists.String(), "value", "original", 1), "\n")
 	if err := errors.Join(json.Unmarshal([]byte(line), &kept), json.Unmarshal([]byte(original), &kept)); err != nil ||
 		len(kept.Value) != 40 || !slices.Equal(kept.Value, kept.Original) {
-		t.Errorf("unexpected line %s, error %v", line, err)
+		t.Errorf("got line %s, error %v, want the value of %s", line, err, original)
 	}
 	flat := strings.Join(seriesRow(random, true), ",")
 	nested := "[" + strings.ReplaceAll(flat, ",", "],[") + "]"
 	if a, b := done(t, `{"features":[`+flat+`]}`+"\n", "predict", "--model", model),
 		done(t, `{"features":[`+nested+`]}`+"\n", "predict", "--model", model); a != b ||
 		!strings.Contains(a, `"label":"up"`) {
-		t.Errorf("%s, and %s", a, b)
+		t.Errorf("got %s for numbers and %s for nested lists, want the same prediction with the label up", a, b)
 	}
 	for want, args := range map[string][]string{
 		"--series and --tokenizer exclude each other": {"data", "convert", "--from", path("c.csv"),

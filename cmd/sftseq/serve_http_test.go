@@ -55,7 +55,8 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 		want := strings.Split(strings.TrimSpace(succeed(t, lines.String(), "embed", "--model",
 			goldenPath(model))), "\n")
 		if err != nil || r.StatusCode != 200 || len(got.Data) != len(want) {
-			t.Fatalf("%s: %s, %d vectors, %v", model, r.Status, len(got.Data), err)
+			t.Fatalf("%s: got status %s, %d vectors, error %v, want 200 OK and %d vectors", model, r.Status,
+				len(got.Data), err, len(want))
 		}
 		for i, line := range want {
 			var w struct{ Embedding []float32 }
@@ -84,7 +85,7 @@ func TestOpenAIClient(t *testing.T) {
 	embedded := strings.Split(succeed(t, "{\"text\":\"[MAX 2 9 ]\"}\n{\"text\":\"[SM 5 [MED 1 2 3 ] 8 ]\"}\n",
 		"embed", "--model", model), "\n")
 	if len(lines) != len(want) {
-		t.Fatalf("unexpected output:\n%s", out)
+		t.Fatalf("got %d lines of output, want %d:\n%s", len(lines), len(want), out)
 	}
 	for i, w := range want {
 		if w != "" && lines[i] != w {

@@ -14,7 +14,8 @@ import (
 )
 
 // TestServeLogRecords checks that with --log-format json every line of standard error is a log
-// record: the description of an ensemble, durations with their unit, and the error at the end.
+// record, including the description of an ensemble and the error that ends the program. Durations
+// have a unit.
 func TestServeLogRecords(t *testing.T) {
 	dir := t.TempDir()
 	m := must.Get(sft.Load(goldenPath("pre")))(t)

@@ -79,7 +79,7 @@ func TestServeEnvironment(t *testing.T) {
 	}
 	o := operate(t)
 	if _, text := o.get(t, "/v1/models", "first-client-0000"); !strings.Contains(text, `"id":"from-environment"`) {
-		t.Errorf("unexpected output:\n%s", text)
+		t.Errorf("got models %s, want the id from-environment", text)
 	}
 	await(t, 10*time.Second, func() bool { return strings.Contains(o.logs.String(), `"path":"/v1/models"`) }, o.logs)
 	contains(t, o.logs.String(), `"variable":"SFTSEQ_MAX_MEMROY","did_you_mean":"SFTSEQ_MAX_MEMORY"`,
@@ -94,7 +94,7 @@ func TestServeEnvironment(t *testing.T) {
 	}
 	overridden := operate(t, "--model-name", "from-flag")
 	if _, text := overridden.get(t, "/v1/models", "first-client-0000"); !strings.Contains(text, `"id":"from-flag"`) {
-		t.Errorf("unexpected output:\n%s", text)
+		t.Errorf("got models %s, want the id from-flag", text)
 	}
 	t.Setenv("SFTSEQ_MAX_INFLIGHT", "many")
 	status, _, errs := program(nil, "serve")
@@ -121,7 +121,7 @@ func TestServeEmptyVariables(t *testing.T) {
 	text := must.Get(io.ReadAll(r.Body))(t)
 	must.Succeed(t, json.Unmarshal(text, &list))
 	if len(list.Data) != 1 {
-		t.Fatalf("unexpected output:\n%s", text)
+		t.Fatalf("got %d embeddings, want 1:\n%s", len(list.Data), text)
 	}
 	var square float64
 	for _, x := range list.Data[0].Embedding {
@@ -247,7 +247,7 @@ func TestServePprof(t *testing.T) {
 	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--pprof", "127.0.0.1:0")
 	m := regexp.MustCompile(`msg=profiles address=(http://\S+/debug/pprof/)`).FindStringSubmatch(o.logs.String())
 	if m == nil {
-		t.Fatal(o.logs.String())
+		t.Fatalf("no address of profiles in the log:\n%s", o.logs)
 	}
 	r := must.Get(http.Get(m[1] + "goroutine?debug=1"))(t)
 	defer r.Body.Close()

@@ -148,7 +148,7 @@ func sendRequests(t *testing.T, conn net.Conn, accepted func()) {
 		var id int
 		if _, err := fmt.Sscanf(lines.Text(), `{"jsonrpc":"2.0","id":%d,`, &id); err != nil || responses[id] ||
 			strings.Contains(lines.Text(), `"error"`) {
-			t.Errorf("%.300q", lines.Text())
+			t.Errorf("got response %.300q, want a result with an id that was not used before", lines.Text())
 			continue
 		}
 		responses[id] = true
@@ -201,6 +201,6 @@ func TestServeClosedOutput(t *testing.T) {
 	var errs bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("{\"tokens\":[1]}\n"), writer, &errs
 	if err := c.Run(); c.ProcessState.ExitCode() != exitError || !strings.Contains(errs.String(), "broken pipe") {
-		t.Errorf("%v: %s", err, errs.String())
+		t.Errorf("got %v: %s, want exit status %d and the error broken pipe", err, errs.String(), exitError)
 	}
 }

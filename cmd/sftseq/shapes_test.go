@@ -26,13 +26,13 @@ func TestGeneratedClouds(t *testing.T) {
 			readText(t, filepath.Join(run+"2", "model.safetensors")), task)
 		if config := readText(t, filepath.Join(run, "config.json")); !strings.Contains(config,
 			`"point_rotation": "any"`) {
-			t.Errorf("%s: %s", task, config)
+			t.Errorf("%s: got config.json %s, want point_rotation any", task, config)
 		}
 		contains(t, succeed(t, "", "data", "info", filepath.Join(data, "train.arrow")), "2000", "256")
 		page := filepath.Join(dir, "page.html")
 		if status, output, errs := program(nil, "report", "--out", page, run); status != 0 ||
 			!strings.Contains(readText(t, page), data) {
-			t.Errorf("status %d\n%s%s", status, output, errs)
+			t.Errorf("report: got status %d, want 0 and %s in the page\n%s%s", status, data, output, errs)
 		}
 	}
 }

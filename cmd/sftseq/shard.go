@@ -124,8 +124,8 @@ func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options 
 	return key, err
 }
 
-// modelHash returns the hashes, separated by spaces, of all files that determine the predictions of a model
-// or an ensemble.
+// modelHash hashes the files that determine the predictions of a model or an ensemble. It returns the hash
+// of a fusion's config.json, if any, and a hash for each member, separated by spaces.
 func modelHash(dir string) (string, error) {
 	var hashes []string
 	if f, err := sft.ReadFusion(dir); err != nil {
@@ -332,8 +332,8 @@ func checkVerify(c *cli.Context, input string) error {
 	allowed := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
 	for _, name := range c.LocalFlagNames() {
 		if !slices.Contains(allowed, name) {
-			return usage(c, "--verify reads only --output, --shard, --model and --%s: expected no --%s",
-				input, name)
+			return usage(c, "--%s does not apply to --verify, which compares --output with --shard, --model and "+
+				"--%s: omit --%[1]s", name, input)
 		}
 	}
 	if c.String(input) == "" {

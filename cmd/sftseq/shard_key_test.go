@@ -66,7 +66,7 @@ func TestShardTokens(t *testing.T) {
 		readText(t, filepath.Join(customData(t, "--label", "mood", "--tokenizer", "words"), "train.arrow")))
 	refuse(t, exitError, second+": expected the tokenizer byte, found words", "", append(flags, "--input", dir)...)
 	if entries, err := os.ReadDir(flags[len(flags)-1]); err == nil && len(entries) > 0 {
-		t.Errorf("%v", entries)
+		t.Errorf("got the files %v in --output, want none", entries)
 	}
 }
 
@@ -84,6 +84,6 @@ func TestEvalShardRanks(t *testing.T) {
 	app := &cli.App{Metadata: map[string]any{ranksKey: &ranks{}}}
 	err := evalShards(cli.NewContext(app, flag.NewFlagSet("eval", flag.ContinueOnError), nil))
 	if err == nil || !strings.Contains(err.Error(), "expected one process, because ranks share the rows of one run") {
-		t.Error(err)
+		t.Errorf("got error %v, want an error about ranks that share the rows", err)
 	}
 }

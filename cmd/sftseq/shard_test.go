@@ -115,12 +115,12 @@ func TestShards(t *testing.T) {
 				one = rows
 			}
 			if len(rows) != total || !slices.Equal(rows, one) || strings.Join(columns, " ") != c.want {
-				t.Errorf("%s: %d shards: %d rows of %d, the same: %v; columns %q", c.args[0], n, len(rows), total,
-					slices.Equal(rows, one), columns)
+				t.Errorf("%s: %d shards: %d rows, want %d; equal to the rows of one shard: %v; columns %q, want %q",
+					c.args[0], n, len(rows), total, slices.Equal(rows, one), columns, c.want)
 			}
 			before := readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n)))
 			if out := succeed(t, "", args(0)...); !regexp.MustCompile(`^part-00000-of-0000\d.arrow exists: \d+ rows, nothing to do\n$`).MatchString(out) {
-				t.Errorf("second run: %q", out)
+				t.Errorf("second run: got %q, want part-00000-of-%05d.arrow exists: … nothing to do", out, n)
 			}
 			equal(t, readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n))), before)
 			verify := []string{c.args[0], "--verify", "--output", dir, "--model", model, "--input", in, "--shard",
@@ -142,8 +142,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardStream checks that predict writes a shard, or rows from a pipe, to standard output as an
-// Arrow stream with the rows of the parts.
+// TestShardStream checks that predict writes a shard, or the rows of standard input, to standard output
+// as an Arrow stream with the rows of the parts.
 func TestShardStream(t *testing.T) {
 	model := moodModel(t)
 	in, total := shardInput(t)
@@ -165,13 +165,13 @@ func TestShardStream(t *testing.T) {
 	}
 	from := must.Get(os.Open(filepath.Join(in, "m.arrow")))(t)
 	defer from.Close()
-	// Input from a pipe is read from os.Stdin.
+	// --input - reads os.Stdin, not the reader that tests pass to the program.
 	stdin := os.Stdin
 	os.Stdin = from
 	defer func() { os.Stdin = stdin }()
 	out := succeed(t, "", append(flags, "--input", "-", "--format", "arrow", "--shard", "0/1", "--output", "-")...)
 	if got, _ := recordLines(t, out); !slices.Equal(got, want[300:5300]) {
-		t.Errorf("through a pipe: %d rows, want the 5,000 rows of m.arrow", len(got))
+		t.Errorf("standard input: got %d rows, want the 5,000 rows of m.arrow", len(got))
 	}
 }
 
@@ -185,12 +185,12 @@ func TestShardErrors(t *testing.T) {
 	flags := []string{"predict", "--model", model, "--input", in, "--text", "text", "--output", parts, "--shard"}
 	refuse(t, exitError, in+"@16: column text: expected at least 1 token", "", append(flags, "0/1")...)
 	if entries, err := os.ReadDir(parts); err != nil || len(entries) > 0 {
-		t.Errorf("%v, %v", entries, err)
+		t.Errorf("got the files %v in --output, error %v, want none", entries, err)
 	}
 	status, out, errs := program(nil, append(flags, "0/1", "--on-error", "column")...)
 	if status != exitOK || out != "part-00000-of-00001.arrow: 4 rows\n" ||
 		!strings.Contains(errs, "warning: 2 of 4 rows have an error, the first: in.jsonl@16: ") {
-		t.Errorf("status %d, %s, %s", status, out, errs)
+		t.Errorf("got status %d, %s, %s, want status %d and a warning about 2 of 4 rows", status, out, errs, exitOK)
 	}
 	rows, _ := partRows(t, parts)
 	for i, want := range []string{`{"error":null,"id":"in.jsonl@1","label":"`,
@@ -308,11 +308,11 @@ func TestShardUsage(t *testing.T) {
 func TestVerifyUsage(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []refusal{
-		{"--verify reads only --output, --shard, --model and --input: expected no --text",
+		{"--text does not apply to --verify, which compares --output with --shard, --model and --input: omit --text",
 			[]string{"predict", "--text", "a"}},
-		{"--model and --input: expected no --on-error", []string{"embed", "--on-error", "column"}},
-		{"--model and --data: expected no --threads", []string{"eval", "--threads", "1"}},
-		{"--model and --data: expected no --on-error", []string{"eval", "--on-error", "fail"}},
+		{"--model and --input: omit --on-error", []string{"embed", "--on-error", "column"}},
+		{"--model and --data: omit --threads", []string{"eval", "--threads", "1"}},
+		{"--model and --data: omit --on-error", []string{"eval", "--on-error", "fail"}},
 		{"--errors does not apply to shards", []string{"eval", "--errors", "x.csv"}},
 		{"--format needs --input", []string{"predict", "--format", "arrow"}},
 		{"x.jsonl: expected --input before more files", []string{"predict", "x.jsonl"}},
@@ -371,7 +371,7 @@ func TestEvalShards(t *testing.T) {
 	refuse(t, exitError, "the sequence has", "", flags...)
 	if status, _, errs := program(nil, append(flags, "--on-error", "column")...); status != exitOK ||
 		!strings.Contains(errs, "warning: 1 of 3 rows have an error") {
-		t.Errorf("status %d, %s", status, errs)
+		t.Errorf("got status %d, %s, want status %d and a warning about 1 of 3 rows", status, errs, exitOK)
 	}
 	out, errs := exits(t, exitOK, "", "eval", "--model", model, "--verify", "--output", dir, "--json")
 	contains(t, out, `"rows": 2,`)

@@ -50,7 +50,7 @@ func TestSpark(t *testing.T) {
 		}
 		got := client(t, "", []string{"python3", "-c", sparkColumns}, filepath.Join(examplesDir, "spark"), model)
 		if strings.TrimSpace(got) != strings.Join(want, ", ") || len(want) != 12 {
-			t.Errorf("%s, want %s", got, strings.Join(want, ", "))
+			t.Errorf("got columns %s, want the 12 columns %s", got, strings.Join(want, ", "))
 		}
 	}
 }

@@ -91,6 +91,6 @@ func TestColumnWithoutName(t *testing.T) {
 	succeed(t, "", "predict", "--model", model, "--input", from, "--text", "t", "--keep", "all", "--output", to)
 	if got := readText(t, to); !strings.HasPrefix(got, "id,,t,label,") || !strings.Contains(got, "\na.csv:2,7,aab,") ||
 		!strings.Contains(got, "\na.csv:3,8,xyz,") {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want an unnamed column with the values 7 and 8", got)
 	}
 }

@@ -128,7 +128,7 @@ func TestJoin(t *testing.T) {
 				t.Fatalf("row %d: %v, want an error with %q", i, row, why)
 			}
 			if row["stars"] != fmt.Sprint(i%10) { // the column before the text
-				t.Fatalf("row %d: %v", i, row)
+				t.Fatalf("row %d: %v, want %d stars", i, row, i%10)
 			}
 			continue
 		}
@@ -137,7 +137,7 @@ func TestJoin(t *testing.T) {
 		want := map[bool]string{true: "good", false: "bad"}[good > worse]
 		if err != nil || err2 != nil || row["label"] != want || row["stars"] != fmt.Sprint(i%10) ||
 			row["error"] != "" || good+worse < 0.999 || good+worse > 1.001 {
-			t.Fatalf("row %d: %v", i, row)
+			t.Fatalf("row %d: %v, want label %s, %d stars, probabilities of sum 1 and no error", i, row, want, i%10)
 		}
 		of := fmt.Sprint(i % 977)
 		if i%1000 == 901 {
@@ -194,7 +194,7 @@ func TestKeptNested(t *testing.T) {
 	succeed(t, "", append(args, "--output", to)...)
 	if row := csvRows(t, to)[0]; row["tags"] != `["x","y"]` || row["meta"] != `{"a":[1.5,null]}` ||
 		row["n"] != "[1,2]" || row["meta.a"] != "[1.5,null]" || row["label"] == "" {
-		t.Errorf("%v", row)
+		t.Errorf("got row %v, want a label, and the lists and objects as compact JSON", row)
 	}
 	contains(t, succeed(t, "", args...),
 		`"tags":["x","y"],"meta":{"a":[1.5,null]},"n":[1,2],"meta.a":[1.5,null],"label":"`)
@@ -283,7 +283,7 @@ func TestTableFormats(t *testing.T) {
 				}
 			}
 			if len(rows) != 3 && format != "tsv" || !strings.HasPrefix(rows[0], `["1" "1" "x" "aab"`) {
-				t.Errorf("%s %s: %q", command, format, rows)
+				t.Errorf("%s %s: got rows %q, want 3, the first with 1, 1, x and aab", command, format, rows)
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func TestTableFormats(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(strings.Split(readText(t, filepath.Join(dir, "predict.jsonl")), "\n")[1]),
 		&reply); err != nil || reply.Error.Code != -32602 || reply.Label == nil || *reply.Label != "y,\nz" {
-		t.Errorf("unexpected reply %+v, error %v", reply, err)
+		t.Errorf("got reply %+v, error %v, want code -32602 and the input_label of row 2", reply, err)
 	}
 }
 

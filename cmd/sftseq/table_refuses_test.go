@@ -78,11 +78,12 @@ func TestTableBreaks(t *testing.T) {
 	refuse(t, exitError, from+":3: a quoted field is not closed", "", "predict", "--model", goldenPath("pre"),
 		"--input", from, "--text", "t", "--output", to)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("%v, %v", left, err)
+		t.Errorf("got the files %v, error %v, want only the input", left, err)
 	}
 	status, out, errs := program(nil, "predict", "--model", goldenPath("pre"), "--input", from, "--text", "t")
 	if status != exitError || strings.Count(out, "\n") > 1 || !strings.Contains(errs, "is not closed") {
-		t.Errorf("unexpected status %d, output:\n%s%s", status, out, errs)
+		t.Errorf("got status %d, want %d and an error about the quoted field; output:\n%s%s", status, exitError, out,
+			errs)
 	}
 	below := filepath.Join(from, "x.csv") // the parent is a file
 	refuse(t, exitError, from+": expected a folder, found a regular file\n", "", "predict", "--model",
@@ -102,7 +103,7 @@ func TestTableToFullDisk(t *testing.T) {
 	status := run(t.Context(), []string{"sftseq", "predict", "--model", goldenPath("pre"), "--input", dir,
 		"--text", "t"}, nil, full, &errs)
 	if status != exitError || strings.Count(errs.String(), "no space left") != 1 {
-		t.Errorf("status %d, %s", status, errs.String())
+		t.Errorf("got status %d, %s, want status %d and one error about space", status, errs.String(), exitError)
 	}
 }
 
@@ -192,6 +193,6 @@ func TestTableMemory(t *testing.T) {
 	}
 	few, many := heap(100), heap(1500) // 10 MB and 150 MB
 	if many > few+60<<20 {
-		t.Errorf("the heap is %d bytes with 100 rows and %d with 1,500", few, many)
+		t.Errorf("the heap is %d bytes with 100 rows and %d with 1,500, want at most 60 MiB more", few, many)
 	}
 }

@@ -70,7 +70,7 @@ func TestTagging(t *testing.T) {
 	if output := runCustom(t, in("words"), model, "--epochs", "5", "--device", "cpu", "--class-weights",
 		"balanced"); !strings.Contains(output, "validation token accuracy") ||
 		!strings.Contains(output, "selected by span-f1") {
-		t.Errorf("train: %s", output)
+		t.Errorf("train: got %s, want the validation token accuracy and the selection by span-f1", output)
 	} else {
 		checkBaselines(t, output, model, in("words"), tagBaselinesLine)
 	}
@@ -78,7 +78,8 @@ func TestTagging(t *testing.T) {
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("words"), "--json")),
 		&result); err != nil || result.Spans.F1 < 0.9 || len(result.ByType) != 2 ||
 		len(result.Baselines) != 2 || *result.Baselines[0].SpanF1 != 0 || *result.Baselines[1].SpanF1 < 0.9 {
-		t.Errorf("unexpected result %+v, error %v", result, err)
+		t.Errorf("got result %+v, error %v, want a span F1 of 0.9 or more, two types, and two baselines with a "+
+			"span F1 of 0 and of 0.9 or more", result, err)
 	}
 	if output := done(t, "", "eval", "--model", model, "--data", in("words")+"/test.arrow"); !strings.Contains(output,
 		"PER") || strings.Contains(output, "most frequent") {
@@ -97,7 +98,7 @@ func TestTagging(t *testing.T) {
 	equal(t, readText(t, in("new/folder/o.csv")), readText(t, in("o.csv")))
 	if lines := strings.Split(readText(t, in("o.csv")), "\n"); len(lines) != 302 || lines[0] != "id,spans,unit,error" ||
 		!strings.Contains(lines[1], `""label"":""PER""`) {
-		t.Errorf("%d lines, %q", len(lines), lines[:2])
+		t.Errorf("got %d lines, the first %q, want 302, a header and the label PER", len(lines), lines[:2])
 	}
 	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--keep", "text",
 		"--output", in("o.jsonl"))
@@ -106,7 +107,8 @@ func TestTagging(t *testing.T) {
 	if lines, spans := strings.Split(strings.TrimSpace(readText(t, in("o.bed"))), "\n"),
 		strings.Count(readText(t, in("o.jsonl")), `"start":`); len(lines) != spans || spans < 300 ||
 		!strings.HasPrefix(lines[0], "a.jsonl:1\t") || len(strings.Split(lines[0], "\t")) != 6 {
-		t.Errorf("%d lines of %d spans, the first %q", len(lines), spans, lines[0])
+		t.Errorf("got %d lines, the first %q, want one of six fields for each of the %d spans", len(lines), lines[0],
+			spans)
 	}
 	done(t, "", "predict", "--model", model, "--input", in("words")+"/test.arrow", "--output", in("o.arrow"))
 	contains(t, done(t, `{"text":"Zoë"}`+"\n", "embed", "--model", model), `"embedding":[`)

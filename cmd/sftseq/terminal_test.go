@@ -47,7 +47,7 @@ func TestShellQuote(t *testing.T) {
 		"größe \u202e", "", "plain", "it's", "$HOME `x` \"y\"", "\x01" + "7"} {
 		quoted := shellQuote(name)
 		if escapeControls([]byte(quoted)) != quoted || strings.ContainsAny(quoted, "\n\t") {
-			t.Errorf("%q is quoted as %q", name, quoted)
+			t.Errorf("%q is quoted as %q, want only printable characters", name, quoted)
 		}
 		out, err := exec.Command("bash", "-c", "printf %s "+quoted).Output()
 		if err != nil || string(out) != name {

@@ -82,8 +82,8 @@ func TestTokenizerFrom(t *testing.T) {
 	contains(t, mustRunData(t, "head", "-n", "1", at("a")), `film number`)
 }
 
-// TestTokenizerOfEnsemble checks that an ensemble has the tokenizer of its members, and that a member
-// outside its folder is not read.
+// TestTokenizerOfEnsemble checks that an ensemble has the tokenizer of its first member. A member outside
+// the ensemble's folder is not read. The folder itself and an empty name are not members.
 func TestTokenizerOfEnsemble(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "one"), 0o777))

@@ -42,7 +42,7 @@ for other tasks, convert the data with sftseq data convert. Ctrl-C stores a chec
 	}
 }
 
-// trainTasks returns the subcommands of train: one for each published task, files and custom.
+// trainTasks returns the subcommands of train: one for each task of [lra.Tasks], files and custom.
 func trainTasks() []*cli.Command {
 	var out []*cli.Command
 	for _, task := range append(lra.Tasks(), lra.Files) {
@@ -112,7 +112,7 @@ type trainRun struct {
 	events    *trainEvents // nil without --tensorboard
 	out       io.Writer
 	resume    string // command that continues the run
-	anyRanks  string // addition to the advice on resuming for a run on several ranks, or ""
+	anyRanks  string // note on ranks in the advice on resuming; "" for a single process
 	reproduce string // command that repeats the run
 	set       *seq.Dataset
 	baseline  *baseline.Result // baselines on the validation split; nil if unknown

@@ -62,7 +62,7 @@ func TestTrainChunkedTags(t *testing.T) {
 		filepath.Join(data, "spec.json"))
 	info := decode[modelInfo](t, done(t, "", "info", "--model", model, "--json"))
 	if last := info.Costs[len(info.Costs)-1].Edit; !(last > 0.3 && last < 0.7) {
-		t.Errorf("an edit costs %v of a long document, whose tokens the head reads again", last)
+		t.Errorf("an edit costs %v of a long document, want 0.3 to 0.7: the head reads all of its tokens again", last)
 	}
 	refuse(t, exitError, "export does not support chunked models", "", "export", "onnx", "--model", model, "--output",
 		filepath.Join(t.TempDir(), "m.onnx"))
