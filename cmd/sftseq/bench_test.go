@@ -99,7 +99,7 @@ func TestBenchModelJSON(t *testing.T) {
 			t.Errorf("unexpected result: %+v", r)
 		}
 		if r.Operations <= 0 || r.Ceiling <= 0 || r.Ceiling > 1 {
-			t.Errorf("got %v operations per token, want more than 0; got %v of the peak rate, want at most 1",
+			t.Errorf("got %v operations per token, want more than 0; got %v of the peak rate, want a value in (0, 1]",
 				r.Operations, r.Ceiling)
 		}
 	}

@@ -157,7 +157,7 @@ func (b *browser) evaluate(expression string, value any) {
 	}
 }
 
-// resize sets the size of the window in pixels.
+// resize sets the size of the page's viewport in pixels.
 func (b *browser) resize(width, height int) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height,

@@ -44,7 +44,7 @@ func TestBuiltin(t *testing.T) {
 		succeed(t, "", "info", "builtin:"+name)
 		found := must.Get(filepath.Glob(filepath.Join(cache, "sftseq/models", name+"-*")))(t)
 		if len(found) != 1 {
-			t.Fatalf("got the folders %v", found)
+			t.Fatalf("got the folders %v, want one folder of %s", found, name)
 		}
 		weights := filepath.Join(found[0], "model.safetensors")
 		info := must.Get(os.Stat(weights))(t)
@@ -145,7 +145,8 @@ func TestBlockEvidence(t *testing.T) {
 		}
 		if len(c.text) > files.SampleBytes { // removed bytes would move the other parts of the sample
 			if e := want.Evidence[0]; e.Start < int64(len(c.text)-512) {
-				t.Errorf("the evidence of a text with Go at its end begins with bytes %d to %d", e.Start, e.End)
+				t.Errorf("got the largest evidence at bytes %d to %d, want it in the last 512 of %d bytes", e.Start,
+					e.End, len(c.text))
 			}
 			continue
 		}
@@ -160,15 +161,15 @@ func TestBlockEvidence(t *testing.T) {
 			var r fileResult
 			must.Check(t, json.Unmarshal([]byte(line), &r))
 			if r.Nearest != want.Nearest {
-				t.Fatalf("%s is %s, %s is %s", name, want.Nearest, r.Path, r.Nearest)
+				t.Fatalf("got the kind %s for %s, want %s as for the whole file", r.Nearest, r.Path, want.Nearest)
 			}
 			changes[int64(starts[len(changes)])] = math.Log(want.Probability) - math.Log(r.Probability)
 		}
 		order := slices.SortedFunc(maps.Values(changes), func(a, b float64) int { return cmp.Compare(b, a) })
 		for i, e := range want.Evidence {
 			if math.Abs(float64(e.Weight)-changes[e.Start]) > 1e-5 || math.Abs(float64(e.Weight)-order[i]) > 1e-5 {
-				t.Errorf("evidence %d at byte %d has the weight %v, want %v and %v", i, e.Start, e.Weight,
-					changes[e.Start], order[i])
+				t.Errorf("evidence %d at byte %d: got weight %v, want %v for this block and %v for this rank", i,
+					e.Start, e.Weight, changes[e.Start], order[i])
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func TestCheckGolden(t *testing.T) {
 	}
 	for _, name := range []string{"pre", "retrieval", "train", "train_conv", "train_retrieval"} {
 		if !seen[name] || seen["post"] {
-			t.Errorf("%v", seen)
+			t.Errorf("compared the models %v, want %s and not post, whose name has no r", seen, name)
 		}
 	}
 	// The golden folder of a fill-mask model has a gradient, but no logits.

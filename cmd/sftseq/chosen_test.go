@@ -51,7 +51,7 @@ func TestChosenPresets(t *testing.T) {
 	}
 }
 
-// custom returns the model and the settings that train custom chooses for a data set.
+// custom returns the model configuration and the settings that train custom chooses for a data set.
 func custom(t *testing.T, m *seq.Manifest, flags ...string) (config sft.Config, settings train.Settings) {
 	t.Helper()
 	command := trainCustomCommand()

@@ -158,9 +158,10 @@ var booleans = map[string]string{"true": "true", "yes": "true", "false": "false"
 
 var rareBooleans = map[string]string{"t": "true", "y": "true", "on": "true", "f": "false", "n": "false", "off": "false"}
 
-// similarNames groups names that differ only in case, white space, invisible characters, punctuation
-// between words, Unicode normal form, a wrong decoding, surrounding quotes, number format such as "0"
-// and "0.0", or the spelling of a boolean. Names that print the same are escaped.
+// similarNames groups names that differ only in case, white space, invisible characters, hyphens, dashes
+// or underscores between words, Unicode normal form, a wrong decoding, surrounding quotes, number format
+// such as "0" and "0.0", or the spelling of a boolean. It escapes the names of a group whose first two
+// names print the same.
 func similarNames(names []string) (groups []string) {
 	keys, has, allBooleans := make([]string, len(names)), map[string]bool{}, true
 	fold := cases.Fold()

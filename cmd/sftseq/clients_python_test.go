@@ -77,7 +77,7 @@ func TestPythonInstall(t *testing.T) {
 	must.Get(os.Stat(filepath.Join(target, "sftseq", "py.typed")))(t)
 }
 
-// filesBelow returns the files and folders below a folder.
+// filesBelow returns the paths of a folder and of all files and folders below it.
 func filesBelow(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	must.Succeed(t, filepath.WalkDir(folder, func(name string, _ os.DirEntry, err error) error {

@@ -67,7 +67,7 @@ func TestLibrary(t *testing.T) {
 	c := exec.CommandContext(t.Context(), "go", "run", ".")
 	c.Dir = filepath.Join(examplesDir, "go")
 	c.Env = append(os.Environ(), "GOFLAGS=-mod=readonly")
-	c.WaitDelay = time.Second // go run does not stop its program when it is killed
+	c.WaitDelay = time.Second // killing go run does not stop its program
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()
@@ -80,7 +80,7 @@ func TestLibrary(t *testing.T) {
 	}
 	steps := regexp.MustCompile(`(?m)^step (\d+): validation accuracy ([\d.]+)%$`).FindAllStringSubmatch(string(out), -1)
 	if len(steps) != 4 {
-		t.Fatalf("%d evaluations, expected 2 per training\n%s", len(steps), out)
+		t.Fatalf("got %d evaluations, want 4, two per training\n%s", len(steps), out)
 	}
 	for _, last := range [][]string{steps[1], steps[3]} {
 		if accuracy, err := strconv.ParseFloat(last[2], 64); err != nil || last[1] != "240" || accuracy < 90 {
@@ -181,9 +181,9 @@ func wantTable(t *testing.T, model, lines string) string {
 	return want
 }
 
-// sessionOf returns the expected output of example.py or client.mjs. It replaces $0 in want by the
-// class that predict prints for the first sequence of the clients, $1 by the second class, and so
-// on.
+// sessionOf returns the expected output of example.py or client.mjs. It replaces $model in want by the
+// model's name, $0 by the class that predict prints for the first sequence of the clients, $1 by the class
+// for the second sequence, and so on.
 func sessionOf(t *testing.T, model, want string) string {
 	t.Helper()
 	var in strings.Builder
@@ -196,13 +196,13 @@ func sessionOf(t *testing.T, model, want string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(want, "$model", filepath.Base(model)), "\n")
 }
 
-// checkSession compares the output of a client with the expected output. It ignores the number of
-// progress reports, which depends on the time.
+// checkSession compares the output of a client with the expected output. The number of progress reports
+// depends on timing, so it checks only that the last report counts all 13 tokens.
 func checkSession(t *testing.T, got, want string) {
 	t.Helper()
 	reports := regexp.MustCompile("(?m)^progress: \\d+ of 13 tokens\n")
 	if found := reports.FindAllString(got, -1); found == nil || found[len(found)-1] != "progress: 13 of 13 tokens\n" {
-		t.Errorf("progress: %q, want reports up to all tokens", found)
+		t.Errorf("got progress reports %q, want the last one to count all 13 tokens", found)
 	}
 	if got = reports.ReplaceAllString(got, ""); got != want {
 		t.Errorf("the client printed\n%s\nexpected\n%s", got, want)

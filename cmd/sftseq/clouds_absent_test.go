@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// writeClouds writes n small, distinct clouds to files NAME_0, NAME_1, … in a folder.
+// writeClouds writes n small, distinct clouds to files NAME_0.xyz, NAME_1.xyz, … in a folder.
 func writeClouds(t *testing.T, folder, name string, n int) {
 	t.Helper()
 	must.Succeed(t, os.MkdirAll(folder, 0o777))
@@ -43,7 +43,7 @@ func TestAbsentClasses(t *testing.T) {
 		"warning: the split val is empty, and train needs it: add files, or change --val-part or --seed",
 		"warning: the split test is empty, and eval needs it: add files, or change --test-part or --seed")
 	untrained := 0
-	for i := range 3 { // the malformed file is in another split each time
+	for i := range 3 { // the malformed file is in a different split each time
 		writeClouds(t, pins, "header", 3)
 		writeText(t, filepath.Join(pins, fmt.Sprintf("header_%d.xyz", i)), "0 0\n")
 		_, errs := convertedClouds(t, from)

@@ -157,7 +157,7 @@ func parquetCopy(t *testing.T, from, to string) {
 	must.Succeed(t, w.Close())
 }
 
-// rowsOfSplits returns the rows of a data set's splits, as data head prints them.
+// rowsOfSplits returns up to 100 rows of each split of a data set, as data head prints them.
 func rowsOfSplits(t *testing.T, data string) (rows string) {
 	t.Helper()
 	for _, split := range []string{"train", "val", "test"} {

@@ -61,8 +61,9 @@ func TestClouds(t *testing.T) {
 	checkReportPictures(t, dir, "points; pooling weights")
 }
 
-// checkServeAsPredict checks that the server prints the same replies as predict for the lines of a
-// file, as bare lines and as requests. It also checks that serve refuses --index, which needs token ids.
+// checkServeAsPredict sends the lines of a file to the server, as bare lines and as JSON-RPC requests. It
+// checks that the server prints the same results as predict and, for embed requests, as embed. It also
+// checks that serve refuses --index, which needs token ids.
 func checkServeAsPredict(t *testing.T, dir, path string) {
 	t.Helper()
 	text := must.Get(os.ReadFile(path))(t)
@@ -119,7 +120,7 @@ func checkReportPictures(t *testing.T, dir, caption string) {
 
 // TestAugmentedClouds checks that the weights of a resumed run that rotates, scales and shifts its clouds
 // are bitwise identical to those of an uninterrupted run. They differ from the weights of a run without
-// augmentation. Invalid ranges are refused.
+// augmentation. Invalid values of the flags are refused.
 func TestAugmentedClouds(t *testing.T) {
 	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	data := filepath.Join(t.TempDir(), "data")

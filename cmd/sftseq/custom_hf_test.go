@@ -33,11 +33,11 @@ func TestCustomHF(t *testing.T) {
 		"--batch", "4", "--hidden", "8",
 		"--layers", "1", "--eval-every", "2")
 	must.Succeed(t, os.RemoveAll(data))
-	// Hugging Face's library tokenizers produces the same token ids.
+	// Hugging Face's tokenizers library produces these token ids for the text.
 	text, tokens := printed(t, `{"text":"[CLS] good [SEP]  [MASK] [UNK] [PAD]"}`, "predict", "--model", model),
 		printed(t, `{"tokens":[2,151,3,4,1,0]}`, "predict", "--model", model)
 	if text != tokens || !strings.Contains(text, `"label"`) {
-		t.Errorf("found %s and %s", text, tokens)
+		t.Errorf("got %s for the text and %s for its token ids, want equal replies with a label", text, tokens)
 	}
 	folder := filepath.Join(dir, "models")
 	must.Succeed(t, os.CopyFS(filepath.Join(folder, "one"), os.DirFS(model)))

@@ -71,8 +71,9 @@ func describeLengths[N int | int32 | int64](low, high N) string {
 	return fmt.Sprintf("%d to %d tokens", low, high)
 }
 
-// noArguments returns an error if there are arguments. The error names the flag that takes the file
-// or directory.
+// noArguments returns an error if there are arguments. If the command has one of the flags --data, --input,
+// --model and --out, the error suggests the first of them. With --resume, it explains that --resume has no
+// value.
 func noArguments(c *cli.Context) error {
 	if !c.Args().Present() {
 		return nil

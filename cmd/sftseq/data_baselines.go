@@ -85,7 +85,7 @@ func addBaselines(c *cli.Context, set *seq.Dataset) error {
 }
 
 // storeBaselines measures the baselines on all splits with rows except train, and stores the results. It
-// returns nil if there is no such split, if train is empty, or if rows have no class.
+// returns nil if there is no such split, if train is empty, or if the task does not have one class per row.
 func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.Result, error) {
 	splits := baseline.Splits(set.Manifest)
 	if len(splits) == 0 {

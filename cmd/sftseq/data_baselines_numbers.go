@@ -13,8 +13,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// printRegressionBaselines prints the errors of the regression baselines, for each target of each
-// split except train.
+// printRegressionBaselines prints the errors of the regression baselines for each target of each split,
+// except train and splits without known numbers. It returns an error if no split is left, or if the
+// numbers of train are unknown.
 func printRegressionBaselines(c *cli.Context, set *seq.Dataset) error {
 	measured := 0
 	for _, split := range set.Manifest.SplitNames() {

@@ -170,7 +170,7 @@ func leftOutWarning(o *convert.Options, left *source.Skipped) string {
 func missingShards(paths []string, format string) (out []string) {
 	for _, path := range paths {
 		if missing := table.MissingShard(table.Shards(path, format)); missing != "" {
-			out = append(out, fmt.Sprintf("%s is missing between the numbered tables beside it: "+
+			out = append(out, fmt.Sprintf("%s is missing among the numbered tables beside it: "+
 				"add the file if the data set should contain its rows", missing))
 		}
 	}
@@ -199,7 +199,7 @@ func emptyWarning(m *seq.Manifest, fractions []convert.SplitFraction, stratified
 	}
 	reason := "a hash of each row and --seed selects its split: add rows, or change --split or --seed"
 	if stratified {
-		reason = "each class keeps at least one row in train, and too few other rows differ: add rows"
+		reason = "each class keeps at least one row in train, and too few other distinct rows remain: add rows"
 	}
 	return fmt.Sprintf("no row was assigned to %s, because %s", strings.Join(empty, " or "), reason)
 }

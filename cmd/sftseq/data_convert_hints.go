@@ -36,7 +36,7 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 	}
 	for _, path := range o.From {
 		if column, name := firstSplit(c.Context, path, o); name != "" && !c.IsSet("split") {
-			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are split again by --split: "+
+			return fmt.Sprintf("%s has a column %s (first value %q), but its rows are split again by --split: "+
 				"keep the existing splits with --split-column %s", path, column, name, shellQuote(column))
 		}
 		if table.HubSplits(path, o.Format) != nil { // kept, unless --split is set
@@ -150,8 +150,9 @@ func unreadSplits(from []string, format string) []string {
 	return nil
 }
 
-// splitOfFile returns the last or first word of a file name if it names a split, the split, and the
-// remaining words without numbers. If neither word names a split, it examines the folder's name.
+// splitOfFile returns the word of a path that names a split, the split, and the remaining words of the file
+// name, joined by hyphens. It examines the last word of the file name, the first word, and then the folder's
+// name; split is "" if none of them names a split. Numbers and "of" do not count as words.
 func splitOfFile(path string) (word, split, rest string) {
 	base := filepath.Base(path)
 	for _, ending := range []string{".gz", ".zst", ".zstd"} {
@@ -209,9 +210,9 @@ const (
 // rows.
 var splitColumns = []string{"set", "subset", "partition", "splits", "phase", "usage"}
 
-// firstSplit returns the column of a table that names splits, and its first value, or "". The
-// column "split" needs only a first value that names a split. The values of any other column must
-// all name splits, among them train and at least one other split.
+// firstSplit returns the column of a table that names splits, and the column's first value, or "". In the
+// column "split", only the first row must name a split. In any other column, the first maxSplitRows rows
+// must name train and at least one other split; their values may be empty, but must not be other text.
 func firstSplit(ctx context.Context, path string, o *convert.Options) (column, first string) {
 	if table.ReadOnce(path) || table.Splits(path, o.Format) != nil || table.IsFolder(path, o.Format) {
 		return "", ""
@@ -241,7 +242,7 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) (column, f
 	return "", ""
 }
 
-// firstSplitValue returns the first value of a column if the column names splits, otherwise "". If
+// firstSplitValue returns the first non-empty value of a column if the column names splits, otherwise "". If
 // oneRow is set, the first row alone decides.
 func firstSplitValue(ctx context.Context, path string, o table.Options, oneRow bool) (first string) {
 	t, err := table.Open(ctx, path, o)

@@ -95,7 +95,7 @@ func TestConvertMissingShard(t *testing.T) {
 	}
 	flags := []string{"--from", dir, "--text", "text", "--label", "label", "--no-baselines"}
 	_, _, errs := converted(t, flags...)
-	contains(t, errs, filepath.Join(dir, "data", "train-00001-of-00003.parquet")+" is missing between the numbered ")
+	contains(t, errs, filepath.Join(dir, "data", "train-00001-of-00003.parquet")+" is missing among the numbered ")
 	equal(t, strings.Count(errs, "is missing"), 1, errs)
 	hubTable(t, filepath.Join(dir, "data", "train-00001-of-00003.parquet"), 20)
 	_, _, errs = converted(t, flags...)
@@ -109,7 +109,7 @@ func TestPredictMissingShard(t *testing.T) {
 	for _, name := range []string{"train-00000-of-00003", "train-00002-of-00003"} {
 		writeText(t, filepath.Join(dir, name+".jsonl"), `{"text":"[MAX 2 9 ]"}`+"\n")
 	}
-	missing := "warning: " + filepath.Join(dir, "train-00001-of-00003.jsonl") + " is missing between the numbered "
+	missing := "warning: " + filepath.Join(dir, "train-00001-of-00003.jsonl") + " is missing among the numbered "
 	flags := []string{"predict", "--model", goldenPath("pre"), "--input", dir, "--text", "text"}
 	for _, more := range [][]string{nil, {"--shard", "0/2", "--output", filepath.Join(t.TempDir(), "x") + "/"}} {
 		_, errs := exits(t, exitOK, "", append(flags, more...)...)

@@ -185,19 +185,19 @@ func TestConvertSplitColumn(t *testing.T) {
 	none := writeText(t, filepath.Join(dir, "none.csv"), "text,label\na,x\nb,y\n")
 	other := writeText(t, filepath.Join(dir, "other.csv"), strings.ReplaceAll(rows, ",train\n", ",0.5\n"))
 	for path, first := range map[string]string{csv: "train", lines: "validation", none: "", other: ""} {
-		want := fmt.Sprintf("warning: %s has a column split (%q in its first row), but its rows are split again by "+
+		want := fmt.Sprintf("warning: %s has a column split (first value %q), but its rows are split again by "+
 			"--split: keep the existing splits with --split-column split\n", path, first)
 		if _, _, errs := converted(t, "--from", path, "--text", "text", "--label", "label"); strings.Contains(errs,
 			"has a column split") != (first != "") || first != "" && !strings.Contains(errs, want) {
-			t.Errorf("%s: got warnings %q, want %q", path, errs, want)
+			t.Errorf("%s: got warnings %q, want %q, or no such warning if the first value is empty", path, errs, want)
 		}
 	}
 	set := writeText(t, filepath.Join(dir, "set.csv"), "text,label,the set\na,x,train\nb,y,\nc,x,Testing\n")
 	phase := writeText(t, filepath.Join(dir, "phase.jsonl"),
 		`{"text":"a","label":"x","phase":"test"}`+"\n"+`{"text":"b","label":"y","phase":"train"}`+"\n")
 	for path, want := range map[string]string{
-		set: "has a column the set (\"train\" in its first row), but its rows are split again by --split: keep the " +
-			"existing splits with --split-column 'the set'", phase: "has a column phase (\"test\" in its first row)",
+		set: "has a column the set (first value \"train\"), but its rows are split again by --split: keep the " +
+			"existing splits with --split-column 'the set'", phase: "has a column phase (first value \"test\")",
 		writeText(t, filepath.Join(dir, "one.csv"), "text,label,of\na,x,train\nb,y,train\n"):              "",
 		writeText(t, filepath.Join(dir, "vehicles.csv"), "text,label,of\na,x,train\nb,y,test\nc,x,bus\n"): "",
 	} {
@@ -212,9 +212,9 @@ func TestConvertSplitColumn(t *testing.T) {
 	}
 }
 
-// TestConvertSplitFiles checks that convert warns if it randomly splits files that are named after
-// splits, as arguments or in a folder. It does not warn about other files, and keeps the splits of a
-// folder of numbered shards.
+// TestConvertSplitFiles checks that splitFiles finds files that are named after splits, as arguments or in
+// a folder, and no other files. convert warns if it randomly splits a folder of such files, but keeps the
+// splits of a folder of numbered shards.
 func TestConvertSplitFiles(t *testing.T) {
 	for _, c := range []struct {
 		files []string
@@ -237,15 +237,15 @@ func TestConvertSplitFiles(t *testing.T) {
 			paths = append(paths, writeText(t, filepath.Join(dir, name), "text,label\na,x\nb,y\n"))
 		}
 		if got := splitFiles(paths, ""); (got != nil) != c.warns {
-			t.Errorf("%q: %q", c.files, got)
+			t.Errorf("%q: got the split files %q, want some: %v", c.files, got, c.warns)
 		}
 		if got := splitFiles([]string{dir}, "csv"); (got != nil) != c.warns {
-			t.Errorf("the folder of %q: %q", c.files, got)
+			t.Errorf("the folder of %q: got the split files %q, want some: %v", c.files, got, c.warns)
 		}
 		out := warned(t, "--from", dir, "--format", "csv", "--text", "text", "--label", "label")
 		if strings.Contains(out, "have names of splits, but their rows are split again") != (c.warns && !c.keeps) ||
 			strings.Contains(out, "keeping the splits") != c.keeps {
-			t.Errorf("%q: %s", c.files, out)
+			t.Errorf("%q: got %q, want a warning: %v, want kept splits: %v", c.files, out, c.warns && !c.keeps, c.keeps)
 		}
 	}
 }

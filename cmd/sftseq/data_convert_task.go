@@ -96,7 +96,8 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	return reportTask(c, task, d, err)
 }
 
-// reportTask prints a task's new data set and measures baselines on it.
+// reportTask prints a summary of a task's new data set and warnings about it, and measures its baselines.
+// If err is not nil, reportTask returns err as [reportDataset] does.
 func reportTask(c *cli.Context, task *lra.Task, d *seq.Dataset, err error) error {
 	if err := reportDataset(c, d, err); err != nil {
 		return err

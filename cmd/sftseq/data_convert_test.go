@@ -32,7 +32,7 @@ func TestConvertWarns(t *testing.T) {
 	}{
 		{[]string{few, "--label", "label"},
 			[]string{few + " has a column split", "no row was assigned to val or test, because each class keeps " +
-				"at least one row in train, and too few other rows differ: add rows"}},
+				"at least one row in train, and too few other distinct rows remain: add rows"}},
 		{[]string{few, "--label", "label", "--split", "1,0,0"}, nil},
 		{[]string{few, "--label", "label", "--split-column", "split"},
 			[]string{"the split val is empty, so sftseq train cannot validate: move rows from the split train to val " +

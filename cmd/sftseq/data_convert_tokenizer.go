@@ -63,7 +63,7 @@ func tokenizerFlag(c *cli.Context) (spec []byte, file string, err error) {
 	return spec, "", nil
 }
 
-// readTokenizer returns the JSON of the tokenizer of a model, an ensemble or a data set in dir.
+// readTokenizer returns the tokenizer JSON of the model, ensemble or data set in dir.
 func readTokenizer(dir string) ([]byte, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found a file (read a "+

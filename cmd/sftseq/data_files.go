@@ -122,7 +122,8 @@ func installedRoots() (out []string) {
 	return out
 }
 
-// printFileKinds prints the number of files and packages of each kind.
+// printFileKinds prints the numbers of files and packages of each class, the files that were left out, and the
+// rare and omitted kinds.
 func printFileKinds(w io.Writer, s *files.Summary) error {
 	var out strings.Builder
 	mislabelled := 0
@@ -158,8 +159,8 @@ func printFileKinds(w io.Writer, s *files.Summary) error {
 }
 
 // describeRare formats a rare kind with the numbers of its files and packages. If all files of the kind
-// are mislabelled, it adds their number. For another omitted kind it adds the first split without
-// files of this kind.
+// are mislabelled, it adds their number. For another omitted kind it adds the first of train, val
+// and test without files of this kind.
 func describeRare(k files.KindSummary) string {
 	text := fmt.Sprintf("%s %d/%d", k.Name, k.Files, k.Packages)
 	switch {

@@ -116,7 +116,7 @@ func checkFilesCommand(t *testing.T, model, software string) {
 		}
 		want := map[string]string{".go": "go ", ".py": "python ", ".sh": ""}[filepath.Ext(path)]
 		if !strings.Contains(line, ": "+want) {
-			t.Errorf("got %s", line)
+			t.Errorf("got %s, want the kind %q", line, want)
 		}
 	}
 	if len(seen) != 720 {

@@ -21,7 +21,7 @@ length, which is independent of the class. The same seed generates the same file
 			&cli.IntFlag{Name: "nodes", Value: usual.Nodes,
 				Usage: "draw graphs of N/2 to `N` nodes"},
 			&cli.IntFlag{Name: "degree", Value: usual.Degree,
-				Usage: "draw `N` edges per node on average, each in both directions"})...),
+				Usage: "give a node `N` edges on average, each in both directions"})...),
 		Action: generateGraphs,
 	}
 }

@@ -81,9 +81,9 @@ type exampleInfo struct {
 	TokensB []int32            `json:"tokens_b,omitempty"`
 	TextB   string             `json:"text_b,omitempty"`
 	Label   string             `json:"label,omitempty"`
-	Labels  []string           `json:"labels,omitzero"` // for multi-label data; null if unknown
+	Labels  []string           `json:"labels,omitzero"` // for multi-label data; omitted if unknown
 	Numbers map[string]float32 `json:"numbers,omitempty"`
-	Tags    []*string          `json:"tags,omitempty"` // tags of Tokens; null if missing
+	Tags    []*string          `json:"tags,omitempty"` // tags of at most shownTokens tokens; null if missing
 }
 
 func dataInfo(c *cli.Context) error {
