@@ -246,7 +246,7 @@ type operationCount struct {
 	attends bool // part of attention
 }
 
-// optionalParts are the parts that not every model has.
+// optionalParts are the parts that operations omits if they have no multiply-adds.
 var optionalParts = []string{"convolutions", "moving averages"}
 
 // layerOperations returns the multiply-adds per token of layerCount layers. length is the number of tokens
@@ -305,7 +305,7 @@ func (i *modelInfo) write(w io.Writer) error {
 		if i.Costs[0].Edit > 0 {
 			edits = ",\nand the fraction of the multiply-adds that serve needs after an edit"
 		}
-		t.add("\nmultiply-adds per token, and memory of a sequence besides the weights%s", edits)
+		t.add("\nmultiply-adds per token, and memory of a sequence or pair without the weights%s", edits)
 		head := "length\t"
 		for _, p := range i.Costs[0].Operations {
 			head += p.Name + "\t"

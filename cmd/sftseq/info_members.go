@@ -59,8 +59,8 @@ func (info *linearInfo) write(w io.Writer) error {
 	return l.err
 }
 
-// removeZeros removes settings with zero values from a provenance, because a linear model does not
-// use them.
+// removeZeros removes settings with zero values from a provenance, because the training of a linear model
+// sets only the seed. It returns extra unchanged if extra has no settings.
 func removeZeros(extra json.RawMessage) json.RawMessage {
 	var provenance, settings map[string]json.RawMessage
 	if json.Unmarshal(extra, &provenance) != nil || json.Unmarshal(provenance["settings"], &settings) != nil {

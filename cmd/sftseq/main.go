@@ -88,7 +88,7 @@ Example: sftseq train listops --out runs/listops
 		Suggest:              true,
 		// A comma does not separate values, because file names may contain commas. A flag is repeated instead.
 		DisableSliceFlagSeparator: true,
-		HideVersion:               true, // the command version replaces the flag of package cli
+		HideVersion:               true, // the flag below replaces the flag of package cli
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"},
 			Usage: "show the version"}, helpAllFlag()},
 		Commands: []*cli.Command{dataCommand(), trainCommand(), pretrainCommand(), evalCommand(), predictCommand(),

@@ -66,8 +66,10 @@ func withoutLayers(dir string) error {
 		"--members sft trains a model with layers", dir)
 }
 
-// readModel reads a model directory. For a folder of several models, the error lists them and shows an
-// example argument. flag is the text before the path in the example, such as "--model ".
+// readModel reads the model in dir, or in the only model directory in dir. If a fusion has a single member of
+// nonzero weight, that member gets the temperature and thresholds of the fusion. For a folder of several
+// models, the error lists them and shows an example argument. flag is the text before the path in the
+// example, such as "--model ".
 func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	fusion, err := sft.ReadFusion(dir)
 	if err != nil {

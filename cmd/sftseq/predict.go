@@ -42,8 +42,8 @@ each in the same order:
   {"id": 7, "text": "[MAX 2 9 ]"}
   {"id": 7, "label": "9", "logits": […], "probabilities": […], "length": 4}
 --document reads one raw file of any length, with a chunked or linear model.
-An input that cannot be read yields an error in its place; the exit status is then 1. --output DIR/
-writes one part for each task of a Slurm array or a Kubernetes job, and stops at such an input.
+An invalid input yields an error in its place; the exit status is then 1. --output DIR/ writes one
+part for each task of a Slurm array or a Kubernetes job, and by default stops at an invalid input.
 More: docs/predict.md, docs/cluster.md`,
 		Flags: slices.Concat(lineFlags(modelsFlag(), predictionFormats),
 			group(outputGroup,
@@ -176,7 +176,7 @@ func warnUnlike(c *cli.Context, model *inference.Model) {
 		countOf(model.Longest, "token"), model.LongRequests, countOf(model.LongestRequest, "token"))
 	warn(model.OtherSizes, "inputs that do not have the %d pixels of the training images: %d (their predictions are "+
 		"meaningless; the model reads one byte for each gray pixel, not PNG or JPEG files)", model.Pixels, model.OtherSizes)
-	warn(model.UnknownRequests, "inputs with more than %.0f%% of unknown words: %d (their predictions do not depend on "+
+	warn(model.UnknownRequests, "inputs with more than %.0f%% of unknown words: %d (their predictions hardly depend on "+
 		"the text)", 100*inference.MaxUnknown, model.UnknownRequests)
 	warn(model.OutlierRequests, "inputs with numbers more than %d standard deviations from the training mean: %d (check "+
 		"their units against feature_scales in config.json)", inference.MaxDeviations, model.OutlierRequests)

@@ -135,7 +135,8 @@ func isGzip(path string) bool {
 	return err == nil && magic == [2]byte{0x1f, 0x8b}
 }
 
-// documentError adds the name of the document, and advice, to an error.
+// documentError adds the name of the document to an error, and advice if --max-memory is exceeded. It
+// returns a cancellation unchanged.
 func documentError(name string, err error) error {
 	var memory *config.MemoryError
 	if errors.Is(err, context.Canceled) {

@@ -143,8 +143,9 @@ func (r *ranks) threads() int {
 	return max(1, usableCores/r.sharedBy)
 }
 
-// exchangeErrors exchanges the results of all ranks, and returns the error of the run: the same error
-// on all ranks. The rank on which the error occurred returns it unchanged. If the other ranks are
+// exchangeErrors exchanges the errors of all ranks. It returns nil if no rank has an error. Otherwise all
+// ranks return the error of one rank: unchanged on that rank, and with its number on the other ranks. A
+// [*distributed.Error] is returned unchanged, because all ranks already have it. If the other ranks are
 // unreachable, exchangeErrors returns the error of this rank, or else the error of the exchange.
 func (r *ranks) exchangeErrors(err error) error {
 	var rankErr *distributed.Error

@@ -19,8 +19,8 @@ import (
 type reportRun struct{ dir, name, fusion string }
 
 // expandFusions replaces the folder of a fusion by its members, without members whose config.json cannot
-// be read. Members with layers come first, because they have learning curves. A fusion without such a
-// member is an error.
+// be read. Members with layers come first, because they have learning curves. A fusion in which no
+// member has layers is an error.
 func expandFusions(dirs []string) (out []reportRun, err error) {
 	names := runNames(dirs)
 	for i, dir := range dirs {

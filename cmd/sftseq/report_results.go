@@ -134,7 +134,7 @@ func dataFlagRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 func recordedRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	p, err := provenance.Of(config)
 	if err != nil || p.Data == "" {
-		return nil, errors.New("its config.json does not record its training data (pass a data set with --data)")
+		return nil, errors.New("the run's config.json does not record the training data (pass a data set with --data)")
 	}
 	dir := string(p.DataDir)
 	if dir == "" { // the data set was generated into the cache
@@ -152,8 +152,8 @@ func recordedRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	}
 	set, err := seq.OpenDataset(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("its training data does not exist at %s relative to this directory (pass the path "+
-			"with --data)", dir)
+		return nil, fmt.Errorf("the run's training data does not exist at %s relative to this directory (pass the "+
+			"path with --data)", dir)
 	}
 	if err != nil {
 		return nil, err
