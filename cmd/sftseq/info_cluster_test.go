@@ -73,13 +73,15 @@ func TestInfoCluster(t *testing.T) {
 		s := c.Steps[i]
 		if s.Ranks != ranks || s.Busy != min(2, ranks) || !(s.Seconds > c.Measured.Update) ||
 			(s.SentBytes > 0) != (ranks > 1) || (s.Exchange > 0) != (ranks > 1) {
-			t.Errorf("unexpected step: %+v", s)
+			t.Errorf("got step %+v, want %d ranks, %d of them busy, more time than the update takes, and traffic "+
+				"only between ranks", s, ranks, min(2, ranks))
 		}
 		// Each rank sums the gradients of one slice of the parameters. A rank sends its gradients of
 		// all other slices, and the sums of its slice to each other rank. Alignment adds a few words,
 		// so the test allows an error of 10%.
 		if w := float64(ranks); ranks > 1 && relative(s.SentBytes, 2*4*parameters*(w-1)/w) > 0.1 {
-			t.Errorf("%d ranks send %v bytes for %v parameters", ranks, s.SentBytes, parameters)
+			t.Errorf("%d ranks: each sends %v bytes for %v parameters, want about %v", ranks, s.SentBytes, parameters,
+				2*4*parameters*(w-1)/w)
 		}
 	}
 	if c.Steps[0].Efficiency != 1 || !(c.Steps[3].Efficiency < c.Steps[1].Efficiency) {

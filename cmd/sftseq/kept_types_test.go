@@ -135,8 +135,9 @@ func TestDatesAsIDs(t *testing.T) {
 	}
 }
 
-// TestArrowInJavaScript checks that npm's apache-arrow reads ids, kept columns, labels, probabilities,
-// embeddings and errors of Arrow files, with the same values as in JSON lines.
+// TestArrowInJavaScript checks that npm's apache-arrow reads the same ids, labels, probabilities and
+// embeddings from Arrow files as JSON lines contain. It also reads the dates of a kept column, and the error
+// of a row.
 func TestArrowInJavaScript(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	testenv.NeedFile(t, "npm's apache-arrow", filepath.Join(npmTests, "node_modules/apache-arrow"))
@@ -175,7 +176,7 @@ func TestArrowInJavaScript(t *testing.T) {
 		}
 	}
 	if g := got[3]; len(got) != 4 || g.ID != nil || g.Label != nil || !strings.Contains(fmt.Sprint(g.Error), "empty") {
-		t.Errorf("got %d rows, the last %+v, want 4 and an error", len(got), g)
+		t.Errorf("got %d rows, the last %+v; want 4 rows, the last with an error about an empty text", len(got), g)
 	}
 	want, got = rows("embeddings.jsonl", "embed"), rows("embeddings.arrow", "embed")
 	for i, w := range want[:3] {

@@ -12,8 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestKillsOfGeneration checks that a data set is complete at every moment while a newly generated
-// data set replaces it.
+// TestKillsOfGeneration kills "sftseq data generate" while it replaces a data set.
 func TestKillsOfGeneration(t *testing.T) {
 	killReplacements(t, 2, func(dir string, index int) []string {
 		return []string{"data", "generate", "listops", "--out", dir, "--force", "--seed", fmt.Sprint(index + 1),
@@ -21,8 +20,7 @@ func TestKillsOfGeneration(t *testing.T) {
 	})
 }
 
-// TestKillsOfConversion checks that a data set is complete at every moment while a newly converted
-// data set replaces it.
+// TestKillsOfConversion kills "sftseq data convert" while it replaces a data set.
 func TestKillsOfConversion(t *testing.T) {
 	from := t.TempDir()
 	killReplacements(t, 3, func(dir string, index int) []string {
@@ -38,8 +36,8 @@ func TestKillsOfConversion(t *testing.T) {
 	})
 }
 
-// killReplacements repeatedly replaces a data set by another data set and kills the program at a
-// random moment. It checks that the old or the new data set is complete after each kill, and that no
+// killReplacements repeatedly replaces a data set by another data set and kills the program at
+// random moments. It checks that the old or the new data set is complete after each kill, and that no
 // other files remain at the end. command returns the arguments that write one of two data sets to dir;
 // index is 0 or 1.
 func killReplacements(t *testing.T, seed uint64, command func(dir string, index int) []string) {
@@ -69,7 +67,7 @@ func killReplacements(t *testing.T, seed uint64, command func(dir string, index 
 	}
 	timed(t, program, command(dir, 1)...)
 	if remaining := names(t, dir); wholeSet(t, dir) != fingerprints[1] || !slices.Equal(remaining, files) {
-		t.Errorf("got files %v, want %v of the last data set", remaining, files)
+		t.Errorf("after the last replacement: got files %v, want %v and the data set of index 1", remaining, files)
 	}
 	t.Logf("replaced %d times", replaced)
 }

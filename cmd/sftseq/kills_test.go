@@ -42,7 +42,7 @@ func (k *killer) wantsMore(t *testing.T) bool {
 	return true
 }
 
-// run starts the program and kills it after a random time, at most the duration within. It reports
+// run starts the program and kills it after a random time between 0 and within. It reports
 // whether the program succeeded before the kill. If the program exits with an error, the test fails.
 func (k *killer) run(t *testing.T, within time.Duration, program string, args ...string) (ended bool) {
 	t.Helper()

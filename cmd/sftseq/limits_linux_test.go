@@ -121,10 +121,10 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 	} {
 		status, stderr, peak := measured(t, c.args...)
 		if (status == 0) != (c.want == "") || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: status %d, %q, expected the error %q", name, status, fmt.Sprintf("%.500s", stderr), c.want)
+			t.Errorf("%s: got status %d, %.500q; want the error %q (\"\": success)", name, status, stderr, c.want)
 		}
 		if peak > 400<<20 {
-			t.Errorf("%s: %d MiB of memory, expected at most 400", name, peak>>20)
+			t.Errorf("%s: got a peak of %d MiB of memory, want at most 400", name, peak>>20)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCallWithContext checks that callWithContext returns when its context is cancelled, even if the
-// computation continues.
+// TestCallWithContext checks that callWithContext returns the context's error after a cancellation, while
+// the function still runs.
 func TestCallWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	if n := must.Get(callWithContext(ctx, func() (int, error) { return 7, nil }))(t); n != 7 {

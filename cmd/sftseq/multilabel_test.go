@@ -117,8 +117,8 @@ func TestMultiLabel(t *testing.T) {
 	}
 	if baseline := result.Frequencies; math.Abs(*baseline.MeanAveragePrecision-mean) > 1e-9 ||
 		*result.MeanAveragePrecision < mean+0.2 || *result.MicroF1 <= *baseline.MicroF1 {
-		t.Errorf("the model is not better than the label frequencies: %+v, frequencies %+v (%v)",
-			result.MultiLabelReport, baseline, mean)
+		t.Errorf("model: %+v, label frequencies: %+v; want mean average precision %v of the frequencies, and a "+
+			"model with at least 0.2 more and a higher micro F1", result.MultiLabelReport, baseline, mean)
 	}
 	contains(t, done(t, "", "eval", "--model", model, "--data", data), "frequencies of training",
 		"mean average precision")

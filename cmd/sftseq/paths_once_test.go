@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestErrorsNamePathsOnce checks that an error about a missing file, or a file of the wrong kind,
-// contains the path once and does not repeat its folder.
+// TestErrorsNamePathsOnce checks that an error about a missing or malformed file, or a file of the wrong
+// kind, contains the path once and does not repeat its folder.
 func TestErrorsNamePathsOnce(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -57,7 +57,7 @@ func TestErrorsNamePathsOnce(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(errs), "\n")
 		line := lines[len(lines)-1]
 		if n := strings.Count(line, c.path); status == exitOK || n != 1 {
-			t.Errorf("%q: status %d, the path is named %d times in %q", c.args, status, n, line)
+			t.Errorf("%q: status %d, %q occurs %d times in %q, want an error with it", c.args, status, c.path, n, line)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func rowOf(t *testing.T, id, text string) string {
 
 // TestPredictDocument checks that a document has the output of a row with the same text. It tests a
 // fusion, its chunked and its linear member, parts of one byte and of the usual size, and each output
-// format. The document may exceed the maximum length of a row.
+// format except BED. The document may exceed the maximum length of a row.
 func TestPredictDocument(t *testing.T) {
 	const prose = "A good film of this time,\r\nand a moving story: été 好日本。 "
 	for _, tokenizer := range []string{"byte", "words"} {

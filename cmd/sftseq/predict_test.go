@@ -80,12 +80,12 @@ func TestPredictLines(t *testing.T) {
 		r := replies[0]
 		if c.message == "" {
 			if status != 0 || errs != "" || r.Error != nil || len(r.Logits) == 0 {
-				t.Errorf("%.80s: status %d, %s, %s", c.line, status, out, errs)
+				t.Errorf("%.80s: got status %d, output %s, errors %s; want a prediction", c.line, status, out, errs)
 			}
 			continue
 		}
 		if status != 1 || !strings.HasPrefix(errs, "sftseq: 1 of 1 lines failed") {
-			t.Errorf("%.80s: status %d, %q", c.line, status, errs)
+			t.Errorf("%.80s: got status %d, %q; want status 1 and \"1 of 1 lines failed\"", c.line, status, errs)
 		}
 		if r.Error == nil || r.Error.Code != c.code || !strings.Contains(r.Error.Message, c.message) ||
 			!strings.HasPrefix(r.Error.Message, "standard input:1: ") {
@@ -182,12 +182,12 @@ func TestPredictLongLine(t *testing.T) {
 	r := replyLines(t, out)
 	if status != 1 || len(r) != 2 || r[0].Error == nil || r[0].Error.Code != requests.CodeParse || r[1].Error != nil ||
 		!strings.Contains(r[0].Error.Message, "standard input:1: the line has 300000014 bytes, at most 268435456") {
-		t.Errorf("status %d, %.400s, %s", status, out, errs)
+		t.Errorf("got status %d, %.400s, %s; want status 1 and an error in the first of two replies", status, out, errs)
 	}
 	_, out, _ = program(strings.NewReader("{\"tokens\":[1,1,1,1]}\n{\"tokens\":[1]}\n"), "predict", "--model",
 		goldenPath("pre"), "--max-line", "16")
 	if r := replyLines(t, out); len(r) != 2 || r[0].Error == nil || r[1].Error != nil {
-		t.Errorf("--max-line 16: %s", out)
+		t.Errorf("--max-line 16: got %s, want an error and then a prediction", out)
 	}
 	lines := filepath.Join(t.TempDir(), "x.jsonl")
 	must.Succeed(t, os.WriteFile(lines, []byte("{\"a\":[1,1,1,1]}\n{\"a\":[1]}\n"), 0o666))
@@ -195,12 +195,12 @@ func TestPredictLongLine(t *testing.T) {
 	equal(t, len(replyLines(t, succeed(t, "", table...))), 2)
 	_, out, _ = program(nil, append(table, "--max-line", "14")...)
 	if !strings.Contains(out, "the line has 16 bytes, at most 14 are accepted") || strings.Count(out, "logits") != 1 {
-		t.Errorf("a table with --max-line 14: %s", out)
+		t.Errorf("a table with --max-line 14: got %s, want an error and a prediction", out)
 	}
 }
 
-// TestInputWindow checks that a sequence longer than the input window is truncated if the window has
-// the policy head or with --truncate, and otherwise refused.
+// TestInputWindow checks that a sequence longer than the input window, or than the maximum length of the
+// model, is truncated with --truncate, and otherwise refused. A window with the policy head always truncates.
 func TestInputWindow(t *testing.T) {
 	const line = `{"tokens":[3,4,5,6,7,8]}`
 	head := replyLines(t, succeed(t, `{"tokens":[3,4,5,6]}`, "predict", "--model", goldenPath("pre")))[0]

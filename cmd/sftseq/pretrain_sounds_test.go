@@ -69,13 +69,14 @@ func TestPretrainSounds(t *testing.T) {
 		"fresh: head.out.weight, head.out.bias")
 	notContains(t, done(t, "", small("tokens", "--mask-targets", "tokens")...), "spectr")
 	if c := cfg("tokens"); c.MaskTargets != nil || c.NumLabels != 256 {
-		t.Errorf("--mask-targets tokens: %d labels, want 256", c.NumLabels)
+		t.Errorf("--mask-targets tokens: got %d labels and spectra %v, want 256 labels and no spectra", c.NumLabels,
+			c.MaskTargets)
 	}
 	labelled := done(t, "", "train", "custom", "--members", "sft", "--data", data, "--init-from", whole, "--out",
 		filepath.Join(runs, "labelled"), "--steps", "1", "--input-window", "500")
 	if want := "fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias"; !strings.Contains(labelled,
 		want) || cfg("labelled").MaskTargets != nil {
-		t.Errorf("%q is missing in\n%s", want, labelled)
+		t.Errorf("want %q and a model without target spectra, got\n%s", want, labelled)
 	}
 	refuse(t, exitError, "predicts the spectrum around a masked sample", `{"tokens":[1,2,256]}`, "predict", "--fill", "--model", whole)
 	refuseAll(t, exitUsage, nil, []refusal{

@@ -18,7 +18,7 @@ import (
 
 // modelNet40 writes a folder in the layout of modelnet40_normal_resampled and returns it. Its list has
 // all 40 classes, but only two classes have files: airplane with flat shapes, bowl with round shapes.
-// In each of these classes, 25 of 30 shapes are in the training split.
+// In each of these classes, 25 of 30 shapes are in the list train, and 5 in the list test.
 func modelNet40(t *testing.T) string {
 	t.Helper()
 	from := t.TempDir()

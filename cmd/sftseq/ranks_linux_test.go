@@ -57,7 +57,7 @@ func runWithin(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) 
 	return text.String(), err
 }
 
-// failsOnce runs a command, which must fail and print the text want exactly once.
+// failsOnce checks that a command fails and that its output contains want exactly once.
 func failsOnce(t *testing.T, c *exec.Cmd, want string) {
 	t.Helper()
 	if text, err := runWithin(t, c, time.Minute); err == nil || strings.Count(text, want) != 1 {

@@ -111,6 +111,6 @@ func TestRegression(t *testing.T) {
 	}
 	if status, _, errs := program(strings.NewReader(""), "eval", "--model", model, "--data",
 		fmt.Sprint(data, "/train.arrow"), "--split", "x"); status == 0 {
-		t.Errorf("unexpected output:\n%s", errs)
+		t.Errorf("eval of a file with --split x: got success, want an error; standard error:\n%s", errs)
 	}
 }

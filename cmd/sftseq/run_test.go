@@ -133,8 +133,8 @@ func failing(t *testing.T, stdin string, args ...string) string {
 	return out + errs
 }
 
-// refuse runs the program and expects an exit status, one error message that contains the text want,
-// and an empty standard output.
+// refuse runs the program and expects an exit status, one error message, which contains want, and an
+// empty standard output.
 func refuse(t *testing.T, status int, want, stdin string, args ...string) {
 	t.Helper()
 	got, out, errs := program(strings.NewReader(stdin), args...)
