@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// BenchmarkTiles measures products of a layer's sizes with candidate tiles. exactTiles and
-// mixedTiles are chosen from its results.
+// BenchmarkTiles measures products of a layer's sizes with candidate tiles. The large tiles of
+// exactTiles and mixedTiles are chosen from its results.
 //
 //	go test ./vk -run '^$' -bench Tiles -benchtime 1x
 func BenchmarkTiles(b *testing.B) {
@@ -53,7 +53,7 @@ func BenchmarkTiles(b *testing.B) {
 	}
 }
 
-// measuredOperations is the number of operations over which a product is measured.
+// measuredOperations is the number of operations in all runs of a product together, except on CPUs.
 const measuredOperations = 5e11
 
 // fastest returns the shortest time of a product with a tile, in seconds.

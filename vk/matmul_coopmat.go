@@ -16,8 +16,8 @@ func (r *recorder) multiplyMixed(p product, t tile, c cooperative) {
 	if c.bfloat16 {
 		shader = "matmul_coopmat_bfloat16"
 	}
-	// One subgroup computes each part of the tile. It has 32 invocations if the device can select
-	// the size; the shader is correct for any size.
+	// One subgroup computes each part of the tile. If subgroups may be larger than 32 and the device can
+	// select their size, it is 32; the shader is correct for any size.
 	l := r.device.limits
 	size, requiredSize := l.subgroupMax, uint32(0)
 	if l.subgroupMin <= 32 && l.subgroupMax > 32 && r.device.physical.features.subgroup_size_control != 0 {

@@ -51,9 +51,9 @@ func TestMixedTilesAgree(t *testing.T) {
 	}
 }
 
-// TestMixedSaturates checks that a forward product saturates finite numbers beyond the range of
-// float16 to its largest number, and keeps infinities. In a gradient, numbers beyond the range
-// become infinite, so that loss scaling detects the overflow.
+// TestMixedSaturates checks that a forward product saturates finite operands beyond the range of
+// float16 to the largest float16 number, and keeps infinities. In an input gradient, operands beyond
+// the range become infinite, so that loss scaling detects the overflow.
 func TestMixedSaturates(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	const largest = 65504

@@ -178,8 +178,8 @@ func (b *bench) check(t *testing.T, name string, got []uint32, want []float64, t
 func toFloat64(x float32) float64 { return float64(x) }
 
 // productCases returns products whose sizes are not multiples of the tiles. Each form occurs with
-// rows that are multiples of four words and with rows that are not. The weight gradients have three
-// chunks.
+// row lengths that are multiples of four words and with row lengths that are not. The weight gradients
+// have three chunks.
 func productCases(d *gpu) map[string]*bench {
 	cases := map[string]*bench{}
 	for _, f := range forms {
@@ -218,8 +218,8 @@ func TestTilesAgree(t *testing.T) {
 	}
 }
 
-// TestProductEpilogues checks products with every combination of bias, accumulation and GELU, with
-// columns that are multiples of four and with columns that are not.
+// TestProductEpilogues checks products with every combination of bias, accumulation and GELU, each with
+// 16 columns and with 7, which is not a multiple of four.
 func TestProductEpilogues(t *testing.T) {
 	d := open(t, Options{})
 	for _, n := range []int{7, 16} {

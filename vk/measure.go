@@ -45,7 +45,8 @@ func (d *gpu) MeasureProducts() (flops float64, err error) {
 }
 
 // calibrateIterations increases the number of iterations until a dispatch takes long enough to be
-// timed. It begins with few iterations, so that no dispatch takes seconds on a slow device.
+// timed, or until the number is maxIterations. It begins with few iterations, so that no dispatch takes
+// seconds on a slow device.
 func calibrateIterations(measure func(iterations int) (seconds float64, err error)) (iterations int, seconds float64,
 	err error) {
 	const targetSeconds, maxIterations = 0.05, 1 << 17

@@ -32,7 +32,9 @@ func TestCalibrateIterations(t *testing.T) {
 		})
 		if err != nil || seconds != longest || longest > max(0.06, 16*perIteration) || seconds < 0.025 &&
 			iterations < 1<<17 {
-			t.Errorf("%v s per iteration: found %d iterations in %v s, the longest dispatch took %v s; error %v",
+			t.Errorf("%v s per iteration: got %d iterations in %v s, the longest dispatch took %v s, error %v; "+
+				"want the last dispatch to be the longest, at most 0.06 s unless it has 16 iterations, and at least "+
+				"0.025 s unless it has 131072 iterations",
 				perIteration, iterations, seconds, longest, err)
 		}
 	}

@@ -93,7 +93,7 @@ func TestAllocator(t *testing.T) {
 		a.free(m.block, m.offset, m.bytes)
 	}
 	if live = nil; len(outstanding) != 0 || freeBytes != 1<<40 {
-		t.Errorf("%d blocks remain, want none", len(outstanding))
+		t.Errorf("%d blocks remain with %d bytes, want none", len(outstanding), 1<<40-freeBytes)
 	}
 
 	// If a block of the usual size is too large, allocate requests a block of the size that it needs.
@@ -138,8 +138,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOutOfMemory checks that the error of Allocate contains the requested size, and that a
-// MemoryError contains the free bytes or the limit.
+// TestOutOfMemory checks that the error of Allocate contains the requested size or the permitted range,
+// and that a MemoryError contains the free bytes or the limit.
 func TestOutOfMemory(t *testing.T) {
 	d := open(t, Options{})
 	heap := d.physical.heapBytes(d.dummy.block.memoryType)

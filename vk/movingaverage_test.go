@@ -13,8 +13,8 @@ import (
 )
 
 // TestMovingAverageChunks compares moving averages over long chunks with those of the CPU. It also
-// checks that results are bitwise identical for a sequence alone and in a batch, and for split and
-// unsplit dispatches.
+// checks that Z and DX are bitwise identical for a sequence alone and in a batch, and that all results
+// are bitwise identical for split and unsplit dispatches.
 func TestMovingAverageChunks(t *testing.T) {
 	const d, states = 3, 10
 	device, reference := open(t, Options{}), cpu.New(2)

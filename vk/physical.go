@@ -91,7 +91,7 @@ func (i *instance) physicals() ([]*physical, error) {
 	return list, nil
 }
 
-// groupCount converts a limit to an int, and caps it for platforms with int of 32 bits.
+// groupCount converts a limit to an int, capped at the maximum of a 32-bit int.
 func groupCount(n uint32) int { return int(min(n, math.MaxInt32)) }
 
 func (i *instance) query(h vulkan.PhysicalDevice) *physical {

@@ -34,7 +34,7 @@ func FuzzPipelineFile(f *testing.F) {
 		damaged := bytes.Clone(file)
 		damaged[bit/8%uint(len(file))] ^= 1 << (bit % 8)
 		if unseal(damaged) != nil || unseal(file[:len(file)-1]) != nil || unseal(append(bytes.Clone(file), 0)) != nil {
-			t.Fatalf("unseal accepts %x with bit %d flipped, or shortened or extended", bit, file)
+			t.Fatalf("unseal accepts %x with bit %d flipped, or shortened or extended", file, bit)
 		}
 	})
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestPipelineFile checks that compiled pipelines are stored in a file, that a run with this file sends
-// no notice, and that a damaged or missing file is replaced without an error.
+// TestPipelineFile checks that compiled pipelines are stored in a file, and that a run with this file
+// sends no notice. It also checks that runs succeed with a damaged file or without a usable path, and
+// that the file is valid after a run with a damaged file.
 func TestPipelineFile(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
@@ -51,7 +52,7 @@ func TestPipelineFile(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, file, 0o666))
 		run()
 		if again, err := os.ReadFile(path); err != nil || unseal(again) == nil {
-			t.Errorf("%s: the file was not replaced; error %v", name, err)
+			t.Errorf("%s: after the run, the file is missing or its checksum does not match; error %v", name, err)
 		}
 	}
 	// Further cases: the cache directory is a file, the environment names no cache directory, or

@@ -260,15 +260,15 @@ func (r *recorder) constant(words []uint32) *tensor.Tensor {
 // align returns a number of words, rounded up to a multiple of the operand alignment.
 func align(words int) int { return blocks(words, grain/4) * grain / 4 }
 
-// Initial values of sumParts, see sumparts.comp.
+// Values of the argument start of sumParts, equal to those in sumparts.comp.
 const (
 	assign = iota // y is the sum of the parts
 	addTo         // the sum of the parts is added to y
 	resume        // the parts are added to y one after the other, which continues an earlier sum
 )
 
-// sumParts sums count parts of n words each, in their order, and writes the sum to y[0 … n−1]. The
-// argument start is assign, addTo or resume.
+// sumParts sums count parts of n words each, in their order. The argument start (assign, addTo or
+// resume) determines how y[0 … n−1] is updated.
 func (r *recorder) sumParts(y, parts *tensor.Tensor, n, count, start int) {
 	target := update(y)
 	if start == assign {

@@ -95,7 +95,7 @@ func TestSplitNGrams(t *testing.T) {
 		}
 	}
 	if found < 100 {
-		t.Errorf("got %d dispatches, want at least 100: one for each block of the table and of the tokens", found)
+		t.Errorf("got %d dispatches of the n-grams, want at least 100: several for each block of tokens", found)
 	}
 }
 
@@ -156,7 +156,8 @@ func TestWindows(t *testing.T) {
 		next := 0
 		eachWindow(rows, piece, size, func(w window) {
 			if w.first != next || w.first%128 != 0 || w.n > max(size, 128+piece) {
-				t.Errorf("%v: window %v, want one that begins at row %d", c, w, next)
+				t.Errorf("%v: window %v, want one that begins at row %d, a multiple of 128, and has at most %d rows",
+					c, w, next, max(size, 128+piece))
 			}
 			next += w.span
 			if end := min(rows, next+piece); w.span > 0 && w.first+w.n < end || w.span == 0 && w.first+w.n != rows {

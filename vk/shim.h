@@ -136,10 +136,10 @@ result shim_pool_create(shim_device *d, handle *pool);
 void shim_pool_destroy(shim_device *d, handle pool);
 result shim_commands_allocate(shim_device *d, handle pool, void **commands);
 void shim_commands_free(shim_device *d, handle pool, void *commands);
-// shim_record fills a command buffer. The commands begin with a barrier between compute and
-// transfer, and end with one that also includes the host. If queries is not 0, it adds timestamps that
-// time each step together with the steps that join it. The pool must have one timestamp more than there
-// are steps with joins = 0.
+// shim_record fills a command buffer. It begins with a barrier that waits for earlier compute and
+// transfer commands, and ends with a barrier that also makes writes visible to the host. If queries is
+// not 0, it adds timestamps that time each step together with the steps that join it. The pool must
+// have one timestamp more than there are steps with joins = 0.
 result shim_record(shim_device *d, void *commands, const shim_step *steps, uint32_t n, handle queries);
 
 result shim_queries_create(shim_device *d, uint32_t n, handle *queries);

@@ -15,14 +15,15 @@ import (
 const (
 	// stagingBytes is the number of bytes in a staging buffer.
 	stagingBytes = 8 << 20
-	// stagingSteps is the maximum number of pending copies. It is bounded because each new copy is
-	// compared with all pending copies.
+	// stagingSteps is the maximum number of pending copies and fills. It is bounded because a new copy may
+	// be compared with all of them.
 	stagingSteps = 1024
 )
 
 // transfers copies data between the host and the device. It gathers uploads in one of two staging
-// buffers and submits them with the next program or download. A batch therefore needs one
-// submission, and is uploaded while the previous batch is computed.
+// buffers and submits them when the buffer is full, and before the next program or download. A batch
+// that fits into the buffer therefore needs one submission, and is uploaded while the previous batch is
+// computed.
 type transfers struct {
 	device           *gpu
 	mu               sync.Mutex
