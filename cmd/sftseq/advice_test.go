@@ -13,7 +13,7 @@ import (
 )
 
 // TestAdviceCommand checks that the commands suggested by advice repeat the run's own command with
-// changed flags, whatever its directory.
+// changed flags, even if the model's directory is not the one of --out, or has spaces and quotes.
 func TestAdviceCommand(t *testing.T) {
 	for out, dir := range map[string]string{
 		"runs/a-again":                     "runs/a",

@@ -11,8 +11,8 @@ import (
 // arrangeArguments returns the arguments in the order that package cli expects. The package reads
 // flags only before the first argument, so arrangeArguments moves flags there. It separates values
 // from single-letter flags: -n1 becomes -n 1. Arguments after -- are not flags. It also passes a model
-// argument as --model, moves the command help by moveHelp, and warns if a flag in warnIfRepeated is
-// repeated with another value.
+// argument as --model, calls moveHelp, and warns if a flag in warnIfRepeated is repeated with another
+// value.
 func arrangeArguments(app *cli.App, args []string) []string {
 	if len(args) == 0 || slices.Contains(args, "--generate-bash-completion") {
 		return args // the argument to complete must stay last
@@ -42,8 +42,8 @@ func arrangeArguments(app *cli.App, args []string) []string {
 	}
 }
 
-// moveHelp moves the command help behind the names of commands that have subcommands, because help of
-// package cli reads a single name: help data convert becomes data help convert.
+// moveHelp moves the word "help" behind the names of commands that have subcommands, because the help
+// command of package cli reads a single name: "help data convert" becomes "data help convert".
 func moveHelp(commands []*cli.Command, args []string) []string {
 	if len(args) < 2 || args[1] != "help" && args[1] != "h" {
 		return args

@@ -65,7 +65,7 @@ func TestFlagsAfterArguments(t *testing.T) {
 	dir := generated(t)
 	if status, _, errs := program(nil, "data", "info", dir, "--verify"); status != 0 ||
 		errs != "the checksums agree\n" {
-		t.Errorf("status %d, %s", status, errs)
+		t.Errorf("got status %d, standard error %q; want status 0, %q", status, errs, "the checksums agree\n")
 	}
 	occurs(t, succeed(t, "", "data", "head", dir, "-n1"), "\n", 1)
 	line := writeText(t, filepath.Join(t.TempDir(), "x.jsonl"), `{"tokens":[1,2]}`)
@@ -86,7 +86,8 @@ func TestVersionFlag(t *testing.T) {
 }
 
 // TestModelForms checks that every command that reads a model accepts the model's directory as --model
-// and as the first argument, with the same result. The command files is an exception.
+// and as the first argument, with the same result. The exception is sftseq files, whose --model has a
+// default.
 func TestModelForms(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -112,7 +113,7 @@ func TestModelForms(t *testing.T) {
 			check(name, c.Subcommands)
 			f := findFlag(c.Flags, "model")
 			if text, ok := f.(*cli.StringFlag); f == nil || ok && text.Value != "" {
-				continue // the command files has a default, so its arguments are input
+				continue // sftseq files has a default model, so its arguments are input
 			}
 			rest, ok := forms[strings.Join(name, " ")]
 			if !ok {

@@ -96,7 +96,7 @@ func TestArrowStreamWithIDs(t *testing.T) {
 	succeed(t, valid, "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)
 	rows := arrowRows(t, out)
 	if len(rows) != 2 || string(rows[0].ID) != `"x"` || string(rows[1].ID) != `"y"` || rows[1].Length != 3 {
-		t.Errorf("unexpected rows: %+v", rows)
+		t.Errorf("got rows %+v; want the ids x and y, and length 3 in the second row", rows)
 	}
 }
 

@@ -127,7 +127,7 @@ func benchModel(c *cli.Context) error {
 	return nil
 }
 
-// measureCeilings opens a device and measures its peak rates.
+// measureCeilings opens a device and measures its peak arithmetic rates.
 func (m *modelBench) measureCeilings(c *cli.Context) error {
 	d, release, err := openBenchDevice(c)
 	if err != nil {
@@ -242,8 +242,8 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 	return m, m.readLengths(c)
 }
 
-// readLengths parses --length, and checks the lengths against the model and --plot. Models of clouds
-// and graphs have no maximum, so readLengths raises their configured maximum length.
+// readLengths parses --length, and checks the lengths against the model and --plot. Models of point
+// clouds and graphs have no maximum length, so readLengths raises the configured value if necessary.
 func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	minLength := m.config.Sequences() // one token per sequence
 	maxLength := minLength * m.config.MaxLength

@@ -34,18 +34,19 @@ func testProfile(t *testing.T, device string, small []string) {
 			shares += k.Share
 			launches[k.Kernel] = k.Launches
 			if k.Seconds < 0 || k.Share < 0 {
-				t.Errorf("unexpected kernel: %+v", k)
+				t.Errorf("kernel %+v: want a time and a share of at least 0", k)
 			}
 		}
 		for _, k := range r.Kernels {
 			if arithmetic := slices.Contains(arithmeticKernels[device], k.Kernel); (k.GFLOPS > 0) != arithmetic ||
 				(k.Ceiling > 0) != arithmetic {
-				t.Errorf("unexpected kernel: %+v", k)
+				t.Errorf("kernel %+v: want GFLOPS and a fraction of the peak rate: %t", k, arithmetic)
 			}
 		}
 		if shares < 0.999 || shares > 1.001 || launches["embed"] != 1 || (launches["adamw"] > 0) != (i == 1) ||
 			r.Precision != "fp32" || r.PeakBytes <= 0 {
-			t.Errorf("unexpected result: %+v", r)
+			t.Errorf("the shares add up to %v, want 1; want one launch of embed, launches of adamw only in "+
+				"training, precision fp32 and a positive peak memory: %+v", shares, r)
 		}
 	}
 	_, out, _ = program(nil, append(small, device, "--what", "forward")...)
