@@ -31,9 +31,9 @@ func TestInvalidOptions(t *testing.T) {
 			o.SplitFractions = []SplitFraction{{Split: "../x",
 				Fraction: 1}}
 		},
-		"a.csv:3: empty text":                                  func(o *Options) { o.Strict = true },
-		`found "1" twice`:                                      func(o *Options) { o.Labels = []string{"1", "2", "1"} },
-		"expected names that are not empty":                    func(o *Options) { o.Labels = []string{"1", ""} },
+		"a.csv:3: empty text":                      func(o *Options) { o.Strict = true },
+		`found "1" twice`:                          func(o *Options) { o.Labels = []string{"1", "2", "1"} },
+		"expected names that are not empty":        func(o *Options) { o.Labels = []string{"1", ""} },
 		"no row can be used\n1 of 2 rows left out": func(o *Options) { o.Labels = []string{"3"} },
 	} {
 		o := textOptions(t, from)

@@ -57,7 +57,7 @@ func run(ctx context.Context) (err error) {
 // defaultTargets returns the default of the flag -targets. On Linux, it includes a target with Vulkan.
 func defaultTargets() []string {
 	list := []string{"linux/amd64", "linux/arm64", "darwin/arm64", "darwin/amd64", "windows/amd64"}
-	if runtime.GOOS == "linux" {
+	if h := host(); h.system == "linux" && targetName.MatchString("linux/"+h.arch) {
 		list = append(list, "linux/"+runtime.GOARCH+"/vulkan")
 	}
 	return list

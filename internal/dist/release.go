@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -132,8 +133,11 @@ func (r *release) program(ctx context.Context, t target) (path string, from comm
 			from.time, err = time.Parse(time.RFC3339, s.Value)
 		}
 	}
-	if err != nil || from.time.IsZero() {
-		return "", commit{}, fmt.Errorf("%s: expected the time of the commit in the program, found none: build releases in a git checkout", path)
+	if err == nil && from.time.IsZero() {
+		err = errors.New("found none: build releases in a git checkout")
+	}
+	if err != nil {
+		return "", commit{}, fmt.Errorf("%s: expected the time of the commit in the program: %w", path, err)
 	}
 	return path, from, nil
 }

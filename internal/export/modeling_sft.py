@@ -560,7 +560,9 @@ class SFTModel(PreTrainedModel):
         logits = self.head["out"](u) / self.temperature
         if c.task == "regression":
             column = lambda key, zero: torch.tensor([n[key] or zero for n in c.numbers], dtype=torch.float64, device=u.device)
-            return Output(logits, u, numbers=(column("mean", 0.0) + column("deviation", 1.0) * logits.double()).to(u.dtype))
+            numbers = column("mean", 0.0) + column("deviation", 1.0) * logits.double()
+            largest = torch.finfo(torch.float32).max
+            return Output(logits, u, numbers=numbers.clamp(-largest, largest).to(u.dtype))
         return Output(logits, u)
 
     def read(self, x, mask):

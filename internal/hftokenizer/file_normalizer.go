@@ -54,7 +54,7 @@ func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, er
 		err := strict(text, &o)
 		return prepend(o.Prepend), err
 	case "Replace":
-		return readReplace(text)
+		return r.replace(text)
 	case "Precompiled":
 		r.shortens = true
 		return readPrecompiled(text)
@@ -75,7 +75,7 @@ func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, er
 	return nil, errors.New("is not supported: expected BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Precompiled, Prepend, Replace, Sequence, Strip or StripAccents")
 }
 
-func readReplace(text json.RawMessage) (normalizer, error) {
+func (r *reader) replace(text json.RawMessage) (normalizer, error) {
 	var o struct {
 		Type    string  `json:"type"`
 		Pattern pattern `json:"pattern"`
@@ -84,6 +84,7 @@ func readReplace(text json.RawMessage) (normalizer, error) {
 	if err := strict(text, &o); err != nil {
 		return nil, err
 	}
+	r.shortens = r.shortens || o.Content == ""
 	switch p := o.Pattern; {
 	case p.String != nil && p.Regex == nil && *p.String != "":
 		return replace{old: *p.String, new: o.Content}, nil

@@ -25,7 +25,7 @@ func parseItems(list json.RawMessage) (v Value, err error) {
 		if err != nil {
 			return Value{}, fmt.Errorf("index %d: %w", len(v.Items), err)
 		}
-		v.Items = append(v.Items, item.Text)
+		v.Items, v.JSON = append(v.Items, item.Text), v.JSON || item.JSON
 	}
 	return v, nil
 }

@@ -416,8 +416,13 @@ func (p *plainFile) footer() ([]byte, error) {
 	}
 	tail := make([]byte, 4+len(parquetMagic))
 	at := info.Size() - int64(len(tail))
-	if _, err := p.file.ReadAt(tail, at); at < int64(len(parquetMagic)) || err != nil ||
-		string(tail[4:]) != parquetMagic {
+	if at < int64(len(parquetMagic)) {
+		return nil, fmt.Errorf("expected a Parquet file, found a file of %d bytes", info.Size())
+	}
+	if _, err := p.file.ReadAt(tail, at); err != nil {
+		return nil, err
+	}
+	if string(tail[4:]) != parquetMagic {
 		head := make([]byte, min(8, info.Size()))
 		if _, err := p.file.ReadAt(head, 0); err != nil {
 			return nil, err
@@ -428,7 +433,7 @@ func (p *plainFile) footer() ([]byte, error) {
 	size := int64(binary.LittleEndian.Uint32(tail))
 	if p.end = at - size; p.end < int64(len(parquetMagic)) || size > maxParquetFooter {
 		return nil, fmt.Errorf("metadata: expected at most %d bytes, found a length of %d",
-			min(at, maxParquetFooter), size)
+			min(at-int64(len(parquetMagic)), maxParquetFooter), size)
 	}
 	footer := make([]byte, size)
 	_, err = p.file.ReadAt(footer, p.end)

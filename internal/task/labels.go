@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/table"
@@ -33,7 +34,7 @@ func (t labels) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 func (t labels) parse(value json.RawMessage) ([]int32, error) {
 	var list []json.RawMessage
 	if value == nil || json.Unmarshal(value, &list) != nil || list == nil {
-		return nil, fmt.Errorf("labels: expected a list of labels, found %.80s", value)
+		return nil, fmt.Errorf("labels: expected a list of labels, found %s", jsonlines.Kind(value))
 	}
 	labels := []int32{}
 	for i, item := range list {

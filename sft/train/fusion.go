@@ -88,7 +88,7 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft
 	if fit.Empty() {
 		return nil, errors.New("no validation row has a label: expected at least one, to fit the weights of the models")
 	}
-	describeFit(f, fit.Fit(f.Weights, groups(members)))
+	describeFit(f, fit.Fit(f.Weights, groups(members)), fusion.Kind(c) == metrics.FusedClasses)
 	return f, nil
 }
 
@@ -129,19 +129,18 @@ func roundWeight(w float64) float64 {
 	return rounded
 }
 
-// describeFit copies the weights, temperature, thresholds and scores of a fit to f. It rounds the weights.
-func describeFit(f *sft.Fusion, fit *metrics.FusionFit) {
+// describeFit copies the weights, temperature, thresholds and scores of a fit to f, with the accuracies of classes. It
+// rounds the weights.
+func describeFit(f *sft.Fusion, fit *metrics.FusionFit, classes bool) {
 	f.Temperature, f.Thresholds, f.Weights = fit.Temperature, fit.Thresholds, nil
 	for _, w := range fit.Weights {
 		f.Weights = append(f.Weights, roundWeight(w))
 	}
 	f.Loss, f.Accuracy, f.Rows = fit.Sum.Loss, fit.Sum.Accuracy, fit.Rows
-	classes := false
 	for _, m := range fit.Members {
-		f.Losses, f.Accuracies = append(f.Losses, m.Loss), append(f.Accuracies, m.Accuracy)
-		classes = classes || m.Accuracy > 0
-	}
-	if !classes {
-		f.Accuracies = nil
+		f.Losses = append(f.Losses, m.Loss)
+		if classes {
+			f.Accuracies = append(f.Accuracies, m.Accuracy)
+		}
 	}
 }

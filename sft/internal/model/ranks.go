@@ -115,7 +115,8 @@ var programHash = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8]), nil
 })
 
-// Hash returns a hash of the weights on the device and of the state of the n-gram optimizer.
+// Hash returns a hash of the weights on the device and of the embeddings of n-grams. With optimizer state, the hash of
+// that state replaces the hash of the embeddings, which take much longer.
 func (e *Engine) Hash() (uint64, error) {
 	words := make([]uint32, e.Params.Words)
 	if err := e.Weights.Read(0, words); err != nil {
@@ -132,8 +133,12 @@ func (e *Engine) Hash() (uint64, error) {
 		h.Write(buffer)
 		words = words[n:]
 	}
-	if e.NGrams != nil { // the sums of squares differ if a gradient of the n-gram weights differed
-		if err := binary.Write(h, binary.LittleEndian, e.NGrams.Squares); err != nil {
+	if e.NGrams != nil {
+		values := e.NGrams.Squares // they differ if a gradient of the embeddings differed
+		if values == nil {
+			values = e.NGrams.Values
+		}
+		if err := binary.Write(h, binary.LittleEndian, values); err != nil {
 			return 0, err
 		}
 	}
