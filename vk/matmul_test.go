@@ -212,7 +212,7 @@ func TestTilesAgree(t *testing.T) {
 			if first == nil {
 				first = got
 			} else if !slices.Equal(first, got) {
-				t.Errorf("%s, tile %v: differs from the first tile", name, tile)
+				t.Errorf("%s, tile %v: the result differs in bits from that of the first tile", name, tile)
 			}
 		}
 	}

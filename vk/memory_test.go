@@ -48,8 +48,8 @@ func TestAllocator(t *testing.T) {
 			spans[m.block] = append(spans[m.block], span{m.offset, (m.bytes + grain - 1) / grain * grain})
 		}
 		if len(spans) != len(outstanding) || len(a.blocks) != len(outstanding) {
-			t.Fatalf("%d blocks are in use, the allocator knows %d, %d were allocated", len(spans), len(a.blocks),
-				len(outstanding))
+			t.Fatalf("%d blocks are in use, the allocator lists %d, %d are allocated; want equal numbers", len(spans),
+				len(a.blocks), len(outstanding))
 		}
 		for b, used := range spans {
 			for i, s := range b.free {
@@ -100,7 +100,7 @@ func TestAllocator(t *testing.T) {
 	freeBytes = 1 << 20
 	b, _, err := a.allocate(1000)
 	if err != nil || b.bytes != 1024 {
-		t.Fatalf("a block of %v, error %v, want a block of 1024 bytes", b, err)
+		t.Fatalf("got the block %+v, error %v; want a block of 1024 bytes", b, err)
 	}
 	var memoryErr *MemoryError
 	if _, _, err := a.allocate(1 << 20); !errors.As(err, &memoryErr) || memoryErr.Bytes != 1<<20 ||

@@ -226,12 +226,14 @@ func (p *physical) checkRequirements(operations, stages uint32) {
 	case operations&basicAndArithmeticAndBallot != basicAndArithmeticAndBallot || stages&computeStage == 0:
 		p.info.Missing = "its subgroups do not support arithmetic and ballots in compute shaders"
 	case p.limits.maxInvocations < 256:
-		p.info.Missing = fmt.Sprintf("its workgroups have at most %d invocations, expected 256",
+		p.info.Missing = fmt.Sprintf("its workgroups have at most %d invocations, expected at least 256",
 			p.limits.maxInvocations)
 	case p.limits.sharedBytes < 32<<10:
-		p.info.Missing = fmt.Sprintf("its workgroups share %d KiB, expected 32", p.limits.sharedBytes>>10)
+		p.info.Missing = fmt.Sprintf("its workgroups share at most %d KiB of memory, expected at least 32 KiB",
+			p.limits.sharedBytes>>10)
 	case p.limits.buffers < 19:
-		p.info.Missing = fmt.Sprintf("its shaders have at most %d storage buffers, expected 19", p.limits.buffers)
+		p.info.Missing = fmt.Sprintf("its shaders have at most %d storage buffers, expected at least 19",
+			p.limits.buffers)
 	}
 }
 

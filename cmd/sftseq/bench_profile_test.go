@@ -26,7 +26,7 @@ func testProfile(t *testing.T, device string, small []string) {
 	_, out, _ := program(nil, append(small, device, "--json")...) // standard error may name slow steps
 	results := decodeLines[bench.ModelResult](t, out)
 	if len(results) != 2 {
-		t.Fatalf("unexpected output:\n%s", out)
+		t.Fatalf("got %d results, want one for each of two passes:\n%s", len(results), out)
 	}
 	for i, r := range results {
 		shares, launches := 0.0, map[string]int{}
@@ -51,7 +51,7 @@ func testProfile(t *testing.T, device string, small []string) {
 	}
 	_, out, _ = program(nil, append(small, device, "--what", "forward")...)
 	if !strings.Contains(out, "\nforward at length 20, batch 1:\nkernel ") || !strings.Contains(out, " in kernels; ") {
-		t.Errorf("unexpected output:\n%s", out)
+		t.Errorf("the output has no table of the kernels of the forward pass:\n%s", out)
 	}
 }
 
