@@ -145,7 +145,7 @@ func writeStats(w io.Writer, stats []metrics.Stats) error {
 	return out.err
 }
 
-// withoutLabel is the heading for rows or tokens without a label, which are not a class.
+// withoutLabel is the heading for rows or tokens without a label. They do not form a class.
 const withoutLabel = "without label"
 
 // labelRows returns the labels in alphabetical order, with [seq.Unlabelled] last.

@@ -20,7 +20,7 @@ func tagFlags() []cli.Flag {
 			DefaultText: "tag, for CoNLL"},
 		&cli.StringFlag{Name: "spans", Usage: "predict spans: lists of {start, end, label} in `COLUMN`"},
 		&cli.StringFlag{Name: "intervals",
-			Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gtf", TakesFile: true}),
+			Usage: "predict the intervals in `FILE` (.bed, .gff or .gtf) of FASTA records", TakesFile: true}),
 		advancedGroup(labelGroup,
 			&cli.StringFlag{Name: "types", Usage: "predict only the intervals called `NAME,…`", DefaultText: "all"},
 			&cli.BoolFlag{Name: "strands", Usage: "predict the strand of intervals, too: NAME(+) and NAME(-)"})...)

@@ -46,7 +46,8 @@ func deviceOptions(c *cli.Context) device.Options {
 	return o
 }
 
-// addVariableName adds the name of the environment variable to an error if the variable selected the device.
+// addVariableName adds the name and the value of the environment variable to an error if the device has this
+// value as its name.
 func addVariableName(o device.Options, err error) error {
 	if err != nil && o.Name != "" && o.Name == os.Getenv(deviceVariable) {
 		return fmt.Errorf("%s=%s: %w", deviceVariable, o.Name, err)

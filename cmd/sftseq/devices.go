@@ -17,9 +17,9 @@ func devicesCommand() *cli.Command {
 		UsageText: `sftseq devices [--quick] [--json]
 
 Example: sftseq devices`,
-		Description: `Lists the values of --device: Vulkan's devices, the best first, and the CPU. Measures on each device
-the rates of a copy within its memory, of float32 multiply-adds (two operations each), and of a product
-of 2048×2048 matrices in mixed precision, which needs cooperative matrices.`,
+		Description: `Lists the values of --device: Vulkan's devices, the best first, and the CPU. Measures on each
+Vulkan device the rates of a copy within its memory, of float32 multiply-adds (two operations each), and
+of a product of 2048×2048 matrices in mixed precision, which needs cooperative matrices.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "list the devices without measuring them"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},

@@ -21,7 +21,7 @@ import (
 type models struct {
 	*sft.Model // the first model
 	others     []*sft.Model
-	fusion     *sft.Fusion // weights of the summed logits; nil means that probabilities are averaged
+	fusion     *sft.Fusion // weights of the summed logits; nil means that predictions are averaged
 }
 
 // fillFlag is a flag that models with labels, and therefore ensembles, do not support.
@@ -117,7 +117,7 @@ func (m models) scorer(d sft.Device) (*sft.Scorer, error) {
 	return sft.NewEnsemble(m.list(), d)
 }
 
-// hash identifies the models and how their logits are combined.
+// hash returns a hash of the models and, if their logits are summed, of the weights and the temperature.
 func (m models) hash() string {
 	hash := serve.Hash(m.list()...)
 	if m.fusion == nil {
@@ -143,7 +143,7 @@ func describeMembers(names []string) string {
 // isSingle reports whether m is a single model, not an ensemble.
 func (m models) isSingle() bool { return m.others == nil }
 
-// list returns all models, the first model first.
+// list returns m.Model, followed by the other models.
 func (m models) list() []*sft.Model { return append([]*sft.Model{m.Model}, m.others...) }
 
 // truncate makes the models truncate long sequences instead of rejecting them.
@@ -154,8 +154,8 @@ func (m models) truncate() {
 	}
 }
 
-// membersOf returns the model directories of an ensemble, or dir itself. It includes runs that
-// have no weights yet, but excludes fusion members of weight 0.
+// membersOf returns the model directories of an ensemble, or dir itself. It includes subfolders with only
+// one of config.json and model.safetensors, such as unfinished runs, but excludes fusion members of weight 0.
 func membersOf(dir string) (members []string) {
 	if f, err := sft.ReadFusion(dir); dir != "" && err == nil && f != nil {
 		for _, name := range f.Kept().Members {

@@ -12,7 +12,7 @@ import (
 // variablePrefix begins the names of the program's environment variables.
 const variablePrefix = "SFTSEQ_"
 
-// fromEnvironment lets environment variables set a service's flags: SFTSEQ_MAX_MEMORY sets
+// fromEnvironment lets environment variables set the given flags: SFTSEQ_MAX_MEMORY sets
 // --max-memory. The command line takes precedence. An empty variable counts as unset, except for
 // --http-token: a server that was meant to require a token must not start without one.
 func fromEnvironment(flags []cli.Flag) []cli.Flag {

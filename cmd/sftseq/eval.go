@@ -36,7 +36,7 @@ More: docs/eval.md, docs/cluster.md`,
 			modelFlags(modelsFlag()),
 			group(outputGroup,
 				&cli.StringFlag{Name: "errors",
-					Usage:     "write misclassified rows to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow",
+					Usage:     "write the wrong predictions to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow",
 					TakesFile: true},
 				&cli.IntFlag{Name: "evidence",
 					Usage: "measure on `N` rows whether predictions depend on the tokens with the largest weights"},
@@ -155,6 +155,6 @@ func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 	return storedBaseline(c, set, split, noBaselinesShown)
 }
 
-// defaultQueries is the number of ranked queries. With 1,000 queries, a proportion has a standard
+// defaultQueries is the default of --queries. With 1,000 queries, a proportion has a standard
 // error of at most 1.6%, and ranking takes less time than encoding documents of a few hundred tokens.
 const defaultQueries = 1000

@@ -22,7 +22,7 @@ func evalEvidence(c *cli.Context, m models) error {
 		}
 	}
 	if ranksOf(c) != nil {
-		return usage(c, "--evidence is measured by a single process: expected no --ranks")
+		return usage(c, "--evidence is measured by a single process: run eval without mpirun or srun")
 	}
 	in, err := openEvalRows(c, m)
 	if err != nil {

@@ -33,8 +33,8 @@ func (r *maskedResult) write(w io.Writer) error {
 	return err
 }
 
-// evalMasked evaluates a model of sftseq pretrain on masked tokens. The masks are the same in each
-// call.
+// evalMasked evaluates a model of sftseq pretrain on masked tokens. The masked positions
+// depend only on the model and the rows.
 func evalMasked(c *cli.Context, m models) error {
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {

@@ -22,11 +22,11 @@ import (
 type evalRows struct {
 	*seq.Reader
 	path, split string // split is "" if --data is a file
-	total       int64
+	total       int64  // number of rows; 0 if unknown
 	scorer      *sft.Scorer
 	score       func(context.Context, []seq.Example) ([]sft.Output, error)
 	embed       evaluation.Embed
-	mistakes    *evalErrors // nil without --errors
+	mistakes    *evalErrors // nil without --errors, and on all ranks except the first
 	release     func()
 	linear      bool         // all models are linear
 	members     *memberTally // nil if members are not measured

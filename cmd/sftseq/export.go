@@ -39,10 +39,10 @@ func exportONNXCommand() *cli.Command {
 
 Example: sftseq export onnx runs/listops --output listops.onnx`,
 		Description: `Writes one file with the graph (opset 18), the weights and metadata: task, tokenizer, label names and
-maximum sequence length. If the model reads words, also writes NAME.tokenizer.json beside
-NAME.onnx. If it has n-grams of words beside bytes, also writes word_hashes.py. The graph reads one
-sequence of any length, or a pair, as tokens or as features and edges. It computes logits, numbers
-and embeddings as predict and embed do. More: docs/export.md`,
+maximum sequence length. If the model has a tokenizer of words or a tokenizer.json, also writes
+NAME.tokenizer.json beside NAME.onnx. If it reads bytes and has n-grams of words, also writes
+word_hashes.py. The graph reads one sequence of any length, or a pair, as tokens or as features and
+edges. It computes logits, numbers and embeddings as predict and embed do. More: docs/export.md`,
 		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
 			Usage: "write the ONNX `FILE`, whose name ends in .onnx (required)", TakesFile: true}},
 		Action: exportONNX,

@@ -23,9 +23,9 @@ func exportPyTorchCommand() *cli.Command {
 
 Example: sftseq export pytorch runs/listops --output listops-pytorch`,
 		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module that needs only
-PyTorch. If the model reads words, also writes tokenizer.json. Hugging Face's transformers library
-loads the folder with AutoModel and trust_remote_code. sftseq import pytorch reads the folder after training.
-More: docs/export.md`,
+PyTorch. If the model has a tokenizer of words or a tokenizer.json, also writes tokenizer.json. Hugging
+Face's transformers library loads the folder with AutoModel and trust_remote_code. sftseq import pytorch
+reads the folder after training. More: docs/export.md`,
 		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
 			Usage: "write the folder `DIR` (required)", TakesFile: true}},
 		Action: exportPyTorch,

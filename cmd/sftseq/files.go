@@ -27,8 +27,8 @@ func filesCommand() *cli.Command {
 
 Example: sftseq files ~/Downloads
          sftseq files --fragments 4096 disk.img`,
-		Description: `Prints the kind of each file and of all files below each folder, with its probability. If it
-differs from the kind that the path implies, prints both. Links and .git below folders are skipped.
+		Description: `Prints the kind of each file, and of each file below a folder, with its probability. If the path
+implies another kind, prints both. Links and .git below folders are skipped.
 Files that cannot be read are reported on standard error; the exit status is then 1. The program contains a
 model, builtin:files; sftseq data files collects data to train your own. More: docs/files.md`,
 		Flags: append(modelFlags(&cli.StringFlag{Name: "model", Category: modelGroup, Value: builtinPrefix + "files",

@@ -24,7 +24,7 @@ type fileResult struct {
 	Kind        string         `json:"kind,omitempty"`    // "" if the file is too short or its kind unknown
 	Nearest     string         `json:"nearest,omitempty"` // most probable kind
 	Probability float64        `json:"probability,omitempty"`
-	Named       string         `json:"named,omitempty"` // kind that a whole file's path implies, if it is not Kind
+	Named       string         `json:"named,omitempty"` // kind implied by a whole file's path, if Kind is another kind
 	unlabelled  bool           // the model has no class for Named
 	Evidence    []fileEvidence `json:"evidence,omitempty"`
 	Fragment    *fragmentRange `json:"fragment,omitempty"` // nil for a whole file

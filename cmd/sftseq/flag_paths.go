@@ -62,8 +62,8 @@ type rewordedError struct {
 func (e *rewordedError) Error() string { return e.text }
 func (e *rewordedError) Unwrap() error { return e.error }
 
-// flagOfFolder returns the name of the flag with the longest value that is dir, which could not be created, or is in
-// dir. It returns "" if there is no such flag.
+// flagOfFolder returns the name of the flag whose value is the folder dir or a path in it, or "" if there is
+// no such flag. If there are several, it returns the flag with the longest value.
 func flagOfFolder(c *cli.Context, dir string) (name string) {
 	longest := 0
 	for _, f := range c.Command.Flags {

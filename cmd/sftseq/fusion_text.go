@@ -13,7 +13,7 @@ import (
 // sumName is the name of the weighted sum in tables.
 const sumName = "sum"
 
-// memberTable formats scores as a table. With classes, it includes accuracy.
+// memberTable formats scores as a table. If classes is true, the table includes the accuracy.
 func memberTable(scores []task.MemberScore, classes bool) string {
 	var out strings.Builder
 	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)

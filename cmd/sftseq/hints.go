@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// refuseTable returns an error if path is a table, a folder of files or a model instead of a data
-// set. For tables and folders, the error names the command that converts them.
+// refuseTable returns an error if path is a table, a model, a folder of data sets or another folder of files
+// instead of a data set. For tables and folders of files, the error names the command that converts them.
 func refuseTable(path string) error {
 	info, err := os.Stat(path)
 	if path == "-" || err != nil {
@@ -120,7 +120,7 @@ func lineAdvice(first []byte, columns string) string {
 }
 
 // describeRuns returns an error text that lists the models in subfolders of dir, such as the
-// runs of train --seeds. It returns "" for fewer than two models. flag is the flag that names one,
+// runs of train --seeds. It returns "" for fewer than two models. flag is the flag that selects a model,
 // with a trailing space, or "" if the model is an argument.
 func describeRuns(dir, flag string) string {
 	members := membersOf(dir)
