@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// motifRows returns a CSV table of DNA sequences with the number of occurrences of a motif and the
-// length.
+// motifRows returns a CSV table of random DNA sequences of length/2 to length bases. The columns are the
+// name, the sequence, its number of occurrences of GAT, and its length.
 func motifRows(rows, length int) string {
 	random := rand.New(rand.NewPCG(7, 7))
 	var out strings.Builder
@@ -49,7 +49,7 @@ func TestConvertNumbers(t *testing.T) {
 	}
 	n := a.Manifest.Splits["train"].Numbers
 	if len(n) != 2 || n[0].Name != "count" || n[1].Max > 40 || n[1].Min < 20 || !(n[1].Deviation > 1) {
-		t.Errorf("unexpected numbers: %+v", n)
+		t.Errorf("got numbers %+v, want count, and length from 20 to 40", n)
 	}
 	contains(t, out, "number length of train: "+describeNumber(n[1]))
 	for args, want := range map[string]string{
@@ -85,7 +85,7 @@ func TestConvertNumbers(t *testing.T) {
 			d.Manifest.Splits["train"].Rows == a.Manifest.Splits["train"].Rows &&
 				d.Manifest.Splits["val"].Rows == a.Manifest.Splits["val"].Rows &&
 				d.Manifest.Splits["test"].Rows == a.Manifest.Splits["test"].Rows {
-			t.Errorf("%q: %s", cell, errs)
+			t.Errorf("cell %q: want one row fewer and a warning with the reason, got:\n%s", cell, errs)
 		}
 	}
 	for want, args := range map[string][]string{

@@ -34,8 +34,8 @@ func TestForceKeepsOldData(t *testing.T) {
 	}
 }
 
-// TestConcurrentGenerate checks that one of several concurrent programs generates a missing data set,
-// and that the other programs wait and use this data set.
+// TestConcurrentGenerate checks that concurrent programs wait while another program generates the data
+// set that they need, and that they complete the data set if that program stops.
 func TestConcurrentGenerate(t *testing.T) {
 	task := must.Get(lra.Lookup("listops"))(t)
 	dir := filepath.Join(t.TempDir(), "data")
@@ -72,7 +72,7 @@ func TestConcurrentGenerate(t *testing.T) {
 	}
 	if r, err := baseline.Stored(set, "val"); err != nil || r == nil || len(r.Models) != 1 ||
 		r.Models[0].Name != baseline.Root {
-		t.Errorf("got baselines %+v, error %v; want one baseline", r, err)
+		t.Errorf("got baselines %+v, error %v; want only %q", r, err, baseline.Root)
 	}
 }
 

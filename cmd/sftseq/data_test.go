@@ -135,8 +135,8 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
-// TestPhases checks that a phase ends when the next phase starts, and that the duration of a phase
-// excludes the time before its start.
+// TestPhases checks that a phase ends when the next phase starts, that the duration of a phase
+// excludes the time before its start, and that phases after Finish print nothing.
 func TestPhases(t *testing.T) {
 	new(phases).Finish() // without a phase
 	var p phases

@@ -130,8 +130,8 @@ func checkProxy(t *testing.T, port int, server *testServer, tooLong ...int) {
 	equal(t, r.StatusCode, 200)
 }
 
-// eachProxied runs a test with a server on a Unix socket and with a server on a TCP port, for which
-// socket is "". The test gets a folder and a port for the proxy.
+// eachProxied runs a test with a server on a Unix socket, and again with a server on a TCP port and the
+// parameter socket "". The parameters dir and port are a temporary folder and a free port for the proxy.
 func eachProxied(t *testing.T, test func(t *testing.T, dir, socket string, port int, server *testServer)) {
 	for _, over := range []string{"unix", "tcp"} {
 		t.Run(over, func(t *testing.T) {
@@ -229,12 +229,12 @@ func TestForeignHost(t *testing.T) {
 	contains(t, string(must.Get(io.ReadAll(response.Body))(t)), "a proxy that sets Host: localhost")
 }
 
-// maxExposure is the largest allowed exposure of the unit in the rating of systemd-analyze, where
-// 100 is a service without restrictions.
+// maxExposure is the largest allowed exposure of the unit, on the scale of systemd-analyze --threshold:
+// 0 to 100, ten times the printed exposure level.
 const maxExposure = 10
 
 // TestSystemdUnit checks that systemd accepts the unit and rates its exposure at most maxExposure. It
-// also checks that serve has the unit's environment variables.
+// also checks that each SFTSEQ variable of the unit sets a flag of serve.
 func TestSystemdUnit(t *testing.T) {
 	testenv.NeedPrograms(t, "systemd-analyze")
 	unit := writeText(t, filepath.Join(t.TempDir(), "sftseq.service"), deployed(t, "sftseq.service",
@@ -253,8 +253,8 @@ func TestSystemdUnit(t *testing.T) {
 	}
 }
 
-// TestCompose checks that Compose accepts examples/deploy/compose.yaml, and that serve has the environment
-// variables in the files for Compose and Kubernetes.
+// TestCompose checks that Compose accepts examples/deploy/compose.yaml, and that each SFTSEQ variable in
+// the files for Compose and Kubernetes sets a flag of serve.
 func TestCompose(t *testing.T) {
 	for name := range variablesOf(t, regexp.MustCompile(`(?m)^ {6}(SFTSEQ_\w+): (.*)$`), "deploy/compose.yaml") {
 		isVariable(t, name)

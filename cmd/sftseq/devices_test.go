@@ -42,7 +42,7 @@ func TestDevicesJSON(t *testing.T) {
 		var last struct{ Unavailable string }
 		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil ||
 			last.Unavailable != unavailable.Error() {
-			t.Errorf("%v: %s", err, lines[len(lines)-1])
+			t.Errorf("got the last line %s, error %v; want unavailable: %q", lines[len(lines)-1], err, unavailable)
 		}
 		lines = lines[:len(lines)-1]
 	}

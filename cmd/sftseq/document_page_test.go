@@ -141,7 +141,7 @@ func TestDocumentPage(t *testing.T) {
 	b.open(files.URL + "/document.html?server=") // an empty address counts as missing
 	b.evaluate(failure, &state)
 	if strings.Contains(state, "not valid JSON") {
-		t.Errorf("without an address: the page shows %q", state)
+		t.Errorf("without an address: the page shows %q, want no error about JSON", state)
 	}
 }
 

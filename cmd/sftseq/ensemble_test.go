@@ -161,7 +161,7 @@ func TestEnsembleOfLabels(t *testing.T) {
 	a, thresholds1 := line(filepath.Join(out, "seed-1"))
 	b, thresholds2 := line(filepath.Join(out, "seed-2"))
 	if len(thresholds1) != 3 || slices.Equal(thresholds1, thresholds2) {
-		t.Fatalf("thresholds %v and %v, expected different thresholds", thresholds1, thresholds2)
+		t.Fatalf("got thresholds %v and %v, want 3 thresholds per run that differ", thresholds1, thresholds2)
 	}
 	got, _ := line(out)
 	var want []string

@@ -70,7 +70,7 @@ func TestEvalErrors(t *testing.T) {
 }
 
 // TestEvalLabels checks that eval refuses rows whose labels differ from the model's. The error lists both
-// sets of labels, with a next step only if the rows have some of the model's labels. The test also
+// sets of labels. If the rows have some of the model's labels, it also names the next step. The test also
 // checks that a run cannot be resumed on other rows, that embed refuses an unsuitable output format,
 // and that data convert refuses text in an .arrow file.
 func TestEvalLabels(t *testing.T) {

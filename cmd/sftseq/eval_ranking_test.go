@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// pairFile writes pairs of a few documents. Some documents are equal within a window of 12 tokens.
-// pairFile also returns the pairs truncated to this window, as the model of [windowed] reads them.
+// pairFile writes random pairs of random documents. Some documents are equal within a window of 12
+// tokens. pairFile also returns the pairs truncated to this window, as the model of [windowed] reads them.
 func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Example) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(rows)))
@@ -58,7 +58,8 @@ func rankingOf(t *testing.T, args ...string) *metrics.Ranking {
 	return r.Ranking
 }
 
-// TestEvalRanking checks that the ranking agrees with predict's scores for every pair of documents.
+// TestEvalRanking compares the MRR and the recall of eval with those computed from predict's scores of each
+// query with all documents.
 func TestEvalRanking(t *testing.T) {
 	path, pairs := pairFile(t, 60, 30)
 	model := windowed(t)

@@ -90,8 +90,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// runExample runs a command of an example's README, with the paths of its data in dir. It returns the
-// output, or "" if the command writes its output to a file.
+// runExample runs a command of an example's README, except apt-get, with the paths of its data in dir. It
+// returns the output, or "" if the command is apt-get or redirects its output to a file.
 func runExample(t *testing.T, command, dir, example string) string {
 	t.Helper()
 	command, to, _ := strings.Cut(command, " > ")

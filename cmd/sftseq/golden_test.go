@@ -44,8 +44,8 @@ func TestPredictGolden(t *testing.T) {
 	}
 }
 
-// checkAlone compares predictions with those in the output want, bit for bit: for each line alone on one
-// thread, and for all lines in other orders on two threads.
+// checkAlone checks that predictions are bitwise identical to the lines of want, for each input line alone
+// on one thread, and for all lines in several orders on two threads.
 func checkAlone(t *testing.T, name, inputs, want string) {
 	t.Helper()
 	lines, replies := strings.SplitAfter(strings.TrimSpace(inputs), "\n"), strings.SplitAfter(want, "\n")
@@ -118,7 +118,8 @@ func TestEmbedGolden(t *testing.T) {
 			t.Errorf("line %d: the embeddings of a pair differ from its sequences' embeddings", i+1)
 		}
 		if p.Length != a[i].Length+b[i].Length || *p.LengthB != b[i].Length {
-			t.Errorf("line %d: lengths %d, want %d and %d", i+1, p.Length, a[i].Length, b[i].Length)
+			t.Errorf("line %d: got length %d and length_b %d, want the sum of %d and %d, and the latter", i+1,
+				p.Length, *p.LengthB, a[i].Length, b[i].Length)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func checkLines(t *testing.T, name, help string) {
 	flag, n := "", 0
 	for line := range strings.Lines(help) {
 		if columns := utf8.RuneCountInString(strings.TrimRight(line, "\n")); columns > helpWidth {
-			t.Errorf("%s --help-all has %d columns, expected at most %d: %s", name, columns, helpWidth, line)
+			t.Errorf("%s --help-all has a line of %d columns, expected at most %d: %s", name, columns, helpWidth, line)
 		}
 		switch {
 		case strings.HasPrefix(line, "  -"):

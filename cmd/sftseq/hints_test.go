@@ -132,7 +132,8 @@ func TestNamesOnce(t *testing.T) {
 		{hf, []string{"predict", "--model", goldenPath("pre"), hf}},
 	} {
 		if status, _, errs := program(nil, c.args...); status == 0 || strings.Count(errs, c.once) != 1 {
-			t.Errorf("%q: status %d, %s names %s %d times", c.args, status, errs, c.once, strings.Count(errs, c.once))
+			t.Errorf("%q: status %d, %s names %s %d times, want an error that names it once", c.args,
+				status, errs, c.once, strings.Count(errs, c.once))
 		}
 	}
 }
@@ -175,8 +176,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestMovedData checks that, if the data of a run are missing, eval and train --resume print the
-// recorded path and the flag that replaces it.
+// TestMovedData checks that eval and train --resume print the recorded path of a run's data if --data is
+// missing or wrong. If the data were moved, they also suggest --data with the new path.
 func TestMovedData(t *testing.T) {
 	data := tableData(t, "t.csv", motifRows(60, 24), "--text", "sequence", "--numbers", "length", "--tokenizer",
 		"dna:1", "--split", "0.6,0.2,0.2")
