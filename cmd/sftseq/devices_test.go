@@ -135,7 +135,7 @@ func TestPrecision(t *testing.T) {
 }
 
 // TestWithoutVulkan checks that the program works on the CPU without Vulkan's loader, without
-// drivers, and built without cgo. The error of --device vulkan names the missing part.
+// drivers, and if it was built without cgo. The error of --device vulkan names the missing part.
 func TestWithoutVulkan(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.Long(t, "builds the program without cgo")

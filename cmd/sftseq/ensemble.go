@@ -24,7 +24,7 @@ type models struct {
 	fusion     *sft.Fusion // weights of the summed logits; nil means that predictions are averaged
 }
 
-// fillFlag is a flag that models with labels, and therefore ensembles, do not support.
+// fillFlag is a flag that needs a single model of sftseq pretrain.
 const fillFlag = "--fill"
 
 // explainFlag is a flag that ensembles with summed logits support, but ensembles with averaged

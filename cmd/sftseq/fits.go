@@ -37,8 +37,8 @@ func checkFit(c *sft.Config, s *seq.Spec) error {
 	return task.Of(c).CheckLabels(s)
 }
 
-// checkRows returns an error if a model cannot read the rows, or if the rows lack the labels or numbers
-// with which predictions are compared.
+// checkRows returns an error if a model cannot read the rows, or if the model predicts tags or numbers and
+// the rows have none. The labels of other models are checked row by row.
 func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 	if err := checkFit(c, s); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", path, model, err)

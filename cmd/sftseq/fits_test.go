@@ -12,7 +12,7 @@ import (
 )
 
 // TestCheckFit checks that the features of a file must match the model's features. A file with
-// classes also fits models of other tasks, but RequireLabels returns an error for such a model.
+// classes also fits models of tags and of numbers, but RequireLabels returns an error for these models.
 func TestCheckFit(t *testing.T) {
 	points := &sft.Config{
 		Task:   config.Classification,
