@@ -124,7 +124,7 @@ func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress
 func cachedData(p *lra.Preset) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no cache directory for the data set (choose one with --data): %w", err)
+		return "", fmt.Errorf("no cache directory for the data set (choose a data set with --data): %w", err)
 	}
 	return filepath.Join(cache, "sftseq", p.DataName), nil
 }
@@ -310,8 +310,8 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 	return nil
 }
 
-// relationFlags returns an error for flags of a relative encoding that the model does not support.
-// Data with positions use distances instead of sinusoids, so they have no sinusoid dimension.
+// relationFlags returns an error for --relative or --sinusoid-dim if the model does not support it. On
+// tokens with features, models have a sinusoid dimension only if they use sinusoids, not distances or edges.
 func relationFlags(c *cli.Context, cfg *sft.Config) error {
 	switch relative := c.String("relative"); {
 	case c.IsSet("relative") && relative != cfg.Relative && cfg.Relative == config.EdgeRelation:

@@ -352,8 +352,8 @@ func enumValue(c *cli.Context, name string, values []string) (string, error) {
 	return value, nil
 }
 
-// storedSelection returns the selection metric in the form that settings store. For classes,
-// accuracy is stored as "", as in runs stored before the flag existed.
+// storedSelection returns the selection metric in the form that settings store. For classification and
+// retrieval, accuracy is stored as "", as in runs stored before the flag existed.
 func storedSelection(metric, task string) string {
 	if metric == train.Selections[0] && (task == config.Classification || task == config.Retrieval) {
 		return ""

@@ -90,8 +90,8 @@ func (f *fusedRun) loadOrFitLinear() (*sft.Model, error) {
 
 // refitLinear trains the linear model on the training and the validation split. It does nothing without
 // a linear model, or if [linearFit.refits] returns false. config.json records the splits and is written
-// before the weights. If the program is killed in between, a resumed run therefore does not mistake
-// refitted weights for weights of the training split, and writes both again.
+// before the weights, so it never describes refitted weights as weights of the training split. If the
+// program is killed in between, a resumed run writes both again.
 func (f *fusedRun) refitLinear() error {
 	if !f.kinds[0].linear {
 		return nil

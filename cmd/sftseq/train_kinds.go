@@ -33,7 +33,8 @@ const (
 type memberKind struct {
 	name, usage string
 	linear      bool // the model has no layers
-	// isDefault reports whether the default of --members for a data set includes this kind.
+	// isDefault reports whether the default of --members for a data set includes this kind, if its
+	// models can be trained on the data and summed.
 	isDefault func(*seq.Manifest) bool
 	// check returns an error if the kind cannot be trained on the data. If check is nil, the kind
 	// can be trained on all data.
@@ -148,9 +149,9 @@ func joinKinds(kinds []*memberKind) string {
 	return strings.Join(names, ",")
 }
 
-// selectKinds returns the kinds of --members. Without the flag, it returns the kinds of the models
-// that --resume finds in --out, or the default kinds of the data, without the lexical kind if --init-from is set. A
-// single kind is trained in --out itself.
+// selectKinds returns the kinds of --members. Without the flag, it returns the kinds of the models that
+// --resume finds in --out, or the default kinds of the data, with sft in place of lexical if --init-from is set.
+// A single kind is trained in --out itself.
 func selectKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 	out := c.String("out")
 	switch resumed := c.Bool("resume"); {
@@ -192,7 +193,8 @@ func replaceLexical(kinds []*memberKind) []*memberKind {
 	return slices.Compact(kinds) // sft follows lexical
 }
 
-// checkInitial returns an error if --init-from is set but one of the kinds cannot start from another model.
+// checkInitial returns an error if --init-from is set for a new run with lexical models, which cannot start from
+// another model.
 func checkInitial(c *cli.Context, kinds []*memberKind) error {
 	lexical := slices.ContainsFunc(kinds, func(k *memberKind) bool { return k.name == lexicalMember })
 	if !lexical || !c.IsSet("init-from") || c.Bool("resume") {

@@ -48,8 +48,8 @@ func newLinearFit(c *cli.Context, set *seq.Dataset, out string) (*linearFit, err
 			Settings: train.Settings{Seed: c.Uint64("seed")}}}, nil
 }
 
-// fit trains on the training split, and chooses the epoch or the penalty on the validation split. Without
-// a validation split it prints a warning and keeps the last epoch.
+// fit trains on the training split, and chooses the learning rate and the epoch, or the penalty, on the
+// validation split. Without a validation split it prints a warning, and keeps the last epoch or the penalty 1.
 func (f *linearFit) fit() (*linear.Model, *linear.Report, error) {
 	rows, err := f.set.Open("train")
 	if err != nil {
@@ -66,8 +66,8 @@ func (f *linearFit) fit() (*linear.Model, *linear.Report, error) {
 		validation = val
 	} else {
 		fmt.Fprintln(f.App.ErrWriter,
-			"warning: the data have no validation split, so the last epoch is kept (create one with data convert "+
-				"--val-part)")
+			"warning: the data have no validation split to choose the epoch or the penalty of the linear model "+
+				"(create the split with data convert --val-part)")
 	}
 	m, report, err := f.runFit("", func(o linear.Options) (*linear.Model, *linear.Report, error) {
 		return linear.Fit(f.Context.Context, f.config, rows, validation, o)

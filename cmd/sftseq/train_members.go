@@ -196,7 +196,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 
 func (f *fusedRun) linearDir() string { return filepath.Join(f.out, linearMember) }
 
-// hasStarted reports whether --out has the folder of at least one model of the run.
+// hasStarted reports whether a folder in --out has a model or a checkpoint of a member.
 func (f *fusedRun) hasStarted() bool { return isRun(f.linearDir()) || startedKinds(f.out) != nil }
 
 // hasFolder reports whether --out has a folder of one of the kinds. The folder may have no model yet,

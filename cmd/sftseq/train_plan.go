@@ -124,7 +124,7 @@ func planSteps(c *cli.Context, m *seq.Manifest, seed uint64, name string, within
 	steps := p.maxSteps(fullSteps, within)
 	limit := fmt.Sprintf("fit into the remaining %s", within.Round(time.Second))
 	if steps == minSteps {
-		limit = "is the minimum"
+		limit = "are the minimum"
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: %d of %d steps of about %s %s\n", name, steps, fullSteps,
 		roundStep(p.times.step), limit)

@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// plainInterval is the minimum time between two progress lines if the output is not a terminal.
+// plainInterval is the minimum time between a progress line and the line before it if the output is not a
+// terminal. The progress line of the last step is always printed.
 const plainInterval = 10 * time.Second
 
 // trainProgress shows the progress of a run: a bar on a terminal, otherwise lines.
@@ -23,11 +24,11 @@ type trainProgress struct {
 	lastLine time.Time
 	state    train.StepReport
 	paper    bool // the preset is the published preset, which is meant for a GPU
-	warned   bool // the warning about a long run was printed
+	warned   bool // warnLong has checked the first known estimate
 	// frequencies is the cross-entropy of the token frequencies on masked tokens in bits, or 0
 	// without masked tokens.
 	frequencies float64
-	// evaluations is the number of evaluations. All evaluations before a resumed run count as one.
+	// evaluations is the number of evaluations. All evaluations before the run was resumed count as one.
 	evaluations int
 }
 
@@ -176,7 +177,7 @@ func (p *trainProgress) remaining() string {
 	return roundTime(left) + " left"
 }
 
-// line prints a line above the bar.
+// line prints a line, above the bar if there is one.
 func (p *trainProgress) line(text string) {
 	if p.bar != nil {
 		_ = p.bar.Clear()

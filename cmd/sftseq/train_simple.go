@@ -15,7 +15,7 @@ import (
 // baselineScores returns the validation scores of the baselines as text, or "" if unknown. The
 // result better is the sentence of [task.DescribeBetterBaseline], or "". The baselines of classification
 // are stored with the data set. For regression, multi-label models and tags, baselineScores measures the
-// baselines within seconds. A failure does not fail the run.
+// baselines. If this fails, it prints a warning.
 func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	if r.baseline != nil {
 		return r.baseline.String(), task.DescribeBetterBaseline(task.Accuracies(r.baseline), r.trainer.State().Best,

@@ -27,8 +27,8 @@ const (
 	lossAdvantage = 0.02
 )
 
-// measuresChunks reports whether --chunks is chosen by measurement: for long rows of token ids that are read whole,
-// unless a flag determines the model.
+// measuresChunks reports whether --chunks is chosen by measurement: for long rows of token ids that are read whole, if
+// there are validation rows and no flag determines the model.
 func measuresChunks(c *cli.Context, m *seq.Manifest) bool {
 	for _, name := range append([]string{"input-window", "init-from", "layers"}, chunkFlagNames...) {
 		if c.IsSet(name) {
@@ -86,9 +86,9 @@ func (x *trial) loss(m *seq.Manifest, seed uint64) (float64, error) {
 }
 
 // chooseChunks sets --chunks for long rows. It trains a flat and a chunked model for the same time each and chooses
-// the better model. If the time is too short, it chooses the model with faster steps. It chooses chunks if no step was
-// measured, or if a flat model cannot be trained. within is the time of the whole run, or 0 if the settings determine
-// it. The result is the remaining time.
+// the better model. If the time is too short, it chooses the model with faster steps. It chooses chunks if the time of
+// a step is unknown for either model, or if a flat model cannot be trained. within is the time of the whole run, or 0
+// if the settings determine it. The result is the remaining time.
 func chooseChunks(c *cli.Context, m *seq.Manifest, seed uint64, name string, within time.Duration) (time.Duration,
 	error) {
 	if !measuresChunks(c, m) {
@@ -192,9 +192,9 @@ func prepareChoice(c *cli.Context, m *seq.Manifest, seed uint64) error {
 }
 
 // betterChunks returns the value of --chunks for the validation losses of a flat and a chunked
-// model. Chunked models are preferred, because edits take little time and rows may be longer.
-// Flat models are preferred for tags, because a chunked model of tags computes half of a document again
-// after an edit, and has no explanations.
+// model. Except for tags, chunked models are preferred, because edits take little time and rows may be
+// longer. For tags, flat models are preferred: after an edit, a chunked model of tags needs about half of the
+// time for the whole document, and it has no explanations.
 func betterChunks(flat, chunked float64, task string) string {
 	flatWins := flat < (1-lossAdvantage)*chunked
 	if task == seq.Tagging {

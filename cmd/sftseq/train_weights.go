@@ -43,8 +43,8 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		total += rows[i]
 	}
 	if total == 0 {
-		return nil, fmt.Errorf("--class-weights: %s has no row counts of the classes of its training split (convert "+
-			"the data again)", set.Dir)
+		return nil, fmt.Errorf("--class-weights: %s: expected training rows with labels, counted in dataset.json, "+
+			"found none (convert the data again)", set.Dir)
 	}
 	weights := make([]float64, len(names))
 	if from == balanced {
