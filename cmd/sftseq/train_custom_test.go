@@ -120,8 +120,8 @@ func repeatCommand(t *testing.T, flags ...string) {
 	}
 }
 
-// TestSamplerNoise checks that models of train custom sample randomly at inference, too, unless
-// --sampler-noise train is set.
+// TestSamplerNoise checks that train custom configures models to sample randomly at inference, too
+// (sampler_noise always), unless --sampler-noise train is set.
 func TestSamplerNoise(t *testing.T) {
 	data := customData(t, "--label", "mood")
 	for _, c := range []struct {

@@ -11,7 +11,8 @@ import (
 )
 
 // TestTrainRefuses checks that an invalid command line is an error that names the cause, leaves no
-// file open and changes no run. Flags that repeat the settings of a resumed run are accepted.
+// file of the data set open and does not change the checkpoint of an existing run. Flags that repeat the settings of a
+// resumed run are accepted.
 func TestTrainRefuses(t *testing.T) {
 	data, runs := tinyData(t), t.TempDir()
 	trained := filepath.Join(runs, "done")
@@ -105,8 +106,8 @@ func TestTrainRefuses(t *testing.T) {
 	equal(t, readText(t, checkpoint), before)
 }
 
-// TestConfigErrors checks that an error about a --config file names the flag or the line, and states the
-// value found.
+// TestConfigErrors checks that an error about a --config file names the file and what was found in it, with the
+// flag of an invalid value or the line of malformed JSON.
 func TestConfigErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	const object = `expected one JSON object of flags, such as {"batch": 32}, found `

@@ -16,8 +16,8 @@ import (
 )
 
 // TestTrainFused trains a linear model and a transformer in two folders, and checks that predict and
-// serve compute the weighted sum of their logits. It checks that eval, with and without shards, and
-// report support the fusion, and that commands for a single model refuse it.
+// serve compute the weighted sum of their logits, divided by the temperature. It checks that eval, with and
+// without shards, and report support the fusion, and that commands for a single model refuse it.
 func TestTrainFused(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
@@ -33,7 +33,7 @@ func TestTrainFused(t *testing.T) {
 		"evaluate with: sftseq eval --model "+out)
 	f := must.Get(sft.ReadFusion(out))(t)
 	if f == nil || f.Loss > math.Min(f.Losses[0], f.Losses[1]) {
-		t.Fatalf("unexpected fusion: %+v", f)
+		t.Fatalf("got fusion %+v, want a loss of at most the loss of each member", f)
 	}
 	f.Weights, f.Temperature = []float64{0.8, 0.5}, 2 // so that both models run
 	must.Succeed(t, f.Save(out))
@@ -101,8 +101,8 @@ func TestTrainFused(t *testing.T) {
 }
 
 // TestTrainFusedStops checks that --resume continues a run that was stopped after the linear model
-// or before the weights were fitted. A run on other data, or into a folder with a run, is refused
-// and leaves the folder unchanged. Errors in flags are reported before anything is written.
+// or before the weights were fitted. A run on other data, with other members, or into a folder with a run
+// is refused, and --resume still continues the existing run. Errors in flags are reported before --out is created.
 func TestTrainFusedStops(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 200)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
@@ -207,7 +207,8 @@ func TestTrainFusedKinds(t *testing.T) {
 		if f.Loss > min(f.Losses[0], f.Losses[1]) || f.Accuracies != nil ||
 			(kind == "labels") != (len(f.Thresholds) == 3) ||
 			kind == "numbers" && f.Temperature != 1 {
-			t.Errorf("%s: unexpected fusion: %+v", kind, f)
+			t.Errorf("%s: got fusion %+v, want a loss of at most the loss of each member, no accuracies, and three "+
+				"thresholds of labels or the temperature 1 of numbers", kind, f)
 		}
 		f.Weights = []float64{0.7, 0.3}
 		must.Succeed(t, f.Save(out))
@@ -261,7 +262,7 @@ func TestTrainFusedAlone(t *testing.T) {
 	must.Succeed(t, f.Save(out))
 	output, _ = exits(t, exitOK, line, "predict", "--model", out, "--explain", "--device", "cpu")
 	if e := decodeLines[prediction](t, output)[0].Explain; e == nil || e.Pooling == nil || e.Linear == nil {
-		t.Errorf("both members are expected in %s", output)
+		t.Errorf("got %s, want explanations of both members: pooling and linear", output)
 	}
 
 	// Training writes config.json after the members, so it is missing after an interruption.

@@ -53,5 +53,5 @@ func TestResultsNameKernels(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("results.md does not name the instruction set of\n%s", transcript)
+	t.Errorf("docs/results.md: expected the line on avx2 or avx512 kernels in the transcript, found\n%s", transcript)
 }

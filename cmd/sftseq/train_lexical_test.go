@@ -41,8 +41,8 @@ func checkNoAttention(t *testing.T, data, model string) {
 }
 
 // TestTrainLexical trains a model with n-gram embeddings beside a linear model. It checks that a resumed
-// run has the same bits, and that the model is described, evaluated and exported. --init-from refuses the
-// model for a run without n-grams.
+// run has the same bits, and that the model is described, evaluated and exported. --init-from refuses a
+// model with n-grams.
 func TestTrainLexical(t *testing.T) {
 	for name, tokenizer := range map[string]string{"bytes": "byte", "words": "words:200"} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func exportLexical(t *testing.T, data, model string) {
 		succeed(t, "", "export", "onnx", model, "--output", path)
 	}
 	if _, err := os.Stat(module); (err == nil) != words {
-		t.Errorf("%s: %v", module, err)
+		t.Errorf("%s: error %v, want the file to exist: %t", module, err, words)
 	}
 	testenv.Long(t, "runs Node.js")
 	testenv.NeedPrograms(t, "node", "python3")
@@ -125,12 +125,12 @@ for line in map(json.loads, sys.stdin):
 	}
 	got := replyLines(t, client(t, lines, []string{"node", filepath.Join(examplesDir, "onnx/run.mjs")}, path))
 	if len(want) != 40 || len(got) != len(want) {
-		t.Fatalf("%d predictions, want the %d predictions of predict", len(got), len(want))
+		t.Fatalf("got %d predictions of the ONNX graph and %d of predict, want 40 of each", len(got), len(want))
 	}
 	for i, w := range want {
 		for n, v := range w.Logits {
 			if off := math.Abs(float64(v) - float64(got[i].Logits[n])); !(off <= 1e-4) {
-				t.Errorf("line %d of %d tokens: the logits differ by %.1e", i, w.Length, off)
+				t.Errorf("line %d with %d tokens: the logits differ by %.1e, want at most 1e-4", i, w.Length, off)
 			}
 		}
 	}

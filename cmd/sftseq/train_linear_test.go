@@ -18,8 +18,8 @@ func linearModel(t *testing.T, data string, flags ...string) (dir, printed strin
 	return dir, runCustom(t, data, dir, append([]string{"--members", "linear"}, flags...)...)
 }
 
-// TestTrainLinear checks that eval, predict and serve accept a linear model. A repeated run writes
-// the same bytes on any number of threads.
+// TestTrainLinear checks that eval, predict, serve, report and info accept a linear model. A repeated run
+// with another number of threads writes the same weights.
 func TestTrainLinear(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
@@ -39,7 +39,7 @@ func TestTrainLinear(t *testing.T) {
 	predictions := succeed(t, lines, "predict", "--model", model)
 	got := decodeLines[prediction](t, predictions)
 	if len(got) != 2 || got[0].Label != "good" || got[1].Label != "bad" || got[0].Probabilities[1] < 0.7 {
-		t.Errorf("unexpected output:\n%s", predictions)
+		t.Errorf("got predictions\n%swant good with a probability of at least 0.7, and bad", predictions)
 	}
 	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), predictions)
 	request := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}` + "\n" +
@@ -142,7 +142,7 @@ func TestTrainLinearPairs(t *testing.T) {
 	predictions := succeed(t, lines, "predict", "--model", model)
 	got := decodeLines[prediction](t, predictions)
 	if len(got) != 2 || got[0].Label != "1" || got[1].Label != "0" {
-		t.Errorf("unexpected output:\n%s", predictions)
+		t.Errorf("got predictions\n%swant the labels 1 and 0", predictions)
 	}
 	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), predictions)
 }
@@ -198,8 +198,8 @@ func TestTrainRetrieval(t *testing.T) {
 			"--tokenizer", "byte", "--split", "0.6,0.2,0.2"))
 }
 
-// TestTrainLinearRefuses checks that errors for unsupported uses of a linear model name the flag or
-// the command.
+// TestTrainLinearRefuses checks that unsupported uses of a linear model are refused with an error that
+// states the cause.
 func TestTrainLinearRefuses(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
 		"--tokenizer", "byte", "--split", "0.6,0.2,0.2")

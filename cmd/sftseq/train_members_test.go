@@ -73,7 +73,8 @@ func TestTrainCustomMembers(t *testing.T) {
 	notContains(t, output, "validation baselines", "linear: validation accuracy")
 	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "lexical")))(t).Settings
 	if s.Select != train.ScaledLoss || s.Patience != 0 || s.EvalEvery < minEvalEvery {
-		t.Errorf("unexpected settings: %+v", s)
+		t.Errorf("got settings %+v, want the selection %s, the patience 0 and at least %d steps between evaluations", s,
+			train.ScaledLoss, minEvalEvery)
 	}
 	command := regexp.MustCompile(`repeat with: sftseq (.*)`).FindStringSubmatch(output)
 	if command == nil {
@@ -89,7 +90,8 @@ func TestTrainCustomMembers(t *testing.T) {
 }
 
 // TestTrainCustomAlone checks three cases that write a single model into --out itself: data that
-// linear models do not support, a resumed run of one model, and --members sft.
+// linear models do not support, a resumed run of one model, and --members sft. It also checks --time for
+// such a model, and errors for invalid flags.
 func TestTrainCustomAlone(t *testing.T) {
 	rows := "words,tags\n"
 	for i := range 30 {
@@ -190,8 +192,8 @@ func TestKillsOfFusions(t *testing.T) {
 	t.Logf("%d runs equal the uninterrupted run", runs+1)
 }
 
-// TestResumeBeforeCheckpoint resumes a run that was killed after a member had its folders, and before the
-// member's first checkpoint.
+// TestResumeBeforeCheckpoint resumes a run that was killed after a member's folders were created and before
+// its first checkpoint was written. The fusion equals that of an uninterrupted run.
 func TestResumeBeforeCheckpoint(t *testing.T) {
 	data, whole, out := proseData(t, 100), filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "run")
 	flags := []string{"train", "custom", "--data", data, "--hidden", "8", "--layers", "1", "--device", "cpu", "--seed",

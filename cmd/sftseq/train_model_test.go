@@ -34,6 +34,7 @@ func TestPredictWhileTraining(t *testing.T) {
 	}
 	cancel()
 	if status := <-ended; status == 0 || !strings.Contains(errs.String(), "stopped at step") {
-		t.Errorf("status %d: %s%s", status, out.String(), errs.String())
+		t.Errorf("got status %d and output %s%s, want an error that states the step at which training stopped", status,
+			out.String(), errs.String())
 	}
 }

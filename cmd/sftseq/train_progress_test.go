@@ -69,15 +69,15 @@ func TestBestLongAgo(t *testing.T) {
 	contains(t, out, want+" (end such runs earlier with --patience N)\n")
 	if !regexp.MustCompile(`validation has only \d+ rows, so one row changes the accuracy by \d+\.\d percentage ` +
 		"points\n").MatchString(errs) {
-		t.Errorf("unexpected output:\n%s", errs)
+		t.Errorf("got errors\n%swant the effect of one row on the accuracy", errs)
 	}
 	hasPrefix(t, succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data),
 		filepath.Join(dir, "long")+" at step 1 on "+filepath.Join(data, "test.arrow")+" (split test)\n")
 	if out, _ := train("patient", "--steps", "9", "--patience", "5"); !strings.Contains(out,
 		"stopped early at step 6 of 9: none of the last 5 evaluations was better (--patience 0 ") {
-		t.Errorf("unexpected output:\n%s", out)
+		t.Errorf("got output\n%swant that the run stopped early at step 6 of 9", out)
 	}
 	if out, _ := train("short", "--steps", "3"); strings.Contains(out, "the saved model is from step") {
-		t.Errorf("unexpected output:\n%s", out)
+		t.Errorf("got output\n%swant no step of the saved model after 3 evaluations", out)
 	}
 }

@@ -51,8 +51,8 @@ func TestSeedsResumed(t *testing.T) {
 	}
 }
 
-// TestSeedsResumption checks that the command printed by a stopped run of several seeds trains the
-// remaining seeds with the settings of the first seeds.
+// TestSeedsResumption checks that the command printed by a stopped run of several seeds trains every seed to
+// the end with the same settings.
 func TestSeedsResumption(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs")
 	stopped, stop := context.WithCancel(t.Context())
@@ -78,6 +78,6 @@ func TestSeedsResumption(t *testing.T) {
 	}
 	if !provenance.Same(settings[0], settings[1]) || settings[0].LearningRate != 0.5 ||
 		settings[0].ClassWeights == nil {
-		t.Errorf("trained with %+v", settings)
+		t.Errorf("got settings %+v, want equal settings with the learning rate 0.5 and class weights", settings)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTrainTaskRefusesOtherData checks that the presets of a published task refuse data of another
-// kind, and warn if the data only has another name.
+// TestTrainTaskRefusesOtherData checks that the presets of a published task refuse data with other
+// properties, and warn about data that differ only in their name.
 func TestTrainTaskRefusesOtherData(t *testing.T) {
 	reviews, out := customData(t, "--label", "mood", "--tokenizer", "byte"), filepath.Join(t.TempDir(), "run")
 	for task, want := range map[string]string{
@@ -34,7 +34,7 @@ func TestTrainTaskRefusesOtherData(t *testing.T) {
 		status, output, errs := program(nil, steps...)
 		contains(t, output, "\nevaluate with: sftseq eval --model "+out+" --data "+data+"\n")
 		if status != 0 || strings.Contains(errs, `warning: `+data+` has the name "mine"`) != warned {
-			t.Errorf("data set named %s: status %d, want 0, and a warning %v:\n%s", name, status, warned, errs)
+			t.Errorf("data set named %s: got status %d, want 0, and a warning: %t, in\n%s", name, status, warned, errs)
 		}
 	}
 }

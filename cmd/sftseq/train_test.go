@@ -41,7 +41,7 @@ func compareRuns(t *testing.T, a, b string) {
 			x, y = x[len(x)-tensorBytes(x):], y[len(y)-tensorBytes(y):]
 		}
 		if !bytes.Equal(x, y) {
-			t.Errorf("%s differs", name)
+			t.Errorf("%s of %s differs from that of %s", name, b, a)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func readChoice(t *testing.T, progress string) (chunks string, steps [2]int) {
 	}
 	chunked, flat := must.Get(strconv.ParseFloat(found[1], 64))(t), must.Get(strconv.ParseFloat(found[3], 64))(t)
 	if chunked < 0.01 || flat < 0.01 {
-		t.Errorf("losses %v and %v", chunked, flat)
+		t.Errorf("got losses %v in chunks and %v without chunks, want at least 0.01", chunked, flat)
 	}
 	equal(t, betterChunks(flat, chunked, seq.Classification), chunks)
 	return chunks, [2]int{must.Get(strconv.Atoi(found[2]))(t), must.Get(strconv.Atoi(found[4]))(t)}
@@ -70,7 +70,7 @@ func TestChooseChunks(t *testing.T) {
 	contains(t, progress, "half of the rows have more than 4096 tokens")
 	chunks, steps := readChoice(t, progress)
 	if min(steps[0], steps[1]) < minSteps || max(steps[0], steps[1]) > 150 { // 30 steps without chunks fit
-		t.Errorf("%v steps measure a run of 600", steps)
+		t.Errorf("got trials of %v steps for a run of 600, want %d to 150", steps, minSteps)
 	}
 	begun := must.Get(train.LoadCheckpoint(out))(t)
 	equal(t, formatChunks(begun.Config.Chunks), chunks)
@@ -87,8 +87,8 @@ func TestChooseChunks(t *testing.T) {
 	equal(t, strings.Contains(progress, "measuring whether"), false)
 }
 
-// TestChooseChunksOfSeeds checks that the choice for the first seed of a fusion's member applies to all its seeds, even
-// in a resumed run, and that a run that is too short for losses uses the faster model.
+// TestChooseChunksOfSeeds checks that the choice for the first seed of a kind of model applies to all its seeds, even
+// in a resumed run. The run is too short to compare losses, and trains the kind of model that it prints as chosen.
 func TestChooseChunksOfSeeds(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -167,7 +167,7 @@ func TestBetterChunks(t *testing.T) {
 	}
 }
 
-// TestFormatChunks checks that a formatted flag is parsed to the same chunks.
+// TestFormatChunks checks that parsing a value of --chunks and formatting the result returns the value.
 func TestFormatChunks(t *testing.T) {
 	for _, text := range []string{noChunks, "64", "fixed:100"} {
 		equal(t, formatChunks(must.Get(config.ParseChunks(text))(t)), text)

@@ -61,12 +61,14 @@ func TestClassWeights(t *testing.T) {
 	}
 	plain, errs := runOf()
 	if bad, good := predictions(plain); bad+good != 40 || bad > 20 || strings.Contains(errs, "class weights") {
-		t.Errorf("without weights the model predicts bad %d times, good %d times\n%s", bad, good, errs)
+		t.Errorf("without weights: got bad %d times and good %d times, want 40 predictions, at most 20 bad, and no "+
+			"line of class weights in\n%s", bad, good, errs)
 	}
 	file := writeText(t, filepath.Join(t.TempDir(), "weights.json"), `{"good": 0}`)
 	weighted, errs := runOf("--class-weights", file)
 	if bad, good := predictions(weighted); good > 0 || bad != 40 || !strings.Contains(errs, "class weights: bad ") {
-		t.Errorf("with weight on bad alone the model predicts bad %d times, good %d times\n%s", bad, good, errs)
+		t.Errorf("with weight on bad alone: got bad %d times and good %d times, want bad 40 times, and the class "+
+			"weights in\n%s", bad, good, errs)
 	}
 
 	even, _ := runOf("--class-weights", "balanced")
@@ -86,16 +88,19 @@ func TestClassWeights(t *testing.T) {
 			args = append(args, "--class-weights", flags)
 		}
 		if status, _, errs := program(nil, args...); (status != 0) != (want != "") || !strings.Contains(errs, want) {
-			t.Errorf("%q: status %d\n%s", flags, status, errs)
+			t.Errorf("--class-weights %q: got status %d and errors %q, want %q (status 0 if empty)", flags, status, errs,
+				want)
 		}
 	}
 	after, err := train.LoadCheckpoint(even)
 	if err != nil || after.State.Step != 61 || !slices.Equal(after.Settings.ClassWeights, c.Settings.ClassWeights) {
-		t.Errorf("after a resume: %+v, %v", after, err)
+		t.Errorf("after a resume: got %+v, error %v, want step 61 and the class weights %v", after, err,
+			c.Settings.ClassWeights)
 	}
 }
 
-// TestClassWeightsRefuses checks that an error in a file of weights names the line or the class.
+// TestClassWeightsRefuses checks that an error about a file of weights states what was expected, and names the
+// line of malformed JSON or the class of an invalid entry.
 func TestClassWeightsRefuses(t *testing.T) {
 	data := unequalData(t)
 	for text, want := range map[string]string{

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// TestUsage checks that an error in a command line names the flag or argument, exits with status 2,
-// prints nothing on standard output and leaves no output directory.
+// TestUsage checks that an error in a command line states its cause, exits with status 2, prints nothing on
+// standard output and leaves no output directory. An unknown column exits with status 1.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	from, to := writeText(t, filepath.Join(dir, "x.csv"), "text,label\na,b\n"), filepath.Join(dir, "to")
@@ -220,7 +220,7 @@ func TestPresetHelp(t *testing.T) {
 			_, err := task.Preset(name)
 			if listed := slices.ContainsFunc(strings.Split(line, ", "),
 				func(part string) bool { return slices.Contains(strings.Fields(part), name) }); listed != (err == nil) {
-				t.Errorf("%s: %s in the help: %v, %v: %s", task.Name, name, listed, err, line)
+				t.Errorf("%s: preset %s is in the help: %t, want %t: %s", task.Name, name, listed, err == nil, line)
 			}
 		}
 	}

@@ -16,12 +16,13 @@ func TestVersion(t *testing.T) {
 	info := decode[versionInfo](t, succeed(t, "", "version", "--json"))
 	if info.Kernels != kernels.Name || info.Go != runtime.Version() || len(info.Available) != len(simd.Levels()) ||
 		info.Vulkan != device.Vulkan || info.Version == "" {
-		t.Errorf("unexpected info: %+v", info)
+		t.Errorf("got %#v, want a version, %s kernels, %d available kernels, %s and Vulkan: %t", info, kernels.Name,
+			len(simd.Levels()), runtime.Version(), device.Vulkan)
 	}
 	text := succeed(t, "", "version")
 	if !strings.HasPrefix(text, "sftseq "+info.String()+"\n") ||
 		!strings.Contains(text, "\n"+kernels.Name+" kernels (") || !strings.Contains(text, runtime.Version()) {
-		t.Errorf("%q", text)
+		t.Errorf("got %q, want sftseq %s, %s kernels and %s", text, info, kernels.Name, runtime.Version())
 	}
 }
 
