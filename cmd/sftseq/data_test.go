@@ -53,7 +53,7 @@ func TestDataGenerateAndInfo(t *testing.T) {
 	}
 	if file.Rows != 20 || labelled != 20 || !strings.HasPrefix(file.Example.Text, "[") ||
 		file.Schema.Columns[0].Name != "tokens" {
-		t.Errorf("unexpected file: %+v", file)
+		t.Errorf("got %+v, want 20 labelled rows, an expression as example and the column tokens first", file)
 	}
 	for _, key := range []string{"min", "p25", "p50", "p75", "p95", "max", "mean"} {
 		if v := file.Lengths[key]; v <= 5 || v >= 40 {
@@ -66,7 +66,7 @@ func TestDataGenerateAndInfo(t *testing.T) {
 	}
 	must.Succeed(t, json.Unmarshal([]byte(mustRunData(t, "info", "--json", "--verify", dir)), &set))
 	if set.Rows != 70 || set.Splits["train"].Rows != 40 {
-		t.Errorf("unexpected data set: %+v", set)
+		t.Errorf("got data set %+v, want 70 rows, 40 of them in train", set)
 	}
 	contains(t, mustRunData(t, "info", dir), "tokens: list<item: uint8", "rows        40",
 		"vocabulary  17, pad 0", "first row   label")
@@ -147,7 +147,7 @@ func TestPhases(t *testing.T) {
 	second := p.phase(50, "counting", "sheep")
 	equal(t, out.String(), "reading: 30 sheep in 10s\n")
 	if second == first || second.done != 0 || second.total != 50 || time.Since(second.start) > 5*time.Second {
-		t.Errorf("unexpected phase: %+v", second)
+		t.Errorf("got phase %+v, want a new phase with 0 of 50 done that has just started", second)
 	}
 	out.Reset()
 	second.out, second.bar, second.silent = &out, nil, false

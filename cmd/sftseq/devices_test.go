@@ -53,11 +53,11 @@ func TestDevicesJSON(t *testing.T) {
 	for i, r := range results {
 		if r.Device != list[i].Device || r.Name != list[i].Name || r.Kind == "" || r.Copy != 0 || r.FMA != 0 ||
 			r.Product != 0 || r.Failure != "" {
-			t.Errorf("unexpected result: %+v", r)
+			t.Errorf("got result %+v, want %s without measurements", r, list[i].Device)
 		}
 		if r.Device != "cpu" && (r.API == "" || r.Driver == "" || r.Memory <= 0 || r.SubgroupSize <= 0 ||
 			r.Limits.SharedBytes <= 0) {
-			t.Errorf("unexpected result: %+v", r)
+			t.Errorf("got result %+v, want API, driver, memory, subgroup size and shared memory", r)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 	if !strings.HasPrefix(rows[0], "kernel ") || !strings.HasPrefix(rows[1], "gelu ") ||
 		!strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[2], "gelu_backward ") ||
 		!strings.HasPrefix(rows[4], "cpu (") || !strings.HasPrefix(rows[5], "sftseq ") {
-		t.Errorf("unexpected output:\n%s", out)
+		t.Errorf("got output\n%swant gelu and gelu_backward, then the device and the version", out)
 	}
 	results := decodeLines[conformance.Summary](t, succeed(t, "", "check", "--device", "cpu", "--json"))
 	if len(results) < 30 {
@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 	for _, k := range results {
 		cases += k.Cases
 		if k.Kernel == "" || k.Failed != 0 || k.Worst < 0 || k.Worst > 1 || len(k.Errors) != 0 {
-			t.Errorf("unexpected kernel: %+v", k)
+			t.Errorf("got kernel %+v, want a name, no failures, and the worst error from 0 to 1", k)
 		}
 	}
 	all := 0
@@ -89,7 +89,7 @@ func TestCheck(t *testing.T) {
 	equal(t, cases, all)
 	if out := succeed(t, "", "check", "--device", "cpu", "--only", "sumsquares"); strings.Count(out, " pass\n") != 1 ||
 		!strings.Contains(out, "\nsumsquares ") {
-		t.Errorf("unexpected output:\n%s", out)
+		t.Errorf("got output\n%swant that only sumsquares passes", out)
 	}
 	refuse(t, exitUsage, `--only "abacus": no kernel has this text in its name: expected a part of `+
 		strings.Join(conformance.Kernels(), ", ")+"; see", "", "check", "--only", "abacus")
@@ -101,7 +101,7 @@ func TestCheckVulkan(t *testing.T) {
 	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the validation layer also checks the calls of the program
 	out := succeed(t, "", "check", "--device", "vulkan", "--only", "gelu")
 	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 2 {
-		t.Errorf("unexpected output:\n%s", out)
+		t.Errorf("got output\n%swant that two kernels pass on vulkan:0", out)
 	}
 }
 

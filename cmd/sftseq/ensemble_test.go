@@ -29,7 +29,7 @@ func TestEnsemble(t *testing.T) {
 		lines := `{"text":"7"}` + "\n" + `{"text":"123"}` + "\n"
 		output, errs := exits(t, exitOK, lines, append(args, "--model", model)...)
 		if compileMessage.ReplaceAllString(errs, "") != wantErrs {
-			t.Fatalf("unexpected output:\n%s", errs)
+			t.Fatalf("got standard error %q, want %q", errs, wantErrs)
 		}
 		var replies []prediction
 		for line := range strings.Lines(output) {
@@ -64,7 +64,7 @@ func TestEnsemble(t *testing.T) {
 	evalArgs := []string{"eval", "--model", out, "--data", data, "--split", "val"}
 	result := decode[struct{ Models, Rows int }](t, printed(t, "", append(evalArgs, "--json")...))
 	if result.Models != 3 || result.Rows != 40 {
-		t.Fatalf("unexpected result: %+v", result)
+		t.Fatalf("got result %+v, want 3 models and 40 rows", result)
 	}
 	hasPrefix(t, printed(t, "", evalArgs...), out+" (3 models together) on ")
 
@@ -130,7 +130,7 @@ func TestEnsemble(t *testing.T) {
 	must.Succeed(t, os.CopyFS(filepath.Join(alone, "seed-1"), os.DirFS(filepath.Join(out, "seed-1"))))
 	if r := predict(alone, alone+": the model seed-1\n", "predict"); len(r) != 2 ||
 		r[0].Probabilities[0] != predict(filepath.Join(out, "seed-1"), "", "predict")[0].Probabilities[0] {
-		t.Errorf("unexpected result: %+v", r)
+		t.Errorf("got %+v, want two predictions, as from seed-1 itself", r)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestEnsembleOfPairs(t *testing.T) {
 	}
 	result := decode[task.ClassesResult](t, printed(t, "", "eval", "--model", runs, "--data", data, "--json"))
 	if result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {
-		t.Errorf("unexpected result: %+v", result)
+		t.Errorf("got result %+v, want 2 models, 20 rows and no ranking", result)
 	}
 	refuse(t, exitError, "found a folder of 2 models: choose one of them", "", "eval", "--model", runs,
 		"--data", data, "--queries", "5")

@@ -94,7 +94,8 @@ func checkLabelErrors(t *testing.T, model, data string) {
 		}
 		if wrong != m.Wrong || wrong == 0 || i > 0 && (rows[i-1].Wrong < wrong || rows[i-1].Wrong == wrong &&
 			rows[i-1].Loss < m.Loss) {
-			t.Errorf("row %d: unexpected mistake %+v after %+v", i, m, rows[max(0, i-1)])
+			t.Errorf("row %d: got %+v after %+v, want %d wrong labels and the worst row first", i, m,
+				rows[max(0, i-1)], wrong)
 		}
 	}
 	to := filepath.Join(t.TempDir(), "wrong.csv")
@@ -172,7 +173,7 @@ func checkExplain(t *testing.T, model, text string, pools bool) {
 	var reply struct{ Explain *sft.Explanation }
 	if err := json.Unmarshal([]byte(explained), &reply); err != nil || reply.Explain == nil ||
 		len(reply.Explain.Layers) == 0 {
-		t.Fatalf("unexpected explanation %s, error %v", explained, err)
+		t.Fatalf("got %s, error %v, want an explanation with layers", explained, err)
 	}
 	if before, _, _ := strings.Cut(explained, `,"explain":`); before+"}\n" != plain {
 		t.Errorf("--explain prints %s, want the beginning %s", explained, plain)
@@ -182,7 +183,7 @@ func checkExplain(t *testing.T, model, text string, pools bool) {
 		sum += float64(w)
 	}
 	if n := len(reply.Explain.Pooling); pools && (n != 5 || math.Abs(sum-1) > 1e-5) || !pools && n != 0 {
-		t.Errorf("unexpected pooling weights: %v", reply.Explain.Pooling)
+		t.Errorf("got pooling weights %v, want five with sum 1: %t, or none", reply.Explain.Pooling, pools)
 	}
 	for i, layer := range reply.Explain.Layers {
 		if len(layer.Positions) == 0 || slices.Max(layer.Positions) > 4 {

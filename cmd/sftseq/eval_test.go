@@ -54,7 +54,7 @@ func TestEval(t *testing.T) {
 	}
 	for i, k := range r.Classes {
 		if k.Name != fmt.Sprint(i) || k.Rows != 30 || k.F1 == nil || *k.Recall != r.Recall[i] || k.AUC == nil {
-			t.Errorf("class %d: unexpected metrics %+v", i, k)
+			t.Errorf("class %d: got metrics %+v, want 30 rows, F1, AUC and recall %v", i, k, r.Recall[i])
 		}
 	}
 	rows := 0
@@ -136,13 +136,14 @@ func TestInfo(t *testing.T) {
 	}
 	if len(r.Costs) != 2 || r.Costs[1].Length != 4096 || r.Costs[1].Infer >= r.Costs[1].Train ||
 		r.Costs[0].Infer >= r.Costs[1].Infer {
-		t.Errorf("unexpected costs: %+v", r.Costs)
+		t.Errorf("got costs %+v, want two, the second for length 4096 and higher, and training above inference",
+			r.Costs)
 	}
 	// Five taps, and three taps with a dilation of seven. The norms of convolutions count as norms.
 	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("conv"), "--json")), &r))
 	const d, layers = 32, 2
 	if f := r.ReceptiveField; f == nil || *f != (receptiveField{1 + 2*(2+7), 1 + 2*layers*(2+7)}) {
-		t.Errorf("unexpected receptive field: %+v", f)
+		t.Errorf("got receptive field %+v, want 19 in a layer and 37 in all", f)
 	}
 	equal(t, r.Parameters[5], (part{"convolutions", layers * (5 + 3 + 2) * d}))
 	equal(t, r.Costs[0].Operations[0], (part{"convolutions", layers * (5 + 3) * d}))

@@ -38,7 +38,7 @@ func TestEvalSaysUnfinished(t *testing.T) {
 			}
 			if err := json.Unmarshal([]byte(succeed(t, "", append(measured, "--json")...)), &result); err != nil ||
 				result.Step != 2 || !result.Unfinished {
-				t.Errorf("unexpected result %+v, error %v", result, err)
+				t.Errorf("got result %+v, error %v, want the unfinished step 2", result, err)
 			}
 		})
 	}

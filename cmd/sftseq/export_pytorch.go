@@ -64,8 +64,9 @@ func importCommand() *cli.Command {
 			UsageText: `sftseq import pytorch DIR --output MODEL
 
 Example: sftseq import pytorch listops-pytorch --output runs/listops-tuned`,
-			Description: `Reads config.json of export pytorch and model.safetensors, which save_weights of modeling_sft.py
-writes. Checks names, shapes and values of all tensors, and writes a model directory with the same weights.`,
+			Description: `Reads config.json of export pytorch and model.safetensors, which save_weights of
+modeling_sft.py writes. Checks names, shapes and values of all tensors, and writes a model directory with
+the same weights.`,
 			Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"},
 				Usage: "write the model to `DIR` (required)", TakesFile: true}},
 			Action: importPyTorch,

@@ -30,7 +30,7 @@ func TestExportONNX(t *testing.T) {
 	m := onnxtest.Read(t, []byte(first))
 	if want := []string{"logits", "embedding"}; !slices.Equal(m.Outputs, want) ||
 		m.Metadata["label_names"] != `["O","B-X","I-X"]` {
-		t.Errorf("unexpected outputs %v or metadata %v", m.Outputs, m.Metadata)
+		t.Errorf("got outputs %v and metadata %v, want outputs %v and three label names", m.Outputs, m.Metadata, want)
 	}
 	if succeed(t, "", "export", "onnx", goldenPath("tagging"), "--output", path); readText(t, path) != first {
 		t.Error("a second export of the same model writes a different file")

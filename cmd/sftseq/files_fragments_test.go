@@ -26,7 +26,7 @@ func TestFileFragments(t *testing.T) {
 	for i, r := range got {
 		if r.Path != whole || r.Size != int64(len(text)) || r.Fragment == nil || r.Fragment.Start != int64(i*size) ||
 			r.Fragment.End != min(int64(len(text)), int64(i+1)*size) || r.Named != "" {
-			t.Fatalf("fragment %d: unexpected range %+v in %v", i, r.Fragment, r)
+			t.Fatalf("fragment %d: got range %+v in %+v, want the next %d bytes or the rest", i, r.Fragment, r, size)
 		}
 	}
 	last := len(got) - 1

@@ -35,7 +35,7 @@ func TestGraphsOfOneNode(t *testing.T) {
 			for i, line := range strings.Split(strings.TrimSpace(output), "\n") {
 				var reply struct{ Label string }
 				if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label != []string{"1", "-1"}[i] {
-					t.Errorf("unexpected line %s, error %v", line, err)
+					t.Errorf("line %d: got %s, error %v, want the label %s", i, line, err, []string{"1", "-1"}[i])
 				}
 			}
 		})

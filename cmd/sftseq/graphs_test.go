@@ -24,7 +24,7 @@ func TestGraphs(t *testing.T) {
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil || !strings.Contains(string(config), `"relative": "edges"`) ||
 		!strings.Contains(string(config), `"edge_feature_names"`) {
-		t.Errorf("unexpected config %s, error %v", config, err)
+		t.Errorf("got config %s, error %v, want relative edges and edge_feature_names", config, err)
 	}
 	printed(t, "", "eval", "--model", dir, "--data", data, "--split", "test")
 	test, lines := filepath.Join(data, "test.arrow"), filepath.Join(t.TempDir(), "lines.jsonl")
@@ -43,7 +43,7 @@ func TestGraphs(t *testing.T) {
 		}
 		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label == "" ||
 			len(reply.Probabilities) != 3 || reply.Length < 8 {
-			t.Errorf("unexpected reply %s, error %v", line, err)
+			t.Errorf("got reply %s, error %v, want a label, 3 probabilities and a length of at least 8", line, err)
 		}
 	}
 	occurs(t, printed(t, "", "embed", "--model", dir, lines), `"embedding"`, 6)
