@@ -52,8 +52,12 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 	}
 	if unused := slices.DeleteFunc(slices.Clone(m.LabelNames),
 		func(name string) bool { return isUsed[name] }); len(unused) > 0 {
-		out = append(out, fmt.Sprintf("%d of %d %s have no %s in any split: %s", len(unused), len(m.LabelNames), noun,
-			rows, shortList(unused, maxNamed)))
+		verb := "have"
+		if len(unused) == 1 {
+			verb = "has"
+		}
+		out = append(out, fmt.Sprintf("%d of %d %s %s no %s in any split: %s", len(unused), len(m.LabelNames), noun,
+			verb, rows, shortList(unused, maxNamed)))
 	}
 	if text := singleWarning(m, used); text != "" {
 		out = append(out, text)
@@ -200,8 +204,11 @@ func similarNames(names []string) (groups []string) {
 		if len(same) < 2 {
 			continue
 		}
-		format := "%q"
-		if norm.NFC.String(removeInvisible(same[0])) == norm.NFC.String(removeInvisible(same[1])) {
+		format, shown := "%q", map[string]bool{}
+		for _, name := range same {
+			shown[norm.NFC.String(removeInvisible(name))] = true
+		}
+		if len(shown) < len(same) { // two names look the same
 			format = "%+q"
 		}
 		quoted := make([]string, len(same))

@@ -65,7 +65,7 @@ func TestClassWarnings(t *testing.T) {
 			[]string{"all rows have the same class, good, so train has nothing to learn"}},
 		{"a class without rows", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good",
 			"bad"), []string{"--labels", "bad,good,ugly"},
-			[]string{"1 of 3 classes have no row in any split: ugly\n"}},
+			[]string{"1 of 3 classes has no row in any split: ugly\n"}},
 		{"a class only in test", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"),
 			nil, []string{"1 of 3 classes has no row in train, so models cannot learn it: c\n"}},
 		{"a label only in test, with several labels per row", rows("train", "a", "b") + rows("val", "a", "a|b") +
@@ -128,7 +128,7 @@ func TestTagWarnings(t *testing.T) {
 		filepath.Join(dir, "run"), "--steps",
 		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, output := range []string{converted, trained} {
-		contains(t, output, "warning: 1 of 4 tags have no token in any split: X\n",
+		contains(t, output, "warning: 1 of 4 tags has no token in any split: X\n",
 			"warning: 1 of 4 tags has no token in train, so models cannot learn it: L\n")
 	}
 }

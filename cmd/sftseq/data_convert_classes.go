@@ -159,9 +159,13 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 			}
 		}
 		if len(joined) > 0 {
-			return fmt.Sprintf("%d of %d classes look like lists of labels: %s; "+
+			lists := "look like lists"
+			if len(joined) == 1 {
+				lists = "looks like a list"
+			}
+			return fmt.Sprintf("%d of %d classes %s of labels: %s; "+
 				"split them with --label-separator '%s' (a row with an empty string then has no label)",
-				len(joined), len(m.LabelNames), shortList(joined, maxNamed), separator)
+				len(joined), len(m.LabelNames), lists, shortList(joined, maxNamed), separator)
 		}
 	}
 	return ""

@@ -73,8 +73,11 @@ func convertGraph(c *cli.Context) error {
 		return err
 	}
 	var err error
-	for name, list := range map[string]*[]string{"numbers": &o.Numbers, "feature-names": &o.FeatureNames,
-		"edge-feature-names": &o.EdgeFeatureNames} {
+	for _, flag := range []struct {
+		name string
+		list *[]string
+	}{{"numbers", &o.Numbers}, {"feature-names", &o.FeatureNames}, {"edge-feature-names", &o.EdgeFeatureNames}} {
+		name, list := flag.name, flag.list
 		if !c.IsSet(name) {
 			continue
 		}

@@ -143,9 +143,9 @@ func TestConvertManyClasses(t *testing.T) {
 		{func(i int) string { return []string{`"[""a"", ""b""]"`, `"[""b""]"`}[i%2] }, nil,
 			"2 of 2 classes look like lists of labels in a single string: "},
 		{func(i int) string { return []string{`"a, b"`, "a", "b"}[i%3] }, []string{"--label-separator", ";"},
-			"1 of 3 classes look like lists of labels: \"a, b\"; split them with --label-separator ','"},
+			"1 of 3 classes looks like a list of labels: \"a, b\"; split them with --label-separator ','"},
 		{func(i int) string { return []string{"sport", "sport;weather", "weather", ""}[i%4] }, nil,
-			"1 of 3 classes look like lists of labels: \"sport;weather\"; split them with --label-separator ';'"},
+			"1 of 3 classes looks like a list of labels: \"sport;weather\"; split them with --label-separator ';'"},
 		{func(i int) string { return []string{`"a, b"`, `"b, c"`, `"a, c"`}[i%3] }, nil,
 			"3 of 3 classes look like lists of labels: \"a, b\", \"a, c\", \"b, c\"; split them with " +
 				"--label-separator ','"},

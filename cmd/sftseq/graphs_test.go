@@ -111,7 +111,7 @@ func TestFewGraphs(t *testing.T) {
 		flags []string
 	}{
 		{"warning: no row was assigned to val or test, because each class keeps at least one row in train, and too few " +
-			"other rows differ: add rows\n", []string{"--split", "0.9999,0.00005,0.00005"}},
+			"other distinct rows remain: add rows\n", []string{"--split", "0.9999,0.00005,0.00005"}},
 		{"warning: the split val is empty, and training needs it: no graph has this name in the field \"part\"\n",
 			[]string{"--split-field", "part"}},
 	} {

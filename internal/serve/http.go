@@ -197,8 +197,8 @@ func (l *webListener) Accept() (net.Conn, error) {
 
 // turnAway refuses a connection for which no slot is free. It waits for the first bytes of a
 // request and responds with 429, because a response before the request confuses clients. Above
-// maxRefusing concurrent refusals it resets a TCP connection. It does not close silently, because some
-// clients would then reconnect endlessly.
+// maxRefusing concurrent refusals it resets a TCP connection, because some clients reconnect
+// endlessly if it closes silently, and closes other connections.
 func (c *webConn) turnAway(flag string) {
 	s := c.session.server
 	defer c.Conn.Close()
@@ -206,8 +206,10 @@ func (c *webConn) turnAway(flag string) {
 	s.metrics.countRefusal(codeBusy)
 	refusing := s.refusals.Add(1)
 	defer s.refusals.Add(-1)
-	if tcp, ok := c.Conn.(*net.TCPConn); ok && refusing > maxRefusing {
-		tcp.SetLinger(0)
+	if refusing > maxRefusing {
+		if tcp, ok := c.Conn.(*net.TCPConn); ok {
+			tcp.SetLinger(0)
+		}
 		return
 	}
 	received := time.Now()

@@ -92,7 +92,7 @@ func newAccumulator(e *model.Engine, slots int) (*accumulator, error) {
 
 // NonFiniteError stops a training run: a loss, a gradient, a weight or a logit is NaN or infinite.
 type NonFiniteError struct {
-	Step     int
+	Step     int      // step that failed or was the last before the check, from 1 as in metrics.jsonl
 	Examples []uint32 // training rows of the (micro-)batch, or one validation row; nil for a stored weight
 	Tensor   string   // first tensor that is not finite
 	Loss     float32
@@ -252,7 +252,7 @@ func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
 // nonFiniteLoss returns the error for a micro-batch with a loss that is not finite.
 func nonFiniteLoss(ctx context.Context, l *model.Slot, examples []seq.Example, d model.Drawing, loss float32) error {
-	report := &NonFiniteError{Step: int(d.Step), Loss: loss}
+	report := &NonFiniteError{Step: int(d.Step) + 1, Loss: loss}
 	for _, e := range examples {
 		report.Examples = append(report.Examples, e.Index)
 	}

@@ -197,8 +197,8 @@ func TestLossScaleEnds(t *testing.T) {
 		}
 	}), narrow{cpu.New(1), 0}, train, val)
 	var e *NonFiniteError
-	if !errors.As(err, &e) || e.Step != 15 || skipped != 15 || !strings.Contains(e.Tensor, ".grad") {
-		t.Errorf("error %v after %d skipped steps, want 15 skipped steps and an error at step 15", err, skipped)
+	if !errors.As(err, &e) || e.Step != 16 || skipped != 15 || !strings.Contains(e.Tensor, ".grad") {
+		t.Errorf("error %v after %d skipped steps, want 15 skipped steps and an error at step 16", err, skipped)
 	}
 	// A Stepper returns the error at the same step.
 	st := must.Get(NewStepper(modeltest.RandomModel(configtest.TrainingConfig(), 1), s,

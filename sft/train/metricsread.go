@@ -96,14 +96,11 @@ func (m *Metrics) add(line []byte) (header lineHeader, err error) {
 	}
 	switch header.Kind {
 	case "skipped":
-		m.rewind(header.Step, 0)
-		return header, appendLine(&m.Skipped, line)
+		return header, appendLine(m, &m.Skipped, line, header.Step, 0)
 	case "train":
-		m.rewind(header.Step, 1)
-		return header, appendLine(&m.Train, line)
+		return header, appendLine(m, &m.Train, line, header.Step, 1)
 	case "validation":
-		m.rewind(header.Step, 2)
-		return header, appendLine(&m.Validation, line)
+		return header, appendLine(m, &m.Validation, line, header.Step, 2)
 	}
 	return header, nil
 }
@@ -120,11 +117,14 @@ func (m *Metrics) rewind(step, order int) {
 	m.Validation = m.Validation[:end(len(m.Validation), 2, func(i int) int { return m.Validation[i].Step })]
 }
 
-func appendLine[T any](lines *[]T, text []byte) error {
+// appendLine decodes a line, drops the lines that it replaces ([Metrics.rewind]) and appends it to lines. A line that
+// cannot be decoded replaces nothing.
+func appendLine[T any](m *Metrics, lines *[]T, text []byte, step, order int) error {
 	var line T
-	err := json.Unmarshal(text, &line)
-	if err == nil {
-		*lines = append(*lines, line)
+	if err := json.Unmarshal(text, &line); err != nil {
+		return err
 	}
-	return err
+	m.rewind(step, order)
+	*lines = append(*lines, line)
+	return nil
 }

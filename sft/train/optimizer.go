@@ -68,7 +68,7 @@ func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t in
 
 // badGradient returns an error that names the first tensor whose gradient is not finite.
 func (s *stepper) badGradient(b *batchGradient, examples []seq.Example, step int) error {
-	e := &NonFiniteError{Step: step, Tensor: "sum of squares of the gradient"}
+	e := &NonFiniteError{Step: step + 1, Tensor: "sum of squares of the gradient"}
 	for _, x := range examples {
 		e.Examples = append(e.Examples, x.Index)
 	}
