@@ -92,8 +92,8 @@ func (b *Batches) arrange(epoch uint32) [][]uint32 {
 	return batches
 }
 
-// permute shuffles items with the Fisher-Yates method. Index i is swapped by the Philox words of the
-// counter (i, StreamShuffle, stream, epoch). The stream is 0 for the rows, and the pool's number, from
+// permute shuffles items with the Fisher-Yates method. The Philox words of the counter
+// (i, StreamShuffle, stream, epoch) select the item with which item i is swapped. The stream is 0 for the rows, and the pool's number, from
 // 1, for the batches of a pool.
 func permute[T any](items []T, seed uint64, stream, epoch uint32) {
 	for i := len(items) - 1; i > 0; i-- {

@@ -19,7 +19,7 @@ type Edge struct {
 // edgeItems describes the items of both columns of edges in errors.
 var edgeItems = itemKind{"edge", "an edge", "a list of edges"}
 
-// edgeEnds names the numbers of an item of the column of edges.
+// edgeEnds holds the names of the two token indices of an edge, for errors.
 var edgeEnds = []string{"source", "target"}
 
 // CheckEdgeFeatureNames returns an error if names are not allowed for features of edges. An empty
@@ -77,7 +77,7 @@ func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 		fields, ok := schema.FieldsByName(c.name)
 		switch {
 		case !c.expected && ok:
-			return fmt.Errorf("column %s: schema metadata: %s is missing, expected a name for each number of an edge",
+			return fmt.Errorf("column %s: schema metadata: %s: expected a name for each feature of an edge, found none",
 				c.name, KeyEdgeFeatureNames)
 		case !c.expected:
 			continue

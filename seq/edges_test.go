@@ -62,8 +62,9 @@ func TestEdges(t *testing.T) {
 		want = append(want, loops)
 		for _, format := range []Format{FileFormat, StreamFormat} {
 			got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
-			if err != nil || !reflect.DeepEqual(*gotSpec, spec) {
-				t.Fatalf("%q, format %v: specification %+v, error %v", names, format, gotSpec, err)
+			if err != nil || len(got) != len(want) || !reflect.DeepEqual(*gotSpec, spec) {
+				t.Fatalf("%q, format %v: %d rows, specification %+v, error %v, want %d rows, %+v", names, format, len(got),
+					gotSpec, err, len(want), spec)
 			}
 			for i := range got {
 				if !equalRows(got[i], want[i]) {
@@ -218,7 +219,7 @@ func TestForeignEdges(t *testing.T) {
 		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5],[2]]`),
 			"[] [{0 1 [0.5]} {1 1 [2]}]"},
 		{columns(pairs), map[string]string{"feature_names": `["a"]`}, `[]`,
-			"column edges: schema metadata: edge_feature_names is missing"},
+			"column edges: schema metadata: edge_feature_names: expected a name for each feature of an edge, found none"},
 		{columns(pairs, numbers), plain, `[]`, "column edge_features: schema metadata: edge_feature_names"},
 		{columns(pairs), named, `[]`, "column edge_features is missing: edge_feature_names requires it"},
 		{[]arrow.Field{features}, plain, `[]`, "column edges is missing: edge_feature_names requires it"},

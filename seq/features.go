@@ -64,7 +64,7 @@ func (s *Spec) checkFeaturesColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnFeatures)
 	switch {
 	case s.FeatureNames == nil && ok:
-		return fmt.Errorf("column %s: schema metadata: %s is missing, expected a name for each number of a token",
+		return fmt.Errorf("column %s: schema metadata: %s: expected a name for each feature of a token, found none",
 			ColumnFeatures, KeyFeatureNames)
 	case s.FeatureNames == nil:
 		return nil

@@ -145,7 +145,7 @@ func TestForeignFeatures(t *testing.T) {
 	}{
 		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
 		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
-		{column(fixed), nil, `[]`, "column features: schema metadata: feature_names is missing"},
+		{column(fixed), nil, `[]`, "column features: schema metadata: feature_names: expected a name for each feature"},
 		{column(fixed), map[string]string{"feature_names": `["a"]`}, `[]`,
 			"column features: expected list<fixed_size_list<float32>[1]> or list<list<float32>>, found list"},
 		{column(arrow.ListOf(f32)), named, `[]`, "expected list<fixed_size_list<float32>[2]>"},

@@ -129,7 +129,7 @@ func TestForeignFiles(t *testing.T) {
 			"column tokens_b is missing: task retrieval requires it"},
 		{[]arrow.Field{tokens, tokens}, nil, `[]`, "column tokens: expected once, found 2 times"},
 		{[]arrow.Field{tokens, field("edges", i32)}, nil, `[]`,
-			"column edges: schema metadata: edge_feature_names is missing"},
+			"column edges: schema metadata: edge_feature_names: expected a name for each feature of an edge"},
 		{[]arrow.Field{tokens, field("label_mask", i32)}, nil, `[]`, "column label_mask: the name is reserved"},
 		{[]arrow.Field{tokens}, nil, `[{"tokens":[1]},{"tokens":null}]`,
 			"record batch 0: row 1, column tokens: expected a sequence, found null"},

@@ -1,5 +1,6 @@
-// The last step of the backward pass of moving averages: the gradients of the parameters. With the
-// sums R = Σ x·r and W = Σ x·w over the sequences, in order:
+// The last step of the backward pass of moving averages: the gradients of the parameters. The step
+// before left the sums Σ x·r and Σ x·w of each sequence in r and w, at the sequence's first chunk.
+// With R and W, their sums over the sequences, in order:
 //
 //   dgain = (1 − a)·R, ddecay = a·(1 − a)·gain·((1 − a)·W − R)
 //

@@ -36,8 +36,8 @@ func learnTokenizer(t *testing.T, spec string, texts ...string) Tokenizer {
 func TestWords(t *testing.T) {
 	tok := learnTokenizer(t, `{"type":"words","vocab":5}`, "The cat, the DOG; the été.",
 		"the cat\nsat on the mat, été", strings.Repeat("x", 65))
-	// The vocabulary with frequencies: "the" 5, "," 2, "cat" 2, "été" 2, and ".", the first of the
-	// words that occur once.
+	// The vocabulary with frequencies: "the" 5, "," 2, "cat" 2, "été" 2, and ".", the first in byte
+	// order of the words that occur once.
 	want := []int32{2, 4, 3, 1, 5}
 	got, err := tok.Encode("THE cat , bird ÉTÉ")
 	if err != nil || !slices.Equal(got, want) || tok.VocabSize() != 7 || *tok.PadID() != 0 {

@@ -21,8 +21,10 @@ func TestLearned(t *testing.T) {
 		"text,label,split\nred green red,1,train\nblue,0,test\nred blue,0,validation\n"))
 	o.SplitColumn, o.Tokenizer = "split", []byte(`{"type":"words"}`)
 	d, _ := mustConvert(t, o)
-	if string(d.Manifest.Tokenizer) != `{"type":"words","words":["red","green"]}` || d.Manifest.VocabSize != 4 {
-		t.Errorf("got tokenizer %s with a vocabulary of %d, want 4", d.Manifest.Tokenizer, d.Manifest.VocabSize)
+	const want = `{"type":"words","words":["red","green"]}`
+	if string(d.Manifest.Tokenizer) != want || d.Manifest.VocabSize != 4 {
+		t.Errorf("got tokenizer %s with a vocabulary of %d, want %s with 4", d.Manifest.Tokenizer, d.Manifest.VocabSize,
+			want)
 	}
 	o.From, o.To = []string{"-"}, t.TempDir()
 	o.Format = "csv"

@@ -11,7 +11,7 @@ import (
 func TestPrecompiledGrowth(t *testing.T) {
 	const replacement = 1024
 	p := &precompiled{units: make([]uint32, 0x62), texts: strings.Repeat("x", replacement) + "\x00"}
-	p.units['a'] = 'a' | 1<<8 | 1<<10 // a leaf, whose offset into texts is the unit 'a' ^ 1
+	p.units['a'] = 'a' | 1<<8 | 1<<10 // has a leaf: units['a'^1], whose value 0 is the offset into texts
 	got, err := p.normalize("aba")
 	if want := p.texts[:replacement] + "b" + p.texts[:replacement]; err != nil || got != want {
 		t.Fatalf("got %d bytes, error %v, want %d bytes", len(got), err, len(want))

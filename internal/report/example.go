@@ -156,11 +156,10 @@ func (s scale) fraction(weight float32) float64 {
 }
 
 // relativeMass returns the mass of sampled token i relative to the largest mass in its layer, from 0 to 1.
-// A negative mass, which leaky layers can have, counts as 0.
 func relativeMass(l *sft.LayerExplanation, i int) float64 {
 	largest := slices.Max(l.Mass)
 	if largest <= 0 {
 		return 0
 	}
-	return max(0, float64(l.Mass[i]/largest))
+	return float64(l.Mass[i] / largest)
 }

@@ -170,7 +170,7 @@ func isSpanTag(tag string) bool {
 // Columns returns the columns that have names. All columns can be selected by number.
 func (r *conllReader) Columns() []string { return []string{conllToken, conllTag} }
 
-// Next returns the next sentence.
+// Next reads the next sentence into row. It returns io.EOF after the last sentence.
 func (r *conllReader) Next(row *Row) error {
 	var columns [][]string
 	for size := 0; ; {

@@ -65,7 +65,7 @@ func notTable(found string) error {
 		found)
 }
 
-// Next returns the next row.
+// Next reads the next row into row. It returns io.EOF after the last row.
 func (r *csvReader) Next(row *Row) error {
 	s, size, err := r.read(len(r.columns))
 	row.begin(r.in.Name, r.previous)

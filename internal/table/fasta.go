@@ -81,7 +81,7 @@ func (r *fastaReader) Columns() []string {
 	return fastaColumns
 }
 
-// Next returns the next record.
+// Next reads the next record into row. It returns io.EOF after the last record.
 func (r *fastaReader) Next(row *Row) error {
 	if r.header == nil {
 		return io.EOF

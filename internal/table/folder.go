@@ -243,7 +243,7 @@ func gcd(a, b int) int {
 // Columns returns [FolderColumns].
 func (r *folderReader) Columns() []string { return FolderColumns }
 
-// Next returns the next file.
+// Next reads the next file into row. It returns io.EOF after the last file.
 func (r *folderReader) Next(row *Row) error {
 	if len(r.files) == 0 {
 		r.writeNotes()

@@ -93,8 +93,8 @@ func parseHFFeature(text json.RawMessage) (f hfFeature) {
 	return f
 }
 
-// classes returns the names of a ClassLabel, whose type is omitted in the short form. For other
-// features, it returns nil.
+// classes returns the names of a ClassLabel, or nil for other features. A feature without a type, such as
+// {"names": ["neg", "pos"]}, is a ClassLabel too.
 func (f hfFeature) classes() []string {
 	if f.Type == "ClassLabel" || f.Type == "" {
 		return f.Names

@@ -158,7 +158,7 @@ func (r *hfReader) next() (Reader, error) {
 // Columns returns the columns of the first stream, and the split column if the data set has splits.
 func (r *hfReader) Columns() []string { return r.columns }
 
-// Next returns the next row.
+// Next reads the next row into row. It returns io.EOF after the last row.
 func (r *hfReader) Next(row *Row) (err error) {
 	if err := r.chain.read(row); err != nil || len(row.Values) < len(r.wanted) {
 		return err

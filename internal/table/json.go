@@ -76,7 +76,7 @@ func firstObjectOnLine(in *source.Source) bool {
 // Columns returns nil, because every object may have different columns.
 func (r *listReader) Columns() []string { return nil }
 
-// Next returns the next object.
+// Next reads the next object into row. It returns io.EOF after the last object.
 func (r *listReader) Next(row *Row) error {
 	err := r.next(row)
 	switch {

@@ -57,7 +57,7 @@ func linesFrom(in *source.Source, at int64) (rest io.Reader, start int64, err er
 // Columns returns nil, because every line may have different columns.
 func (r *jsonReader) Columns() []string { return nil }
 
-// Next returns the next row.
+// Next reads the next row into row. It returns io.EOF after the last row.
 func (r *jsonReader) Next(row *Row) error {
 	line, err := r.lines.Next()
 	row.begin(r.in.Name, int64(r.lines.Line()))

@@ -57,7 +57,7 @@ func OpenParts(ctx context.Context, parts []Part, o Options) (*Parts, error) {
 // Columns returns the columns of the first part.
 func (r *Parts) Columns() []string { return r.columns }
 
-// Next returns the next row.
+// Next reads the next row into row. It returns io.EOF after the last row.
 func (r *Parts) Next(row *Row) error { return r.read(row) }
 
 // Extent describes how a file can be divided into parts.

@@ -133,7 +133,7 @@ func panicText(p any) string {
 	return fmt.Sprintf(": %v", p)
 }
 
-// Next returns the next row.
+// Next reads the next row into row. It returns io.EOF after the last row.
 func (r *records) Next(row *Row) (err error) {
 	// Arrow uses some sizes in a file without checking them.
 	defer func() {

@@ -142,7 +142,7 @@ func describeOrder(name string, columns []string) string {
 	return missing
 }
 
-// Next returns the next row.
+// Next reads the next row into row. It returns io.EOF after the last row.
 func (r *seriesReader) Next(row *Row) error {
 	r.row.Values = r.row.Values[:0]
 	if err := r.Reader.Next(&r.row); err != nil {

@@ -115,7 +115,7 @@ func (r *shardsReader) next() (Reader, error) {
 // nil for JSON.
 func (r *shardsReader) Columns() []string { return r.columns }
 
-// Next returns the next row.
+// Next reads the next row into row. It returns io.EOF after the last row.
 func (r *shardsReader) Next(row *Row) error {
 	err := r.chain.read(row)
 	if err == nil && len(row.Values) == len(r.options.Columns) { // even if a value of the row has an error

@@ -62,7 +62,7 @@ func newText(in *source.Source, o Options) (*textReader, error) {
 	return &textReader{lineReader: lines, note: o.Note}, err
 }
 
-// Next returns the next line.
+// Next reads the next line into row. It returns io.EOF after the last line.
 func (r *textReader) Next(row *Row) error {
 	line, bad, err := r.begin(row, func(line string) string { return line })
 	if err != nil {

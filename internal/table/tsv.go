@@ -72,7 +72,7 @@ func (r *tsvReader) split(line string, maxFields int) (fields []string, count in
 	return r.fields, count
 }
 
-// Next returns the next row.
+// Next reads the next row into row. It returns io.EOF after the last row.
 func (r *tsvReader) Next(row *Row) error {
 	line, long, err := r.nextLine()
 	row.begin(r.in.Name, r.line)

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestSpanDecodingIsChecked checks the errors for invalid decodings, and that DescribeData
-// drops the decoding of a model to start from.
+// TestSpanDecodingIsChecked checks the errors for invalid decodings, that config.json keeps a valid decoding, and that
+// DescribeData removes the initial model's decoding.
 func TestSpanDecodingIsChecked(t *testing.T) {
 	c := configtest.WithTask(configtest.TrainingConfig(), config.Tagging)
 	for key, bad := range map[string]config.SpanDecoding{
@@ -29,7 +29,7 @@ func TestSpanDecodingIsChecked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.json")
 	must.Succeed(t, c.Write(path))
 	if again := must.Get(config.Read(path))(t); *again.SpanDecoding != *c.SpanDecoding {
-		t.Errorf("the decoding is read back as %v", again.SpanDecoding)
+		t.Errorf("the decoding is read back as %v, want %v", again.SpanDecoding, c.SpanDecoding)
 	}
 	class := configtest.TrainingConfig()
 	class.SpanDecoding = &config.SpanDecoding{}
@@ -39,6 +39,6 @@ func TestSpanDecodingIsChecked(t *testing.T) {
 		Tokenizer:  []byte(`{"type":"ids","vocab":9}`),
 		LabelNames: append(names, "O")}))
 	if c.SpanDecoding != nil {
-		t.Error("DescribeData keeps the decoding of the model to start from")
+		t.Errorf("DescribeData keeps the initial model's decoding %v, want none", c.SpanDecoding)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// maps emits the elementwise functions.
+// maps emits the exponential, softplus, sigmoid, sums, scaling and the weighted mean.
 func maps(v isa) {
 	v.function("exp", "computes y = eˣ.", v.width/8, v.exp)
 	v.function("softplus", "computes y = log(1 + eˣ).", 2, v.softplus)
