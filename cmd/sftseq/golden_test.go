@@ -23,7 +23,8 @@ func TestPredictGolden(t *testing.T) {
 			for i, w := range want {
 				equal(t, string(got[i].ID), string(w.ID), i, w.ID)
 				if got[i].Length < 1 || (got[i].LengthA != nil) != (name == "retrieval") {
-					t.Errorf("reply %d: got lengths %d, %v, %v", i, got[i].Length, got[i].LengthA, got[i].LengthB)
+					t.Errorf("reply %d: got length %d, length_a present: %t; want length at least 1, length_a %t", i,
+						got[i].Length, got[i].LengthA != nil, name == "retrieval")
 				}
 				if len(got[i].Logits) != len(w.Logits) {
 					t.Fatalf("reply %d: %d logits, want %d", i, len(got[i].Logits), len(w.Logits))

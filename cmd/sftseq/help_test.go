@@ -68,7 +68,8 @@ func TestHelp(t *testing.T) {
 	}
 	if help := succeed(t, "", "--help"); strings.Count(help, "\n") > 40 || help != succeed(t, "") ||
 		help != succeed(t, "", "help") {
-		t.Errorf("the help of the program: %s", help)
+		t.Errorf("--help prints %d lines, as without arguments: %t, as help: %t; want at most 40 lines, true, true\n%s",
+			strings.Count(help, "\n"), help == succeed(t, ""), help == succeed(t, "", "help"), help)
 	}
 	for _, name := range []string{"predict", "data", "data convert", "data convert image", "train listops"} {
 		path := strings.Fields(name)
@@ -126,7 +127,7 @@ func TestFlagsOfTasks(t *testing.T) {
 		for _, task := range append(lra.Tasks(), lra.Files) {
 			help := succeed(t, "", "train", task.Name, "--help-all")
 			if shown := strings.Contains(help, "\n  --"+name+" "); shown != want(task) {
-				t.Errorf("train %s --help-all shows --%s: %v", task.Name, name, shown)
+				t.Errorf("train %s --help-all shows --%s: %v, want %v", task.Name, name, shown, want(task))
 			}
 		}
 		if help := succeed(t, "", "train", "custom", "--members", "sft", "--help-all"); strings.Contains(help,

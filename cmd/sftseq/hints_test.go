@@ -160,7 +160,7 @@ func TestSummary(t *testing.T) {
 		notContains(t, out, last)
 		if out := succeed(t, "", append(args, "--json")...); !strings.Contains(out, last) &&
 			!strings.Contains(out, "wordyk") {
-			t.Errorf("%q --json lacks the words of the tokenizer", args)
+			t.Errorf("%q --json prints neither %q nor \"wordyk\", want one of these words:\n%s", args, last, out)
 		}
 	}
 	for spec, want := range map[string]string{

@@ -44,7 +44,7 @@ func TestKeptTypes(t *testing.T) {
 			"--id", "key", "--keep", keep,
 			"--output", out)
 		if differences := client(t, "", []string{"node", script}, "compare", in, out); differences != "" {
-			t.Errorf("%s:\n%s", name, differences)
+			t.Errorf("%s: got differences from in.parquet, want none:\n%s", name, differences)
 		}
 	}
 }

@@ -42,7 +42,8 @@ func (s *server) call(t *testing.T, method, params string, result any) {
 	t.Helper()
 	fmt.Fprintf(s.in, "{\"jsonrpc\":\"2.0\",\"id\":-1,\"method\":%q,\"params\":%s}\n", method, params)
 	if !s.out.Scan() || strings.Contains(s.out.Text(), `"error"`) {
-		t.Fatalf("%s %s: %s", method, params, s.out.Text())
+		t.Fatalf("%s %s: got response %q, read error %v; want a response without \"error\"", method, params,
+			s.out.Text(), s.out.Err())
 	}
 	response := struct{ Result any }{result}
 	if err := json.Unmarshal(s.out.Bytes(), &response); err != nil {
@@ -148,7 +149,7 @@ func expectItems(t *testing.T, s *server, acknowledged map[int]bool, next int) {
 		}
 		s.call(t, "retrieval/search", fmt.Sprintf(`{"text":%q,"k":1}`, itemText(id)), &found)
 		if len(found.Items) != 1 || found.Items[0].Cosine < 1-1e-6 {
-			t.Errorf("search for item %d: %+v", id, found.Items)
+			t.Errorf("search for item %d: got %+v, want one item with a cosine of at least 1-1e-6", id, found.Items)
 		}
 	}
 }

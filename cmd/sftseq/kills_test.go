@@ -66,7 +66,7 @@ func (k *killer) expectKilled(t *testing.T, c *exec.Cmd, text string) {
 	t.Helper()
 	if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() ||
 		status.Signal() != syscall.SIGKILL {
-		t.Fatalf("%v: %v\n%s", c.Args, c.ProcessState, text)
+		t.Fatalf("%v: got %v, want it killed by SIGKILL\n%s", c.Args, c.ProcessState, text)
 	}
 	k.killed++
 }

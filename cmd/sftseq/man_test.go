@@ -23,7 +23,7 @@ func TestManualPage(t *testing.T) {
 	c.Stderr = &errs
 	out, err := c.Output()
 	if err != nil || errs.Len() > 0 {
-		t.Fatalf("error %v, output:\n%s", err, &errs)
+		t.Fatalf("man: got error %v, want <nil>; got standard error %q, want \"\"", err, errs.String())
 	}
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") + " " }
 	text := words(string(out))

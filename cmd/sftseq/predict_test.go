@@ -108,8 +108,9 @@ func TestPredictOrder(t *testing.T) {
 	}
 	status, out, errs := program(strings.NewReader(in.String()), "predict", "--model", goldenPath("pre"))
 	replies := replyLines(t, out)
-	if status != 1 || errs != "sftseq: 100 of 700 lines failed\n" || len(replies) != 700 {
-		t.Fatalf("status %d, %d replies, %s", status, len(replies), errs)
+	const failed = "sftseq: 100 of 700 lines failed\n"
+	if status != 1 || errs != failed || len(replies) != 700 {
+		t.Fatalf("got status %d, %d replies, standard error %q; want 1, 700, %q", status, len(replies), errs, failed)
 	}
 	line := 1
 	for i, r := range replies {
@@ -137,8 +138,9 @@ func TestPredictFlushesReplies(t *testing.T) {
 	for i := range 3 {
 		fmt.Fprintf(typed, "{\"id\":%d,\"tokens\":[1,2,3]}\n", i)
 		line, err := replies.ReadString('\n')
-		if err != nil || !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,"label"`, i)) {
-			t.Fatalf("line %d: got reply %q, error %v", i, line, err)
+		prefix := fmt.Sprintf(`{"id":%d,"label"`, i)
+		if err != nil || !strings.HasPrefix(line, prefix) {
+			t.Fatalf("line %d: got reply %q, error %v; want prefix %q, error <nil>", i, line, err, prefix)
 		}
 	}
 	typed.Close()
@@ -242,7 +244,8 @@ func TestFullOutput(t *testing.T) {
 		status := run(context.Background(), append([]string{"sftseq"}, args...), nil, full, &errs)
 		if status != 1 || strings.Count(errs.String(), "standard output: ") != 1 ||
 			!strings.Contains(errs.String(), "no space left") {
-			t.Errorf("%v: status %d, %q", args, status, errs.String())
+			t.Errorf("%v: got status %d, standard error %q; want 1, %q once and %q", args, status, errs.String(),
+				"standard output: ", "no space left")
 		}
 	}
 }

@@ -120,7 +120,8 @@ func TestModelNet40(t *testing.T) {
 	if status != 0 || !strings.Contains(output, "test.arrow: 10 rows of 24 tokens") ||
 		!strings.Contains(errs, "warning: train and val: expected the 9843 rows of the published task, found 50:") ||
 		!strings.Contains(errs, "warning: test: expected the 2468 rows of the published task, found 10") {
-		t.Fatalf("status %d\n%s%s", status, output, errs)
+		t.Fatalf("got status %d, want 0, 10 test rows of 24 tokens, and warnings about 50 rows of train and val and "+
+			"10 rows of test; got output\n%s%s", status, output, errs)
 	}
 	for _, preset := range []string{"quick", "paper", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)

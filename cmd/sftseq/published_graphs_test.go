@@ -62,7 +62,8 @@ func convertPublished(t *testing.T, task, from string, more ...string) string {
 		append([]string{"data", "convert", task, "--from", from, "--to", data}, more...)...)
 	if status != 0 || !strings.Contains(output, "train.arrow: 24 rows of 4 to 6 tokens") ||
 		strings.Count(errs, "rows of the published task, found") != 3 {
-		t.Fatalf("status %d\n%s%s", status, output, errs)
+		t.Fatalf("%s: got status %d, want 0, 24 training rows of 4 to 6 tokens, and 3 warnings about the number of "+
+			"rows; got output\n%s%s", task, status, output, errs)
 	}
 	return data
 }

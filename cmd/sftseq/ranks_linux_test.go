@@ -121,14 +121,16 @@ func TestRanksOfMPI(t *testing.T) {
 			if err != nil || len(starts) != 1 || ranks > 1 &&
 				(starts[0].Ranks != ranks || !strings.HasPrefix(starts[0].MPI, library)) ||
 				ranks == 1 && starts[0].Ranks != 0 {
-				t.Errorf("%s, %d ranks: recorded %+v, error %v", launcher, ranks, starts, err)
+				t.Errorf("%s, %d ranks: got starts %+v, error %v; want one start, error <nil>; for one rank Ranks 0, "+
+					"for several the number of ranks and an MPI that begins with %q", launcher, ranks, starts, err, library)
 			} else if want := fmt.Sprintf(", %d ranks (%s), 24 steps\n", ranks, starts[0].MPI); strings.Count(text,
 				want) != min(1, ranks-1) {
-				t.Errorf("%s, %d ranks: expected %q in\n%s", launcher, ranks, want, text)
+				t.Errorf("%s, %d ranks: got %d times %q, want %d, in\n%s", launcher, ranks, strings.Count(text, want),
+					want, min(1, ranks-1), text)
 			}
 			equal(t, strings.Count(text, "repeat with: "), 1, launcher, ranks)
 			if ranks > 1 && !strings.Contains(text, fmt.Sprintf("of %d ranks busy", ranks)) {
-				t.Errorf("%s: the output lacks the number of busy ranks\n%s", launcher, text)
+				t.Errorf("%s: got output\n%s\nwant it to contain \"of %d ranks busy\"", launcher, text, ranks)
 			}
 			text, err = runWithin(t, mpirun(t, launcher, ranks, program, "eval", "--model", whole, "--data",
 				data, "--json"), time.Minute)
@@ -289,7 +291,8 @@ func TestRanksJoinFails(t *testing.T) {
 	text, err := runWithin(t, exec.Command("mpirun.openmpi", args...), time.Minute)
 	if err == nil || strings.Count(text, "/proc/self/status") != 1 ||
 		!strings.Contains(text, "sftseq: rank 1: open /proc/self/status") {
-		t.Errorf("error %v, output:\n%s", err, text)
+		t.Errorf("got error %v, output:\n%s\nwant an error, and /proc/self/status once, after %q", err, text,
+			"sftseq: rank 1: open ")
 	}
 	notContains(t, text, "MPI_Finalize", "finalize")
 }
@@ -317,7 +320,7 @@ func TestRanksFullDisk(t *testing.T) {
 	}()
 	text, err := runWithin(t, c, time.Minute)
 	if err == nil || strings.Count(text, "no space left on device") != 1 {
-		t.Fatalf("error %v, output:\n%s", err, text)
+		t.Fatalf("got error %v, output:\n%s\nwant an error, and \"no space left on device\" once", err, text)
 	}
 	must.Succeed(t, os.Remove(ballast))
 	if text, err := runWithin(t, mpirun(t, "mpirun.openmpi", 2,
@@ -449,17 +452,18 @@ func TestRanksOfHosts(t *testing.T) {
 	}()
 	text, err := runWithin(t, net.mpirun(t, 3, append([]string{program}, args...)...), 2*time.Minute)
 	if err == nil || !strings.Contains(text, "not responded for 3s") {
-		t.Fatalf("%v after %v\n%s", err, time.Since(start), text)
+		t.Fatalf("got error %v after %v, output\n%s\nwant an error and \"not responded for 3s\"", err,
+			time.Since(start), text)
 	}
 	select {
 	case cut := <-cutAt:
 		elapsed := time.Since(cut)
 		t.Logf("the job ended %v after the cut", elapsed)
 		if elapsed > 30*time.Second {
-			t.Errorf("the job ended %v after the cut\n%s", elapsed, text)
+			t.Errorf("the job ended %v after the cut, want at most 30s\n%s", elapsed, text)
 		}
 	default:
-		t.Errorf("the job ended before the cut\n%s", text)
+		t.Errorf("the job ended before the cut, want after it\n%s", text)
 	}
 	if _, err := os.Stat(stored); err != nil {
 		t.Error(err)

@@ -30,7 +30,8 @@ func writeReport(t *testing.T, page string, args ...string) string {
 	t.Helper()
 	status, out, errs := program(nil, append([]string{"report", "--out", page}, args...)...)
 	if status != 0 || out != "" || !strings.Contains(errs, page+": report of ") {
-		t.Fatalf("report %q: status %d, %s%s", args, status, out, errs)
+		t.Fatalf("report %q: got status %d, output %q, standard error %q; want 0, \"\", one that contains %q", args,
+			status, out, errs, page+": report of ")
 	}
 	return errs
 }
@@ -58,7 +59,7 @@ func TestReportInBrowser(t *testing.T) {
 		"--steps", "3", "--batch", "4",
 		"--hidden", "16", "--layers", "2", "--k", "32", "--stages", "1:first4", "--eval-every", "2",
 		"--log-every", "1"); status != 0 {
-		t.Fatalf("train: %s", errs)
+		t.Fatalf("train: got status %d, want 0\n%s", status, errs)
 	}
 	examplesPage := filepath.Join(t.TempDir(), "examples.html")
 	writeReport(t, examplesPage, "--examples", "3", run)
@@ -88,10 +89,10 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 			var request struct{ Request struct{ URL string } }
 			must.Succeed(t, json.Unmarshal(e.Params, &request))
 			if u := request.Request.URL; u != address && !strings.HasPrefix(u, "data:") {
-				t.Errorf("the page requests %s", u)
+				t.Errorf("%s requests %s, want only %s and data: URLs", filepath.Base(page), u, address)
 			}
 		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed":
-			t.Errorf("%s: %s", e.Method, e.Params)
+			t.Errorf("%s: got %s %s, want no errors and no log", filepath.Base(page), e.Method, e.Params)
 		}
 	}
 	var found struct {
@@ -122,14 +123,15 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 	})()`, &found)
 	if found.Images != images || found.Drawings != drawings || strings.HasSuffix(page, ".html") &&
 		!strings.HasPrefix(found.Title, "Training report: ") {
-		t.Errorf("%q has %d images and %d drawings, want %d and %d", found.Title, found.Images,
-			found.Drawings, images, drawings)
+		t.Errorf("%s: got title %q, %d images, %d drawings; want %d images, %d drawings, and in HTML the title "+
+			"prefix \"Training report: \"", filepath.Base(page), found.Title, found.Images, found.Drawings, images,
+			drawings)
 	}
 	for _, e := range found.Empty {
-		t.Errorf("not drawn: %s", e)
+		t.Errorf("%s: not drawn: %s", filepath.Base(page), e)
 	}
 	for _, e := range found.Misplaced {
-		t.Errorf("%s: %s", filepath.Base(page), e)
+		t.Errorf("%s: got a text cut off or over another, want none: %s", filepath.Base(page), e)
 	}
 	if found.Width > found.Room && strings.HasSuffix(page, ".html") {
 		var wide []string

@@ -93,7 +93,7 @@ func succeed(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	status, out, errs := program(strings.NewReader(stdin), args...)
 	if errs = compileMessage.ReplaceAllString(errs, ""); status != 0 || errs != "" {
-		t.Fatalf("sftseq %s: status %d\n%s", strings.Join(args, " "), status, errs)
+		t.Fatalf("sftseq %s: got status %d, standard error %q; want 0, \"\"", strings.Join(args, " "), status, errs)
 	}
 	return out
 }
@@ -142,7 +142,7 @@ func refuse(t *testing.T, status int, want, stdin string, args ...string) {
 		t.Errorf("sftseq %s: status %d, %q; want %d, %q", strings.Join(args, " "), got, errs, status, want)
 	}
 	if out != "" {
-		t.Errorf("sftseq %s: printed %.200q", strings.Join(args, " "), out)
+		t.Errorf("sftseq %s: got standard output %.200q, want \"\"", strings.Join(args, " "), out)
 	}
 }
 

@@ -225,7 +225,7 @@ func honestLatencies(tb testing.TB, server attackedProcess, n int) []time.Durati
 		}
 		line, err := in.ReadString('\n')
 		if err != nil || strings.Contains(line, `"error"`) {
-			tb.Fatalf("the honest client got %.300s, %v", line, err)
+			tb.Fatalf("the honest client got response %.300q, error %v; want one without \"error\", <nil>", line, err)
 		}
 		return time.Since(start)
 	}

@@ -50,7 +50,8 @@ func (m *mixedLoad) embed(tb testing.TB, i int) []byte {
 	text, _ := json.Marshal(m.texts[i])
 	status, body, err := m.server.request(m.client, "/embed", httpToken, fmt.Sprintf(`{"text":%s}`, text))
 	if err != nil || status != 200 {
-		tb.Errorf("/embed: %d %.300s, %v", status, body, err)
+		tb.Errorf("/embed of text %d: got status %d, body %.300q, error %v; want status 200, error <nil>", i, status,
+			body, err)
 	}
 	return body
 }

@@ -80,7 +80,8 @@ func TestServeLatency(t *testing.T) {
 			start := time.Now()
 			fmt.Fprintln(in, text)
 			if !out.Scan() || !strings.Contains(out.Text(), `"result"`) {
-				t.Fatalf("%.300s: %.300s", text, out.Text())
+				t.Fatalf("%s: request %.300q: got response %.300q, read error %v; want a response with \"result\"",
+					name, text, out.Text(), out.Err())
 			}
 			return time.Since(start)
 		}

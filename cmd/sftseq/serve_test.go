@@ -45,7 +45,7 @@ func TestServeAsPredict(t *testing.T) {
 			status, got, errs := program(strings.NewReader(in.String()),
 				append([]string{"serve", "--log", "error", "--model", goldenPath(model)}, flags...)...)
 			if status != 0 || errs != "" {
-				t.Errorf("%s %v: status %d, %s", model, flags, status, errs)
+				t.Errorf("%s %v: got status %d, standard error %q; want 0, \"\"", model, flags, status, errs)
 			}
 			equal(t, got, want, model, flags)
 		}

@@ -75,7 +75,7 @@ func TestAbsentColumns(t *testing.T) {
 	status, out, errs := program(nil, "predict", "--model", model, "--input", from, "--text", "t", "--id",
 		"key", "--keep", "t,stars")
 	if status != exitOK || strings.Count(out, "\n") != 2 {
-		t.Errorf("status %d, %s", status, out)
+		t.Errorf("got status %d, output %q; want status %d, 2 lines", status, out, exitOK)
 	}
 	for _, column := range []string{"key", "stars"} {
 		contains(t, errs, fmt.Sprintf("warning: %s: no row has the column %q; the first rows have [\"name.first\" \"t\"]\n", from, column))

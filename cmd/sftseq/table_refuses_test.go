@@ -62,7 +62,8 @@ func TestTableFlags(t *testing.T) {
 	for _, lines := range []string{" {\"t\":\"A\"}\n", "{\n", " [1]\nA,B\n"} {
 		if status, _, errs := program(strings.NewReader(lines), predict...); status != exitError ||
 			strings.Contains(errs, "looks like a CSV table") {
-			t.Errorf("%q: status %d, %s", lines, status, errs)
+			t.Errorf("%q: got status %d, standard error %q; want %d, one without \"looks like a CSV table\"", lines,
+				status, errs, exitError)
 		}
 	}
 	_, errs := exits(t, exitError, "t,u\nA,B\n", predict...)

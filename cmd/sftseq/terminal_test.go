@@ -35,7 +35,8 @@ func TestShortenError(t *testing.T) {
 		}
 		if len(got) > maxErrorBytes+60 || !strings.HasPrefix(got, "file: row 7: é") ||
 			!strings.HasSuffix(got, "é: the cause") || strings.ContainsRune(got, '\uFFFD') {
-			t.Errorf("%d bytes: %.60q … %q", len(got), got, got[len(got)-60:])
+			t.Errorf("got %d bytes, %.60q … %q; want at most %d, prefix %q, suffix %q, no U+FFFD", len(got), got,
+				got[max(0, len(got)-60):], maxErrorBytes+60, "file: row 7: é", "é: the cause")
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestTokenizerFrom(t *testing.T) {
 	// The text of a row with unknown words is lost: head prints the row's token ids.
 	if out := mustRunData(t, "head", "-n", "1", at("c")); strings.Contains(out, "text") ||
 		!strings.Contains(out, `"tokens":[`) {
-		t.Errorf("head prints %s", out)
+		t.Errorf("head prints %q, want it to contain %q and not %q", out, `"tokens":[`, "text")
 	}
 	contains(t, mustRunData(t, "head", "-n", "1", at("a")), `film number`)
 }

@@ -99,17 +99,19 @@ func repeatCommand(t *testing.T, flags ...string) {
 	} {
 		status, out, errs := program(nil, c.args...)
 		if c.end == "" {
-			if status != 0 || !strings.HasPrefix(out,
-				"stopped at step "+c.args[len(c.args)-1]+" and stored the checkpoint; continue with:\n  sftseq "+
-					"train custom --out ") || strings.Contains(out, "repeat") {
-				t.Fatalf("%q: status %d, %s\n%s", c.args, status, out, errs)
+			prefix := "stopped at step " + c.args[len(c.args)-1] + " and stored the checkpoint; continue with:\n" +
+				"  sftseq train custom --out "
+			if status != 0 || !strings.HasPrefix(out, prefix) || strings.Contains(out, "repeat") {
+				t.Fatalf("%q: got status %d, output %q; want status 0, prefix %q, no \"repeat\"\n%s", c.args, status,
+					out, prefix, errs)
 			}
 			continue
 		}
 		_, command, _ := strings.Cut(out, "repeat with: sftseq ")
 		command, _, _ = strings.Cut(command, "\n")
 		if status != 0 || !strings.HasSuffix(command, c.end) {
-			t.Fatalf("%q: status %d, %s\n%s", c.args, status, out, errs)
+			t.Fatalf("%q: got status %d, command %q; want status 0, suffix %q\n%s\n%s", c.args, status, command, c.end,
+				out, errs)
 		}
 		for again := range strings.SplitSeq(command, " && sftseq ") {
 			equal(t, strings.Count(again, "--steps")+strings.Count(again, "--epochs"), 1, again)

@@ -155,7 +155,7 @@ func TestTrainFlags(t *testing.T) {
 	contains(t, readText(t, filepath.Join(out, "metrics.jsonl")), `"step":4`)
 	if text, errs := exits(t, exitOK, "", "plot", "--output", figure, out); text != "" ||
 		errs != figure+": curves of run\n" {
-		t.Errorf("%s%s", text, errs)
+		t.Errorf("plot: got output %q, standard error %q; want \"\", %q", text, errs, figure+": curves of run\n")
 	}
 	contains(t, readText(t, figure), "<svg")
 	other := t.TempDir()

@@ -62,7 +62,7 @@ func TestSeedsResumption(t *testing.T) {
 		"--out", out, "--seeds", "1,2",
 		"--hidden", "8", "--steps", "4", "--class-weights", "balanced", "--lr", "0.5"}, nil,
 		io.Discard, &errs); status != 1 {
-		t.Fatalf("status %d: %s", status, errs.String())
+		t.Fatalf("train: got status %d, want 1\n%s", status, errs.String())
 	}
 	command := regexp.MustCompile(`sftseq (train .*)`).FindStringSubmatch(errs.String())
 	if command == nil {

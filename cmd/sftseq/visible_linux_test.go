@@ -54,7 +54,8 @@ func TestTerminal(t *testing.T) {
 		}
 		shown = strings.ReplaceAll(shown, "\r\n", "\n") // a terminal ends lines with \r\n
 		if status != 0 || hasControls(shown) || len(shown) < 100 {
-			t.Errorf("%q: status %d, %.300q", args[:2], status, shown)
+			t.Errorf("%q: got status %d, %d bytes %.300q; want status 0, at least 100 bytes, no control characters",
+				args[:2], status, len(shown), shown)
 		}
 		_, piped, _ := program(nil, args...)
 		equal(t, shown, escapeControls([]byte(piped)), piped)

@@ -38,7 +38,7 @@ func hostileData(t *testing.T) (dir string) {
 	_, errs := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", dir, "--text", "text", "--label",
 		"label", "--id", "id", "--split", "0.6,0.2,0.2")
 	if hasControls(errs) {
-		t.Errorf("converting: %q", errs)
+		t.Errorf("data convert: got standard error %q, want no control characters", errs)
 	}
 	return dir
 }
@@ -57,7 +57,8 @@ func TestHostileNames(t *testing.T) {
 	} {
 		status, _, errs := program(nil, args...)
 		if status == 0 || hasControls(errs) || len(errs) > 2*maxErrorBytes {
-			t.Errorf("%.60q: status %d, %d bytes: %.300q", args, status, len(errs), errs)
+			t.Errorf("%.60q: got status %d, %d bytes of standard error %.300q; want another status than 0, at most %d "+
+				"bytes, no control characters", args, status, len(errs), errs, 2*maxErrorBytes)
 		}
 	}
 }
@@ -74,7 +75,7 @@ func TestOddPaths(t *testing.T) {
 		"20", "--init-from", start)
 	command := regexp.MustCompile(`(?m)^repeat with: (.*)$`).FindStringSubmatch(shown)
 	if command == nil {
-		t.Fatal(shown)
+		t.Fatalf("train --resume: got output %q, want a line that begins with \"repeat with: \"", shown)
 	}
 	args := must.Get(exec.Command("bash", "-c", "sftseq() { printf '%s\\0' \"$@\"; }; "+command[1]).Output())(t)
 	for _, want := range []string{"--data\x00" + data, "--init-from\x00" + start, "--out\x00" + out + "-again"} {
