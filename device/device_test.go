@@ -161,7 +161,7 @@ func TestList(t *testing.T) {
 			continue
 		}
 		if !strings.HasPrefix(d.Name(), i.Device) {
-			t.Errorf("Open(%s) opened %s", i.Device, d.Name())
+			t.Errorf("Open(%s): got the device %q, want a name that begins with %q", i.Device, d.Name(), i.Device)
 		}
 		must.Check(t, d.Close())
 		d, err = Open(Options{Name: i.Device, Precision: Mixed})

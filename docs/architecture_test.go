@@ -229,7 +229,7 @@ func TestPackages(t *testing.T) {
 	for from := range moduleImports(t) {
 		if !strings.Contains(table, "`"+from+"/`") && !strings.Contains(table, "`"+filepath.ToSlash(filepath.Dir(from))+"/`") &&
 			!within(from, "examples") && !within(from, "shaders") {
-			t.Errorf("the table of packages lacks %s", from)
+			t.Errorf("the table of packages has neither %s nor its parent directory, want one of them", from)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestExportPage(t *testing.T) {
 	command := exec.CommandContext(t.Context(), testenv.Python, "-c", codeBlock(t, "export.md", "python"))
 	command.Dir, command.Env = dir, append(os.Environ(), "OMP_NUM_THREADS=1")
 	if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("the program of export.md: got error %v, output %q; want <nil>, \"\"", err, out)
 	}
 	tuned := must.Get(export.FromPyTorch(folder))(t)
 	if slices.Equal(tuned.Weights, m.Weights) {

@@ -253,7 +253,8 @@ func runScript(t *testing.T, script string, runs ...scriptRun) (all [][]logitLin
 	}
 	texts := strings.Split(runPython(t, nil, args...), "\f\n")
 	if len(texts) != len(runs)+1 || texts[len(runs)] != "" {
-		t.Fatalf("got %d outputs of %d runs", len(texts)-1, len(runs))
+		t.Fatalf("got %d outputs, followed by %q; want %d, followed by \"\"", len(texts)-1, texts[len(texts)-1],
+			len(runs))
 	}
 	for _, text := range texts[:len(runs)] {
 		all = append(all, logitLines(t, strings.NewReader(text)))

@@ -83,7 +83,7 @@ func TestLine(t *testing.T) {
 	for _, a := range []Prediction{{"a", "b"}, {`a,"b`, "c\nd"}, {"", ","}} {
 		got, err := csv.NewReader(strings.NewReader(line(a) + "\n")).Read()
 		if err != nil || !slices.Equal(got, []string{a.ID, a.Label}) {
-			t.Errorf("wrote %q, read %q, %v", a, got, err)
+			t.Errorf("line(%q): read %q, error %v; want %q, <nil>", a, got, err, []string{a.ID, a.Label})
 		}
 	}
 }
