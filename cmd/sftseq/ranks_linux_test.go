@@ -122,7 +122,8 @@ func TestRanksOfMPI(t *testing.T) {
 				(starts[0].Ranks != ranks || !strings.HasPrefix(starts[0].MPI, library)) ||
 				ranks == 1 && starts[0].Ranks != 0 {
 				t.Errorf("%s, %d ranks: got starts %+v, error %v; want one start, error <nil>; for one rank Ranks 0, "+
-					"for several the number of ranks and an MPI that begins with %q", launcher, ranks, starts, err, library)
+					"for several the number of ranks and an MPI that begins with %q", launcher, ranks, starts, err,
+					library)
 			} else if want := fmt.Sprintf(", %d ranks (%s), 24 steps\n", ranks, starts[0].MPI); strings.Count(text,
 				want) != min(1, ranks-1) {
 				t.Errorf("%s, %d ranks: got %d times %q, want %d, in\n%s", launcher, ranks, strings.Count(text, want),
