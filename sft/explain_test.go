@@ -84,7 +84,7 @@ func TestExplain(t *testing.T) {
 		}
 		t.Logf("largest error %.1e", worst)
 		if !(worst <= 1e-5) {
-			t.Errorf("off by %.1e, at most 1e-5 allowed", worst)
+			t.Errorf("explanations off by %.1e, want at most 1e-5", worst)
 		}
 	})
 }
@@ -123,8 +123,8 @@ func testExplainChangesNoBit(t *testing.T, devices ...tensor.Device) {
 						o.Logits, plain[e].Logits)
 				}
 				if !slices.EqualFunc(o.Explanations, want.Explanations, sameExplanation) {
-					t.Errorf("configuration %d, %s, example %d: %v in a batch, %v alone", i, device.Name(), e,
-						o.Explanations, want.Explanations)
+					t.Errorf("configuration %d, %s, example %d: explanations %v in a batch, want %v as alone", i,
+						device.Name(), e, o.Explanations, want.Explanations)
 				}
 				for _, x := range o.Explanations {
 					modeltest.CheckSums(t, c, x)
@@ -147,7 +147,7 @@ func TestExplainRefuses(t *testing.T) {
 		m, examples := modeltest.LoadGolden(t, name)
 		s := modeltest.NewScorerOf(t, m, device)
 		if _, err := s.Explain(context.Background(), []seq.Example{{A: []int32{99}}}); err == nil {
-			t.Error("Explain accepts a token out of range")
+			t.Error("Explain for token 99, out of range: error <nil>, want an error")
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

@@ -108,7 +108,9 @@ func testCopyFromFillMask(t *testing.T, fillMask *config.Config) {
 	c.Task, c.TieEmbeddings = "", true
 	if err := c.DescribeData(spec); err != nil || c.MaskTokenID != nil || c.VocabSize != 8 || c.MaskRate != 0 ||
 		c.MaskSpan != 0 || c.TieEmbeddings {
-		t.Fatalf("configuration %+v, error %v", c, err)
+		t.Fatalf("classifier: mask token set %t, %d tokens, mask rate %g, mask span %g, tied embeddings %t, error %v; "+
+			"want false, 8, 0, 0, false, <nil>", c.MaskTokenID != nil, c.VocabSize, c.MaskRate, c.MaskSpan,
+			c.TieEmbeddings, err)
 	}
 	labels := modeltest.RandomModel(&c, 2)
 	for _, models := range [][2]*sft.Model{{labels, pretrained}, {pretrained, labels}} {

@@ -62,7 +62,7 @@ func TestNGramsMatter(t *testing.T) {
 	before := modeltest.Score(t, modeltest.NewScorerOf(t, m, cpu.New(2)), examples)
 	alone := modeltest.Score(t, modeltest.NewScorerOf(t, m, cpu.New(1)), examples[2:])
 	if !slices.Equal(alone[0].Logits, before[2].Logits) {
-		t.Errorf("logits %v alone, %v in a batch", alone[0].Logits, before[2].Logits)
+		t.Errorf("logits %v alone, want %v as in a batch", alone[0].Logits, before[2].Logits)
 	}
 	o := ngram.Options{Units: ngram.Bytes, MinN: 2, MaxN: 3, Slots: 1 << 10, MinCount: 1, MaxWords: 2}
 	v := must.Get(ngram.NewVocabulary(o, nil, m.NGrams.Used))(t)

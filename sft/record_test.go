@@ -111,18 +111,18 @@ func TestScoreRefuses(t *testing.T) {
 	m, _ := modeltest.LoadGolden(t, "pre")
 	s, ctx := modeltest.NewTestScorer(t, m), context.Background()
 	_, err := s.Score(ctx, recordOf(false, []seq.Example{{A: []int32{1}}, {A: []int32{1, 99}}}))
+	const want = "row 1: column tokens: token 99 at index 1"
 	var row *sft.RowError
-	if !errors.As(err, &row) || row.Row != 1 ||
-		!strings.Contains(err.Error(), "row 1: column tokens: token 99 at index 1") {
-		t.Errorf("invalid token: error %v", err)
+	if !errors.As(err, &row) || row.Row != 1 || !strings.Contains(err.Error(), want) {
+		t.Errorf("invalid token: error %v of type %T, want a RowError of row 1 that contains %q", err, err, want)
 	}
 	must.Fail(t, "task is retrieval",
 		"pair")(s.Score(ctx, recordOf(true, []seq.Example{{A: []int32{1}, B: []int32{1}}})))
 	pairs, _ := modeltest.LoadGolden(t, "retrieval")
+	const wrongTask = "the record's task is classification, the model's is retrieval"
 	if _, err := modeltest.NewTestScorer(t, pairs).Score(ctx,
-		recordOf(false, []seq.Example{{A: []int32{1}}})); err == nil ||
-		err.Error() != "the record's task is classification, the model's is retrieval" {
-		t.Errorf("single sequences for a model of pairs: error %v", err)
+		recordOf(false, []seq.Example{{A: []int32{1}}})); err == nil || err.Error() != wrongTask {
+		t.Errorf("single sequences for a model of pairs: error %v, want %s", err, wrongTask)
 	}
 	must.Fail(t, "row 0", "empty sequence")(s.Score(ctx, recordOf(false, []seq.Example{{}})))
 	other := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(nil, nil)).NewRecord()

@@ -120,13 +120,13 @@ func TestPlannedStages(t *testing.T) {
 					exported += exportedRows(c, len(p.tokens))
 				}
 				if size > planned || len(run) > items {
-					t.Errorf("%s, batch %d: a run of %d chunks with %d tokens, planned for %d and %d", name, i,
+					t.Errorf("%s, batch %d: a run of %d chunks with %d tokens, want at most %d and %d", name, i,
 						len(run), size, items, planned)
 				}
 			}
 			rows, _ := documentStage.planned(c, tokens, len(examples), MicroBatchTokens)
 			if exported > rows {
-				t.Errorf("%s, batch %d: %d exported rows, planned for %d", name, i, exported, rows)
+				t.Errorf("%s, batch %d: %d exported rows, want at most the planned %d", name, i, exported, rows)
 			}
 			var p packed
 			p.reset(documentStage, Drawing{})
@@ -139,7 +139,7 @@ func TestPlannedStages(t *testing.T) {
 			}
 			p.finish(len(examples))
 			if s := p.shape(c); s.Tokens > bucket(rows) {
-				t.Errorf("%s, batch %d: a pass of %d rows, planned for %d", name, i, s.Tokens, rows)
+				t.Errorf("%s, batch %d: a pass of %d rows, want at most %d", name, i, s.Tokens, bucket(rows))
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func TestChunkWords(t *testing.T) {
 			rows, items := s.planned(&c, tokens, examples, MicroBatchTokens)
 			words := must.Get(wordsOf(&c, params, nil, PassKind{s, TrainMode}, rows, items, 0))(t)
 			if need < words.total() {
-				t.Errorf("average %d: planned %d words, stage %d needs %d", average, need, s, words.total())
+				t.Errorf("average %d: planned %d words, want at least %d for stage %d", average, need, words.total(), s)
 			}
 		}
 		if got, want := GradientBlocks(&c, 8), GradientBlocks(flat, 8)+1; got != want {
@@ -219,7 +219,8 @@ func TestTokenStages(t *testing.T) {
 				rows, items := s.planned(c, tokens, examples, size)
 				words := must.Get(wordsOf(c, e.Params, device, PassKind{s, s.mode(c, mode)}, rows, items, 0))(t)
 				if need < words.total() {
-					t.Errorf("%s, mode %d: planned %d words, stage %d needs %d", name, mode, need, s, words.total())
+					t.Errorf("%s, mode %d: planned %d words, want at least %d for stage %d", name, mode, need,
+						words.total(), s)
 				}
 			}
 		}

@@ -47,7 +47,7 @@ func TestDocumentStreamMemory(t *testing.T) {
 		}
 		must.Get(s.End())(t)
 		if s.passes != nil {
-			t.Errorf("average %d: the document keeps the rows of %d passes", average, len(s.passes))
+			t.Errorf("average %d: the ended document keeps a list of %d passes, want nil", average, len(s.passes))
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestNGramDropout(t *testing.T) {
 		t.Error("another example in the batch changes the dropped n-grams")
 	}
 	if next := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 8}); slices.Equal(next, training) {
-		t.Error("two steps drop the same n-grams")
+		t.Error("steps 7 and 8 drop the same n-grams, want different ones")
 	}
 }
 

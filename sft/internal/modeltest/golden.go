@@ -59,7 +59,7 @@ func GoldenLines(t *testing.T, path string) []goldenLine {
 		out = append(out, l)
 	}
 	if s.Err() != nil || len(out) == 0 {
-		t.Fatalf("reading %s: %d lines, error %v", path, len(out), s.Err())
+		t.Fatalf("reading %s: %d lines, error %v; want at least 1 line, error <nil>", path, len(out), s.Err())
 	}
 	return out
 }
