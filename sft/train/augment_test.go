@@ -55,7 +55,7 @@ func TestAugmentPoints(t *testing.T) {
 			PointRotation: []string{"z", "any"}[step%2], PointShift: 0.1}
 		got := s.addNoise(c, []seq.Example{{Index: 3, Features: e.Features[:2]}, e}, step, 2)[1].Features
 		if again := s.addNoise(c, []seq.Example{e}, step, 2)[0].Features; !slices.EqualFunc(got, again, slices.Equal) {
-			t.Fatalf("step %d: the points depend on the other examples of the batch", step)
+			t.Fatalf("step %d: points %v in a batch, want %v as alone", step, got, again)
 		}
 		a, b := vectorOf(c, e.Features[1], "x", "y", "z"), vectorOf(c, e.Features[2], "x", "y", "z")
 		p, q := vectorOf(c, got[1], "x", "y", "z"), vectorOf(c, got[2], "x", "y", "z")
@@ -123,7 +123,8 @@ func TestStretch(t *testing.T) {
 		s.PointScale, s.PointStretch = []float64{0.5, 2}, nil
 		if scaled := vectorOf(c, s.augmentPoints(c, e, step)[2], "x", "y",
 			"z"); math.Abs(scaled[0]/p[0]-factors[0]) < 1e-6 {
-			t.Fatalf("step %d: scale and stretch draw the same factor", step)
+			t.Fatalf("step %d: the factor %g of the scale, want one other than the stretch's %g", step,
+				scaled[0]/p[0], factors[0])
 		}
 		s.PointScale, s.PointStretch, s.PointRotation = nil, []float64{0.5, 2}, "z"
 		if rotated := vectorOf(c, s.augmentPoints(c, e, step)[2], "x", "y", "z"); math.Abs(rotated[2]-q[2]) > 1e-5 ||

@@ -214,7 +214,7 @@ func TestFreeSteps(t *testing.T) {
 	t.Logf("%d steps: losses from %.3f to %.3f, off by at most %.1e", steps, curves[0][0].Y,
 		curves[0][steps-1].Y, worst)
 	if !(worst <= 1e-2) {
-		t.Errorf("losses off by %.1e, at most 1e-2 allowed", worst)
+		t.Errorf("losses off by %.1e, want at most 1e-2", worst)
 	}
 	if dir := os.Getenv("SFTSEQ_PLOTS"); dir != "" {
 		must.Check(t, plotDevices(filepath.Join(dir, "devices.svg"), curves))

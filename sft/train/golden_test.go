@@ -34,7 +34,7 @@ func TestGoldenLogits(t *testing.T) {
 		}
 		t.Logf("largest error %.1e", worst)
 		if !(worst <= 1e-4) {
-			t.Errorf("logits off by %.1e, at most 1e-4 allowed", worst)
+			t.Errorf("logits off by %.1e, want at most 1e-4", worst)
 		}
 	})
 }

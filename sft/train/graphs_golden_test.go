@@ -87,7 +87,8 @@ func TestGraphLogits(t *testing.T) {
 				slices.SortStableFunc(e.Edges, func(a, b seq.Edge) int { return int(a.Source%5) - int(b.Source%5) })
 				alone, err := scorer.Examples(t.Context(), []seq.Example{e})
 				if err != nil || !slices.Equal(alone[0].Logits, together[i].Logits) {
-					t.Errorf("graph %d: alone %v, error %v; in a batch %v", i, alone, err, together[i].Logits)
+					t.Errorf("graph %d alone, edges reordered: outputs %v, error %v; want the logits %v, error <nil>",
+						i, alone, err, together[i].Logits)
 				}
 			}
 		})

@@ -54,7 +54,7 @@ func TestAugmentImage(t *testing.T) {
 		}
 	}
 	if !slices.Equal(pixels, original) {
-		t.Error("the augmentation changes the original")
+		t.Errorf("the augmentation changed its argument to %v, want %v", pixels, original)
 	}
 	for k, n := range counts {
 		if math.Abs(float64(n)-steps/18) > 120 { // more than five standard deviations

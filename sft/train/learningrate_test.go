@@ -224,7 +224,8 @@ func TestStepIsStoredAsBefore(t *testing.T) {
 	const before = `{"epochs":3,"batch":4,"learning_rate":0.001,"weight_decay":0.01,"step_size":20,"decay_rate":0.9,"max_grad_norm":1,"warmup":"untuned","seed":1,"log_every":4}`
 	var s Settings
 	if err := json.Unmarshal([]byte(before), &s); err != nil || s.Validate() != nil || s.FollowsEnd() {
-		t.Errorf("reading %+v: error %v; Validate: %v", s, err, s.Validate())
+		t.Errorf("settings %+v: error %v, Validate returns %v, FollowsEnd returns %t; want <nil>, <nil>, false", s, err,
+			s.Validate(), s.FollowsEnd())
 	}
 	if text, err := json.Marshal(validSettings()); err != nil || string(text) != before {
 		t.Errorf("stored %s, want %s; error %v", text, before, err)

@@ -88,13 +88,13 @@ func TestLossScale(t *testing.T) {
 	}
 	for _, s := range []lossScale{{}, {1, 0}, {1 << 40, goodSteps - 1}} {
 		if !s.valid() {
-			t.Errorf("valid refuses %+v", s)
+			t.Errorf("valid of %+v is false, want true", s)
 		}
 	}
 	for _, s := range []lossScale{{0, 1}, {3, 0}, {0.5, 0}, {-2, 0}, {2, -1}, {2, goodSteps},
 		{math.Inf(1), 0}, {math.NaN(), 0}} {
 		if s.valid() {
-			t.Errorf("valid accepts %+v", s)
+			t.Errorf("valid of %+v is true, want false", s)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestMaxPooling(t *testing.T) {
 			}
 			for at, e := range o.Explanations {
 				if off := modeltest.CompareExplanation(t, e, want[at]); !(off <= 1e-5) {
-					t.Errorf("example %d: explanation off by %.1e", i, off)
+					t.Errorf("example %d, explanation %d: off by %.1e, want at most 1e-5", i, at, off)
 				}
 				modeltest.CheckSums(t, m.Config, e)
 			}

@@ -84,7 +84,7 @@ func TestDamagedMetrics(t *testing.T) {
 		warnings = ""
 		tr = resume()
 		if warnings != "" {
-			t.Errorf("%s: warnings of the second start: %s", name, warnings)
+			t.Errorf("%s: the second start has the warnings %q, want none", name, warnings)
 		}
 		must.Succeed(t, tr.Run(t.Context()), name)
 		tr.Close()

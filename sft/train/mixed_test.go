@@ -64,7 +64,7 @@ func TestMixedGoldenLogits(t *testing.T) {
 		}
 		t.Logf("largest error %.1e", worst)
 		if !(worst <= 2e-2) {
-			t.Errorf("logits off by %.1e, at most 2e-2 allowed", worst)
+			t.Errorf("logits off by %.1e, want at most 2e-2", worst)
 		}
 		if worst < 1e-6 {
 			t.Error("the logits are exact: the products were not in half precision")
@@ -104,7 +104,8 @@ func compareMixedGradients(t *testing.T, m *sft.Model, got []float32, path strin
 		difference = math.Hypot(difference, diff)
 		relative := diff / (norm + 1e-3*wantNorm)
 		if !(relative <= mixedTensorTolerance) {
-			t.Errorf("%s: off by %.2e of norm %.2e", w.Name, diff, norm)
+			t.Errorf("%s: off by %.2e of norm %.2e, relative error %.2e, want at most %g", w.Name, diff, norm, relative,
+				mixedTensorTolerance)
 		}
 		if relative > worst {
 			worst, worstTensor = relative, w.Name
@@ -215,14 +216,15 @@ func TestGivenChoices(t *testing.T) {
 	want := logits(m, own.Record(cpu.New(2)))
 	logits(other, others.Record(cpu.New(2)))
 	if own.Len() == 0 || own.Equal(&others) {
-		t.Fatal("both models sample the same tokens")
+		t.Fatalf("%d choices, equal for both models: %t; want at least 1, false", own.Len(), own.Equal(&others))
 	}
 	if got := logits(m, own.Give(cpu.New(1))); !slices.Equal(got, want) || len(own.Flips()) != 0 {
-		t.Error("replaying the model's own choices changes its logits")
+		t.Errorf("replaying the model's own choices: %d flips, logits %v; want 0, %v", len(own.Flips()), got, want)
 	}
 	if got := logits(m, again.Record(others.Give(cpu.New(1)))); slices.Equal(got, want) ||
 		len(others.Flips()) == 0 || !again.Equal(&others) {
-		t.Error("replaying other choices does not change the logits")
+		t.Errorf("replaying other choices: same logits %t, %d flips, same choices %t; want false, at least 1, true",
+			slices.Equal(got, want), len(others.Flips()), again.Equal(&others))
 	}
 }
 

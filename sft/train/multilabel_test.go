@@ -55,7 +55,8 @@ func TestTrainMultiLabel(t *testing.T) {
 		}
 		m := must.Get(sft.Load(dir))(t)
 		if !slices.Equal(m.Config.Thresholds, reports[best].Thresholds) {
-			t.Errorf("thresholds %v of the model, %v of its evaluation", m.Config.Thresholds, reports[best].Thresholds)
+			t.Errorf("the model has the thresholds %v, want %v as its evaluation", m.Config.Thresholds,
+				reports[best].Thresholds)
 		}
 		tally := metrics.NewMultiLabel(3)
 		s := modeltest.NewScorerOf(t, m, cpu.New(1))
@@ -103,7 +104,7 @@ func TestLabelWeights(t *testing.T) {
 			off, size = off+d*d, size+want[p.Name][i]*want[p.Name][i]
 		}
 		if !(math.Sqrt(off) <= 1e-3*math.Sqrt(size)+1e-6) {
-			t.Errorf("%s: error %g for the norm %g", p.Name, math.Sqrt(off), math.Sqrt(size))
+			t.Errorf("%s: error %g, want at most %g", p.Name, math.Sqrt(off), 1e-3*math.Sqrt(size)+1e-6)
 		}
 	}
 }

@@ -49,8 +49,8 @@ func TestDivisor(t *testing.T) {
 	for i, r := range many {
 		if *r.Accuracy != *one[i].Accuracy || r.Loss != one[i].Loss/termsPerExample ||
 			math.Abs(r.GradNorm/one[i].GradNorm*termsPerExample-1) > 1e-6 {
-			t.Errorf("line %d: accuracy %v, loss %v, norm %v; with one term per example %v, %v, %v",
-				i, *r.Accuracy, r.Loss, r.GradNorm, *one[i].Accuracy, one[i].Loss, one[i].GradNorm)
+			t.Errorf("line %d: accuracy %v, loss %v, norm %v; want %v, %v, about %v", i, *r.Accuracy, r.Loss,
+				r.GradNorm, *one[i].Accuracy, one[i].Loss/termsPerExample, one[i].GradNorm/termsPerExample)
 		}
 	}
 }

@@ -205,10 +205,11 @@ func testMoreSamplesThanTokens(t *testing.T, devices ...tensor.Device) {
 	exact, more, fewer := logits(12), logits(100), logits(11)
 	for i := range exact {
 		if !slices.Equal(exact[i], more[i]) {
-			t.Errorf("example %d: %v with k 100, %v with k 12", i, more[i], exact[i])
+			t.Errorf("example %d: logits %v with k 100, want %v as with k 12", i, more[i], exact[i])
 		}
 		if equal := slices.Equal(exact[i], fewer[i]); equal != (i < 3) {
-			t.Errorf("example %d: k 11 and k 12 agree: %v", i, equal)
+			t.Errorf("example %d: logits %v with k 11, %v with k 12, equal %t, want %t", i, fewer[i], exact[i],
+				equal, i < 3)
 		}
 	}
 }
@@ -249,7 +250,7 @@ func testTrainingDrawsByExample(t *testing.T, devices ...tensor.Device) {
 	for i := range examples {
 		_, alone := gradientOf(t, m, 1, devices[0], examples[i:i+1], model.TrainMode)
 		if alone.loss[0] != all.loss[i] {
-			t.Errorf("example %d: loss %v alone, %v in a batch", i, alone.loss[0], all.loss[i])
+			t.Errorf("example %d: loss %v alone, want %v as in a batch", i, alone.loss[0], all.loss[i])
 		}
 		other := examples[i]
 		other.Index++

@@ -53,8 +53,9 @@ func testBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 					same = same && slices.Equal(o.Embeddings[tower], v)
 				}
 				if !same {
-					t.Errorf("configuration %d (%s, %s, %s), %s, example of length %d: %v in a batch, %v alone",
-						i, c.Score, c.Probability, c.Relative, device.Name(), len(batch[at].A), o.Logits, want.Logits)
+					t.Errorf("configuration %d (%s, %s, %s), %s, example of length %d in a batch: logits %v, "+
+						"embeddings %v; want %v, %v as alone", i, c.Score, c.Probability, c.Relative, device.Name(),
+						len(batch[at].A), o.Logits, o.Embeddings, want.Logits, want.Embeddings)
 				}
 			}
 			compareEmbeddings(t, s, examples, alone)
