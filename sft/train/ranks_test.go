@@ -64,7 +64,7 @@ func (r *ranksRun) run(t *testing.T, ranks int) []error {
 	select {
 	case <-done:
 	case <-time.After(5 * time.Minute):
-		t.Fatal("timeout: the ranks wait for each other")
+		t.Fatal("the ranks have run for 5 minutes, want an end: they may wait for each other")
 	}
 	return errs
 }
@@ -196,7 +196,7 @@ func TestRanksStop(t *testing.T) {
 			if err != nil {
 				finished = false
 				if !errors.Is(err, context.Canceled) {
-					t.Fatalf("rank %d: %v", rank, err)
+					t.Fatalf("rank %d: error %v, want <nil> or %v", rank, err, context.Canceled)
 				}
 			}
 		}
@@ -251,7 +251,8 @@ func TestRanksFail(t *testing.T) {
 		for rank, err := range r.run(t, 3) {
 			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rank %d: ", failingRank)) ||
 				!strings.Contains(err.Error(), "the device is gone") {
-				t.Errorf("rank %d fails, rank %d returns the error %v", failingRank, rank, err)
+				t.Errorf("rank %d fails: rank %d has the error %v, want one with %q and %q",
+					failingRank, rank, err, fmt.Sprintf("rank %d: ", failingRank), "the device is gone")
 			}
 		}
 		if _, err := LoadCheckpoint(r.dir); err != nil {

@@ -54,7 +54,7 @@ func TestSpanDecodingOfSavedModel(t *testing.T) {
 		}
 		scorer.Close()
 		if math.Abs(tally.SpanF1()-*report.SpanF1) > 1e-12 {
-			t.Errorf("scaling %t, %s: span F1 %g, training had %g", scaling, d, tally.SpanF1(), *report.SpanF1)
+			t.Errorf("scaling %t, %s: span F1 %g, want %g as in training", scaling, d, tally.SpanF1(), *report.SpanF1)
 		}
 	}
 }
@@ -80,8 +80,9 @@ func TestDecodedSpans(t *testing.T) {
 	if spans := c.Spans(logits); len(spans) != 1 || spans[0].Start != 0 || spans[0].End != 7 || spans[0].Label != "X" {
 		t.Errorf("spans %v, want a single X from 0 to 7", spans)
 	}
-	if got := c.SpanDecoding.String() +
-		(config.SpanDecoding{}).String(); got != "span penalty 0, gaps of up to 1 tokens joined, spans of fewer than 2 tokens removedeach token independently" {
-		t.Errorf("String returns a wrong text: %q", got)
+	const want = "span penalty 0, gaps of up to 1 tokens joined, spans of fewer than 2 tokens removed" +
+		"each token independently"
+	if got := c.SpanDecoding.String() + (config.SpanDecoding{}).String(); got != want {
+		t.Errorf("String returned %q, want %q", got, want)
 	}
 }

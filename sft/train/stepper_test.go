@@ -34,7 +34,7 @@ func TestStepperMatchesTrainer(t *testing.T) {
 		rows, _ := tr.order.batch(tr.state)
 		examples := must.Get(tr.examples(train, rows))(t)
 		if loss, err := st.Step(t.Context(), examples); err != nil || !(loss > 0) {
-			t.Fatal(loss, err)
+			t.Fatalf("loss %v, error %v; want a loss above 0, error <nil>", loss, err)
 		}
 		must.Succeed(t, tr.step(t.Context()))
 	}

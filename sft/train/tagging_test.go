@@ -46,7 +46,7 @@ func testTaggingBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 				t.Errorf("example %d: the outputs differ alone and in a batch", i)
 			}
 			if _, one := gradientOf(t, m, 1, devices[0], examples[i:i+1], model.TrainMode); one.loss[0] != all.loss[i] {
-				t.Errorf("example %d: loss %v alone, %v in a batch", i, one.loss[0], all.loss[i])
+				t.Errorf("example %d: loss %v alone, want %v as in a batch", i, one.loss[0], all.loss[i])
 			}
 		}
 	}

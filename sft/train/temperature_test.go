@@ -58,8 +58,9 @@ func TestTemperatureOfSavedModel(t *testing.T) {
 		interior := scaled.Config.Temperature < 0.99*metrics.MaxTemperature
 		anyInterior = anyInterior || interior
 		if !(loss[1] < loss[0]) || interior && math.Abs(calibrated.Temperature()-1) > 1e-4 {
-			t.Errorf("%s: loss %g, with temperature %g loss %g; best temperature of the calibrated logits: %g", task,
-				loss[0], scaled.Config.Temperature, loss[1], calibrated.Temperature())
+			t.Errorf("%s: loss %g with the temperature %g, want below %g; best temperature of the calibrated "+
+				"logits %g, want 1 unless at the bound (%t)", task, loss[1], scaled.Config.Temperature, loss[0],
+				calibrated.Temperature(), !interior)
 		}
 	}
 	if !anyInterior {
@@ -151,6 +152,6 @@ func TestTemperatureOfLabels(t *testing.T) {
 		scorer.Close()
 	}
 	if !reflect.DeepEqual(labels[0], labels[1]) {
-		t.Errorf("labels %v, with a temperature %v", labels[0], labels[1])
+		t.Errorf("labels %v with a temperature, want %v as without", labels[1], labels[0])
 	}
 }

@@ -99,7 +99,7 @@ func TestTogetherFails(t *testing.T) {
 					}
 					a.blocks.release(b.gradient)
 				case batch > 0 || !errors.Is(err, failure):
-					t.Errorf("%s %d, batch %d: %v", name, n, batch, err)
+					t.Errorf("%s %d, batch %d: error %v, want <nil>, or %v in batch 0", name, n, batch, err, failure)
 				}
 				balance := map[tensor.Memory]int{}
 				for m := range e.Memory {

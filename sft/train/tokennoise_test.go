@@ -46,15 +46,15 @@ func TestDeletion(t *testing.T) {
 	}
 	for name, other := range map[string][]int32{"another step": withNoise(8, batch[1])[0].A, "another row": got[0].A} {
 		if slices.Equal(other, got[1].A) {
-			t.Errorf("%s drops the same tokens", name)
+			t.Errorf("%s drops the same tokens as row 6 in step 7, want other ones", name)
 		}
 	}
 	if slices.Equal(got[0].A, got[0].B) {
-		t.Error("both sequences of a pair drop the same tokens")
+		t.Error("both sequences of a pair drop the same tokens, want different ones")
 	}
 	s.TokenDeletion = 0
 	if !reflect.DeepEqual(withNoise(7, batch...), before) {
-		t.Error("a rate of 0 drops tokens")
+		t.Error("a rate of 0 changes examples, want them unchanged")
 	}
 }
 

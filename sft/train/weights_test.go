@@ -57,7 +57,7 @@ func TestClassWeightsOfTheGradient(t *testing.T) {
 		t.Errorf("the relative error of the gradient is %g, want below 1e-5", off)
 	}
 	if !slices.Equal(gradient(examples, nil), gradient(examples, []float64{1, 1, 1})) {
-		t.Error("weights of 1 change the gradient")
+		t.Error("the gradient differs with weights of 1, want the same as without weights")
 	}
 }
 
