@@ -18,7 +18,7 @@ func learnTokenizer(t *testing.T, spec string, texts ...string) Tokenizer {
 	t.Helper()
 	l, err := NewLearner(json.RawMessage(spec))
 	if err != nil || l == nil {
-		t.Fatalf("%s: learner %v, error %v", spec, l, err)
+		t.Fatalf("NewLearner(%s) = %v, error %v; want a learner, error <nil>", spec, l, err)
 	}
 	for _, text := range texts {
 		l.Add(text)

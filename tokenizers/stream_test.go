@@ -53,8 +53,8 @@ func TestStreams(t *testing.T) {
 			check := func(parts ...string) {
 				t.Helper()
 				if ids, failure := encoded(t, tokenizer, parts...); !slices.Equal(ids, want) || failure != failed {
-					t.Fatalf("%s, %q: ids %v and error %q in parts, %v and %q as a whole", tokenizer.Type(), parts, ids,
-						failure, want, failed)
+					t.Fatalf("%s, %q: ids %v and error %q in parts, want %v and %q as for the whole", tokenizer.Type(),
+						parts, ids, failure, want, failed)
 				}
 			}
 			for at := range len(text) + 1 {

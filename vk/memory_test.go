@@ -77,7 +77,9 @@ func TestAllocator(t *testing.T) {
 			bytes := 1 + random.Int64N(1<<random.IntN(28))
 			b, at := must.Get2(a.allocate(bytes))(t)
 			if at%grain != 0 || bytes > blockBytes/2 && (at != 0 || b.bytes >= bytes+grain) {
-				t.Fatalf("allocate(%d) returned offset %d of a block of %d bytes", bytes, at, b.bytes)
+				t.Fatalf("allocate(%d) returned offset %d of a block of %d bytes; want a multiple of %d, and for more "+
+					"than %d bytes the offset 0 of a block of less than %d bytes", bytes, at, b.bytes, grain,
+					blockBytes/2, bytes+grain)
 			}
 			live = append(live, allocation{b, at, bytes})
 		} else if n := len(live); n > 0 {
@@ -126,7 +128,7 @@ func TestRing(t *testing.T) {
 				at := r.allocate(words)
 				for _, s := range used {
 					if int64(at) < s.offset+s.bytes && s.offset < int64(at+words) {
-						t.Fatalf("%d words at %d overlap an allocation of %v", words, at, used)
+						t.Fatalf("%d words at %d overlap the %d at %d, want no overlap", words, at, s.bytes, s.offset)
 					}
 				}
 				if at+words > r.size {
@@ -165,7 +167,8 @@ func TestOutOfMemory(t *testing.T) {
 		}
 		memoryErr := (*MemoryError)(nil)
 		if errors.As(err, &memoryErr) && memoryErr.Free <= 0 && memoryErr.Limit <= 0 {
-			t.Errorf("error %v contains neither the free bytes nor the limit", err)
+			t.Errorf("%d words: error %v, free bytes %d, limit %d; want one of them above 0", c.words, err,
+				memoryErr.Free, memoryErr.Limit)
 		}
 		t.Log(err)
 	}

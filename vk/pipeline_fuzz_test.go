@@ -24,7 +24,7 @@ func FuzzPipelineFile(f *testing.F) {
 		data := unseal(file)
 		if data == nil {
 			if valid {
-				t.Fatal("unseal rejects the output of seal")
+				t.Fatalf("unseal rejects %x, want the data, because it is an output of seal", file)
 			}
 			return
 		}
@@ -34,7 +34,8 @@ func FuzzPipelineFile(f *testing.F) {
 		damaged := bytes.Clone(file)
 		damaged[bit/8%uint(len(file))] ^= 1 << (bit % 8)
 		if unseal(damaged) != nil || unseal(file[:len(file)-1]) != nil || unseal(append(bytes.Clone(file), 0)) != nil {
-			t.Fatalf("unseal accepts %x with bit %d flipped, or shortened or extended", file, bit)
+			t.Fatalf("unseal accepts %x with bit %d flipped: %t, shortened: %t, extended: %t; want false", file, bit,
+				unseal(damaged) != nil, unseal(file[:len(file)-1]) != nil, unseal(append(bytes.Clone(file), 0)) != nil)
 		}
 	})
 }

@@ -161,7 +161,8 @@ func TestWindows(t *testing.T) {
 			}
 			next += w.span
 			if end := min(rows, next+piece); w.span > 0 && w.first+w.n < end || w.span == 0 && w.first+w.n != rows {
-				t.Errorf("%v: window %v ends before a piece that begins in it", c, w)
+				t.Errorf("%v: window %v ends at row %d, want at least %d, or %d without a span", c, w,
+					w.first+w.n, end, rows)
 			}
 			if w.span == 0 {
 				next = rows

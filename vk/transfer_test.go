@@ -77,7 +77,7 @@ func TestManySmallWrites(t *testing.T) {
 		if i%500 == 0 {
 			var got [7]uint32
 			if err := m.Read(0, got[:]); err != nil || got != [7]uint32{3: uint32(i)} {
-				t.Fatalf("write %d: read %v, error %v", i, got, err)
+				t.Fatalf("write %d: read %v, error %v; want %d at index 3, otherwise 0, error <nil>", i, got, err, i)
 			}
 		}
 		m.Free()
