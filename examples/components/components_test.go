@@ -41,11 +41,11 @@ func TestVRML(t *testing.T) {
 	}
 	if s, err := readVRML(strings.Replace(scene, "ccw TRUE", "color Color { color [1 0 0] }", 1)); err != nil ||
 		!s.ownColors {
-		t.Errorf("separate colours of faces: %+v, %v", s, err)
+		t.Errorf("separate colours of faces: got %+v, error %v, want ownColors true", s, err)
 	}
-	in := &scanner{text: "{ shininess 1 }"}
-	if m, err := in.material("a/b4"); err != nil || m != (material{vec{0.8, 0.8, 0.8}, "a-b4"}) {
-		t.Errorf("%+v, %v", m, err)
+	in, plain := &scanner{text: "{ shininess 1 }"}, material{vec{0.8, 0.8, 0.8}, "a-b4"}
+	if m, err := in.material("a/b4"); err != nil || m != plain {
+		t.Errorf("got %+v, error %v, want %+v", m, err, plain)
 	}
 }
 
@@ -102,14 +102,16 @@ func TestPeriod(t *testing.T) {
 	for _, teeth := range []int{4, 7, 20, 60} {
 		period, strength, err := comb(teeth, 2.54).period(random)
 		if err != nil || math.Abs(period/2.54-1) > 0.03 || strength < 0.3 || strength > 1 {
-			t.Errorf("%d teeth: period %v, strength %v, %v", teeth, period, strength, err)
+			t.Errorf("%d teeth: got period %v, strength %v, error %v, want a period within 3%% of 2.54 and a strength "+
+				"from 0.3 to 1", teeth, period, strength, err)
 		}
 	}
 	if period, strength, err := comb(0, 0).period(random); err != nil || period != 0 || strength != 0 {
-		t.Errorf("a square: period %v, strength %v, %v", period, strength, err)
+		t.Errorf("a square: got period %v, strength %v, error %v, want 0 and 0", period, strength, err)
 	}
-	if got := fmt.Sprintf("%.3f", waves(2, 0.5)); got != "[0.000 0.500 -0.500 0.000 0.500 -0.000 0.500 -0.000]" {
-		t.Errorf("waves %s", got)
+	const want = "[0.000 0.500 -0.500 0.000 0.500 -0.000 0.500 -0.000]"
+	if got := fmt.Sprintf("%.3f", waves(2, 0.5)); got != want {
+		t.Errorf("waves(2, 0.5) = %s, want %s", got, want)
 	}
 }
 
@@ -126,7 +128,7 @@ func TestPoints(t *testing.T) {
 	for _, p := range points {
 		quarters[int(2*p.at[0])+2*int(2*p.at[1])]++
 		if p.normal != (vec{0, 0, 1}) || alignment(p.normal) != 1 {
-			t.Fatalf("normal %v", p.normal)
+			t.Fatalf("got normal %v with alignment %v, want [0 0 1] and 1", p.normal, alignment(p.normal))
 		}
 	}
 	if slices.Min(quarters[:]) < 430 || slices.Max(quarters[:]) > 570 {
@@ -153,8 +155,9 @@ func TestPoints(t *testing.T) {
 // clouds are the same.
 func TestRandom(t *testing.T) {
 	next := random(7, "dip/a.wrl", 1)
-	if got := fmt.Sprintf("%.6f %.6f", next(), next()); got != "0.609457 0.951045" {
-		t.Errorf("%s", got)
+	const want = "0.609457 0.951045"
+	if got := fmt.Sprintf("%.6f %.6f", next(), next()); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -238,7 +241,8 @@ func TestSplit(t *testing.T) {
 		}
 	}
 	if !tested["a:a/a_x"] || !tested["a:a/b_x"] || !tested["a:a/d_x"] || tested["a:a/c_x"] {
-		t.Errorf("series in the test split of 20 seeds: %v", tested)
+		t.Errorf("series in the test split of 20 seeds: got %v, want true for a:a/a_x, a:a/b_x, a:a/d_x, not a:a/c_x",
+			tested)
 	}
 }
 
@@ -301,10 +305,14 @@ func TestConvert(t *testing.T) {
 			var r row
 			if err := lines.Decode(&r); err != nil || r.Class == "rare" != c.o.parts && r.Class != "pins" ||
 				len(r.Points) != c.points || len(r.Points[0]) != c.numbers || r.Split == "" {
-				t.Errorf("%+v, %v", r, err)
+				t.Errorf("parts %v, row %s: got class %q, split %q, %d points, the first %v, error %v; "+
+					"want class pins or rare with parts, not rare without, a split, and %d points of %d numbers",
+					c.o.parts, r.ID, r.Class, r.Split, len(r.Points), r.Points[:min(1, len(r.Points))], err,
+					c.points, c.numbers)
 			}
 			if c.o.parts && (len(r.Tags) != c.points || r.Tags[0] != r.Class+"/PIN") {
-				t.Errorf("tags %v", r.Tags)
+				t.Errorf("row %s: got %d tags %v, want %d, the first %s/PIN", r.ID, len(r.Tags), r.Tags, c.points,
+					r.Class)
 			}
 		}
 		if n != c.rows || !strings.Contains(log.String(), c.log) {

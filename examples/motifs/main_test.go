@@ -100,7 +100,7 @@ func TestClasses(t *testing.T) {
 		classes[s.Class]++
 		for name, n := range copies[s.ID] {
 			if own := copies[s.ID][s.Class]; name != s.Class && n >= own {
-				t.Errorf("%s: %d copies of %s, %d of its class %s", s.ID, n, name, own, s.Class)
+				t.Errorf("%s: got %d copies of %s, want fewer than the %d of its class %s", s.ID, n, name, own, s.Class)
 			}
 		}
 		if copies[s.ID][s.Class] == 0 {

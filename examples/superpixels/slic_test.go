@@ -115,12 +115,15 @@ func TestConvert(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	if len(lines) != 3+2+3+1 ||
-		!strings.HasPrefix(lines[0],
-			`{"id":"data_batch_1.bin:0","split":"train","label":"airplane","features":[[1,0,1,1,`) ||
-		!strings.HasPrefix(lines[4], `{"id":"data_batch_5.bin:3","split":"val","label":"deer",`) ||
-		!strings.HasPrefix(lines[5], `{"id":"test_batch.bin:0","split":"test","label":"dog",`) {
-		t.Errorf("%d lines: %.200q", len(lines), lines)
+	const (
+		train = `{"id":"data_batch_1.bin:0","split":"train","label":"airplane","features":[[1,0,1,1,`
+		val   = `{"id":"data_batch_5.bin:3","split":"val","label":"deer",`
+		test  = `{"id":"test_batch.bin:0","split":"test","label":"dog",`
+	)
+	if len(lines) != 3+2+3+1 || !strings.HasPrefix(lines[0], train) || !strings.HasPrefix(lines[4], val) ||
+		!strings.HasPrefix(lines[5], test) {
+		t.Errorf("got %d lines: %.200q; want 9, with %s at the beginning of line 1, %s of line 5 and %s of line 6",
+			len(lines), lines, train, val, test)
 	}
 	if err := os.Truncate(filepath.Join(from, "test_batch.bin"), 100); err != nil {
 		t.Fatal(err)
