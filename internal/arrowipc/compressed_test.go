@@ -78,7 +78,7 @@ func TestZSTDBlocks(t *testing.T) {
 			}
 			one := maxOf(frame)
 			if size := int64(len(text)); one < size || one > size+128<<10 {
-				t.Errorf("%s: got a maximum of %[3]d bytes for a frame of %[2]d bytes", name, size, one)
+				t.Errorf("%s: got a maximum of %d bytes, want %d to %d", name, one, size, size+128<<10)
 			}
 			if several := maxOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one ||
 				several > 3*one {

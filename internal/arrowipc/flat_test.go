@@ -23,7 +23,7 @@ func sameFields(t *testing.T, table flatTable) {
 		case err != nil && table.pos+want < len(table.buf):
 			t.Fatalf("slot %d: got error %v, but FlatBuffers finds the field at %d", slot, err, want)
 		case err == nil && ok != (want != 0):
-			t.Fatalf("slot %d: got present %v, but FlatBuffers finds the field at %d", slot, ok, want)
+			t.Fatalf("slot %d: got present %v, want %v: FlatBuffers finds the field at %d", slot, ok, want != 0, want)
 		case err == nil && ok && pos != table.pos+want:
 			t.Fatalf("slot %d: got the field at %d, but FlatBuffers finds it at %d", slot, pos-table.pos, want)
 		}

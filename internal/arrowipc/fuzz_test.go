@@ -52,7 +52,7 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 		if wrong == nil && (err != nil || len(records) != len(whole)) {
-			t.Errorf("Stream read %d of %d record batches; error %v", len(records), len(whole), err)
+			t.Errorf("Stream: got %d record batches, error %v; want the %d of Reader", len(records), err, len(whole))
 		}
 	})
 }

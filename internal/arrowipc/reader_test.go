@@ -90,9 +90,10 @@ func TestReader(t *testing.T) {
 		if err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
 			t.Errorf("file %v: got %v, error %v, want %v", isFile, got, err, want)
 		}
-		r, err := NewReader(bytes.NewReader(data))
-		if err != nil || r.IsFile() != isFile || !r.Schema().Equal(want[0].Schema()) {
-			t.Errorf("file %v: NewReader returned error %v, or the wrong format or schema", isFile, err)
+		r := must.Get(NewReader(bytes.NewReader(data)))(t, "file", isFile)
+		if r.IsFile() != isFile || !r.Schema().Equal(want[0].Schema()) {
+			t.Errorf("NewReader: got file %v and schema %v, want file %v and schema %v", r.IsFile(), r.Schema(), isFile,
+				want[0].Schema())
 		}
 	}
 }
@@ -124,7 +125,7 @@ func TestBitFlips(t *testing.T) {
 			got, err := readAll(flipped)
 			if err != nil {
 				if strings.Contains(err.Error(), "runtime error") {
-					t.Errorf("file %v: bit %d: %v", isFile, bit, err)
+					t.Errorf("file %v: bit %d: got error %v, want one without a runtime error", isFile, bit, err)
 				}
 				continue
 			}
@@ -198,12 +199,13 @@ func TestPlaces(t *testing.T) {
 		r := must.Get(NewReader(bytes.NewReader(data)))(t)
 		places := r.Places()
 		if _, err := rest(r); err != nil || places.Len() != len(want) {
-			t.Fatalf("got %d locations, error %v", places.Len(), err)
+			t.Fatalf("file %v: got %d locations, error %v, want %d", isFile, places.Len(), err, len(want))
 		}
 		for _, i := range []int{1, 0, 1} {
 			record, size, err := places.Read(bytes.NewReader(data), i)
 			if err != nil || size <= 0 || !array.RecordEqual(record, want[i]) {
-				t.Errorf("batch %d: got %v with %d bytes, error %v", i, record, size, err)
+				t.Errorf("file %v, batch %d: got %v with %d bytes, error %v; want %v with more than 0 bytes", isFile, i,
+					record, size, err, want[i])
 			}
 		}
 		from, to := places.Bytes(1)

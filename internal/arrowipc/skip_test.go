@@ -59,8 +59,8 @@ func TestSkipErrors(t *testing.T) {
 			read := must.Get(NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n])))(t)
 			_, whole := rest(read)
 			if rows, err := s.Skip(1 << 40); (err == nil) != (whole == nil) {
-				t.Errorf("file %v: truncated to %d of %d bytes: skipped %d rows, error %v; reading: %v", isFile, n,
-					len(data), rows, err, whole)
+				t.Errorf("file %v: truncated to %d of %d bytes: skipped %d rows, error %v; reading: error %v; "+
+					"want errors from both or from neither", isFile, n, len(data), rows, err, whole)
 			}
 		}
 		s := must.Get(NewFileOrStream(bytes.NewReader(data), nil))(t)

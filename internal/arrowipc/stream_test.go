@@ -73,7 +73,7 @@ func TestFileOrStream(t *testing.T) {
 			return rest(s)
 		}
 		if got, err := read(data); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
-			t.Errorf("file %v: got %v, error %v", isFile, got, err)
+			t.Errorf("file %v: got %v, error %v, want %v", isFile, got, err, want)
 		}
 		must.Fail(t, "", "file", isFile, "one byte more")(read(append(bytes.Clone(data), 0)))
 		must.Fail(t, "", "file", isFile, "one byte less")(read(data[:len(data)-1]))
@@ -95,7 +95,7 @@ func TestFooterOnly(t *testing.T) {
 	_, want := sample(t, true)
 	s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 	if got, err := rest(s); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
-		t.Errorf("got %v, error %v", got, err)
+		t.Errorf("got %v, error %v, want %v", got, err, want)
 	}
 	must.Fail(t, "the schema is only in the footer",
 		"through a pipe")(NewFileOrStream(bytes.NewReader(data), nil))
@@ -123,7 +123,7 @@ func TestDictionaries(t *testing.T) {
 	s := must.Get(NewFileOrStream(bytes.NewReader(data), nil))(t)
 	got, err := rest(s)
 	if err != nil || len(got) != len(want) {
-		t.Fatalf("got %d batches, error %v", len(got), err)
+		t.Fatalf("got %d batches, error %v, want %d", len(got), err, len(want))
 	}
 	for i, r := range got {
 		for row := range int(r.NumRows()) {
@@ -139,7 +139,7 @@ func TestDictionaries(t *testing.T) {
 func otherFiles(t testing.TB) (data [][]byte) {
 	paths, err := filepath.Glob("../table/testdata/others/*.arrow*")
 	if err != nil || len(paths) < 10 {
-		t.Fatalf("got files %v, error %v", paths, err)
+		t.Fatalf("got files %v, error %v, want at least 10", paths, err)
 	}
 	for _, path := range paths {
 		text := must.Get(os.ReadFile(path))(t)
@@ -159,7 +159,7 @@ func TestOtherFiles(t *testing.T) {
 			continue
 		}
 		if got, err := rest(s); err != nil || len(got) == 0 {
-			t.Errorf("source %d: got %d batches, error %v", i, len(got), err)
+			t.Errorf("source %d: got %d batches, error %v, want at least 1", i, len(got), err)
 		}
 	}
 }
