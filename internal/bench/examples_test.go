@@ -40,7 +40,7 @@ func TestClouds(t *testing.T) {
 	}
 	for _, e := range examples {
 		if len(e.Features) != w.Length || e.Edges != nil {
-			t.Fatalf("got %d points and edges %v", len(e.Features), e.Edges)
+			t.Fatalf("got %d points and edges %#v, want %d points and nil", len(e.Features), e.Edges, w.Length)
 		}
 		var mean [3]float64
 		for i, row := range e.Features {
@@ -49,11 +49,11 @@ func TestClouds(t *testing.T) {
 				square += float64(v) * float64(v)
 				mean[c] += float64(v) / float64(w.Length)
 				if row[3+c] != v {
-					t.Fatalf("point %d: got normal other than position: %v", i, row)
+					t.Fatalf("point %d: got normal %v, want the position %v", i, row[3:], row[:3])
 				}
 			}
 			if math.Abs(square-1) > 1e-6 {
-				t.Fatalf("point %d: got distance other than 1: %v", i, row)
+				t.Fatalf("point %d: got squared distance %v of %v, want 1", i, square, row[:3])
 			}
 		}
 		for _, v := range mean { // the standard deviation is √(1/3000)
@@ -75,7 +75,7 @@ func TestGraphs(t *testing.T) {
 	}
 	for _, e := range examples {
 		if len(e.Features) != w.Length || len(e.Edges) != 3*w.Length {
-			t.Fatalf("got %d nodes and %d edges", len(e.Features), len(e.Edges))
+			t.Fatalf("got %d nodes and %d edges, want %d and %d", len(e.Features), len(e.Edges), w.Length, 3*w.Length)
 		}
 		if err := w.Config.CheckExample(e); err != nil {
 			t.Error(err)

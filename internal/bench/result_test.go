@@ -40,7 +40,7 @@ func TestDevice(t *testing.T) {
 	note("vulkan:1 cannot be used: it is old")
 	empty := DeviceResult{Info: device.Info{Device: "cpu"}}
 	if row := empty.Row(); !slices.Equal(row[1:], strings.Split("–––––––––", "")) || empty.Note() != "" {
-		t.Errorf("got row %q and note %q", row, empty.Note())
+		t.Errorf("got row %q and note %q, want nine – after column 1 and no note", row, empty.Note())
 	}
 }
 

@@ -73,7 +73,8 @@ func TestPlan(t *testing.T) {
 		out, status := runKit(t, ".", nil, args...)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		if status != 0 || strings.Join(strings.Fields(lines[0]), " ") != "part planned at most" {
-			t.Fatalf("got status %d and output %s", status, out)
+			t.Fatalf("run.sh %v: got status %d and output %s; want status 0 and the header part planned at most",
+				args, status, out)
 		}
 		sum, last := 0, 0
 		for _, line := range lines[1:] {
@@ -248,7 +249,8 @@ func TestRun(t *testing.T) {
 	out, status := runKit(t, dir, env)
 	if status != 1 || !strings.Contains(out, "a report of ") || !strings.Contains(out, "planned: incomplete\n") ||
 		!strings.Contains(out, "Some commands of sftseq failed") {
-		t.Errorf("got status %d and output %s", status, out)
+		t.Errorf("got status %d and output %s; want status 1, %q, %q and %q", status, out, "a report of ",
+			"planned: incomplete\n", "Some commands of sftseq failed")
 	}
 	checkNoProcess(t, dir, 4)
 	lines, parts, truncated := resultsOf(t, results)
@@ -266,14 +268,15 @@ func TestRun(t *testing.T) {
 		}
 	}
 	if t.Failed() || truncated != 2 {
-		t.Fatalf("got output %s\nlines %+v\nparts %+v\n%d truncated lines", out, lines, parts, truncated)
+		t.Fatalf("got output %s\nlines %+v\nparts %+v\n%d truncated lines, want 2", out, lines, parts, truncated)
 	}
-	if l := lines["golden"][0]; l.Status != 3 || l.Error != `Error: "no" \ luck` ||
-		!strings.HasPrefix(l.Command, "sftseq check --golden") {
-		t.Errorf("got %+v", l)
+	const failure, check = `Error: "no" \ luck`, "sftseq check --golden"
+	if l := lines["golden"][0]; l.Status != 3 || l.Error != failure || !strings.HasPrefix(l.Command, check) {
+		t.Errorf("golden: got status %d, error %q, command %q; want 3, %q and a command that begins with %q", l.Status,
+			l.Error, l.Command, failure, check)
 	}
 	if lines["loss"][0].Loss != 2 || lines["kit"][0].Version != "sftseq 1.2" {
-		t.Errorf("got lines %+v and %+v", lines["loss"], lines["kit"])
+		t.Errorf("got loss %v and version %q, want 2 and sftseq 1.2", lines["loss"][0].Loss, lines["kit"][0].Version)
 	}
 	if note := parts["lengths"][0].Note; !strings.Contains(note, "length 1048576 is skipped: too much") {
 		t.Errorf("got the note %q, want it to name the skipped length 1048576", note)
@@ -326,10 +329,11 @@ func checkRefused(t *testing.T, dir, results, want string, wantStatus int, env [
 	_, before := os.Stat(results)
 	out, status := runKit(t, dir, env, args...)
 	if status != wantStatus || !strings.HasPrefix(out, "run.sh: ") || !strings.Contains(out, want) {
-		t.Errorf("%v %v: got status %d and output %s", args, env, status, out)
+		t.Errorf("%v %v: got status %d and output %s; want status %d and an error of run.sh that contains %q", args,
+			env, status, out, wantStatus, want)
 	}
 	if _, after := os.Stat(results); (before == nil) != (after == nil) {
-		t.Errorf("%v %v created or removed the results", args, env)
+		t.Errorf("%v %v: results exist %v, want %v as before the run", args, env, after == nil, before == nil)
 	}
 }
 
@@ -372,7 +376,7 @@ func TestPyTorch(t *testing.T) {
 		for _, part := range []string{"info", "peers"} {
 			if out, status := runKit(t, dir, []string{"OUT=" + results, "PYTHON=" + python}, "--quick",
 				"--part", part); status != 0 {
-				t.Errorf("got status %d and output %s", status, out)
+				t.Errorf("part %s: got status %d and output %s, want status 0", part, status, out)
 			}
 		}
 		lines, parts, _ = resultsOf(t, results)
@@ -385,7 +389,8 @@ func TestPyTorch(t *testing.T) {
 		t.Errorf("got %q, want %q", says, want)
 	}
 	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) || len(lines["peers"]) != 0 {
-		t.Errorf("got part %+v and lines %+v", p, lines["peers"])
+		t.Errorf("got result %q, note %q and lines %+v; want skipped, a note that ends with %q, and no lines", p.Result,
+			p.Note, lines["peers"], says)
 	}
 
 	// If PyTorch fails, the part is incomplete, but the kit does not fail.
@@ -395,7 +400,8 @@ func TestPyTorch(t *testing.T) {
 	}
 	if p := parts["peers"][0]; p.Result != "incomplete" || len(lines["peers"]) != 1 ||
 		lines["peers"][0].Error != "OutOfMemoryError: too large" {
-		t.Errorf("got part %+v and lines %+v", p, lines["peers"])
+		t.Errorf("got result %q and lines %+v; want incomplete, and a line with OutOfMemoryError: too large", p.Result,
+			lines["peers"])
 	}
 
 	if err := os.Remove(filepath.Join(dir, "sft_torch_gpu.py")); err != nil {
@@ -418,7 +424,8 @@ func TestHang(t *testing.T) {
 	out, status := runKit(t, dir, []string{"OUT=" + results, "TIME=10"}, "--part", "profile")
 	if status != 1 || !strings.Contains(out, "planned: out of time, run alone") ||
 		!strings.Contains(out, "a report of ") {
-		t.Errorf("got status %d and output %s", status, out)
+		t.Errorf("got status %d and output %s; want status 1, %q and %q", status, out,
+			"planned: out of time, run alone", "a report of ")
 	}
 	checkNoProcess(t, dir, 2)
 	lines, parts, _ := resultsOf(t, results)
