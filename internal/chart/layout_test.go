@@ -121,7 +121,7 @@ func TestLabels(t *testing.T) {
 			}
 			for _, shape := range s.shapes {
 				if l, ok := shape.(stroke); ok && l.ink != GridInk && crosses(l, b) {
-					t.Errorf("%s: %q lies over a line", name, a.text)
+					t.Errorf("%s: %q at %+v lies over the line %v", name, a.text, b, l.lines)
 				}
 			}
 		}
@@ -129,7 +129,8 @@ func TestLabels(t *testing.T) {
 			m, ok := shape.(mark)
 			if ok && !(m.at.X >= markRadius && m.at.X <= s.Width-markRadius+1 && m.at.Y >= markRadius &&
 				m.at.Y <= s.Height-markRadius) {
-				t.Errorf("%s: got a mark at %v, outside the figure", name, m.at)
+				t.Errorf("%s: got a mark at %v, want X from %v to %v and Y from %v to %v", name, m.at, markRadius,
+					s.Width-markRadius+1, markRadius, s.Height-markRadius)
 			}
 		}
 	}
@@ -161,7 +162,7 @@ func TestAxisLabelsOnce(t *testing.T) {
 	}
 	for label, n := range found {
 		if n != 1 && (label == "step" || label == "norm") {
-			t.Errorf("%q occurs %d times", label, n)
+			t.Errorf("%q occurs %d times, want once", label, n)
 		}
 	}
 	if found["step"] != 1 || found["norm"] != 1 || found["a"] != 0 {
@@ -235,7 +236,7 @@ func TestFormats(t *testing.T) {
 		img := must.Get(png.Decode(&out))(t)
 		if size := img.Bounds().Size(); math.Abs(float64(size.X)-dotsPerPixel*s.Width) > 2 ||
 			math.Abs(float64(size.Y)-dotsPerPixel*s.Height) > 2 {
-			t.Errorf("%s: got %v dots for %v × %v pixels", name, size, s.Width, s.Height)
+			t.Errorf("%s: got %v dots, want (%v,%v), each ± 2", name, size, dotsPerPixel*s.Width, dotsPerPixel*s.Height)
 		}
 		out.Reset()
 		if err := s.Write(&out, "pdf"); err != nil || !bytes.HasPrefix(out.Bytes(), []byte("%PDF-")) {
@@ -243,7 +244,8 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	if FormatOf("a/b.PNG") != "png" || FormatOf("a.gif") != "" || FormatOf("svg") != "" {
-		t.Error("FormatOf returned a wrong format")
+		t.Errorf("FormatOf of a/b.PNG, a.gif, svg = %q, %q, %q, want png and twice nothing", FormatOf("a/b.PNG"),
+			FormatOf("a.gif"), FormatOf("svg"))
 	}
 	must.Fail(t, "", `chart format "gif": expected svg, png or pdf`)((&Scene{}).Write(io.Discard, "gif"))
 }

@@ -30,7 +30,7 @@ func TestTallPlane(t *testing.T) {
 	p := Plane{Points: []Point{{0, 0}, {1, 10}, {0.5, 5}}, Marks: []float64{0.1, 0.5, 1}, Ink: TextInk}
 	for _, q := range p.scaleInto(8, 186) {
 		if q.X < 8 || q.X > 186 || q.Y < 8 || q.Y > 186 {
-			t.Errorf("got a point at %v, outside the square", q)
+			t.Errorf("got a point at %v, want X and Y from 8 to 186", q)
 		}
 	}
 	if svg := string(p.Scene().Inline()); strings.Count(svg, ` opacity="0.2"`) != 1 ||

@@ -171,7 +171,7 @@ func TestValidate(t *testing.T) {
 	} {
 		err := c.config.Validate()
 		if panicked := newCutterPanics(c.config); panicked != (c.error != "") {
-			t.Errorf("%v: NewCutter panics: %v", c.config, panicked)
+			t.Errorf("%v: NewCutter panics: got %v, want %v", c.config, panicked, c.error != "")
 		}
 		if c.error == "" && err != nil || c.error != "" && (err == nil || !strings.Contains(err.Error(), c.error)) {
 			t.Errorf("%v: got the error %v, want %q", c.config, err, c.error)

@@ -168,9 +168,9 @@ func TestColours(t *testing.T) {
 		}
 	}
 	path := write(t, filepath.Join(t.TempDir(), "a.xyz"), "0 0 0 255 0 9 1\n")
-	if _, err := read(path, partFormats); err == nil ||
-		!strings.Contains(err.Error(), "columns 4 to 6, expected normals of length 1: 255 0 9 has the length") {
-		t.Errorf("parts: got error %v", err)
+	const want = "columns 4 to 6, expected normals of length 1: 255 0 9 has the length"
+	if _, err := read(path, partFormats); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("parts: got error %v, want one that contains %q", err, want)
 	}
 }
 

@@ -41,7 +41,7 @@ func convert(t *testing.T, from string, o Options) (*seq.Dataset, *source.Skippe
 	dir := filepath.Join(t.TempDir(), "data")
 	d, skipped, err := Convert(t.Context(), files, dir, o)
 	if _, bad := seq.OpenDataset(dir); (bad == nil) != (err == nil) {
-		t.Errorf("opening the data set: %v, but Convert returned error %v", bad, err)
+		t.Errorf("opening the data set: got error %v, want one exactly if Convert returns one, got %v", bad, err)
 	}
 	return d, skipped, err
 }
@@ -80,10 +80,10 @@ func TestConvert(t *testing.T) {
 	write(t, filepath.Join(from, "chair/train/._1.off"), "resources of a Mac")
 	d, skipped, err := convert(t, from, o)
 	if err != nil || skipped.Read != 4 || skipped.Left() != 0 {
-		t.Fatal(skipped, err)
+		t.Fatalf("got %d rows read, %d left out, error %v; want 4, 0\n%v", skipped.Read, skipped.Left(), err, skipped)
 	}
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) || len(m.FeatureNames) != 6 {
-		t.Errorf("got %+v", m)
+		t.Errorf("got classes %q and features %q, want chair and desk, and 6 features", m.LabelNames, m.FeatureNames)
 	}
 	for split, want := range map[string]map[string]string{
 		"train": {"chair/train/1": "chair", "desk/train/3": "desk", "desk/train/4.v2": "desk"}, "val": {},
@@ -124,7 +124,8 @@ func TestValidation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := count(d, "val"); n < 30 || n > 90 || count(d, "test") != 2 || count(d, "train") != 300-n {
-		t.Errorf("training and test folders: got %+v", d.Manifest.Splits)
+		t.Errorf("training and test folders: got %d rows in val, %d in test, %d in train, want 30 to 90, 2 and %d", n,
+			count(d, "test"), count(d, "train"), 300-n)
 	}
 	some, _, err := convert(t, folder(t, official[:40]...), o)
 	if err != nil {
@@ -135,9 +136,9 @@ func TestValidation(t *testing.T) {
 			t.Errorf("%s is in val with 40 files, but not with all files", id)
 		}
 	}
-	if d, _, err := convert(t, folder(t, append(official, "chair/val/0.off")...), o); err != nil ||
-		count(d, "val") != 1 {
-		t.Errorf("with a validation folder: got %+v, error %v", d.Manifest.Splits, err)
+	d, _ = must.Get2(convert(t, folder(t, append(official, "chair/val/0.off")...), o))(t, "with a validation folder")
+	if n := count(d, "val"); n != 1 {
+		t.Errorf("with a validation folder: got %d rows in val, want 1", n)
 	}
 	if d, _, err = convert(t, folder(t, unassigned...), o); err != nil {
 		t.Fatal(err)
@@ -183,7 +184,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	if got := d.Manifest.LabelNames; !reflect.DeepEqual(got, []string{"chair", "desk"}) ||
 		d.Manifest.Splits["train"].Rows != 4 {
-		t.Errorf("got classes %v and splits %+v", got, d.Manifest.Splits)
+		t.Errorf("got classes %q and %d training rows, want chair, desk and 4", got, d.Manifest.Splits["train"].Rows)
 	}
 	if got, want := ids(t, d, "train"), map[string]string{"chair/1": "chair", "desk/2": "desk",
 		"desk/3": "desk"}; !maps.Equal(got, want) {
@@ -208,9 +209,10 @@ func TestLeftOut(t *testing.T) {
 	if report != want {
 		t.Errorf("got\n%s\nwant\n%s", report, want)
 	}
+	const first = "bed/4.off: the file cannot be read: line 4"
 	if _, _, err := convert(t, from, Options{Points: 5, Strict: true}); err == nil ||
-		!strings.Contains(err.Error(), "bed/4.off: the file cannot be read: line 4") {
-		t.Errorf("Strict: got error %v", err)
+		!strings.Contains(err.Error(), first) {
+		t.Errorf("Strict: got error %v, want one that contains %q", err, first)
 	}
 	if _, _, err := convert(t, filepath.Dir(filepath.Dir(write(t, filepath.Join(t.TempDir(), "chair/0.off"), "x"))),
 		Options{Points: 5}); err == nil ||
@@ -231,10 +233,11 @@ func TestEqualPoints(t *testing.T) {
 	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
 	if _, skipped, err := convert(t, from, Options{Points: 2}); err != nil ||
 		!strings.Contains(skipped.String(), "a cloud without a size") || skipped.Left() != 1 {
-		t.Fatal(err, skipped)
+		t.Fatalf("got %d rows left out, error %v, report %q; want one, as a cloud without a size", skipped.Left(), err,
+			skipped)
 	}
 	if _, skipped, err := convert(t, from, Options{Points: 1}); err != nil || skipped.Left() != 0 {
-		t.Fatal(err, skipped)
+		t.Fatalf("a single point: got %d rows left out, error %v, report %q; want none", skipped.Left(), err, skipped)
 	}
 }
 
@@ -247,7 +250,7 @@ func TestIgnoredColours(t *testing.T) {
 	}
 	d, skipped, err := convert(t, from, Options{Points: 2})
 	if err != nil || skipped.Left() != 0 {
-		t.Fatal(err, skipped)
+		t.Fatalf("got %d rows left out, error %v, report %q; want none", skipped.Left(), err, skipped)
 	}
 	want := "3 files: columns 4 to 6 are ignored: expected normals of length 1, found other vectors (colours, for example), first in " + filepath.Join(from, "a/0.xyz") + ": 51 95 151 has the length 185.5\n"
 	if got := skipped.String(); got != want || !slices.Equal(d.Manifest.FeatureNames, seq.PositionNames) {
@@ -263,7 +266,7 @@ func TestNormals(t *testing.T) {
 			"property double nx\nproperty double ny\nproperty double nz\nend_header\n0 0 0 0 0 -2\n1 0 0 0 -1 0\n2 0 0 -10 0 1.42\n5 0 0 0 0 3e-162\n6 0 0 -1e153 0 0\n")
 	d, skipped, err := convert(t, from, Options{Points: 5})
 	if err != nil || skipped.Left() != 0 {
-		t.Fatal(err, skipped)
+		t.Fatalf("got %d rows left out, error %v, report %q; want none", skipped.Left(), err, skipped)
 	}
 	_, features := rowsOf(t, d, "train")
 	var found []string
@@ -345,11 +348,11 @@ func TestBounds(t *testing.T) {
 	cancel()
 	many := &Shape{Points: make([]Vec, 100)}
 	if _, err := many.Sample(ctx, 10, func() float64 { return 0 }); err != context.Canceled {
-		t.Errorf("sampling with a cancelled context: got error %v", err)
+		t.Errorf("sampling with a cancelled context: got error %v, want %v", err, context.Canceled)
 	}
 	if _, _, err := Convert(ctx, files, filepath.Join(t.TempDir(), "data"),
 		Options{Points: 2, Parts: true}); err != context.Canceled {
-		t.Errorf("a cancelled conversion: got error %v", err)
+		t.Errorf("a cancelled conversion: got error %v, want %v", err, context.Canceled)
 	}
 }
 
