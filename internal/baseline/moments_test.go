@@ -45,6 +45,6 @@ func TestMoments(t *testing.T) {
 	}
 	if m := (summed{points: []int{0, 1, 2}}).values(seq.Example{Features: [][]float32{{1, 2, 3}}}); len(m) != 6+radii ||
 		m[6] != 1 {
-		t.Errorf("a single point: got %v", m)
+		t.Errorf("a single point: got %d values %v, want %d, with 1 at index 6", len(m), m, 6+radii)
 	}
 }
