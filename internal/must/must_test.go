@@ -1,7 +1,6 @@
 package must
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -30,12 +29,12 @@ func TestAssertions(t *testing.T) {
 		"Check":   {func(t testing.TB, err error) { Check(t, err) }, "", broken.Error(), ""},
 		"Get": {func(t testing.TB, err error) {
 			if got := Get("a", err)(t, "case"); got != "a" {
-				t.Error(got)
+				t.Error("got " + got + ", want a")
 			}
 		}, "case" + broken.Error(), "", ""},
 		"Get2": {func(t testing.TB, err error) {
 			if a, b := Get2("a", 2, err)(t); a != "a" || b != 2 {
-				t.Error(a, b)
+				t.Error("got "+a+" and ", b, ", want a and 2")
 			}
 		}, broken.Error(), "", ""},
 		"Fail with this text": {func(t testing.TB, err error) { Fail(t, "disk full")("value", err) }, "", "",
@@ -54,8 +53,9 @@ func TestAssertions(t *testing.T) {
 		c.assert(r, broken)
 		c.assert(onNil, error(nil))
 		if r.ended != c.ended || r.failed != c.failed || onNil.ended != "" || onNil.failed != c.onNil {
-			t.Error(name, errors.Join(errors.New(r.ended), errors.New(r.failed), errors.New(onNil.ended),
-				errors.New(onNil.failed)))
+			t.Errorf("%s: got Fatal and Error reports %q of error %v, want %q; got %q of error <nil>, want %q", name,
+				[]string{r.ended, r.failed}, broken, []string{c.ended, c.failed},
+				[]string{onNil.ended, onNil.failed}, []string{"", c.onNil})
 		}
 	}
 }

@@ -212,7 +212,7 @@ func TestDistinct(t *testing.T) {
 		for range n {
 			v := uint32(r.IntN(n)) << r.IntN(20)
 			if got := d.add(v); got == seen[v] {
-				t.Fatalf("round %d: add(%d) returns %v", round, v, got)
+				t.Fatalf("round %d: add(%d) = %v, want %v", round, v, got, !seen[v])
 			}
 			seen[v] = true
 		}

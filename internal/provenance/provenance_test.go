@@ -22,12 +22,12 @@ func TestPath(t *testing.T) {
 		text := must.Get(json.Marshal(struct{ P Path }{Path(name)}))(t)
 		var back struct{ P Path }
 		if err := json.Unmarshal(text, &back); err != nil || string(back.P) != name {
-			t.Errorf("%q: got JSON %s, decoded to %q (error %v)", name, text, back.P, err)
+			t.Errorf("JSON %s decodes to %q, error %v; want %q", text, back.P, err, name)
 		}
 	}
 	var old Path
 	if err := json.Unmarshal([]byte(`"data/größe"`), &old); err != nil || old != "data/größe" {
-		t.Errorf("plain string: got %q, error %v", old, err)
+		t.Errorf("plain string: got %q, error %v; want %q", old, err, "data/größe")
 	}
 	must.Fail(t, "", "malformed base64 was accepted")(json.Unmarshal([]byte(`{"base64":"?"}`), &old))
 }

@@ -25,11 +25,12 @@ func TestTake(t *testing.T) {
 		l.Peek(tokens, func(s *Sequence[int], p, q int) { peeked, peekedPrefix, peekedSuffix = s, p, q })
 		s, prefix, suffix := l.Take(tokens)
 		if n := min(len(old), len(tokens)); peekedPrefix+peekedSuffix > n {
-			t.Fatalf("Peek finds %d and %d shared tokens of %d", peekedPrefix, peekedSuffix, n)
+			t.Fatalf("Peek finds %d and %d shared tokens, want at most %d in total", peekedPrefix, peekedSuffix, n)
 		}
 		// An edit that moves later tokens changes every sample after it.
 		if len(tokens) != len(old) && (peeked != s || peekedPrefix != prefix || peekedSuffix != suffix) {
-			t.Fatalf("Peek finds %d and %d shared tokens, Take %d and %d", peekedPrefix, peekedSuffix, prefix, suffix)
+			t.Fatalf("Peek finds %+v with %d and %d shared tokens, want the result of Take: %+v with %d and %d", peeked,
+				peekedPrefix, peekedSuffix, s, prefix, suffix)
 		}
 		n := min(len(old), len(tokens))
 		p, q := 0, 0

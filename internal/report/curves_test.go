@@ -24,7 +24,8 @@ func TestCurves(t *testing.T) {
 		for _, c := range curves {
 			for i, p := range c.Series[0].Points {
 				if p.X != float64(10*(i+1)) || (c.Name == "Loss" || c.Name == "Gradient norm") && p.Y != values[i] {
-					t.Errorf("%s of %v: got point %v", c.Name, values, p)
+					t.Errorf("%s of %v: got point %v, want X %d and, in the loss and the gradient norm, Y %v", c.Name,
+						values, p, 10*(i+1), values[i])
 				}
 			}
 			if logarithmic := strings.Contains(c.Y.Label, "logarithmic"); logarithmic != (c.Name == "Gradient norm" &&

@@ -25,12 +25,14 @@ func TestLinearView(t *testing.T) {
 	}
 	if l := v.Linear; l.NGrams[0].Text != "ab" || l.NGrams[1].Text != "c" || l.NGrams[1].Contribution != -0.5 ||
 		l.Rest != 0.25 || v.Text[6].Title != "position 6, contribution -0.5" || v.Strip != nil {
-		t.Errorf("got %+v and piece %+v", l, v.Text[6])
+		t.Errorf("got n-grams %+v, rest %v, title %q and strip %+v; want ab and c with -0.5, 0.25, %q and no strip",
+			l.NGrams, l.Rest, v.Text[6].Title, v.Strip, "position 6, contribution -0.5")
 	}
 	e.Linear.NGrams, e.Linear.Shared = nil, []sft.NGramExplanation{{Places: [][2]int32{{6, 7}}, Contribution: 0.5}}
 	v = must.Get(newSequenceView(k, tokens, e))(t)
 	if !strings.Contains(string(v.Text[6].Style), "sampled) / 0.75") || v.Linear.Shared[0].Text != "c" {
-		t.Errorf("got %+v and piece %+v", v.Linear, v.Text[6])
+		t.Errorf("got shared words %+v and style %q, want c and %q inside", v.Linear.Shared, v.Text[6].Style,
+			"sampled) / 0.75")
 	}
 	must.Get(newSequenceView(k, nil, &sft.Explanation{Linear: &sft.LinearExplanation{}}))(t)
 }

@@ -25,12 +25,13 @@ func TestNodeTagExample(t *testing.T) {
 	e := NewNodeTagExample(x, "mug", []int32{2, 2, 2, 0})
 	if want := []TagCounts{{0, 1, 0, 0}, {2, 2, 3, 2}}; !slices.Equal(e.Tags, want) || e.Length != 4 ||
 		e.ID != "mug" || e.Row != 7 {
-		t.Fatalf("got example %+v", e)
+		t.Fatalf("got example %+v, want tags %+v, length 4, id mug and row 7", e, want)
 	}
 	v := newNodeTagExampleView(c, &e)
 	if v.Right != 2 || v.Tagged != 3 || v.Shown != 0 || v.What != "points" || len(v.Panels) != 3 ||
 		v.Tags[1].Name != "a/3" {
-		t.Fatalf("got view %+v", v)
+		t.Fatalf("got %d of %d %s correct, %d shown, %d panels, tags %+v; want 2 of 3 points, 0, 3, second tag a/3",
+			v.Right, v.Tagged, v.What, v.Shown, len(v.Panels), v.Tags)
 	}
 	// dots returns the number of points of a panel with the given CSS class, which sets their colour.
 	dots := func(panel int, class string) (n int) {
@@ -66,7 +67,8 @@ func TestManyNodeTags(t *testing.T) {
 	e := NewNodeTagExample(x, "", make([]int32, n))
 	if v := newNodeTagExampleView(points, &e); len(e.Features) != maxPoints || v.Shown != maxPoints ||
 		v.Length != n || v.Right != n {
-		t.Errorf("got %d points kept, %d shown of %d, %d correct", len(e.Features), v.Shown, v.Length, v.Right)
+		t.Errorf("got %d points kept, %d shown of %d, %d correct; want %d, %d of %d, %d", len(e.Features), v.Shown,
+			v.Length, v.Right, maxPoints, maxPoints, n, n)
 	}
 	if &e.Features[0][0] == &x.Features[0][0] {
 		t.Error("the kept points share memory with the row")

@@ -85,15 +85,15 @@ func TestPageIsSelfContained(t *testing.T) {
 	page := write(t, r, Run{Name: "second", Config: r.Config, Metrics: &train.Metrics{}, Missing: hostile})
 	text := elements(t, page, func(n *html.Node) {
 		if n.Data == "script" || n.Data == "iframe" || n.Data == "object" {
-			t.Errorf("got an element %s", n.Data)
+			t.Errorf("got an element %s, want no script, iframe or object", n.Data)
 		}
 		for _, a := range n.Attr {
 			if (a.Key == "src" || a.Key == "href" || a.Key == "srcset" || a.Key == "action") &&
 				!strings.HasPrefix(a.Val, "data:") {
-				t.Errorf("got external reference %s %s=%q", n.Data, a.Key, a.Val)
+				t.Errorf("got reference %s %s=%q, want only data: URLs", n.Data, a.Key, a.Val)
 			}
 			if strings.HasPrefix(a.Key, "on") || strings.Contains(a.Val, "ZgotmplZ") {
-				t.Errorf("got attribute %s %s=%q", n.Data, a.Key, a.Val)
+				t.Errorf("got attribute %s %s=%q, want no event handler and no ZgotmplZ", n.Data, a.Key, a.Val)
 			}
 		}
 	})
@@ -105,7 +105,7 @@ func TestPageIsSelfContained(t *testing.T) {
 		t.Errorf("got the hostile text %d times, want at least 12", n)
 	}
 	if !strings.Contains(text, "Row 7, a<b>.wav: ") {
-		t.Error("the page lacks the name of the example's row")
+		t.Errorf("the page lacks the name of the example's row, %q", "Row 7, a<b>.wav: ")
 	}
 	if !strings.Contains(text, "metrics.jsonl is incomplete") || !strings.Contains(text, "no examples: "+hostile) {
 		t.Error("the page lacks the note on metrics.jsonl or the reason for missing examples")

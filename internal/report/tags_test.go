@@ -151,7 +151,8 @@ func TestTypes(t *testing.T) {
 	v := newTagsView(r)
 	if len(v.Types) != 1+maxClasses || v.Hidden != 2 || v.Types[0].Type != "all spans" ||
 		v.Types[1].Spans != maxClasses+1 || v.Types[maxClasses].Spans != 2 {
-		t.Errorf("got %d hidden types, %+v", v.Hidden, v.Types)
+		t.Errorf("got %d hidden and %d shown types, want 2 and %d; got %+v, want all spans, then %d to 2 spans",
+			v.Hidden, len(v.Types), 1+maxClasses, v.Types, maxClasses+1)
 	}
 	if r.Tags.ByType[0].Type != "0" {
 		t.Error("the results were reordered")

@@ -28,7 +28,7 @@ func TestFeaturesOfLines(t *testing.T) {
 	p := NewParser(cfg, "", "f", 1)
 	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil ||
 		len(r.Features) != 2 || r.Features[1][2] != 2 {
-		t.Errorf("got %+v, failure %+v", r, r.Failure)
+		t.Errorf("got features %v, failure %v; want 2 rows and a 2 in column 2 of the second", r.Features, r.Failure)
 	}
 	for line, want := range map[string]string{
 		`{"features":[` + good + "," + null + `]}`: "f:3: features: index 1: number 1: expected a number, found null",
@@ -85,7 +85,7 @@ func TestMemoryOfGraphs(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		counted := p.MemoryOf("features", []byte(x[0])) + p.MemoryOf("edges", []byte(x[1]))
 		if taken := int64(after.TotalAlloc - before.TotalAlloc); taken > counted+counted/4+1<<16 {
-			t.Errorf("%s: allocated %d bytes, counted %d (error %v)", name, taken, counted, err)
+			t.Errorf("%s: allocated %d bytes (error %v), want at most %d", name, taken, err, counted+counted/4+1<<16)
 		}
 		if name == "a graph" && (err != nil ||
 			request.Bytes() != n*(rowBytes+2*tokenBytes)+3*n*(edgeBytes+2*tokenBytes)) {
@@ -109,7 +109,7 @@ func TestWindowOfTokens(t *testing.T) {
 		t.Fatal(r.Failure)
 	}
 	if kept := cap(r.Sequences[0]); kept > 8 || r.Lengths[0] != 1<<16 {
-		t.Errorf("got a slice of %d of %d tokens, want at most 8", kept, r.Lengths[0])
+		t.Errorf("got a slice of %d of %d tokens, want at most 8 of %d", kept, r.Lengths[0], 1<<16)
 	}
 }
 
@@ -127,7 +127,9 @@ func TestWindowOfGraph(t *testing.T) {
 	}
 	if cap(kept.Features) > 2 || &kept.Features[0][0] == &features[0][0] || cap(kept.Edges) > 1 ||
 		&kept.Edges[0].Features[0] == &edges[0].Features[0] {
-		t.Error("the truncated graph shares memory with the whole graph")
+		t.Errorf("got capacity for %d nodes and %d edges, want at most 2 and 1; memory shared with the whole graph: "+
+			"nodes %v, edges %v, want false and false", cap(kept.Features), cap(kept.Edges),
+			&kept.Features[0][0] == &features[0][0], &kept.Edges[0].Features[0] == &edges[0].Features[0])
 	}
 	r := p.Parse([]byte(`{"features":[[1,2],[3,4],[5,6]],"edges":[[0,1,1,0.5],[1,2,1,0.5],[2,0,1,0.5],[1,1,1,0.5]]}`),
 		1, nil)

@@ -19,7 +19,7 @@ func TestFillingWithoutPadding(t *testing.T) {
 	r := &Request{Sequences: [][]int32{{1, 3, 2}}, Lengths: []int{3}}
 	f, err := NewFilling(c, nil, r, [][]float32{{9, 1, 1}}, 10)
 	if err != nil || len(f.Masks) != 1 || len(f.Masks[0].Tokens) != 2 || f.Tokens[1] != 1 || f.Text != nil {
-		t.Fatalf("got %+v, error %v", f, err)
+		t.Fatalf("got %+v, error %v; want 1 mask with 2 candidates, token 1 in its place and no text", f, err)
 	}
 	for i, k := range f.Masks[0].Tokens {
 		if k.Token != int32(1+i) || k.Probability != 0.5 {

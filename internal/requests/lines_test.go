@@ -28,7 +28,7 @@ func TestEdgesOfLines(t *testing.T) {
 		r := c.parser.Parse([]byte(c.line), 3, nil)
 		switch {
 		case c.want == "" && (r.Failure != nil || len(r.Edges) != 1 || r.Edges[0].Target != 1):
-			t.Errorf("%s: got %+v, failure %+v", c.line, r, r.Failure)
+			t.Errorf("%s: got edges %+v, failure %v; want one edge to token 1", c.line, r.Edges, r.Failure)
 		case c.want != "" && (r.Failure == nil || r.Failure.Message != c.want):
 			t.Errorf("%s: got failure %+v, want %q", c.line, r.Failure, c.want)
 		}

@@ -41,13 +41,14 @@ func FuzzRequest(f *testing.F) {
 					g.Failure, "f:5: ")
 			}
 		case graphs.CheckExample(g.Example()) != nil || g.Lengths[0] != len(g.Features):
-			t.Fatalf("got an invalid graph %+v", g)
+			t.Fatalf("got graph %+v, error %v; want a valid graph of length %d", g, graphs.CheckExample(g.Example()),
+				len(g.Features))
 		case g.Bytes() > q.MemoryOfLine(line):
 			t.Fatalf("Bytes() = %d, want at most %d", g.Bytes(), q.MemoryOfLine(line))
 		}
 		r := p.Parse(line, 5, nil)
 		if !json.Valid(r.ID) {
-			t.Fatalf("got invalid id %q", r.ID)
+			t.Fatalf("got id %q, want valid JSON", r.ID)
 		}
 		if r.Failure != nil {
 			if r.Sequences != nil || !strings.HasPrefix(r.Failure.Message, "f:5: ") ||

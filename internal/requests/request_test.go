@@ -42,7 +42,7 @@ func TestLoneSurrogates(t *testing.T) {
 	}
 	for value, ok := range map[string]bool{`"\ud800"`: false, `"\ufffd"`: true, `"1"`: true, `1`: true} {
 		if _, err := ParseLabel(cfg, json.RawMessage(value)); (err == nil) != ok {
-			t.Errorf("label %s: got error %v", value, err)
+			t.Errorf("label %s: got error %v, want an error: %v", value, err, !ok)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestEveryDamagedByte(t *testing.T) {
 			expectTensors(t, got, tensors)
 			for key, want := range metadata {
 				if found[key] != want {
-					t.Errorf("byte %d xor %#x: metadata %q became %q", at, flip, want, found[key])
+					t.Errorf("byte %d xor %#x: got metadata %s = %q, want %q", at, flip, key, found[key], want)
 				}
 			}
 		}
