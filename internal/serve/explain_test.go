@@ -71,7 +71,7 @@ func TestExplain(t *testing.T) {
 		if _, err := fmt.Sscanf(string(m.ID), `"explained %d"`, &i); err == nil {
 			into = explained
 		} else if _, err := fmt.Sscanf(string(m.ID), `"plain %d"`, &i); err != nil {
-			t.Fatalf("got unknown id %s", m.ID)
+			t.Fatalf(`got id %s, want "explained N" or "plain N"`, m.ID)
 		}
 		decode(t, m.Result, &into[i])
 	}
@@ -122,7 +122,7 @@ func TestExplainWindows(t *testing.T) {
 		expectExplanation(t, fmt.Sprint(w.Start), w.Explain,
 			explanations(t, s, w.Start, seq.Example{A: tokens[w.Start:w.End]})[0])
 		if last := w.Explain.Layers[0].Positions; int(last[0]) < w.Start || int(last[len(last)-1]) >= w.End {
-			t.Errorf("got positions %v in the window from %d to %d", last, w.Start, w.End)
+			t.Errorf("got positions %v, want the first at least %d and the last below %d", last, w.Start, w.End)
 		}
 		if !slices.Equal(w.Logits, logits(t, s, tokens[w.Start:w.End])) {
 			t.Errorf("window %d: got logits %v, want those of its tokens alone", w.Start, w.Logits)

@@ -102,7 +102,7 @@ func TestGraphOverHTTP(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "graphs"), HTTPOptions{})
 	graph := `{"features":[[1.5,0],[0.5,-1]],"edges":[[0,1,1,0.5]]}`
 	if got := w.post("/classify", graph); !strings.Contains(got, `"length":2`) {
-		t.Error(got)
+		t.Errorf("/classify: got %s, want length 2", got)
 	}
 	if r, got := w.send("POST", "/v1/embeddings", `{"model":"graphs","input":"1"}`); r.StatusCode != 400 ||
 		!strings.Contains(got, "expected features") {
@@ -151,7 +151,7 @@ func TestGraphMemory(t *testing.T) {
 	bare := dial(t, s)
 	bare.send(`{"id":7,"features":[[1,2]],"edges":[]}`)
 	if text := bare.receive(); !strings.Contains(text, `"id":7,"label":`) {
-		t.Error(text)
+		t.Errorf("got %s, want id 7 and a label", text)
 	}
 	for _, x := range []struct{ nodes, edges, want int }{{20, 0, 20}, {20, 160, 20}, {20, 1600, 200}} {
 		if n := batching.Tokens(&seq.Example{Features: make([][]float32, x.nodes),

@@ -348,7 +348,7 @@ func TestDrainDeadline(t *testing.T) {
 	responses, _ := c.end()
 	for _, a := range responses {
 		if !strings.Contains(a, "-32802") {
-			t.Error(a)
+			t.Errorf("got response %s, want error -32802", a)
 		}
 	}
 	if len(responses) != 6 {
@@ -374,7 +374,7 @@ func TestListen(t *testing.T) {
 			io.WriteString(conn, "{\"id\":\"x\",\"tokens\":[1]}\n")
 			line := make([]byte, 5)
 			if _, err := io.ReadFull(conn, line); err != nil || string(line) != `{"id"` {
-				t.Errorf("got %q, %v", line, err)
+				t.Errorf("got %q, error %v; want %q", line, err, `{"id"`)
 			}
 			conn.Close()
 		}

@@ -75,7 +75,8 @@ func TestHTTPConcurrent(t *testing.T) {
 				got, err := io.ReadAll(r.Body)
 				r.Body.Close()
 				if err != nil || r.StatusCode != 200 || path == "/classify" && string(got) != want[token] {
-					t.Errorf("client %d: got %s %s, %v", n, r.Status, got, err)
+					t.Errorf("client %d: %s %s: got %s %s, error %v; want 200 and from /classify %s", n, path, body,
+						r.Status, got, err, want[token])
 				}
 			}
 		})

@@ -38,7 +38,7 @@ func TestRerank(t *testing.T) {
 		cohere = rerankedDocuments{}
 		decode(t, []byte(got), &cohere)
 		if r.StatusCode != 200 || cohere.ID != "mine" || cohere.Model != "retrieval" || len(cohere.Results) != 3 {
-			t.Errorf("%s: got %s %s", path, r.Status, got)
+			t.Errorf("%s: got %s %s, want 200, id mine, model retrieval and 3 results", path, r.Status, got)
 		}
 	}
 	for i, x := range cohere.Results {

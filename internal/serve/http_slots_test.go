@@ -132,7 +132,8 @@ func TestHTTPStopsAfterResponse(t *testing.T) {
 		}
 		c.stop()
 		if c.session.ctx.Err() != nil {
-			t.Error("the connection ended before its response")
+			t.Errorf("Connection: close %v: got session error %v before the response, want none", shown,
+				c.session.ctx.Err())
 		}
 		if c.endRequest(); (c.session.ctx.Err() == nil) != shown {
 			t.Errorf("Connection: close %v: got session error %v, want an error only without the header", shown,

@@ -184,7 +184,8 @@ func TestEmbeddings(t *testing.T) {
 			}
 			if got.Object != "list" || got.Model != "pre" || len(got.Data) != len(want) ||
 				got.Usage["prompt_tokens"] != n || got.Usage["total_tokens"] != n {
-				t.Fatalf("%s: got %+v", body, got)
+				t.Fatalf("%s: got %s of %d, model %s, usage %v; want list of %d, pre, %d prompt and total tokens",
+					body, got.Object, len(got.Data), got.Model, got.Usage, len(want), n)
 			}
 			for i, x := range got.Data {
 				if v := vector(t, format, x.Embedding); x.Object != "embedding" || x.Index != i ||
@@ -428,7 +429,7 @@ func FuzzEmbeddings(f *testing.F) {
 		r, err := parseEmbeddings(body)
 		if err != nil {
 			if e := asError(err); e.Message == "" || e.Code != codeParams && e.Code != codeInvalidRequest {
-				t.Fatalf("%s: got error %+v", body, e)
+				t.Fatalf("%s: got error %+v, want a message and code %d or %d", body, e, codeParams, codeInvalidRequest)
 			}
 			return
 		}

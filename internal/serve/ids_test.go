@@ -38,8 +38,9 @@ func TestIDsOfSequences(t *testing.T) {
 			c.call(2*i+1, x.method, json.RawMessage(fmt.Sprintf(`{%q:[%s]}`, x.many, params)), &many)
 			if string(one.ID) != id || string(many.Results[0].Result.ID) != id ||
 				strings.Contains(x.fields, "window") != (one.Windows != nil) {
-				t.Errorf("%s of %s: id %s: got %s alone and %s in a list", x.method, x.folder, id, one.ID,
-					many.Results[0].Result.ID)
+				t.Errorf("%s of %s: %s: got id %s and windows: %v, id %s in a list; want id %s and windows: %v",
+					x.method, x.folder, params, one.ID, one.Windows != nil, many.Results[0].Result.ID, id,
+					strings.Contains(x.fields, "window"))
 			}
 			for _, w := range one.Windows {
 				if w["id"] != nil {

@@ -269,7 +269,7 @@ func TestLoneSurrogates(t *testing.T) {
 	for _, id := range []string{`"\ud800"`, `"\udfff"`} { // a request id may be any string
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"model/info"}`, id))
 		if m := c.message(); m.Error != nil || string(m.ID) != id {
-			t.Errorf("got id %s, error %+v", m.ID, m.Error)
+			t.Errorf("got id %s, error %+v; want id %s", m.ID, m.Error, id)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, loaded: &Model{},
 			task: task.Of(cfg), config: cfg}))
 		if err != nil || len(reply) > 500 {
-			t.Fatalf("got %d bytes, error %v: %.600s", len(reply), err, reply)
+			t.Fatalf("got %d bytes, error %v, want at most 500 bytes: %.600s", len(reply), err, reply)
 		}
 		var m modelInfo
 		must.Succeed(t, json.Unmarshal(reply, &m))

@@ -75,7 +75,7 @@ func TestDrainLosesNothing(t *testing.T) {
 	}
 	conn.Close()
 	if embedded != n || lines.Err() != nil {
-		t.Errorf("got %d of %d responses, %v", embedded, n, lines.Err())
+		t.Errorf("got %d responses, error %v; want %d responses", embedded, lines.Err(), n)
 	}
 	must.Check(t, <-drained)
 }
@@ -102,7 +102,8 @@ func TestDrainWaitsForNobody(t *testing.T) {
 			must.Check(t, s.Drain(ctx))
 			if took := time.Since(began); took > c.deadline+5*time.Second ||
 				c.deadline == waitLimit && ctx.Err() != nil {
-				t.Errorf("Drain took %v with a deadline of %v", took, c.deadline)
+				t.Errorf("deadline %v: took %v, context error %v; want at most %v, and no error if the deadline is %v",
+					c.deadline, took, ctx.Err(), c.deadline+5*time.Second, waitLimit)
 			}
 		})
 	}

@@ -100,7 +100,8 @@ func TestLoad(t *testing.T) {
 						counts[2].Add(1)
 					default:
 						counts[3].Add(1)
-						t.Errorf("client %d: request %s: got error %+v", k, m.ID, m.Error)
+						t.Errorf("client %d: request %s: got error %+v, want %s", k, m.ID, m.Error,
+							[]string{"none", "none or -32800", "-32602"}[kind])
 					}
 				}
 			})

@@ -64,7 +64,8 @@ func TestErrorsAreAhead(t *testing.T) {
 	c.free(c.bytes)
 	if r, ok := out.(results); err != nil || !ok || len(r.Results) != maxElements ||
 		r.Results[maxElements-1].Error.Message != "sequences[16383]" {
-		t.Errorf("got error %v, output %v", err, out)
+		t.Errorf("got %T with %d elements, the last %+v, error %v; want results with %d, the last with error %q", out,
+			len(r.Results), r.Results[max(0, len(r.Results)-1):], err, maxElements, "sequences[16383]")
 	}
 }
 

@@ -100,7 +100,8 @@ func TestMemoryOfJobs(t *testing.T) {
 	decode(t, c.response("short").Result, &x)
 	for i, r := range x.Results {
 		if r.Index != i || r.Result == nil || r.Result.Length != 1+i%3 {
-			t.Fatalf("result %d: got %+v", i, r)
+			t.Fatalf("result %d: got index %d, result %+v, error %+v; want index %[1]d and length %[5]d", i, r.Index,
+				r.Result, r.Error, 1+i%3)
 		}
 	}
 	if len(x.Results) != n {
@@ -144,7 +145,8 @@ func TestMemoryOfResults(t *testing.T) {
 		decode(t, m.Params, &p)
 		for _, r := range p.Value.Results {
 			if r.Index != sent || r.Result == nil {
-				t.Fatalf("result %d: got %+v", sent, r)
+				t.Fatalf("result %d: got index %d, result %+v, error %+v; want index %[1]d and a result", sent, r.Index,
+					r.Result, r.Error)
 			}
 			sent++
 		}

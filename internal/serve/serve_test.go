@@ -177,7 +177,7 @@ func (c *client) message() anyMessage {
 	c.t.Helper()
 	text := c.receive()
 	if text == "" {
-		c.t.Fatal("the session ended")
+		c.t.Fatal("the session ended, want a message")
 	}
 	var m anyMessage
 	if err := json.Unmarshal([]byte(text), &m); err != nil {

@@ -162,8 +162,8 @@ func TestMeter(t *testing.T) {
 			t.Error("a new session is still light after a charge")
 		}
 		if fair.service > m.clock+maxDebt || modest.service < m.clock-maxCredit-time.Millisecond {
-			t.Errorf("clock %v: got debt %v and credit %v beyond their bounds", m.clock, fair.service-m.clock,
-				m.clock-modest.service)
+			t.Errorf("clock %v: got debt %v and credit %v, want at most %v and %v", m.clock, fair.service-m.clock,
+				m.clock-modest.service, maxDebt, maxCredit+time.Millisecond)
 		}
 	})
 }
