@@ -38,7 +38,8 @@ func honestHTTP(tb testing.TB, server attackedProcess, n int) []time.Duration {
 		began := time.Now()
 		status, response, err := server.request(client, "/classify", httpToken, fmt.Sprintf(`{"text":%q}`, shortText))
 		if err != nil || status != 200 {
-			tb.Fatalf("the honest client: got status %d, response %.300s, error %v", status, response, err)
+			tb.Fatalf("the honest client: got status %d, response %.300s, error %v; want status 200", status, response,
+				err)
 		}
 		waits[i] = time.Since(began)
 		time.Sleep(20 * time.Millisecond)

@@ -45,11 +45,11 @@ func TestBenchKernels(t *testing.T) {
 	first, rest, _ := strings.Cut(out, "\n")
 	var c struct{ Ceilings bench.Ceilings }
 	if err := json.Unmarshal([]byte(first), &c); err != nil || c.Ceilings.FMA <= 0 || len(c.Ceilings.Levels) != 4 {
-		t.Errorf("%v: %s", err, first)
+		t.Errorf("got ceilings %s, error %v; want a positive multiply-add rate and 4 memory levels", first, err)
 	}
 	results := decodeLines[bench.KernelMeasurement](t, rest)
 	if len(results) != 1 {
-		t.Fatalf("%s", rest)
+		t.Fatalf("got %d results, want 1:\n%s", len(results), rest)
 	}
 	if r := results[0]; r.Kernel != "embed backward" || r.Size == "" || r.Threads != 1 || r.Device == "" ||
 		r.Precision != "fp32" || r.Seconds <= 0 || r.GBPS <= 0 || r.GFLOPS != 0 || r.Ceiling <= 0 {
@@ -58,7 +58,8 @@ func TestBenchKernels(t *testing.T) {
 	status, out, _ := program(nil, "bench", "kernels", "--only", "embed")
 	if status != exitOK || !strings.HasPrefix(out, "kernel          size") ||
 		!strings.Contains(out, "\nembed backward  17×128") || !strings.Contains(out, "peak rates in float32: ") {
-		t.Errorf("status %d: %s", status, out)
+		t.Errorf("got status %d, output\n%s\nwant status %d, the columns kernel and size, a row of embed backward "+
+			"with 17×128, and the peak rates in float32", status, out, exitOK)
 	}
 	refuse(t, exitUsage, `--only "matmul"`, "", "bench", "kernels", "--only", "matmul")
 }
@@ -116,7 +117,7 @@ func TestBenchModelTable(t *testing.T) {
 		t.Errorf("unexpected output:\n%s", out)
 	}
 	if text := readText(t, figure); !strings.Contains(text, "<svg") {
-		t.Errorf("%.100s", text)
+		t.Errorf("got the chart %.100q, want <svg in it", text)
 	}
 }
 
@@ -139,11 +140,11 @@ func TestBenchModelGenerated(t *testing.T) {
 			"--length", "100", "--json"}, c.more...)
 		results := decodeLines[bench.ModelResult](t, succeed(t, "", args...))
 		if len(results) != 2 {
-			t.Fatalf("%v: %+v", args, results)
+			t.Fatalf("%v: got %+v, want 2 results", args, results)
 		}
 		for _, r := range results {
 			if r.EdgesPerNode != c.edges || r.K != 16 || r.PeakBytes <= 0 {
-				t.Errorf("%v: %+v", args, r)
+				t.Errorf("%v: got %+v, want EdgesPerNode %d, K 16 and PeakBytes > 0", args, r, c.edges)
 			}
 		}
 	}
@@ -169,10 +170,11 @@ func TestBenchModelSkips(t *testing.T) {
 		"--reps", "1", "--memory", "100MiB", "--json")
 	if results := decodeLines[bench.ModelResult](t, out); status != exitOK || len(results) != 1 ||
 		results[0].What != "forward" {
-		t.Errorf("status %d, %s", status, out)
+		t.Errorf("got status %d, output\n%s\nwant status %d and one result, of forward", status, out, exitOK)
 	}
-	if !strings.HasPrefix(errs, "train at length 64, batch 1 is skipped: 100 MiB of memory allowed") {
-		t.Errorf("%q", errs)
+	const skipped = "train at length 64, batch 1 is skipped: 100 MiB of memory allowed"
+	if !strings.HasPrefix(errs, skipped) {
+		t.Errorf("got standard error %q, want the prefix %q", errs, skipped)
 	}
 	refuse(t, exitError, "nothing was measured", "", "bench", "model", "--config", tinyConfig(), "--length", "64",
 		"--what", "train", "--memory", "100MiB")
@@ -227,7 +229,8 @@ func TestBenchConfig(t *testing.T) {
 		task, preset, _ := strings.Cut(name, ":")
 		if config, _, err := benchConfig(name); err != nil || config.NumLayers != layers ||
 			len(config.Convolutions) > 0 != (preset == "quick") {
-			t.Errorf("%s, %s: %+v, error %v", task, preset, config, err)
+			t.Errorf("task %s, preset %q: got config %+v, error %v; want NumLayers %d and (Convolutions not empty) = "+
+				"%t", task, preset, config, err, layers, preset == "quick")
 		}
 	}
 }
@@ -279,12 +282,14 @@ func TestBenchRuntimeReport(t *testing.T) {
 	for i, r := range results {
 		if paper := i == 0 || r.Relative != "none"; r.Seconds != 2 || r.Ratio != 1 || (r.PaperSeconds > 0) != paper ||
 			(r.PaperRatio > 0) != paper {
-			t.Errorf("row %d: %+v", i, r)
+			t.Errorf("row %d: got %+v, want Seconds 2, Ratio 1 and (PaperSeconds > 0) = (PaperRatio > 0) = %t", i, r,
+				paper)
 		}
 	}
 	if table := report("false"); !strings.HasPrefix(table, "layer    relative     k    time") ||
 		!strings.Contains(table, "\nsft      sinusoid   512  2.00 s") {
-		t.Errorf("%s", table)
+		t.Errorf("got table\n%s\nwant the columns layer, relative, k and time, and a row sft, sinusoid, 512, 2.00 s",
+			table)
 	}
 	if lines := len(b.chart().Series); lines != 3 {
 		t.Errorf("got %d lines in the chart, want two lines of SFT and one line of vanilla attention", lines)

@@ -104,7 +104,8 @@ func TestFlippedBits(t *testing.T) {
 		})
 		status, _, errs := program(strings.NewReader(`{"tokens":[1,2,3]}`), "predict", "--model", model)
 		if status != 0 && !strings.Contains(errs, "model.safetensors") {
-			t.Errorf("bit %d: status %d, %s", i, status, errs)
+			t.Errorf("bit %d: got status %d, standard error %q; want status 0 or an error that names "+
+				"model.safetensors", i, status, errs)
 		}
 	}
 }

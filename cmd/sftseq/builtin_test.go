@@ -137,11 +137,12 @@ func TestBlockEvidence(t *testing.T) {
 		args := []string{"files", "--json", "--threshold", "0"}
 		for _, e := range want.Evidence {
 			if e.End-e.Start > int64(c.size) || e.Start < 0 || e.End > int64(len(c.text)) {
-				t.Fatalf("%d bytes: evidence %+v", len(c.text), e)
+				t.Fatalf("%d bytes: got evidence at bytes %d to %d, want at most %d bytes within the file", len(c.text),
+					e.Start, e.End, c.size)
 			}
 		}
 		if len(want.Evidence) != maxEvidence {
-			t.Fatalf("%d bytes: got %+v", len(c.text), want)
+			t.Fatalf("%d bytes: got evidence %+v, want %d ranges", len(c.text), want.Evidence, maxEvidence)
 		}
 		if len(c.text) > files.SampleBytes { // removed bytes would move the other parts of the sample
 			if e := want.Evidence[0]; e.Start < int64(len(c.text)-512) {

@@ -51,7 +51,8 @@ func TestCheckGolden(t *testing.T) {
 	rows := strings.Split(succeed(t, "", "check", "--golden", goldenPath("ties"), "--device", "cpu"), "\n")
 	if !strings.HasPrefix(rows[0], "model ") || !strings.HasPrefix(rows[1], "ties ") ||
 		!strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[3], "cpu (") {
-		t.Errorf("%q", rows)
+		t.Errorf("got lines %q, want a header that begins with model, a line ties that ends with pass, and a fourth "+
+			"line that begins with cpu", rows)
 	}
 }
 
@@ -126,7 +127,8 @@ func TestCheckGoldenFails(t *testing.T) {
 		_, out, _ = program(nil, "check", "--golden", dir, "--device", "cpu", "--json")
 		if r := decodeLines[golden.Comparison](t, out); len(r) != 1 || !r[0].Failed || (r[0].Error == "") != c.failed ||
 			(r[0].Worst > 1) != c.failed {
-			t.Errorf("%s, %q: %s", c.name, c.want, out)
+			t.Errorf("%s, %q: got %s\nwant one comparison with failed true, (worst > 1) = %t and (error is empty) = "+
+				"%t", c.name, c.want, out, c.failed, c.failed)
 		}
 	}
 	bare := copyGolden(t, "ties", nil)
@@ -135,7 +137,7 @@ func TestCheckGoldenFails(t *testing.T) {
 	}
 	if status, out, _ := program(nil, "check", "--golden", bare, "--device", "cpu"); status != exitError ||
 		!strings.Contains(out, "to compare with") {
-		t.Errorf("status %d: %s", status, out)
+		t.Errorf("got status %d, output\n%s\nwant status %d and the text %q", status, out, exitError, "to compare with")
 	}
 	refuse(t, exitError, "expected a model directory with inputs.jsonl", "", "check", "--golden", t.TempDir())
 	refuse(t, exitError, `and "none" in its name, found none`, "", "check", "--golden", goldenDir, "--only", "none")

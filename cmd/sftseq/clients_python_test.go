@@ -31,7 +31,7 @@ func TestPythonClient(t *testing.T) {
 		_, errs, err := runClient(t, "", python, "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s",
 			filepath.Join(source, "tests"))
 		if err != nil || !strings.Contains(errs, "\nOK") {
-			t.Errorf("error %v, output:\n%s", err, errs)
+			t.Errorf("got error %v, output:\n%s\nwant error <nil> and a line that begins with OK", err, errs)
 		}
 	})
 	t.Run("tests of a clone", func(t *testing.T) { // without SFTSEQ_PROGRAM and SFTSEQ_GOLDEN
@@ -39,7 +39,7 @@ func TestPythonClient(t *testing.T) {
 		_, errs, err := runClient(t, "", []string{"env", "PYTHONDONTWRITEBYTECODE=1", "python3"}, "-m", "unittest",
 			"discover", "-s", filepath.Join(source, "tests"), "-k", "classify_returns", "-k", "tags_return")
 		if err != nil || !regexp.MustCompile(`Ran 2 tests.*\s+OK \(skipped=1\)`).MatchString(errs) {
-			t.Errorf("error %v, output:\n%s", err, errs)
+			t.Errorf("got error %v, output:\n%s\nwant error <nil>, Ran 2 tests and OK (skipped=1)", err, errs)
 		}
 	})
 	t.Run("example", func(t *testing.T) {

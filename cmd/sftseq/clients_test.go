@@ -72,7 +72,7 @@ func TestLibrary(t *testing.T) {
 	c.Stderr = &errs
 	out, err := c.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s%s", err, out, &errs)
+		t.Fatalf("go run in %s: %v\n%s%s", c.Dir, err, out, &errs)
 	}
 	for _, want := range []string{`"GET /cart 200 in 12 ms" is fine,`, `"GET /cart 503 in 9000 ms" is failed,`,
 		"cosine of their embeddings: "} {

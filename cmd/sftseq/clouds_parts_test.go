@@ -39,7 +39,8 @@ func TestCloudParts(t *testing.T) {
 		"--hidden", "16", "--intermediate", "16", "--device", "cpu")
 	if status != 0 || !strings.Contains(errs, "validation token accuracy") ||
 		!strings.Contains(out+errs, "selected by iou") {
-		t.Fatalf("status %d\n%s\n%s", status, out, errs)
+		t.Fatalf("got status %d, output\n%s\nand standard error\n%s\nwant status 0, a validation token accuracy in "+
+			"standard error, and a model selected by iou", status, out, errs)
 	}
 	checkBaselines(t, out, model, data, tagBaselinesLine)
 	val := decode[task.TagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
@@ -58,7 +59,9 @@ func TestCloudParts(t *testing.T) {
 	if p := result.Parts; p == nil || p.Shapes != 9 || p.InstanceIoU < 0.3 || p.InstanceIoU > 1 ||
 		p.Accuracy < result.Accuracy || result.Spans != nil ||
 		len(result.Baselines) != 1 || *result.Baselines[0].InstanceIoU < 0.3 || result.Baselines[0].SpanF1 != nil {
-		t.Errorf("%+v, parts %+v", result, p)
+		t.Errorf("got %s, want parts of 9 shapes with instance IoU 0.3 to 1 and at least the accuracy of the tokens, "+
+			"no spans, and one baseline with instance IoU 0.3 or more and without span F1",
+			must.Get(json.Marshal(result))(t))
 	}
 	equal(t, int64(len(wrong)), result.Tokens-int64(float64(result.Tokens)*result.Accuracy+0.5))
 	checkEvalShards(t, model, data)
@@ -70,8 +73,9 @@ func TestCloudParts(t *testing.T) {
 			"--device", "vulkan", "--json"))
 		if math.Abs(other.Loss-result.Loss) > 1e-3 ||
 			math.Abs(other.Parts.InstanceIoU-result.Parts.InstanceIoU) > 0.05 {
-			t.Errorf("on Vulkan: loss %v and instance IoU %v; on the CPU: loss %v and instance IoU %v", other.Loss,
-				other.Parts.InstanceIoU, result.Loss, result.Parts.InstanceIoU)
+			t.Errorf("on Vulkan: loss %v and instance IoU %v; on the CPU: loss %v and instance IoU %v; want "+
+				"differences up to 0.001 and 0.05", other.Loss, other.Parts.InstanceIoU, result.Loss,
+				result.Parts.InstanceIoU)
 		}
 	})
 
@@ -96,7 +100,7 @@ func TestCloudParts(t *testing.T) {
 		var r partsReply
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Length != 24 ||
 			len(r.Tags) != 24 || len(r.Scores) != 24 {
-			t.Fatalf("%s: %v", line, err)
+			t.Fatalf("got reply %s, error %v; want length 24, 24 tags and 24 scores", line, err)
 		}
 		e := must.Get(f.Example(i))(t)
 		for at, label := range e.Labels {
@@ -125,7 +129,8 @@ func TestCloudParts(t *testing.T) {
 	succeed(t, "", "predict", "--model", model, "--input", lines, "--features", "features", "--output", in("o.csv"))
 	if rows := strings.Split(readText(t, in("o.csv")), "\n"); len(rows) != 11 || rows[0] != "id,tags,scores,error" ||
 		!strings.Contains(rows[1], `/`) {
-		t.Errorf("%d rows, %q", len(rows), rows[:2])
+		t.Errorf("got %d parts between newlines, the first two %q; want 11 parts, the header id,tags,scores,error "+
+			"and a / in the second", len(rows), rows[:min(2, len(rows))])
 	}
 	succeed(t, "", "predict", "--model", model, "--input", in("data/test.arrow"), "--output", in("o.arrow"))
 	for want, args := range map[string][]string{

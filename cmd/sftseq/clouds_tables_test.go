@@ -49,7 +49,8 @@ func TestCloudTables(t *testing.T) {
 	run("predict", "--model", at("run"), "--input", test, "--output", at("a.csv"))
 	scored, err := os.ReadFile(at("a.csv"))
 	if err != nil || !strings.HasPrefix(string(scored), "id,label,probability_high,probability_low,error\ncloud ") {
-		t.Errorf("predictions for the data set: %s, %v", scored, err)
+		t.Errorf("predictions for the data set: got %s, error %v; want the columns id, label, probability_high, "+
+			"probability_low and error, and a first row that begins with cloud", scored, err)
 	}
 	run("data", "convert", "--from", table, "--to", at("others"), "--features", "points", "--feature-names", "a,b,c",
 		"--label", "class", "--split", "0.5,0.25,0.25")
@@ -81,7 +82,7 @@ func TestCloudTables(t *testing.T) {
 	run("eval", "--model", at("run"), "--data", at("data"), "--errors", at("wrong.csv"))
 	if wrong, err := os.ReadFile(at("wrong.csv")); err != nil || strings.Count(string(wrong), "\n") > 1 &&
 		!strings.Contains(string(wrong), "\ncloud ") {
-		t.Errorf("errors: %s, %v", wrong, err)
+		t.Errorf("errors: got %s, error %v; want at most one line or a row that begins with cloud", wrong, err)
 	}
 	_, errs = exits(t, exitError, "", "predict", "--model", at("run"), "--input", table, "--features", "points", "--id",
 		"key", "--keep", "class", "--output", at("b.csv"))
@@ -91,13 +92,14 @@ func TestCloudTables(t *testing.T) {
 	rows := strings.Split(strings.TrimSpace(string(all)), "\n")
 	if err != nil || len(rows) != 62 || !strings.HasPrefix(rows[1], "cloud 0,low,") ||
 		!strings.HasPrefix(rows[61], "bad,low,,,,") {
-		t.Fatalf("predictions for the table: %s, %v", all, err)
+		t.Fatalf("predictions for the table: got %s, error %v; want 62 lines, the second beginning with cloud 0,low, "+
+			"and the last with bad,low,,,,", all, err)
 	}
 	// predict prints the same predictions for a row of the data set and for its row of the table.
 	for _, line := range strings.Split(strings.TrimSpace(string(scored)), "\n")[1:] {
 		var i int
 		if _, err := fmt.Sscanf(line, "cloud %d,", &i); err != nil {
-			t.Fatal(line, err)
+			t.Fatalf("got %q, error %v; want cloud and a number at the beginning", line, err)
 		}
 		id, prediction, _ := strings.Cut(line, ",")
 		equal(t, rows[i+1], id+","+[]string{"low", "high"}[i%2]+","+prediction)
@@ -218,7 +220,8 @@ func TestConvertCloud(t *testing.T) {
 		"--no-baselines"); status != 0 ||
 		!strings.Contains(errs, "were read as text: convert them to point clouds with sftseq data convert cloud "+
 			"--from ") {
-		t.Errorf("as text: status %d, %s", status, errs)
+		t.Errorf("as text: got status %d, standard error\n%s\nwant status 0 and the advice to convert with sftseq "+
+			"data convert cloud", status, errs)
 	}
 }
 
@@ -232,7 +235,8 @@ func TestFewFiles(t *testing.T) {
 	status, out, errs := program(nil, append(convert, "4")...)
 	if status != 0 || !strings.Contains(errs, "left out, with fewer than 4 files: rare") ||
 		!strings.HasSuffix(out, "labels: pins\n") {
-		t.Fatalf("status %d, %s, %s", status, out, errs)
+		t.Fatalf("got status %d, output\n%s\nand standard error\n%s\nwant status 0, rare left out in standard error, "+
+			"and the last line labels: pins in the output", status, out, errs)
 	}
 	for want, minFiles := range map[string]string{"expected at least one class with 50 files": "50",
 		"--min-files 0: expected at least 1": "0"} {
@@ -271,6 +275,7 @@ func TestCloudExample(t *testing.T) {
 	scored, err := os.ReadFile(filepath.Join(dir, "scored.csv"))
 	if err != nil || ran != 4 || strings.Count(string(scored), "\n") != 81 ||
 		!strings.Contains(string(scored), "\nc7,desk,") {
-		t.Errorf("%d commands, %s, %v", ran, scored, err)
+		t.Errorf("got %d commands, table %s, error %v; want 4 commands and 81 lines, one beginning with c7,desk,", ran,
+			scored, err)
 	}
 }

@@ -37,7 +37,7 @@ func TestClouds(t *testing.T) {
 		}
 		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label == "" ||
 			len(reply.Probabilities) != 9 || reply.Length != 24 {
-			t.Errorf("%s: %v", line, err)
+			t.Errorf("got reply %s, error %v; want a label, 9 probabilities and length 24", line, err)
 		}
 	}
 	occurs(t, printed(t, "", "embed", "--model", dir, lines), `"embedding"`, 6)

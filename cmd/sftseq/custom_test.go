@@ -72,7 +72,8 @@ func TestCustomTokens(t *testing.T) {
 			"16", "--eval-every", "150"},
 	} {
 		if status, out, errs := program(nil, args...); status != 0 || strings.Contains(errs, "warning") {
-			t.Fatalf("%q: status %d\n%s\n%s", args, status, out, errs)
+			t.Fatalf("%q: got status %d, output\n%s\nand standard error\n%s\nwant status 0 and no warning", args,
+				status, out, errs)
 		}
 	}
 	in := `{"tokens": [3, 9, 27, 1, 30, 22]}` + "\n" + `{"text": "80 99 51 64 70"}` + "\n" +
@@ -82,7 +83,8 @@ func TestCustomTokens(t *testing.T) {
 	if status != exitError || len(lines) != 4 || !strings.Contains(lines[0], `"label":"0"`) ||
 		!strings.Contains(lines[1], `"label":"1"`) ||
 		!strings.Contains(lines[2], `expected a token id from 0 to 99, found \"100\"`) {
-		t.Errorf("status %d\n%s\n%s", status, out, errs)
+		t.Errorf("got status %d, output\n%s\nand standard error\n%s\nwant status %d and three lines: label 0, label "+
+			"1, and an error about token id 100", status, out, errs, exitError)
 	}
 }
 

@@ -97,7 +97,8 @@ func TestBaselinesBesideModels(t *testing.T) {
 		if _, errs := exits(t, exitOK, "", c.args...); strings.Count(errs,
 			"warning: "+filepath.Join(data, baseline.FileName)+": expected") != 1 ||
 			!strings.Contains(errs, "; "+c.means+" (recreate the file with sftseq data baselines --data "+data+")\n") {
-			t.Errorf("%s beside a damaged file: %s", c.args[0], errs)
+			t.Errorf("%s beside a damaged file: got %s\nwant one warning about %s, with %q and the command that "+
+				"recreates it", c.args[0], errs, baseline.FileName, c.means)
 		}
 	}
 	contains(t, readText(t, filepath.Join(dir, "damaged.html")), baseline.WordNGrams)

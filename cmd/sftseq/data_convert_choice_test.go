@@ -45,16 +45,18 @@ func TestConvertChooses(t *testing.T) {
 	}
 	if out, info := convert("--from", path); !strings.Contains(out, "tokenizer words:20000: the texts are prose: ") ||
 		!strings.Contains(info, "}, all words in lower case\n") {
-		t.Errorf("%s\n%s", out, info)
+		t.Errorf("got output\n%s\nand info\n%s\nwant tokenizer words:20000 for prose, and all words in lower case", out,
+			info)
 	}
 	if out, info := convert("--from", path, "--tokenizer", "byte"); strings.Contains(out, "tokenizer") ||
 		!strings.Contains(info, "byte") || strings.Contains(info, "lower case") {
-		t.Errorf("%s\n%s", out, info)
+		t.Errorf("--tokenizer byte: got output\n%s\nand info\n%s\nwant no tokenizer in the output, and info with "+
+			"byte but without lower case", out, info)
 	}
 	nested := writeText(t, filepath.Join(t.TempDir(), "a.jsonl"), `{"doc":{"body":"x"}}`+"\n")
 	if _, out, _ := program(nil, "data", "convert", "--to", t.TempDir(), "--text", "doc.text", "--from",
 		nested); out != "" { // no row has a text to choose a tokenizer from
-		t.Errorf("%q", out)
+		t.Errorf("--text doc.text: got output %q, want none", out)
 	}
 	pipe := filepath.Join(t.TempDir(), "reviews.csv")
 	must.Succeed(t, syscall.Mkfifo(pipe, 0o666))
@@ -63,7 +65,8 @@ func TestConvertChooses(t *testing.T) {
 	}()
 	if out, info := convert("--from", pipe); !strings.Contains(out,
 		"tokenizer byte: standard input and pipes are read only once") || !strings.Contains(info, "byte") {
-		t.Errorf("%s\n%s", out, info)
+		t.Errorf("from a pipe: got output\n%s\nand info\n%s\nwant byte in the info, and in the output tokenizer byte "+
+			"because pipes are read only once", out, info)
 	}
 }
 

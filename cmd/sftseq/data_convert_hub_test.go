@@ -60,7 +60,7 @@ func TestConvertHub(t *testing.T) {
 		contains(t, errs, "with 0.1 of the rows of train moved to val (--val-part)")
 		if d.Manifest.Splits["test"].Rows != 20 || d.Manifest.Splits["val"].Rows == 0 ||
 			d.Manifest.Splits["train"].Rows+d.Manifest.Splits["val"].Rows != 40 {
-			t.Errorf("%s: %s", name, rowCounts(d))
+			t.Errorf("%s: got %s, want test 20, rows in val, and 40 rows in train and val", name, rowCounts(d))
 		}
 		d, _, errs = converted(t, append(flags, "--split", "1,0,0")...)
 		equal(t, rowCounts(d), "train 60")
