@@ -50,7 +50,8 @@ func TestForceSurvivesFailingCalls(t *testing.T) {
 		}
 		linked := strings.HasPrefix(failedCall, "link ") // the file is copied or renamed instead
 		if (status == 0) != linked || !linked && !strings.Contains(message, "injected") {
-			t.Errorf("%s: status %d, message %q", failedCall, status, message)
+			t.Errorf("%s: got status %d, message %q; want (status = 0) = %t, and injected in the message of a failure",
+				failedCall, status, message, linked)
 		}
 		failed++
 		d, err := seq.OpenDataset(dir)

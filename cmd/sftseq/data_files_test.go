@@ -76,7 +76,7 @@ func TestDataFiles(t *testing.T) {
 	refuse(t, exitError, "expected at least 2 kinds with files in every split (--min-files 1000, --min-packages 20)", "",
 		"data", "files", "--from", software, "--to", absent, "--min-files", "1000")
 	if _, err := os.Stat(absent); err == nil {
-		t.Error("a failed command leaves a folder")
+		t.Errorf("a failed command leaves the folder %s", absent)
 	}
 	if left := must.Get(filepath.Glob(filepath.Join(data, "*.tmp*")))(t); left != nil {
 		t.Errorf("temporary files are left: %s", strings.Join(left, ", "))
@@ -120,7 +120,7 @@ func checkFilesCommand(t *testing.T, model, software string) {
 		}
 	}
 	if len(seen) != 720 {
-		t.Errorf("got lines for %d of 720 files", len(seen))
+		t.Errorf("got lines for %d files, want 720", len(seen))
 	}
 
 	out = succeed(t, "", "files", "--model", model, "--json", "--evidence", wrong)
@@ -128,7 +128,8 @@ func checkFilesCommand(t *testing.T, model, software string) {
 	must.Check(t, json.Unmarshal([]byte(out), &r))
 	if r.Path != wrong || r.Size != 22 || r.Kind != "go" || r.Named != "python" || r.Probability < 0.5 ||
 		r.Evidence == nil {
-		t.Errorf("got %s", out)
+		t.Errorf("got %s, want path %s, size 22, kind go, named python, a probability of at least 0.5, and evidence",
+			out, wrong)
 	}
 	text := readText(t, wrong)
 	for i, e := range r.Evidence {
@@ -183,7 +184,7 @@ func TestOtherFiles(t *testing.T) {
 	r.predict(&sampledFile{path: "a.go", size: 100}, &sft.Output{Logits: []float32{1, 5}},
 		[]string{"go", files.Other}, 0)
 	if r.Kind != "" || r.Nearest != files.Other || r.Named != "" || !(r.Probability > 0.9) {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %+v, want no Kind, Nearest %s, no Named, and Probability > 0.9", r, files.Other)
 	}
 }
 
@@ -200,7 +201,7 @@ func TestEvidence(t *testing.T) {
 	middle := int64(10_000-files.MiddleBytes) / 2
 	want := [][2]int64{{9996, 10_000}, {middle, middle + 1}, {files.HeadBytes - 2, files.HeadBytes}}
 	if len(got) != len(want) {
-		t.Fatalf("got %+v", got)
+		t.Fatalf("got %+v, want %v", got, want)
 	}
 	for i, e := range got {
 		if [2]int64{e.Start, e.End} != want[i] || len(e.bytes) != int(e.End-e.Start) {

@@ -113,7 +113,8 @@ func checkProxy(t *testing.T, port int, server *testServer, tooLong ...int) {
 	status, responseBody, h := post(`{"text":"[MAX 2 9 ]"}`)
 	id := h.Get("X-Request-Id")
 	if status != 200 || !strings.Contains(responseBody, `"label":`) || len(id) < 32 {
-		t.Fatalf("got status %d, response %s, header %v; log of the server:\n%s", status, responseBody, h, server.logs)
+		t.Fatalf("got status %d, response %s, header %v; want status 200, a label, and an X-Request-Id of 32 or more "+
+			"bytes; log of the server:\n%s", status, responseBody, h, server.logs)
 	}
 	line := regexp.MustCompile(`path=/classify status=200 .*forwarded_for=127\.0\.0\.1 .*request_id=` + id)
 	await(t, 10*time.Second, func() bool { return line.MatchString(server.logs.String()) }, server.logs)
@@ -123,7 +124,8 @@ func checkProxy(t *testing.T, port int, server *testServer, tooLong ...int) {
 	}
 	status, responseBody, _ = post(longest + " ")
 	if !slices.Contains(tooLong, status) {
-		t.Errorf("a body of 16 MiB and 1 byte: got status %d, response %.200s; want a status of %v", status, responseBody, tooLong)
+		t.Errorf("a body of 16 MiB and 1 byte: got status %d, response %.200s; want a status of %v", status,
+			responseBody, tooLong)
 	}
 	r := must.Get(client.Get(url + "/healthz"))(t)
 	r.Body.Close()
@@ -241,12 +243,14 @@ func TestSystemdUnit(t *testing.T) {
 		"/usr/local/bin/sftseq", "/bin/true"))
 	out, err := exec.Command("systemd-analyze", "verify", "--man=no", unit).CombinedOutput()
 	if err != nil || strings.Contains(string(out), filepath.Base(unit)+":") {
-		t.Errorf("error %v, output:\n%s", err, out)
+		t.Errorf("systemd-analyze verify: got error %v, output:\n%s\nwant error <nil> and no line about %s", err, out,
+			filepath.Base(unit))
 	}
 	out, err = exec.Command("systemd-analyze", "security", "--offline=yes", "--threshold="+strconv.Itoa(maxExposure),
 		unit).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Overall exposure level") {
-		t.Errorf("error %v, output:\n%s", err, out)
+		t.Errorf("systemd-analyze security: got error %v, output:\n%s\nwant error <nil> with threshold %d, and the "+
+			"overall exposure level", err, out, maxExposure)
 	}
 	for name := range variablesOf(t, regexp.MustCompile(`(?m)^Environment=(\w+)=(.*)$`), "deploy/sftseq.service") {
 		isVariable(t, name)
@@ -269,7 +273,7 @@ func TestCompose(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, "docker-compose", "-f", file, "config", "-q").CombinedOutput(); err != nil {
-		t.Errorf("error %v, output:\n%s", err, out)
+		t.Errorf("docker-compose config: %v, output:\n%s", err, out)
 	}
 }
 

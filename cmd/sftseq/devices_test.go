@@ -21,7 +21,8 @@ func TestDevices(t *testing.T) {
 	rows := strings.Split(out, "\n")
 	if status != exitOK || !strings.HasPrefix(rows[0], "device ") ||
 		!strings.HasSuffix(rows[0], "  float32 multiply-add  mixed product") {
-		t.Fatalf("status %d: %s", status, out)
+		t.Fatalf("got status %d, output\n%s\nwant status %d and a header from device to float32 multiply-add and "+
+			"mixed product", status, out, exitOK)
 	}
 	list, unavailable := device.List()
 	for i, d := range list {
@@ -117,7 +118,8 @@ func TestValidationFails(t *testing.T) {
 	contains(t, out, `"logits"`)
 	contains(t, errs, "\nvalidation: ", "sftseq: closing vulkan:0 (")
 	if status, _, errs := program(nil, "devices"); status != exitError || !strings.Contains(errs, "validation: ") {
-		t.Errorf("devices: status %d: %s", status, errs)
+		t.Errorf("devices: got status %d, standard error\n%s\nwant status %d and a validation message", status, errs,
+			exitError)
 	}
 }
 
@@ -171,7 +173,7 @@ func TestWithoutVulkan(t *testing.T) {
 		}
 		predict := []string{"predict", "--model", goldenPath("pre")}
 		if out, err := run(predict...); err != nil || !strings.Contains(out, `"logits"`) {
-			t.Errorf("%q: %v: %s", c.variable, err, out)
+			t.Errorf("%q: predict: got error %v, output %s; want error <nil> and logits", c.variable, err, out)
 		}
 		list, err := run("devices")
 		if err != nil {
@@ -180,7 +182,8 @@ func TestWithoutVulkan(t *testing.T) {
 		for _, name := range []string{"vulkan", "vulkan:0"} {
 			out, err := run(append(predict, "--device", name)...)
 			if err == nil || strings.Contains(out, `"logits"`) {
-				t.Errorf("%q: %s: %s", c.variable, name, out)
+				t.Errorf("%q: predict --device %s: got error %v, output %s; want an error and no logits", c.variable,
+					name, err, out)
 			}
 			for _, want := range append(c.want, "no Vulkan device is available") {
 				contains(t, out, want)
@@ -210,7 +213,8 @@ func TestResumeOnAnotherDevice(t *testing.T) {
 		status, out, errs := program(nil, args...)
 		if status != exitOK || !strings.Contains(out, "validation accuracy") || !strings.Contains(errs, device) ||
 			strings.Count(errs, "warning: ") != min(i, 1) {
-			t.Fatalf("%s: status %d: %s%s", device, status, out, errs)
+			t.Fatalf("got status %d, output\n%s\nand standard error\n%s\nwant status %d, a validation accuracy in "+
+				"the output, and %s and %d warnings in standard error", status, out, errs, exitOK, device, min(i, 1))
 		}
 	}
 	contains(t, readText(t, filepath.Join(run, "config.json")), `"precision": "fp32"`, "--device cpu --precision fp32")

@@ -63,7 +63,8 @@ func TestDocumentPage(t *testing.T) {
 		}](t, succeed(t, line, "predict", "--model", model, "--explain"))
 		if !strings.Contains(page.State, " characters in ") ||
 			!strings.HasPrefix(page.Prediction, fmt.Sprint(want.Label, " ")) {
-			t.Fatalf("%q: the page shows %+v, predict prints %v", text, page, want.Label)
+			t.Fatalf("%q: the page shows %+v, want a State with characters, and a Prediction that begins with %v", text,
+				page, want.Label)
 		}
 		chunks := want.Explain.Chunks
 		slices.SortStableFunc(chunks, func(a, b sft.ChunkExplanation) int { return cmp.Compare(b.Weight, a.Weight) })

@@ -60,7 +60,7 @@ func TestNeovim(t *testing.T) {
 	c.Env = append(os.Environ(), "FOUND="+found, "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir,
 		"XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir)
 	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("error %v, output:\n%s", err, out)
+		t.Fatalf("nvim: %v, output:\n%s", err, out)
 	}
 	var want []string
 	var got [][]string

@@ -152,7 +152,8 @@ func checkSpanErrors(t *testing.T, model, data string) {
 		labelled := slices.Contains(metrics.NewTags(c.LabelNames, c.NumLabels).Spans(e.Labels),
 			metrics.Span{Start: m.Start, End: m.End, Type: m.Label})
 		if labelled != (m.Mistake == "missed") || len(strings.Fields(m.Text)) != m.End-m.Start {
-			t.Errorf("%+v: the labels contain the span: %v", m, labelled)
+			t.Errorf("%+v: got span labelled %t, text of %d words; want span labelled %t, text of %d words", m,
+				labelled, len(strings.Fields(m.Text)), m.Mistake == "missed", m.End-m.Start)
 		}
 		count[m.Mistake]++
 	}

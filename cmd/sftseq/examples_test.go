@@ -121,7 +121,8 @@ func runExample(t *testing.T, command, dir, example string) string {
 			c.Stderr = &errs
 			out, err := c.Output()
 			if err != nil || errs.Len() > 0 {
-				t.Fatalf("%s: %v\n%s", command, err, &errs)
+				t.Fatalf("%s: got error %v, standard error %q; want error <nil> and no standard error", command, err,
+					&errs)
 			}
 			input = string(out)
 		}

@@ -48,6 +48,6 @@ func TestExportQuantized(t *testing.T) {
 	refuse(t, exitError, "expected a model with embeddings of n-grams (sftseq train --ngrams), found none", "",
 		"export", "quantized", goldenPath("pre"), "--output", at("none"))
 	if _, err := os.Stat(at("none")); err == nil {
-		t.Error("a failed command leaves a folder")
+		t.Errorf("a failed command leaves the folder %s", at("none"))
 	}
 }

@@ -150,7 +150,8 @@ func TestExportedModel(t *testing.T) {
 	want := replyLines(t, predicted)
 	got := replyLines(t, client(t, lines.String(), []string{"node", filepath.Join(examplesDir, "onnx/run.mjs")}, path))
 	if len(got) != sequences || len(want) != sequences {
-		t.Fatalf("%d predictions from ONNX Runtime, %d from predict", len(got), len(want))
+		t.Fatalf("got %d predictions from ONNX Runtime, %d from predict, want %d from each", len(got), len(want),
+			sequences)
 	}
 	differing := 0
 	for i, w := range want {

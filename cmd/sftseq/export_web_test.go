@@ -53,7 +53,7 @@ func TestBrowserModel(t *testing.T) {
 	for _, e := range b.open(server.URL + "/") {
 		switch e.Method {
 		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed":
-			t.Errorf("%s: %s", e.Method, e.Params)
+			t.Errorf("got the event %s: %s, want no messages, exceptions or failed requests", e.Method, e.Params)
 		}
 	}
 	// typeAndWait types a text into the page and waits for the prediction.
@@ -77,7 +77,7 @@ func TestBrowserModel(t *testing.T) {
 	for i, text := range texts {
 		want, p := predicted[i], show(text)
 		if p.State != "" || len(p.Rows) != 3 || p.Rows[0][0] != want.Label {
-			t.Errorf("%q: the page shows %+v, predict prints %v", text, p, want.Label)
+			t.Errorf("%q: the page shows %+v, want no State and 3 rows, the first %v", text, p, want.Label)
 			continue
 		}
 		for _, row := range p.Rows {
@@ -93,7 +93,7 @@ func TestBrowserModel(t *testing.T) {
 			b.open(server.URL + "/?model=words.onnx")
 		}
 		if want, p := wordPredictions[i], show(text); p.State != "" || len(p.Rows) != 3 || p.Rows[0][0] != want.Label {
-			t.Errorf("%q: the page shows %+v with words, predict prints %v", text, p, want.Label)
+			t.Errorf("%q: the page shows %+v with words, want no State and 3 rows, the first %v", text, p, want.Label)
 		}
 	}
 	b.open(server.URL + "/?model=none.onnx")

@@ -69,7 +69,7 @@ func TestFilesPage(t *testing.T) {
 	}
 	b.evaluate(fmt.Sprintf(add, must.Get(json.Marshal(chosen))(t)), &page)
 	if page.State != "" || len(page.Rows) != len(paths) {
-		t.Fatalf("the page shows %+v", page)
+		t.Fatalf("the page shows %+v, want no State and %d rows", page, len(paths))
 	}
 	for i, row := range page.Rows {
 		r := want[row[0]]
@@ -79,7 +79,7 @@ func TestFilesPage(t *testing.T) {
 		case row[0] != filepath.Base(paths[i]):
 			t.Errorf("row %d is of %s, want %s", i, row[0], paths[i])
 		case r.Size < 16 && row[1] != "too short (9 bytes)":
-			t.Errorf("the page shows %q for a short file", row)
+			t.Errorf("the page shows %q for a short file, want too short (9 bytes)", row)
 		case r.Size >= 16 && (kind != r.Kind || math.Abs(shown-100*r.Probability) > 0.11):
 			t.Errorf("the page shows %q, want %s with %v", row, r.Kind, r.Probability)
 		}
