@@ -26,7 +26,7 @@ var ErrLinear = errors.New("expected a model with layers, found a linear model o
 	"sftseq train custom --members sft trains a model with layers")
 
 // errLinearRanks is the error for several ranks with a linear model.
-var errLinearRanks = errors.New("a linear model predicts in a single process: remove --ranks")
+var errLinearRanks = errors.New("a linear model predicts in a single process: run the command without mpirun or srun")
 
 // loadLinear reads a linear model in dir, where c is its configuration.
 func loadLinear(dir string, c *Config) (*Model, error) {

@@ -31,7 +31,7 @@ func newFlags(name string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(io.Discard) // run prints the errors
 	f.StringVar(&f.out, "out", filepath.Join("studies", name), "write points.jsonl and the chart to this `directory`")
-	f.BoolVar(&f.force, "force", false, "replace points.jsonl of an earlier run in --out")
+	f.BoolVar(&f.force, "force", false, "replace the files of an earlier run in --out")
 	return f
 }
 

@@ -101,7 +101,7 @@ func parseBandwidth(text string) (float64, error) {
 	if bytes := number * scale; err == nil && bytes >= 1 && bytes <= 1e15 {
 		return bytes, nil
 	}
-	return 0, invalid
+	return 0, fmt.Errorf("bandwidth %q: expected at least 1 byte and at most 1,000 TB per second", text)
 }
 
 // clusterInfo is the output of info --cluster.

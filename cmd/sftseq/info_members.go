@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -67,7 +68,7 @@ func removeZeros(extra json.RawMessage) json.RawMessage {
 		return extra
 	}
 	for name, value := range settings {
-		if text := string(value); text == "0" || text == `""` || text == "null" || text == "false" {
+		if name != "seed" && slices.Contains([]string{"0", `""`, "null", "false"}, string(value)) {
 			delete(settings, name)
 		}
 	}

@@ -115,7 +115,8 @@ func TestOutlierWarning(t *testing.T) {
 	_, output := exits(t, exitOK, `{"features":[1000,2000,3000]}`+"\n"+
 		`{"features":[1,9,3]}`+"\n"+`{"features":[-1000]}`+
 		"\n", "predict", "--model", run, "--device", "cpu")
-	contains(t, output, "warning: inputs with numbers more than 10 standard deviations from the training mean: 2 ")
+	contains(t, output, "warning: inputs with numbers that are on average (root mean square) more than 10 standard "+
+		"deviations from the training mean: 2 ")
 	_, output = exits(t, exitOK, `{"features":[1,9,3]}`+"\n", "predict", "--model", run, "--device", "cpu")
 	notContains(t, output, "warning")
 }

@@ -178,8 +178,9 @@ func warnUnlike(c *cli.Context, model *inference.Model) {
 		"meaningless; the model reads one byte for each gray pixel, not PNG or JPEG files)", model.Pixels, model.OtherSizes)
 	warn(model.UnknownRequests, "inputs with more than %.0f%% of unknown words: %d (their predictions hardly depend on "+
 		"the text)", 100*inference.MaxUnknown, model.UnknownRequests)
-	warn(model.OutlierRequests, "inputs with numbers more than %d standard deviations from the training mean: %d (check "+
-		"their units against feature_scales in config.json)", inference.MaxDeviations, model.OutlierRequests)
+	warn(model.OutlierRequests, "inputs with numbers that are on average (root mean square) more than %d standard "+
+		"deviations from the training mean: %d (check their units against feature_scales in config.json)",
+		inference.MaxDeviations, model.OutlierRequests)
 }
 
 // scoreInput scores a document, a table, a shard of a table, or JSON lines with a model.

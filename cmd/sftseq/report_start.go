@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/sft"
@@ -18,7 +20,11 @@ func describeInitialModel(config *sft.Config) string {
 	dir := string(p.InitFrom)
 	m, err := train.ReadMetrics(dir)
 	if err != nil {
-		return fmt.Sprintf("The run started from the model in %s. The metrics of that model are missing.", dir)
+		problem := "cannot be read"
+		if errors.Is(err, fs.ErrNotExist) {
+			problem = "are missing"
+		}
+		return fmt.Sprintf("The run started from the model in %s. The metrics of that model %s.", dir, problem)
 	}
 	bits := ""
 	for _, v := range m.Validation {

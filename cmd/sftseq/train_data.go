@@ -177,12 +177,15 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), shellQuote(set.Dir))
 	}
 	if d.Name != task.Name {
-		classes := " and the classes"
-		if task.Labels == nil && task.Numbers == nil {
-			classes = ""
+		targets := ""
+		switch {
+		case task.Labels != nil:
+			targets = " and the classes"
+		case task.Numbers != nil:
+			targets = " and the numbers"
 		}
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s has the name %q, but the %s%s of %s: training it as that task\n",
-			set.Dir, d.Name, readAs(&d), classes, task.Name)
+			set.Dir, d.Name, readAs(&d), targets, task.Name)
 	}
 	return nil
 }
