@@ -41,7 +41,8 @@ func TestTagged(t *testing.T) {
 	}
 	if last := fromText.Spans[len(fromText.Spans)-1]; last.End > len([]rune(text)) || document.Version != 7 ||
 		tokens.Unit != "tokens" {
-		t.Errorf("got %+v for text, %+v for the document, %+v for tokens", fromText, document, tokens)
+		t.Errorf("got a last span %+v, version %d of the document, unit %q for tokens; want an end of at most %d, "+
+			"version 7, unit \"tokens\"", last, document.Version, tokens.Unit, len([]rune(text)))
 	}
 	c.expectError(5, "sequence/classify", map[string]any{"text": "sea"}, -32601,
 		"the task of the model is tagging: use sequence/tag")

@@ -37,8 +37,8 @@ func TestWindowCuts(t *testing.T) {
 		must.Succeed(t, err)
 		for i, x := range cuts {
 			if i > 0 && (x.start <= cuts[i-1].start || w.Stride > 0 && x.start-cuts[i-1].start > w.Stride) {
-				t.Fatalf("%+v: window %d of %d tokens begins at %d, the previous window at %d", w, i, n,
-					x.start, cuts[i-1].start)
+				t.Fatalf("%+v: window %d of %d tokens begins at %d, the previous window at %d; want a later begin, "+
+					"by at most Stride if that is above 0", w, i, n, x.start, cuts[i-1].start)
 			}
 		}
 		if last := cuts[len(cuts)-1]; w.Policy != "head" && last.start+last.First() != n {

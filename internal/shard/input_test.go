@@ -153,7 +153,7 @@ func TestFingerprint(t *testing.T) {
 			"b.jsonl": long[:len(long)/2] + strings.ToUpper(long[len(long)/2:len(long)*6/10]) + long[len(long)*6/10:]},
 	} {
 		if of(files) == first {
-			t.Errorf("%s: got the same fingerprint", name)
+			t.Errorf("%s: got the fingerprint %s of the first files, want another", name, first)
 		}
 	}
 }
@@ -167,10 +167,9 @@ func TestChangedFiles(t *testing.T) {
 			t.Error(err)
 		}
 		write(t, path, text[1:])
-		if _, err := in.Fingerprint(); err == nil ||
-			err.Error() != fmt.Sprintf("%s: expected %d bytes as before, found fewer: the file was changed", path,
-				len(text)) {
-			t.Errorf("%d bytes: got error %v", len(text), err)
+		want := fmt.Sprintf("%s: expected %d bytes as before, found fewer: the file was changed", path, len(text))
+		if _, err := in.Fingerprint(); err == nil || err.Error() != want {
+			t.Errorf("%d bytes: got error %v, want %s", len(text), err, want)
 		}
 	}
 }
@@ -191,9 +190,9 @@ func TestIrregularInput(t *testing.T) {
 	if in, err := Find(t.Context(), []string{dir}, ""); err != nil || len(in.Files) != 1 {
 		t.Errorf("got %v, error %v, want one file", in, err)
 	}
-	if _, err := table.ExtentOf(t.Context(), dir, "jsonl"); err == nil ||
-		!strings.HasPrefix(err.Error(), dir+": expected a file, found d") {
-		t.Errorf("directory: got error %v", err)
+	want := dir + ": expected a file, found d"
+	if _, err := table.ExtentOf(t.Context(), dir, "jsonl"); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("directory: got error %v, want %q at its beginning", err, want)
 	}
 }
 

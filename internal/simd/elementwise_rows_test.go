@@ -309,7 +309,8 @@ func TestDropout(t *testing.T) {
 					}
 					for i, v := range ys {
 						if (i < from || i >= from+n) && v != untouched {
-							t.Fatalf("%s, n %d: wrote outside the result, at %d", k.Name, n, i-from)
+							t.Fatalf("%s, n %d, rate %v: element %d, outside the result, is %v, want %v", k.Name,
+								n, rate, i-from, v, untouched)
 						}
 					}
 				}
@@ -441,9 +442,9 @@ func TestPeaks(t *testing.T) {
 			for i := range x {
 				x[i] = float32(i)
 			}
-			if k.Read(x) != 4*n || k.Copy(y, x) != 8*n || !slices.Equal(x, y) {
-				t.Fatalf("%s: Read or Copy of %d elements returned a wrong number of bytes or copied wrong elements",
-					k.Name, n)
+			if read, copied := k.Read(x), k.Copy(y, x); read != 4*n || copied != 8*n || !slices.Equal(x, y) {
+				t.Fatalf("%s: %d elements: Read returned %d, Copy %d and equal elements: %v; want %d, %d, true", k.Name,
+					n, read, copied, slices.Equal(x, y), 4*n, 8*n)
 			}
 		}
 	}

@@ -232,8 +232,8 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 		memory, end := pool[i], begins[i]+len(x[i])
 		for j := max(0, begins[i]-100); j < min(len(memory), end+100); j++ {
 			if (j < begins[i] || j >= end) && memory[j] != untouched {
-				t.Fatalf("n %d, at %d: the kernel wrote outside slice %d, at index %d of %d",
-					n, from, i, j-begins[i], len(x[i]))
+				t.Fatalf("n %d, at %d: element %d, outside slice %d of %d elements, is %v, want %v as before", n, from,
+					j-begins[i], i, len(x[i]), memory[j], untouched)
 			}
 		}
 	}

@@ -74,7 +74,7 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 		i -= offset
 		if i < 0 || i >= m*stride || i%stride >= n {
 			if v != canary {
-				t.Fatalf("%s: wrote outside the result, at index %d", name, i)
+				t.Fatalf("%s: element %d, outside the result, is %v, want %v as before", name, i, v, canary)
 			}
 			continue
 		}
@@ -107,7 +107,7 @@ func TestView(t *testing.T) {
 			const m, k = 29, 21
 			stride := p.Columns(n)
 			if stride < n {
-				t.Fatalf("%s: Columns returned %d for %d columns", level.Name, stride, n)
+				t.Fatalf("%s: Columns(%d) = %d, want at least %d", level.Name, n, stride, n)
 			}
 			memory := fenced(t, k*stride)
 			b := memory[len(memory)-k*stride:]

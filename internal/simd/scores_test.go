@@ -24,7 +24,8 @@ func guarded(t *testing.T, rng *rand.Rand, n int) (x []float32, intact func(name
 		t.Helper()
 		for i, v := range memory {
 			if (i < offset || i >= offset+n) && v != canary {
-				t.Fatalf("%s: wrote outside the slice, at index %d of %d", name, i-offset, n)
+				t.Fatalf("%s: element %d, outside the slice of %d elements, is %v, want %v as before", name, i-offset,
+					n, v, canary)
 			}
 		}
 	}

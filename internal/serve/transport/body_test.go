@@ -32,8 +32,9 @@ func TestReadBody(t *testing.T) {
 				var from counting
 				m, whole, err := ReadBody(r, length, 1<<20, 1, &from)
 				if err != nil || m.Err != nil || !whole || !bytes.Equal(m.Body, text) {
-					t.Fatalf("size %d, length %d, %s: got %d bytes, whole %v, errors %v, %v", size, length, name,
-						len(m.Body), whole, m.Err, err)
+					t.Fatalf("size %d, length %d, %s: got %d bytes, equal to the text: %v, whole %v, errors %v, %v; "+
+						"want the %d bytes of the text, whole true, no errors", size, length, name, len(m.Body),
+						bytes.Equal(m.Body, text), whole, m.Err, err, size)
 				}
 				if length > 0 && cap(m.Body) != size {
 					t.Errorf("size %d, length %d, %s: got a buffer of %d bytes, want the size", size, length, name,

@@ -49,10 +49,12 @@ func TestFrames(t *testing.T) {
 				var tooLong *jsonlines.TooLong
 				switch refused := errors.As(m.Err, &none) || errors.As(m.Err, &tooLong); {
 				case refused != (n == 2 || n == 1 && has == 0):
-					t.Errorf("%s, message %d with %d bytes to lend: got error %v", framing, n, has, m.Err)
+					t.Errorf("%s, message %d with %d bytes to lend: got error %v, refused %v, want refused %v", framing,
+						n, has, m.Err, refused, !refused)
 				case refused:
 					if !strings.HasPrefix(want, string(m.Head)) || len(m.Head) < len(`{"id":3`) {
-						t.Errorf("%s, message %d: got head %.20q", framing, n, m.Head)
+						t.Errorf("%s, message %d: got head %.20q of %d bytes, want a prefix of %.20q with at least %d",
+							framing, n, m.Head, len(m.Head), want, len(`{"id":3`))
 					}
 				case m.Err != nil || string(m.Body) != want:
 					t.Errorf("%s, message %d: got error %v and %d bytes, want %d", framing, n, m.Err, len(m.Body),
