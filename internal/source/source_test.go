@@ -45,8 +45,8 @@ func TestOpen(t *testing.T) {
 			want = file
 		}
 		if got, err := io.ReadAll(s); string(got) != want || err != nil || reported != int64(len(file)) {
-			t.Errorf("%s: read %d of %d bytes, reported %d of %d, error %v",
-				name, len(got), len(want), reported, len(file), err)
+			t.Errorf("%s: got %d bytes, equal to the text: %v, reported %d, error %v; want the %d bytes of the text, "+
+				"reported %d, no error", name, len(got), string(got) == want, reported, err, len(want), len(file))
 		}
 		if whole := s.Whole(); (whole != nil) != (file == want) || whole != nil && whole.Size() != int64(len(file)) {
 			t.Errorf("%s: got %v for random access, want all %d bytes of a plain file, nil for a compressed file",

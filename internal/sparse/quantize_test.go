@@ -47,7 +47,8 @@ func TestQuantize(t *testing.T) {
 	}
 	words2, exponents2 := Quantize(got, width)
 	if !slices.Equal(words2, words) || !slices.Equal(exponents2, exponents) {
-		t.Error("quantizing the dequantized weights changes their words or exponents")
+		t.Errorf("quantizing the dequantized weights: got words %v and exponents %v; want %v and %v as before",
+			words2, exponents2, words, exponents)
 	}
 	words, exponents = Quantize([]float32{math.MaxFloat32, -math.MaxFloat32, 0, 0}, 4)
 	extreme := must.Get(Dequantize(words, exponents, 4))(t)

@@ -50,10 +50,10 @@ func TestAdd(t *testing.T) {
 		}
 	}
 	if bad := (Gradient{[]uint32{1}, []float32{0, float32(math.Inf(1))}}); bad.Finite() {
-		t.Error("Finite returned true for an infinity")
+		t.Errorf("Finite() = true for the values %v, want false", bad.Values)
 	}
 	if good := (Gradient{[]uint32{1}, []float32{0, 3}}); !good.Finite() {
-		t.Error("Finite returned false for 3")
+		t.Errorf("Finite() = false for the values %v, want true", good.Values)
 	}
 }
 
@@ -86,7 +86,8 @@ func TestAdagrad(t *testing.T) {
 		}
 	}
 	if !slices.Equal(single.Values, threaded.Values) || !slices.Equal(single.Squares, threaded.Squares) {
-		t.Error("the number of threads changes the update")
+		t.Errorf("updates with 1 and 3 threads: equal values: %v, equal squares: %v; want both equal",
+			slices.Equal(single.Values, threaded.Values), slices.Equal(single.Squares, threaded.Squares))
 	}
 	out := make([]float32, 2*width)
 	single.Lookup([]uint32{4, 4999}, out)

@@ -92,7 +92,7 @@ func TestCodebook(t *testing.T) {
 func TestMuLaw(t *testing.T) {
 	for id := range int32(Levels) {
 		if got := MuLaw(Sample(id)); got != id {
-			t.Errorf("the sample %v of id %d maps to id %d", Sample(id), id, got)
+			t.Errorf("MuLaw(%v) = %d, want %d, the id of the sample", Sample(id), got, id)
 		}
 	}
 	if Sample(0) != -1 || Sample(255) != 1 || Sample(255)-Sample(254) < 10*(Sample(129)-Sample(128)) {
@@ -113,7 +113,8 @@ func TestLogMel(t *testing.T) {
 			sum += w
 		}
 		if f.first < 0 || f.first+len(f.weights) > 129 || sum <= 0 {
-			t.Errorf("band %d: got first coefficient %d, weights %v", b, f.first, f.weights)
+			t.Errorf("band %d: got first coefficient %d, weights %v; want coefficients from 0 to 128, and weights "+
+				"with a sum above 0", b, f.first, f.weights)
 		}
 	}
 	// Two tones in succession, because LogMel subtracts the mean of each band. Each tone must have the

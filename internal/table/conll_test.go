@@ -122,7 +122,7 @@ func TestCoNLLComments(t *testing.T) {
 		var found []string
 		for err = r.Next(&row); err == nil; err = r.Next(&row) {
 			if row.Err != nil {
-				t.Fatal(row.Err)
+				t.Fatalf("%s: %v", name, row.Err)
 			}
 			found = append(found, row.Values[0].Text)
 		}

@@ -112,7 +112,7 @@ func TestOtherFiles(t *testing.T) {
 		columns = slices.DeleteFunc(columns, func(c string) bool { return unreadableColumns[c] != "" && c != "day" })
 		got, err := readRows(path, Options{Columns: columns, Copied: []string{"day"}})
 		if err != nil || len(got) != len(rows) {
-			t.Errorf("%s: got %d of %d rows, %v", name, len(got), len(rows), err)
+			t.Errorf("%s: got %d rows, error %v; want %d rows", name, len(got), err, len(rows))
 			continue
 		}
 		for i, row := range got {

@@ -314,7 +314,12 @@ func TestLongValues(t *testing.T) {
 	for i := range rows {
 		if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != fmt.Sprint(i) ||
 			row.Values[2].Text != fmt.Sprint(i) || (len(row.Values[1].Text) == len(long)) != (i >= short) {
-			t.Fatalf("row %d: got error %v, row error %v", i, err, row.Err)
+			var got []string
+			for _, v := range row.Values {
+				got = append(got, fmt.Sprintf("%.20q (%d bytes)", v.Text, len(v.Text)))
+			}
+			t.Fatalf("row %d: got values %v, error %v, row error %v; want %[1]d twice, a text of %[5]d bytes: %[6]v, "+
+				"no errors", i, got, err, row.Err, len(long), i >= short)
 		}
 	}
 	if err := r.Next(&row); err != io.EOF {
@@ -343,7 +348,8 @@ func TestPageSizes(t *testing.T) {
 			must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close()))
 			rows, err := readRows(writeFile(t, "x.parquet", out.String()), Options{Columns: []string{"text"}})
 			if err != nil || len(rows) != c.rows {
-				t.Errorf("%v, dictionary %v: got %d rows, %v", c, dictionary, len(rows), err)
+				t.Errorf("%+v, dictionary %v: got %d rows, error %v; want %d rows", c, dictionary, len(rows), err,
+					c.rows)
 				continue
 			}
 			for i, row := range rows {
@@ -426,14 +432,15 @@ func TestDamagedOtherFiles(t *testing.T) {
 			before := allocated()
 			got, err := readText(path, Options{Columns: columns})
 			if took := allocated() - before; took > 64<<20 {
-				t.Errorf("%s, byte %d: allocated %d bytes, error %v", name, at, took, err)
+				t.Errorf("%s, byte %d: allocated %d bytes, want at most 64 MiB; error %v", name, at, took, err)
 			}
 			if err != nil {
 				failed++
 			}
 			if err == nil && len(got) != rows || err != nil &&
 				(errors.Is(err, io.EOF) || !strings.Contains(err.Error(), name)) {
-				t.Errorf("%s, byte %d: got %d rows of %d, error %v", name, at, len(got), rows, err)
+				t.Errorf("%s, byte %d: got %d rows, error %v; want %d rows, or an error with the file name, not EOF",
+					name, at, len(got), err, rows)
 			}
 		}
 		if failed == 0 {

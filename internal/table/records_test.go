@@ -185,7 +185,8 @@ func TestDamagedRecords(t *testing.T) {
 		for _, length := range []int{0, 5, 20, len(text) / 2, len(text) * 9 / 10} {
 			if rows, err := readText(writeFile(t, name, text[:length]), Options{Columns: columns}); err == nil &&
 				len(rows) == 6 && length < len(text)/2 {
-				t.Errorf("%s: got all rows from the first %d bytes: %q", name, length, rows)
+				t.Errorf("%s: got all 6 rows, %q, from the first %d of %d bytes; want an error or not 6 rows", name,
+					rows, length, len(text))
 			}
 		}
 	}

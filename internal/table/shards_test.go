@@ -128,14 +128,14 @@ func TestProgressOfBytes(t *testing.T) {
 		var reported, calls int64
 		rows, err := readRows(path, Options{Columns: []string{"text"}, Progress: func(n int64) {
 			if n < 0 {
-				t.Errorf("%s: got progress of %d bytes", path, n)
+				t.Errorf("%s: got progress of %d bytes, want at least 0", path, n)
 			}
 			calls++
 			reported += n
 		}})
 		if err != nil || reported != info.Size() || len(rows) > 1000 && info.Size() > 200000 && calls < 3 {
-			t.Errorf("%s: got %d of %d bytes in %d calls for %d rows, %v", path, reported, info.Size(), calls,
-				len(rows), err)
+			t.Errorf("%s: got %d bytes in %d calls for %d rows, error %v; want %d bytes, in at least 3 calls for over "+
+				"1000 rows in over 200000 bytes", path, reported, calls, len(rows), err, info.Size())
 		}
 	}
 }

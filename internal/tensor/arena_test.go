@@ -80,7 +80,8 @@ func TestNarrowTensorsLieApart(t *testing.T) {
 	p.Finish()
 	for _, w := range []*Tensor{wide, other} {
 		if narrow.Offset < w.Offset+w.Words() && w.Offset < narrow.Offset+narrow.Words() {
-			t.Errorf("%v at offset %d shares memory with %v at offset %d", narrow, narrow.Offset, w, w.Offset)
+			t.Errorf("got %v at offset %d with %d words, %v at offset %d with %d words, want no shared memory", narrow,
+				narrow.Offset, narrow.Words(), w, w.Offset, w.Words())
 		}
 	}
 }

@@ -60,6 +60,6 @@ func TestChoices(t *testing.T) {
 		}
 	})
 	if !long || !race {
-		t.Error("Long or NoRace failed a test")
+		t.Errorf("got passed or skipped tests: long %v, race %v; want true for both", long, race)
 	}
 }
