@@ -40,7 +40,8 @@ func FuzzTSV(f *testing.F) {
 		}
 		for _, row := range rows {
 			if value, err := new(listOpsMachine).evaluate(row.tokens); err != nil || value != row.label {
-				t.Errorf("%v: label %d, value %d, error %v", row.tokens, row.label, value, err)
+				t.Errorf("%v: got label %d, want the value %d without an error; error %v", row.tokens, row.label,
+					value, err)
 			}
 		}
 	})

@@ -188,7 +188,7 @@ func TestGenerateDoesNotDependOnThreads(t *testing.T) {
 		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["test"].Checksum)
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] {
-		t.Error("the data depend on the number of threads")
+		t.Errorf("got checksums %q with 1, 2 and 5 threads, want equal ones", sums)
 	}
 }
 

@@ -23,10 +23,11 @@ func TestTasks(t *testing.T) {
 	}
 	for _, task := range Tasks() {
 		if found, err := Lookup(task.Name); err != nil || found != task {
-			t.Errorf("Lookup(%s) returned %v, error %v", task.Name, found, err)
+			t.Errorf("Lookup(%q): got the task itself: %v, error %v; want true, no error", task.Name, found == task,
+				err)
 		}
 		if task.Import == nil && task.Generator == nil {
-			t.Errorf("%s: its data can be neither imported nor generated", task.Name)
+			t.Errorf("%s: got neither Import nor Generator, want at least one", task.Name)
 		}
 		must.Fail(t, "expected a task with a generator", task.Name,
 			"without a generator")((&Task{Name: task.Name}).Generate(context.Background(),

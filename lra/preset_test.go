@@ -41,7 +41,9 @@ func TestSetSchedule(t *testing.T) {
 			}
 			if s.Schedule != name || s.StepSize != wantStep || s.DecayRate != wantDecay ||
 				s.FinalRate != wantFinal || s.Validate() != nil {
-				t.Errorf("from %s to %s: settings %+v, error %v", from, to, s, s.Validate())
+				t.Errorf("from %s to %s: got schedule %q, step size %v, decay rate %v, final rate %v, error %v; "+
+					"want %q, %v, %v, %v, no error", from, to, s.Schedule, s.StepSize, s.DecayRate, s.FinalRate,
+					s.Validate(), name, wantStep, wantDecay, wantFinal)
 			}
 		}
 	}
@@ -69,7 +71,8 @@ func TestPresets(t *testing.T) {
 			}
 			for _, stage := range p.Settings.Stages {
 				if steps -= stage.Steps; steps < 0 {
-					t.Errorf("%s %s: the run ends before its stages do", name, p.Name)
+					t.Errorf("%s %s: the stages have %d steps more than the run, want at most as many", name, p.Name,
+						-steps)
 				}
 			}
 			if p.DataName != "" && dataNames[p.DataName] {
@@ -101,7 +104,8 @@ func TestPathfinderStages(t *testing.T) {
 			if want := []int{3, 5, 7, 10, 14, 14}[i]; i == 5 {
 				first, last = rule.ruleForRow(rows-s.LastRows, rows), rule.ruleForRow(rows-1, rows)
 				if before := rule.ruleForRow(rows-s.LastRows-1, rows); before.Contour == want {
-					t.Errorf("%s: the last stage omits contours of %d dashes", p.Name, want)
+					t.Errorf("%s: the row before the last stage has a contour of %d dashes, want another number: all "+
+						"such rows in the stage", p.Name, want)
 				}
 				if first.Contour != want || last.Contour != want {
 					t.Errorf("%s: the last stage has contours of %d to %d dashes, want only %d", p.Name,

@@ -45,7 +45,8 @@ func TestPretrainPresets(t *testing.T) {
 				t.Errorf("%s, %s: task %s, error %v; want task %s", c.name, p.Name, cfg.Task, err, config.FillMask)
 			}
 			if cfg.MaskTargets != nil {
-				t.Errorf("%s, %s: a model of bytes predicts spectra", c.name, p.Name)
+				t.Errorf("%s, %s: got %d mask targets, want none for a model of bytes", c.name, p.Name,
+					cfg.MaskTargets.Len())
 			}
 			if p.Linear {
 				t.Errorf("%s, %s: a linear model is trained, expected a model with layers", c.name, p.Name)

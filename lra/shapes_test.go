@@ -99,7 +99,7 @@ func TestParts(t *testing.T) {
 			t.Fatalf("row %d differs from the cloud without parts", i)
 		}
 		if len(e.Labels) != rule.Points {
-			t.Fatalf("row %d: %d labels for %d points", i, len(e.Labels), rule.Points)
+			t.Fatalf("row %d: got %d labels, want %d, one for each point", i, len(e.Labels), rule.Points)
 		}
 		for _, label := range e.Labels {
 			name := names[label]
@@ -176,8 +176,8 @@ func TestShapesInvalidRules(t *testing.T) {
 		}
 		must.Fail(t, "", o, "a data set exists")(seq.OpenDataset(dir))
 	}
-	if !reflect.DeepEqual(identity.apply(vec{1, 2, 3}), vec{1, 2, 3}) {
-		t.Error("the identity matrix changes a vector")
+	if got, want := identity.apply(vec{1, 2, 3}), (vec{1, 2, 3}); !reflect.DeepEqual(got, want) {
+		t.Errorf("identity.apply(%v) = %v, want %[1]v", want, got)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestBatchesAreAFunctionOfTheirArguments(t *testing.T) {
 	b.Epoch(9) // earlier calls must not affect the result
 	for _, epoch := range []uint32{0, 1, 0} {
 		if !reflect.DeepEqual(a.Epoch(epoch), b.Epoch(epoch)) {
-			t.Errorf("epoch %d depends on the epochs requested before", epoch)
+			t.Errorf("epoch %d: got other batches after other calls of Epoch, want the same batches", epoch)
 		}
 	}
 	first := slices.Clone(a.Epoch(0))
@@ -123,8 +123,9 @@ func TestBatchesRefuse(t *testing.T) {
 }
 
 func TestSequential(t *testing.T) {
-	if got := fmt.Sprint(Sequential(5, 2), Sequential(0, 2)); got != "[[0 1] [2 3] [4]] []" {
-		t.Errorf("Sequential returned wrong batches: %s", got)
+	const want = "[[0 1] [2 3] [4]] []"
+	if got := fmt.Sprint(Sequential(5, 2), Sequential(0, 2)); got != want {
+		t.Errorf("Sequential(5, 2), Sequential(0, 2) = %s, want %s", got, want)
 	}
 }
 

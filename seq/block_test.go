@@ -91,8 +91,9 @@ func TestNarrow(t *testing.T) {
 				err := block.Append(Example{A: []int32{id}})
 				if (err == nil) != (spec.checkID(id) == nil) ||
 					block.Rows()-before != map[bool]int{true: 1}[err == nil] {
-					t.Errorf("vocabulary %d: appending id %d: error %v and %d new rows; error of checkID %v", vocab,
-						id, err, block.Rows()-before, spec.checkID(id))
+					t.Errorf("vocabulary %d: appending id %d: got error %v and %d new rows; want an error exactly if "+
+						"checkID returns one, %v, and 0 rows with an error, 1 without", vocab, id, err,
+						block.Rows()-before, spec.checkID(id))
 				}
 			}
 			ids, width := vocab, 4
@@ -230,7 +231,8 @@ func TestRenameLabels(t *testing.T) {
 			}
 		}
 		if fingerprints[0] != fingerprints[1] {
-			t.Errorf("vocabulary %d: names set late result in other files than names set early", spec.VocabSize)
+			t.Errorf("vocabulary %d: got fingerprint %s with names set late, want %s as with names set early",
+				spec.VocabSize, fingerprints[1], fingerprints[0])
 		}
 	}
 }
@@ -275,7 +277,8 @@ func TestAppendBytes(t *testing.T) {
 			errFast, errSlow := fast.AppendBytes(texts[0], texts[1], Example{Label: 3, ID: strings.Repeat("é", n%3)}),
 				slow.Append(Example{A: ids[0], B: ids[1], Label: 3, ID: strings.Repeat("é", n%3)})
 			if (errFast == nil) != (n > 0) || fmt.Sprint(errFast) != fmt.Sprint(errSlow) {
-				t.Errorf("%d bytes: AppendBytes returned %v, Append %v", n, errFast, errSlow)
+				t.Errorf("%s, %d bytes: AppendBytes returned error %v, want %v as from Append, an error only for 0 "+
+					"bytes", task, n, errFast, errSlow)
 			}
 		}
 		if !reflect.DeepEqual(fast.batches, slow.batches) || fast.Rows() != 199 {

@@ -51,7 +51,8 @@ func TestFeatures(t *testing.T) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 		if err != nil || len(got) != len(want) || !reflect.DeepEqual(*gotSpec, spec) {
-			t.Fatalf("format %v: %d rows, specification %+v, error %v", format, len(got), gotSpec, err)
+			t.Fatalf("format %v: got %d rows, specification %+v, error %v; want %d rows, %+v", format, len(got),
+				gotSpec, err, len(want), &spec)
 		}
 		for i := range got {
 			if !equalRows(got[i], want[i]) {

@@ -47,7 +47,8 @@ func TestLabelLists(t *testing.T) {
 		for _, format := range []Format{FileFormat, StreamFormat} {
 			got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(*gotSpec, spec) {
-				t.Fatalf("%s, format %v: %d rows, specification %+v, error %v", task, format, len(got), gotSpec, err)
+				t.Fatalf("%s, format %v: got %d rows, unchanged: %v, specification %+v, error %v; want %d unchanged "+
+					"rows, %+v", task, format, len(got), reflect.DeepEqual(got, want), gotSpec, err, len(want), &spec)
 			}
 		}
 		for _, ids := range []bool{false, true} {

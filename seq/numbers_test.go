@@ -33,7 +33,8 @@ func TestNumbers(t *testing.T) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 		if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(*gotSpec, spec) {
-			t.Fatalf("format %v: %d rows, specification %+v, error %v", format, len(got), gotSpec, err)
+			t.Fatalf("format %v: got %d rows, unchanged: %v, specification %+v, error %v; want %d unchanged rows, %+v",
+				format, len(got), reflect.DeepEqual(got, want), gotSpec, err, len(want), &spec)
 		}
 	}
 	for _, ids := range []bool{false, true} {

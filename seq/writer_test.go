@@ -62,7 +62,7 @@ func TestCreateIsAtomic(t *testing.T) {
 	must.Succeed(t, w.Write(Example{A: make7()}))
 	w.Abort()
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
-		t.Errorf("an aborted writer leaves the files %v", entries)
+		t.Errorf("after Abort: got files %v, want none", entries)
 	}
 	w = must.Get(Create(path, listopsSpec()))(t)
 	must.Succeed(t, w.Close())
