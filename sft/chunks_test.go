@@ -63,7 +63,7 @@ func TestChunkExplanations(t *testing.T) {
 		before, _ := s.ChunkCounts()
 		for i, again := range modeltest.Explain(t, s, examples) {
 			if !reflect.DeepEqual(again, explained[i]) {
-				t.Errorf("example %d: %v, and %v with a cache", i, explained[i], again)
+				t.Errorf("example %d: got %v from the cache, want %v as before", i, again, explained[i])
 			}
 		}
 		if after, _ := s.ChunkCounts(); after != before {
@@ -99,7 +99,7 @@ func checkChunks(t *testing.T, e sft.Explanation) {
 	end := int32(0)
 	for _, x := range e.Chunks {
 		if x.Start != end || x.End <= x.Start {
-			t.Fatalf("a chunk from %d to %d follows one that ends at %d", x.Start, x.End, end)
+			t.Fatalf("got a chunk from %d to %d, want a start at %d and a later end", x.Start, x.End, end)
 		}
 		end = x.End
 		sum := 0.0
@@ -108,8 +108,8 @@ func checkChunks(t *testing.T, e sft.Explanation) {
 		}
 		for i, p := range x.Positions {
 			if p < x.Start || p >= x.End || i > 0 && p <= x.Positions[i-1] || x.Weights[i] != e.Pooling[p] {
-				t.Fatalf("positions %v with weights %v in the chunk from %d to %d", x.Positions, x.Weights, x.Start,
-					x.End)
+				t.Fatalf("chunk from %d to %d: got positions %v with weights %v, want ascending positions in the "+
+					"chunk with their pooling weights", x.Start, x.End, x.Positions, x.Weights)
 			}
 		}
 		sorted := slices.Sorted(slices.Values(e.Pooling[x.Start:x.End]))
@@ -123,7 +123,7 @@ func checkChunks(t *testing.T, e sft.Explanation) {
 		}
 	}
 	if int(end) != len(e.Pooling) {
-		t.Errorf("the chunks end at %d of %d tokens", end, len(e.Pooling))
+		t.Errorf("the chunks end at %d, want the number of tokens, %d", end, len(e.Pooling))
 	}
 }
 
@@ -150,8 +150,8 @@ func testChunkLogitsAlone(t *testing.T, devices ...tensor.Device) {
 		for _, d := range devices {
 			for i, out := range modeltest.Score(t, modeltest.NewScorerOf(t, m, d), examples) {
 				if !slices.Equal(out.Logits, want[i].Logits) {
-					t.Errorf("%s, %s, example %d: %v in a batch, %v alone", name, d.Name(), i, out.Logits,
-						want[i].Logits)
+					t.Errorf("%s, %s, example %d: got logits %v in a batch, want %v as alone", name, d.Name(), i,
+						out.Logits, want[i].Logits)
 				}
 			}
 		}

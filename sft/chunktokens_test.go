@@ -143,7 +143,7 @@ func TestChunkMasks(t *testing.T) {
 			}
 			alone := must.Get(s.MaskedLosses(t.Context(), nil, examples[i:i+1]))(t)
 			if alone[0] != losses[i] {
-				t.Errorf("example %d: loss %v alone, %v in a batch", i, alone[0], losses[i])
+				t.Errorf("example %d: got loss %v alone, want %v as in a batch", i, alone[0], losses[i])
 			}
 			compareEmbedding(t, must.Get(s.Embeddings(t.Context(), [][]int32{e.A}))(t)[0], r.MeanContext(e.A))
 			tokens, _ := model.MaskTokens(c, e.A, e.Index, model.Drawing{Mode: model.LossMode, Seed: 3})
@@ -152,7 +152,7 @@ func TestChunkMasks(t *testing.T) {
 		for i, logits := range must.Get(s.Fill(t.Context(), masked))(t) {
 			rows, masks := r.Normed(masked[i]), model.Masks(c, masked[i])
 			if len(logits) != len(masks) {
-				t.Fatalf("example %d: %d predictions of %d masks", i, len(logits), len(masks))
+				t.Fatalf("example %d: got predictions of %d masks, want %d", i, len(logits), len(masks))
 			}
 			for n, at := range masks {
 				for v, want := range r.MaskedLogits(rows[at]) {

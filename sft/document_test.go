@@ -62,8 +62,8 @@ func testDocuments(t *testing.T, devices ...tensor.Device) {
 				got := must.Get(s.ScoreDocument(t.Context(), 0, parts(random, e.A, io.EOF)))(t)
 				if !slices.Equal(got.Logits, want.Logits) || !slices.Equal(got.Numbers, want.Numbers) ||
 					!slices.Equal(got.Embeddings[0], want.Embeddings[0]) {
-					t.Fatalf("%s, %s, %d tokens: output %v in parts, %v as a whole", name, d.Name(), len(e.A),
-						got, want)
+					t.Fatalf("%s, %s, %d tokens: got output %v in parts, want %v as for the whole", name, d.Name(),
+						len(e.A), got, want)
 				}
 			}
 		}
@@ -104,7 +104,8 @@ func TestDocumentFusion(t *testing.T) {
 			want := must.Get(whole[i].Classify(t.Context(), tokens))(t)
 			got := must.Get(s.ScoreDocument(t.Context(), 0, parts(random, tokens, io.EOF)))(t)
 			if !slices.Equal(got.Logits, want.Logits) {
-				t.Errorf("scorer %d, %d tokens: logits %v in parts, %v as a whole", i, n, got.Logits, want.Logits)
+				t.Errorf("scorer %d, %d tokens: got logits %v in parts, want %v as for the whole", i, n, got.Logits,
+					want.Logits)
 			}
 		}
 	}

@@ -111,7 +111,8 @@ func TestEnsemble(t *testing.T) {
 			probabilities, numbers := meanPrediction(c, []sft.Output{outputs[0][i], outputs[1][i], outputs[2][i]})
 			if reflect.DeepEqual(outputs[0][i].Logits, outputs[1][i].Logits) ||
 				reflect.DeepEqual(outputs[0][i].Logits, outputs[2][i].Logits) {
-				t.Fatalf("%s: two models of the test predict the same", folder)
+				t.Fatalf("%s, example %d: got logits %v, %v and %v of the three models, want the first to differ from "+
+					"the others", folder, i, outputs[0][i].Logits, outputs[1][i].Logits, outputs[2][i].Logits)
 			}
 			predicted, _ := meanPrediction(c, []sft.Output{o})
 			if len(o.Logits) != len(outputs[0][i].Logits) || len(o.Numbers) != len(numbers) || o.Embeddings != nil {

@@ -45,10 +45,11 @@ func TestCloudConfig(t *testing.T) {
 	err := c.DescribeData(seq.Spec{Task: config.Classification, LabelNames: []string{"a", "b"},
 		FeatureNames: []string{"x", "y", "z"}})
 	if err != nil || c.Relative != config.DistanceRelation || c.VocabSize != 0 || !c.HasFeatures() {
-		t.Errorf("DescribeData: configuration %+v, error %v", c, err)
+		t.Errorf("DescribeData: got relation %q, vocabulary %d, features %v, error %v; want %q, 0, true, no error",
+			c.Relative, c.VocabSize, c.HasFeatures(), err, config.DistanceRelation)
 	}
 	text := must.Get(json.Marshal(c))(t)
 	if again, err := config.Parse(text); err != nil || !slices.Equal(again.FeatureNames, c.FeatureNames) {
-		t.Errorf("read back %+v, error %v", again, err)
+		t.Errorf("read back %+v, error %v; want feature names %q", again, err, c.FeatureNames)
 	}
 }

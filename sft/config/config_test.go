@@ -103,10 +103,11 @@ func TestConfigMissingKeys(t *testing.T) {
 			key)(config.Parse(configtest.ConfigText(t, map[string]any{key: nil})))
 	}
 	for _, k := range config.ConfigKeys {
+		want := k.Name + ": expected a value, found null"
 		if _, err := config.Parse(configtest.ConfigText(t,
 			map[string]any{k.Name: json.RawMessage("null")})); !k.Nullable &&
-			(err == nil || !strings.Contains(err.Error(), k.Name+": expected a value, found null")) {
-			t.Errorf("%s null: error %v", k.Name, err)
+			(err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s null: got error %v, want %q", k.Name, err, want)
 		}
 	}
 }
@@ -155,7 +156,7 @@ func TestNoAttention(t *testing.T) {
 		config.Parse(configtest.ConfigText(t, keys)))
 	keys["relative"] = config.NoRelation
 	if c := must.Get(config.Parse(configtest.ConfigText(t, keys)))(t); c.HasAttention() {
-		t.Error("num_sampled_tokens 0: got a model with attention")
+		t.Error("num_sampled_tokens 0: HasAttention() = true, want false")
 	}
 }
 
@@ -227,7 +228,7 @@ func TestParseConvolutions(t *testing.T) {
 			{KernelSize: 1, Dilation: 1}},
 	} {
 		if got, err := config.ParseConvolutions(text); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v, error %v", text, got, err)
+			t.Errorf("ParseConvolutions(%q) = %+v, error %v; want %+v", text, got, err, want)
 		}
 	}
 	for text, want := range map[string]string{

@@ -42,12 +42,13 @@ func TestGraphConfig(t *testing.T) {
 		err := c.DescribeData(seq.Spec{Task: config.Classification, LabelNames: []string{"a", "b"},
 			FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: names})
 		if err != nil || c.Relative != config.EdgeRelation || !c.Edged() {
-			t.Errorf("DescribeData: configuration %+v, error %v", c, err)
+			t.Errorf("edge features %q: got relation %q, edges %v, error %v; want %q, true, no error", names,
+				c.Relative, c.Edged(), err, config.EdgeRelation)
 		}
 		text := must.Get(json.Marshal(c))(t)
 		if again, err := config.Parse(text); err != nil || !again.Edged() ||
 			!slices.Equal(again.EdgeFeatureNames, names) {
-			t.Errorf("read back %+v, error %v", again, err)
+			t.Errorf("read back %+v, error %v; want edges with the features %q", again, err, names)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestLossOfLogits(t *testing.T) {
 	logits := c.Logits(slices.Clone(head))
 	kept := slices.Clone(logits)
 	if got := c.LossOfLogits(logits, e); math.Abs(got-want) > 1e-6 || want < 0.5 {
-		t.Errorf("LossOfLogits returns %v, LossOf %v", got, want)
+		t.Errorf("LossOfLogits returned %v, LossOf %v; want equal losses ± 1e-6, LossOf at least 0.5", got, want)
 	}
 	if got := c.Predictions(logits); got[0] != 3 || math.Abs(float64(got[1])-4) > 1e-6 || !slices.Equal(logits, kept) {
 		t.Errorf("predictions %v of the logits %v, want [3 4] and unchanged logits", got, logits)

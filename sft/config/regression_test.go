@@ -22,7 +22,9 @@ func TestRegressionConfig(t *testing.T) {
 	if err := c.DescribeData(spec); err != nil || c.Task != config.Regression ||
 		c.NumLabels != 2 || c.LabelNames != nil ||
 		c.Numbers[1] != (config.Number{Name: "b", Mean: 0, Deviation: 1}) {
-		t.Errorf("configuration %+v, error %v", c, err)
+		t.Errorf("got task %q, %d labels, label names %q, numbers %+v, error %v; want task %q, 2 labels, label names "+
+			"nil, the second number b with mean 0 and deviation 1", c.Task, c.NumLabels, c.LabelNames, c.Numbers, err,
+			config.Regression)
 	}
 	if c.Task != config.Regression {
 		t.Error("the task of regression data is not regression")

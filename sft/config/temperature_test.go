@@ -28,6 +28,6 @@ func TestTemperatureIsChecked(t *testing.T) {
 	must.Succeed(t, c.DescribeData(seq.Spec{Task: config.Classification, VocabSize: 9,
 		Tokenizer: []byte(`{"type":"ids","vocab":9}`), LabelNames: []string{"a", "b"}}))
 	if c.Temperature != 0 {
-		t.Errorf("DescribeData keeps the temperature %g of the model to start from", c.Temperature)
+		t.Errorf("DescribeData: got temperature %g, want 0, not that of the model to start from", c.Temperature)
 	}
 }
