@@ -47,7 +47,7 @@ func TestSearchDoesNotBlock(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(waitLimit):
-		t.Error("the search blocks Add or stats")
+		t.Errorf("during a search: Add or stats took over %v, want both to return", waitLimit)
 	}
 	close(release)
 	all.Wait()

@@ -167,7 +167,8 @@ func TestCut(t *testing.T) {
 					len(want))
 			}
 			if filepath.Ext(path) == ".parquet" && largest > rows/n+1 {
-				t.Errorf("%s: %d shards: got a shard with %d of %d rows", path, n, largest, rows)
+				t.Errorf("%s: %d shards: got a shard with %d of %d rows, want at most %d", path, n, largest, rows,
+					rows/n+1)
 			}
 		}
 	}

@@ -97,10 +97,9 @@ func TestBegin(t *testing.T) {
 		}
 		must.Succeed(t, err)
 		write(t, path, out.String())
-		if part, _, err := Begin(dir, k); part != nil || err == nil ||
-			!strings.Contains(err.Error(),
-				fmt.Sprintf("schema metadata: sftseq.shard: expected I/N, found %q: remove it", shard)) {
-			t.Errorf("shard %q: got part %v, error %v", shard, part, err)
+		want := fmt.Sprintf("schema metadata: sftseq.shard: expected I/N, found %q: remove it", shard)
+		if part, _, err := Begin(dir, k); part != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("shard %q: got part %v, error %v, want no part and an error with %q", shard, part, err, want)
 		}
 	}
 	moved := filepath.Join(dir, "part-00004-of-00008.arrow")
@@ -195,9 +194,10 @@ func TestVerify(t *testing.T) {
 	for name, text := range map[string][]byte{"cut off": whole[:len(whole)-1], "half": whole[:len(whole)/2]} {
 		write(t, path, string(text))
 		write(t, filepath.Join(dir, ManifestName), "")
+		const end = ": remove it, and run shard 2/4 again"
 		if _, err := Verify(dir, 0, Key{}, nil); err == nil || !strings.HasPrefix(err.Error(), path) ||
-			!strings.HasSuffix(err.Error(), ": remove it, and run shard 2/4 again") {
-			t.Errorf("%s: got error %v", name, err)
+			!strings.HasSuffix(err.Error(), end) {
+			t.Errorf("%s: got error %v, want it to begin with %q and end with %q", name, err, path, end)
 		}
 		if slices.Contains(names(t, dir), ManifestName) {
 			t.Errorf("%s: the manifest exists, want it removed", name)

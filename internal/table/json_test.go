@@ -249,7 +249,7 @@ func FuzzJSONList(f *testing.F) {
 			return
 		}
 		if err != nil || len(rows) != len(list) {
-			t.Fatalf("%q: got %d of %d rows, %v", text, len(rows), len(list), err)
+			t.Fatalf("%q: got %d rows, error %v; want %d rows", text, len(rows), err, len(list))
 		}
 		for i, value := range list {
 			want := newJSONColumns(path, Options{Columns: []string{"a"}})
