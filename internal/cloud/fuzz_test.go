@@ -72,14 +72,14 @@ func FuzzParts(f *testing.F) {
 			return
 		}
 		if len(s.Parts) != len(s.Points) {
-			t.Fatalf("got %d parts for %d points", len(s.Parts), len(s.Points))
+			t.Fatalf("got %d parts for %d points, want one for each", len(s.Parts), len(s.Points))
 		}
 		for i := range s.Points {
 			s.Points[i][0] = float64(s.Parts[i])
 		}
 		taken, err := s.Sample(t.Context(), 3, rand.New(rand.NewPCG(1, 2)).Float64)
 		if err != nil || len(taken.Parts) != len(taken.Points) {
-			t.Fatalf("sampled %d parts for %d points; error %v", len(taken.Parts), len(taken.Points), err)
+			t.Fatalf("sampled %+v, error %v; want a part for each point", taken, err)
 		}
 		for i, part := range taken.Parts {
 			if part < 0 || part >= maxParts || taken.Points[i][0] != float64(part) {
@@ -100,7 +100,7 @@ func FuzzShapeNet(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		defer testenv.FuzzLimits(t, 1<<20+500*len(text))()
 		if names, err := parseCategories(text); err == nil && len(names) == 0 {
-			t.Fatal("got neither categories nor an error")
+			t.Fatal("got 0 categories, error <nil>; want categories or an error")
 		}
 		clouds, err := parseClouds(text)
 		if err != nil {

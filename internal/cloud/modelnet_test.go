@@ -30,10 +30,10 @@ func TestModelNet(t *testing.T) {
 	from := modelNet(t)
 	d, skipped, err := convert(t, from, Options{Points: 9})
 	if err != nil || skipped.Read != 3 || skipped.Left() != 0 {
-		t.Fatal(skipped, err)
+		t.Fatalf("got report %q for %d rows, error %v; want 3 rows and none left out", skipped, skipped.Read, err)
 	}
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"bed", "flower_pot"}) || len(m.FeatureNames) != 6 {
-		t.Errorf("got %+v", m)
+		t.Errorf(`got labels %q and features %q, want ["bed" "flower_pot"] and 6 names`, m.LabelNames, m.FeatureNames)
 	}
 	for split, want := range map[string]map[string]string{
 		"train": {"flower_pot/flower_pot_0001": "flower_pot"}, "val": {},
@@ -45,11 +45,15 @@ func TestModelNet(t *testing.T) {
 	}
 	if _, features := rowsOf(t, d, "test"); !reflect.DeepEqual(features["bed/bed_0002"],
 		[][]float32{{1, 0, 0, 0, 0.6, 0.8}, {-1, 0, 0, 1, 0, 0}}) {
-		t.Errorf("got features %v of the bed", features["bed/bed_0002"])
+		t.Errorf("got features %v of the bed, want [[1 0 0 0 0.6 0.8] [-1 0 0 1 0 0]]", features["bed/bed_0002"])
 	}
 	d, _, err = convert(t, from, Options{Points: 9, ValPart: 0.999})
 	if err != nil || d.Manifest.Splits["val"].Rows != 1 || d.Manifest.Splits["test"].Rows != 2 {
-		t.Errorf("with ValPart: got %+v, error %v", d.Manifest.Splits, err)
+		if err != nil {
+			t.Fatalf("with ValPart: %v", err)
+		}
+		t.Errorf("with ValPart: got %d val and %d test rows, want 1 and 2", d.Manifest.Splits["val"].Rows,
+			d.Manifest.Splits["test"].Rows)
 	}
 }
 
@@ -111,9 +115,14 @@ func TestKnownLabels(t *testing.T) {
 	spec := seq.Spec{Task: seq.Classification, Name: "known", LabelNames: []string{"sofa", "flower_pot",
 		"desk"}, FeatureNames: features}
 	d, skipped, err := convert(t, from, Options{Points: 5, Spec: &spec})
+	want := `bed_0002.txt: "bed", expected one of sofa, flower_pot, desk`
 	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, spec.LabelNames) || d.Manifest.Name != "known" ||
-		!strings.Contains(skipped.String(), `bed_0002.txt: "bed", expected one of sofa, flower_pot, desk`) {
-		t.Fatalf("got %+v, report %v, error %v", d.Manifest, skipped, err)
+		!strings.Contains(skipped.String(), want) {
+		if err != nil {
+			t.Fatalf("got error %v and report %s", err, skipped)
+		}
+		t.Fatalf("got labels %q, name %q and report %s; want %q, known and %s in the report", d.Manifest.LabelNames,
+			d.Manifest.Name, skipped, spec.LabelNames, want)
 	}
 	if got := ids(t, d, "test"); !maps.Equal(got, map[string]string{"flower_pot/flower_pot_0150": "flower_pot"}) {
 		t.Errorf("got test rows %v, want only the flower pot", got)
@@ -131,13 +140,18 @@ func TestKnownLabels(t *testing.T) {
 	parts := seq.Spec{Task: seq.Tagging, Name: "parts", LabelNames: []string{"Mug/36", "Cap/6", "Mug/37", "Airplane/0",
 		"Airplane/2"}, FeatureNames: features}
 	d, skipped, err = convert(t, shapeNetPart(t), Options{Points: 5, Parts: true, Spec: &parts})
+	want = "a2.txt: \"Airplane/1\", expected one of Airplane/0, Airplane/2\n"
 	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, parts.LabelNames) ||
-		!strings.Contains(skipped.String(), "a2.txt: \"Airplane/1\", expected one of Airplane/0, Airplane/2\n") {
-		t.Fatalf("got %+v, report %v, error %v", d.Manifest, skipped, err)
+		!strings.Contains(skipped.String(), want) {
+		if err != nil {
+			t.Fatalf("got error %v and report %s", err, skipped)
+		}
+		t.Fatalf("got labels %q and report %s; want %q and %s in the report", d.Manifest.LabelNames, skipped,
+			parts.LabelNames, want)
 	}
-	if got, _ := rowsOf(t, d, "train"); !maps.Equal(got,
-		map[string]string{"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "03797390/m1": "Mug/37 Mug/36"}) {
-		t.Error(got)
+	tags := map[string]string{"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "03797390/m1": "Mug/37 Mug/36"}
+	if got, _ := rowsOf(t, d, "train"); !maps.Equal(got, tags) {
+		t.Errorf("got tags %v, want %v", got, tags)
 	}
 }
 

@@ -54,11 +54,11 @@ func TestFarthest(t *testing.T) {
 	}
 	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int32{{0, 1, 2}}}
 	if _, err := flat.Farthest(t.Context(), 1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
-		t.Errorf("surface without area: got error %v", err)
+		t.Errorf(`surface without area: got error %v, want one with "area above 0"`, err)
 	}
 	corners := &Shape{Points: s.Points[:4]}
 	if taken, err := corners.Farthest(t.Context(), 3, random); err != nil || len(taken.Points) != 3 {
-		t.Errorf("point set: got %+v, error %v", taken, err)
+		t.Errorf("point set: got %+v, error %v; want 3 points", taken, err)
 	}
 }
 
@@ -79,7 +79,12 @@ func TestSamePoints(t *testing.T) {
 	} {
 		first := c.points[0]
 		if radius := Normalize(c.points); (radius == 0) != c.same || c.same && c.points[1] != (Vec{}) {
-			t.Errorf("%d points at %v: got radius %v and second point %v", len(c.points), first, radius, c.points[1])
+			want := "another radius than 0"
+			if c.same {
+				want = "radius 0 and second point [0 0 0]"
+			}
+			t.Errorf("%d points at %v: got radius %v and second point %v, want %s", len(c.points), first, radius,
+				c.points[1], want)
 		}
 	}
 }

@@ -74,12 +74,13 @@ func TestShapeNetPart(t *testing.T) {
 	o := Options{Points: 9, Parts: true}
 	d, skipped, err := convert(t, from, o)
 	if err != nil || skipped.Read != 5 || skipped.Left() != 0 {
-		t.Fatal(skipped, err)
+		t.Fatalf("got report %q for %d rows, error %v; want 5 rows and none left out", skipped, skipped.Read, err)
 	}
 	if m := d.Manifest; m.Task != seq.Tagging ||
 		!reflect.DeepEqual(m.LabelNames, []string{"Airplane/0", "Airplane/1", "Airplane/2", "Mug/36", "Mug/37"}) ||
 		len(m.FeatureNames) != 6 {
-		t.Errorf("got %+v", m)
+		t.Errorf("got task %s, labels %q and features %q; want %s, Airplane/0 to 2, Mug/36 and 37, and 6 names",
+			m.Task, m.LabelNames, m.FeatureNames, seq.Tagging)
 	}
 	for split, want := range map[string]map[string]string{
 		"train": {"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "02691156/a2": "Airplane/1 Airplane/1",
@@ -93,7 +94,7 @@ func TestShapeNetPart(t *testing.T) {
 	_, features := rowsOf(t, d, "train")
 	if a := features["02691156/a1"]; len(a) != 3 || a[0][2] <= 0 || a[0][5] != 1 || a[1][0] <= 0 ||
 		a[1][3] != 1 || a[2][3] != -1 {
-		t.Errorf("got the airplane %v", a)
+		t.Errorf("got the airplane %v, want 3 points: z > 0 and normal z 1, x > 0 and normal x 1, normal x -1", a)
 	}
 	again, _, err := convert(t, from, o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
@@ -102,7 +103,11 @@ func TestShapeNetPart(t *testing.T) {
 	o.Parts = false
 	if d, _, err = convert(t, from, o); err != nil || d.Manifest.Task != seq.Classification ||
 		!reflect.DeepEqual(d.Manifest.LabelNames, []string{"Airplane", "Mug"}) || d.Manifest.Splits["train"].Rows != 3 {
-		t.Errorf("without parts: got %+v, error %v", d.Manifest, err)
+		if err != nil {
+			t.Fatalf("without parts: %v", err)
+		}
+		t.Errorf(`without parts: got task %s, labels %q and %d train rows; want %s, ["Airplane" "Mug"] and 3`,
+			d.Manifest.Task, d.Manifest.LabelNames, d.Manifest.Splits["train"].Rows, seq.Classification)
 	}
 }
 
@@ -115,12 +120,12 @@ func TestPartsTaken(t *testing.T) {
 	write(t, filepath.Join(from, "rod/1.xyz"), lines)
 	d, skipped, err := convert(t, from, Options{Points: 20, Parts: true})
 	if err != nil || skipped.Left() != 0 {
-		t.Fatal(skipped, err)
+		t.Fatalf("got report %q, error %v; want no row left out", skipped, err)
 	}
 	tags, features := rowsOf(t, d, "train")
 	names := strings.Fields(tags["rod/1"])
 	if len(names) != 20 || !reflect.DeepEqual(d.Manifest.LabelNames, []string{"rod/0", "rod/1"}) {
-		t.Fatalf("got tags %q and labels %q", names, d.Manifest.LabelNames)
+		t.Fatalf(`got tags %q and labels %q, want 20 tags and labels ["rod/0" "rod/1"]`, names, d.Manifest.LabelNames)
 	}
 	end := float32(-9)
 	for i, row := range features["rod/1"] {
@@ -130,7 +135,7 @@ func TestPartsTaken(t *testing.T) {
 	}
 	for i, row := range features["rod/1"] {
 		if (names[i] == "rod/1") != (row[0] > end) {
-			t.Errorf("point %v has tag %s", row, names[i])
+			t.Errorf("point %v has tag %s, want rod/1 exactly for x > %v", row, names[i], end)
 		}
 	}
 }
@@ -151,7 +156,7 @@ func TestShapeNetLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := d.Manifest.LabelNames; !reflect.DeepEqual(got, []string{"Airplane/0", "Airplane/2", "Mug/36", "Mug/37"}) {
-		t.Errorf("got %q", got)
+		t.Errorf("got labels %q, want Airplane/0, Airplane/2, Mug/36 and Mug/37", got)
 	}
 	const want = `1 of 7 rows left out: no file
   03797390/m2.txt: the file is listed in a list of train_test_split
@@ -192,7 +197,7 @@ func TestPartsWithNames(t *testing.T) {
 		"# x y z p\n"} {
 		s, err := readParts([]byte(names + "0 0 0 1\n1 0 0 2\n0 1 0 1\n"))
 		if err != nil || !slices.Equal(s.Parts, []int{1, 2, 1}) {
-			t.Errorf("%q: got %+v, error %v", names, s, err)
+			t.Errorf("%q: got %+v, error %v; want parts [1 2 1]", names, s, err)
 		}
 	}
 }

@@ -444,7 +444,8 @@ func TestInputs(t *testing.T) {
 	}
 	o.Val, o.Replace = 0.5, true
 	if d, _ = mustConvert(t, o); d.Manifest.Splits["val"].Rows < 1 || d.Manifest.Splits["test"].Rows != 1 {
-		t.Errorf("half of the train rows for validation: got %q", contents(t, d))
+		t.Errorf("half of the train rows for validation: got %q, want at least 1 val row and 1 test row",
+			contents(t, d))
 	}
 	o = textOptions(t, writeFile(t, "a.jsonl",
 		"{\"ids\":[98,99],\"label\":true}\n{\"ids\":[300],\"label\":false}\n{\"ids\":\"b\",\"label\":true}\n{\"ids\":[98,99,100],\"label\":false}\n"))

@@ -51,7 +51,7 @@ func TestDivide(t *testing.T) {
 		got := fmt.Sprintf("%d %d %d, b %d %d %d", s["train"].Rows, s["val"].Rows, s["test"].Rows,
 			s["train"].Labels["b"], s["val"].Labels["b"], s["test"].Labels["b"])
 		if got != c.want {
-			t.Errorf("%+v: got %s", c, got)
+			t.Errorf("%+v: got %s, want %s", c, got, c.want)
 		}
 	}
 }

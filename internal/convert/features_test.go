@@ -28,7 +28,8 @@ func TestFeatures(t *testing.T) {
 	d, skipped := mustConvert(t, o)
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"apple", "pear"}) ||
 		!reflect.DeepEqual(m.FeatureNames, o.FeatureNames) || m.VocabSize != 0 {
-		t.Errorf("got %+v", m)
+		t.Errorf(`got labels %q, features %q and vocabulary size %d; want ["apple" "pear"], %q and 0`, m.LabelNames,
+			m.FeatureNames, m.VocabSize, o.FeatureNames)
 	}
 	r := must.Get(d.Reader("train"))(t)
 	defer r.Close()
@@ -38,10 +39,11 @@ func TestFeatures(t *testing.T) {
 	}
 	if e := rows.Example(0); e.ID != "p" || e.Label != 1 ||
 		!reflect.DeepEqual(e.Features, [][]float32{{0, 0, 1}, {1, 2, 3}}) {
-		t.Errorf("got %+v", e)
+		t.Errorf("row 0: got id %q, label %d and features %v; want p, 1 and [[0 0 1] [1 2 3]]", e.ID, e.Label,
+			e.Features)
 	}
 	if e := rows.Example(2); e.ID != "x" || e.Label != 1 {
-		t.Errorf("got %+v", e)
+		t.Errorf("row 2: got id %q and label %d, want x and 1", e.ID, e.Label)
 	}
 	report := strings.ReplaceAll(skipped.String(), path, "a")
 	const want = `1 of 10 rows left out: empty features

@@ -207,12 +207,12 @@ func TestTableNames(t *testing.T) {
 			t.Errorf("labels named in the metadata: got %s, want label 1 of z and y", got)
 		}
 	}
+	const want = `:2: label: found 2, expected an index from 0 to 1 into ["z" "y"] (label_names in the metadata)`
 	for _, path := range writeTables(t, numbered,
 		`{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
 		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), graphOptions(path)); err == nil ||
-			!strings.Contains(err.Error(),
-				`:2: label: found 2, expected an index from 0 to 1 into ["z" "y"] (label_names in the metadata)`) {
-			t.Errorf("%s: got error %v", path, err)
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want one with %s", path, err, want)
 		}
 	}
 	bare := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", text), nil)
@@ -227,7 +227,7 @@ func TestTableNames(t *testing.T) {
 		`{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`)[0]
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), graphOptions(path)); err == nil ||
 		!strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
-		t.Errorf("feature names that are not a list: got error %v", err)
+		t.Errorf("feature names that are not a list: got error %v, want one on feature_names in graphs.arrow", err)
 	}
 }
 
@@ -315,9 +315,10 @@ func TestInvalidTables(t *testing.T) {
 	o := graphOptions(writeTables(t, arrow.NewSchema(columns("features", doubles, "edges", integers, "a", text), nil),
 		`{"features":[[1,2]],"edges":[],"a":"much"}`)...)
 	o.Numbers = []string{"a"}
+	const want = `graphs.arrow:1: no finite number: column a: found "much"`
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil ||
-		!strings.Contains(err.Error(), `graphs.arrow:1: no finite number: column a: found "much"`) {
-		t.Errorf("a word as a number: got error %v", err)
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("a word as a number: got error %v, want one with %s", err, want)
 	}
 }
 
@@ -403,6 +404,6 @@ func TestNullColumn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := rowTexts(t, d, "train"); d.Manifest.Task != seq.Tagging || fmt.Sprint(got) != "[[[1]] [] -1 [0] []]" {
-		t.Errorf("got task %s and rows %s", d.Manifest.Task, got)
+		t.Errorf("got task %s and rows %s, want %s and [[[1]] [] -1 [0] []]", d.Manifest.Task, got, seq.Tagging)
 	}
 }

@@ -84,8 +84,9 @@ func TestConvertGraphs(t *testing.T) {
 		}
 		if got := rowTexts(t, d, "train"); d.Manifest.Task != c.task || fmt.Sprint(d.Manifest.LabelNames) != c.labels ||
 			strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s: got task %s, labels %v and rows\n%s", c.lines, d.Manifest.Task, d.Manifest.LabelNames,
-				strings.Join(got, "\n"))
+			t.Errorf("%s: got task %s, labels %v and rows\n%s\nwant task %s, labels %s and rows\n%s", c.lines,
+				d.Manifest.Task, d.Manifest.LabelNames, strings.Join(got, "\n"), c.task, c.labels,
+				strings.Join(c.want, "\n"))
 		}
 	}
 }
@@ -193,19 +194,20 @@ func TestInvalidGraphs(t *testing.T) {
 	}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), graphOptions(writeLines(t, ""))); err == nil ||
 		!strings.Contains(err.Error(), "found none") {
-		t.Errorf("empty file: got error %v", err)
+		t.Errorf(`empty file: got error %v, want one with "found none"`, err)
 	}
 	o := graphOptions(writeLines(t, good))
 	o.Labels = []string{"b"}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil ||
 		!strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
-		t.Errorf("unlisted label: got error %v", err)
+		t.Errorf(`unlisted label: got error %v, want one with lines.jsonl:1: label: expected one of ["b"], found "a"`,
+			err)
 	}
 	o = graphOptions(writeLines(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))
 	o.Numbers, o.EdgeFeatureNames = []string{"n"}, []string{}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil ||
 		!strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
-		t.Errorf("text instead of a number: got error %v", err)
+		t.Errorf("text instead of a number: got error %v, want one with lines.jsonl:1: n: expected a number", err)
 	}
 }
 

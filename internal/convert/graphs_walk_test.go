@@ -23,7 +23,11 @@ func TestWalkOption(t *testing.T) {
 	with, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil || fmt.Sprint(with.Manifest.FeatureNames) != "[f0 rw1 rw2]" ||
 		with.Manifest.Splits["test"].Rows != without.Manifest.Splits["test"].Rows {
-		t.Fatalf("got %+v and error %v", with, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Fatalf("got features %v and %d test rows, want [f0 rw1 rw2] and %d", with.Manifest.FeatureNames,
+			with.Manifest.Splits["test"].Rows, without.Manifest.Splits["test"].Rows)
 	}
 	a, b := rowTexts(t, without, "test"), rowTexts(t, with, "test")
 	if a[0] == b[0] {

@@ -122,7 +122,7 @@ func TestSameIDs(t *testing.T) {
 		t.Errorf("got report %s, want %s in it", got, want)
 	}
 	if got := idsOf(t, d, "train"); !slices.Equal(got, []string{"k", "j", "k", "a.csv:5", "a.csv:6", "k"}) {
-		t.Errorf("got ids %q", got)
+		t.Errorf("got ids %q, want k, j, k, a.csv:5, a.csv:6, k", got)
 	}
 	o = textOptions(t, from)
 	o.ID = "absent"

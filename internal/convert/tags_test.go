@@ -164,7 +164,8 @@ func TestMarkedEnds(t *testing.T) {
 	d, skipped := mustConvert(t, tagOptions(t, writeFile(t, "a.jsonl", bioes.String()), words))
 	if got := skipped.String(); !slices.Equal(d.Manifest.LabelNames, []string{"B-X"}) ||
 		strings.Count(got, "the tags mark the ends of spans (BIOES, BILOU)") != 1 {
-		t.Errorf("got labels %q and report %s", d.Manifest.LabelNames, got)
+		t.Errorf(`got labels %q and report %s; want ["B-X"] and one note "the tags mark the ends of spans (BIOES, …)"`,
+			d.Manifest.LabelNames, got)
 	}
 	path := writeFile(t, "a.jsonl", late.String())
 	_, _, err := Convert(t.Context(), tagOptions(t, path, words))
