@@ -181,7 +181,7 @@ func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 	}
 	for _, m := range info.Deps {
 		if !strings.Contains(string(files["NOTICE"]), "\n"+m.Path+" "+m.Version+", ") {
-			t.Errorf("%s: NOTICE lacks the licence of %s", of.suffix(), m.Path)
+			t.Errorf("%s: NOTICE has no line that begins with %q", of.suffix(), m.Path+" "+m.Version+", ")
 		}
 	}
 	return files[program]

@@ -23,7 +23,7 @@ func TestNotice(t *testing.T) {
 			"Redistribution and use in source and binary forms",
 		} {
 			if !regexp.MustCompile(want).Match(text) {
-				t.Errorf("%s: NOTICE lacks %q", platform.suffix(), want)
+				t.Errorf("%s: NOTICE has no match of %q", platform.suffix(), want)
 			}
 		}
 		if n := strings.Count(string(text), "Copyright (c) 2017 John C. Griffin"); n != 1 {

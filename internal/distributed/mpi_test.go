@@ -75,7 +75,7 @@ func launch(t *testing.T, launcher string, ranks int, worker string, environment
 	t.Helper()
 	out, err := launchFor(t, 2*time.Minute, launcher, ranks, worker, environment...)
 	if errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("%s hangs: %s", launcher, out)
+		t.Fatalf("%s, %d ranks, worker %s: still running after 2 minutes\n%s", launcher, ranks, worker, out)
 	}
 	return out, err
 }
@@ -110,7 +110,7 @@ func TestExchange(t *testing.T) {
 		for _, ranks := range []int{1, 3} {
 			out, err := launch(t, launcher, ranks, "exchange")
 			if n := strings.Count(out, fmt.Sprintf("of %d: well", ranks)); err != nil || n != ranks {
-				t.Errorf("%d ranks: got error %v, success of %d ranks\n%s", ranks, err, n, out)
+				t.Errorf("%d ranks: got error %v, success of %d ranks, want %[1]d\n%[4]s", ranks, err, n, out)
 			}
 		}
 	})

@@ -47,7 +47,8 @@ func TestFrontier(t *testing.T) {
 			ranks := 1 + random.IntN(70)
 			cuts := Deal(tokens, ranks)
 			if len(cuts) != ranks+1 || cuts[0] != 0 || cuts[ranks] != len(tokens) || !slices.IsSorted(cuts) {
-				t.Fatalf("%d micro-batches on %d ranks: got cuts %v", len(tokens), ranks, cuts)
+				t.Fatalf("%d micro-batches on %d ranks: got cuts %v, want %d in ascending order from 0 to %[1]d",
+					len(tokens), ranks, cuts, ranks+1)
 			}
 			for r := range ranks {
 				n := len(Frontier(len(tokens), cuts[r], cuts[r+1]))
@@ -81,7 +82,7 @@ func TestMaxSums(t *testing.T) {
 		{1, MicroBatchTokens, 1},
 	} {
 		if got := MaxSums(c.microBatches, c.tokens); got != c.want {
-			t.Errorf("%+v: got %d", c, got)
+			t.Errorf("%+v: got %d, want %d", c, got, c.want)
 		}
 	}
 }

@@ -39,7 +39,8 @@ func TestCutTags(t *testing.T) {
 		Seen: func(x *seq.Example, length int, logits []float32) {
 			seen += length
 			if len(x.Labels) != len(x.A) || len(logits) != len(x.A)*cfg.NumLabels {
-				t.Errorf("row %d: %d labels, %d tokens, %d logits", x.Index, len(x.Labels), len(x.A), len(logits))
+				t.Errorf("row %d: got %d labels and %d logits for %d tokens, want %[4]d and %d", x.Index, len(x.Labels),
+					len(logits), len(x.A), len(x.A)*cfg.NumLabels)
 			}
 		},
 		Refused: func(_ *seq.Example, _ int, err error) { refused += err.Error() }}

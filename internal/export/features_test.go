@@ -72,7 +72,7 @@ func TestRefusedFeatures(t *testing.T) {
 	}
 	outputs := runtimeOutputs(t, m, text.String())
 	if len(outputs) != len(refused) {
-		t.Fatalf("got %d outputs for %d lines", len(outputs), len(refused))
+		t.Fatalf("got %d outputs for %d lines, want one for each", len(outputs), len(refused))
 	}
 	for i, r := range refused {
 		if got := outputs[i].Error; !strings.Contains(got, r.expected) || (got == "") != (r.expected == "") {

@@ -159,7 +159,8 @@ print(json.dumps({"data": [xxh3(base64.b64decode(d)) for d in given["Data"]], "i
 	}
 	if err := errors.Join(err, json.Unmarshal(out, &got)); err != nil || len(got.Data) != len(in.Data) ||
 		len(got.Ids) != len(in.Ids) {
-		t.Fatalf("%v\n%.2000s", err, out)
+		t.Fatalf("got hashes of %d byte strings and %d lists of ids, error %v; want %d and %d\n%.2000s", len(got.Data),
+			len(got.Ids), err, len(in.Data), len(in.Ids), out)
 	}
 	for i, data := range in.Data {
 		if want := xxh3.Hash(data); got.Data[i] != want {
@@ -199,8 +200,8 @@ print((rows >= 0).sum().item(), round(found(model).item()), round(found(model.tr
 	}
 	if left := 1 - float64(trained)/float64(all); err != nil || all < 2000 || evaluated != all ||
 		math.Abs(left-0.3) > 0.05 {
-		t.Errorf("%d n-grams, %d used in evaluation, want all; %d used in training, want about 70%%", all, evaluated,
-			trained)
+		t.Errorf("got %d n-grams, %d used in evaluation, %d in training, error %v; want at least 2000, all, 65 to 75%%",
+			all, evaluated, trained, err)
 	}
 }
 

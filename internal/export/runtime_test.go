@@ -215,7 +215,7 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []output {
 	}
 	outputs := runtimeOutputs(t, m, in.String())
 	if len(outputs) != len(lines) {
-		t.Fatalf("%d outputs for %d lines", len(outputs), len(lines))
+		t.Fatalf("got %d outputs for %d lines, want one for each", len(outputs), len(lines))
 	}
 	return outputs
 }

@@ -24,7 +24,7 @@ func TestKinds(t *testing.T) {
 	seen := map[string]bool{}
 	for i, k := range Kinds {
 		if i > 0 && Kinds[i-1].Name >= k.Name {
-			t.Errorf("%s follows %s", k.Name, Kinds[i-1].Name)
+			t.Errorf("got kind %s after %s, want ascending names", k.Name, Kinds[i-1].Name)
 		}
 		if !k.text && k.signatures == nil && !strings.HasPrefix(k.Name, "elf-") {
 			t.Errorf("%s: binary files without a signature", k.Name)
@@ -304,11 +304,11 @@ func TestWrite(t *testing.T) {
 			switch filepath.Base(id) {
 			case "d.json":
 				if !strings.Contains(id, "e.zip!/in/d.json") || !strings.HasPrefix(text, `json {"a package"`) {
-					t.Errorf("%s: got %q", id, text)
+					t.Errorf(`got id %q, text %q; want e.zip!/in/d.json in the id, prefix json {"a package"`, id, text)
 				}
 			case "f.1":
 				if !strings.Contains(id, "f.1.gz!/f.1") || !strings.HasPrefix(text, "manpage .TH page") {
-					t.Errorf("%s: got %q", id, text)
+					t.Errorf("got id %q, text %q; want f.1.gz!/f.1 in the id, prefix manpage .TH page", id, text)
 				}
 			}
 		}
@@ -346,7 +346,8 @@ func TestMislabelled(t *testing.T) {
 	for id, text := range wrong {
 		if filepath.Base(id) != "wrong.py" || !strings.HasPrefix(text, "python GIF89a") ||
 			test[filepath.Join(filepath.Dir(id), "a.py")] == "" {
-			t.Errorf("%s: got %q in the split %s", id, text, Mislabelled)
+			t.Errorf("split %s: got id %q, text %q; want wrong.py beside an a.py in test, prefix python GIF89a",
+				Mislabelled, id, text)
 		}
 	}
 }
