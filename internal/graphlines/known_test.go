@@ -44,7 +44,7 @@ func TestKnown(t *testing.T) {
 	const graph = `"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1], [1, 0, 0]]`
 	if names := Indicators(knownSpec(seq.MultiLabel).Nodes); !reflect.DeepEqual(names,
 		[]string{"kind_0", "kind_1", "kind_2", "ring_0", "ring_1"}) {
-		t.Errorf("got %q", names)
+		t.Errorf("got names %q, want kind_0 to kind_2, ring_0 and ring_1", names)
 	}
 	features := [][]float32{{0, 0, 1, 0, 1}, {1, 0, 0, 1, 0}}
 	edges := []seq.Edge{{Source: 0, Target: 1, Features: []float32{0, 1}},
@@ -67,13 +67,13 @@ func TestKnown(t *testing.T) {
 	k.RandomWalk, k.Spec.FeatureNames = 2, append(k.Spec.FeatureNames, WalkNames(2)...)
 	got, err := readKnown(t, k, "{"+graph+`, "a": 1, "b": 2}`)
 	if err != nil || !reflect.DeepEqual(got[0].Features, [][]float32{{0, 0, 1, 0, 1, 0, 1}, {1, 0, 0, 1, 0, 0, 1}}) {
-		t.Errorf("with a random walk: got %+v, error %v", got, err)
+		t.Errorf("with a random walk: got %+v, error %v; want features [[0 0 1 0 1 0 1] [1 0 0 1 0 0 1]]", got, err)
 	}
 	plain := &Known{Spec: seq.Spec{Task: seq.Classification, LabelNames: []string{"x", "y"},
 		FeatureNames: []string{"u", "v"}, EdgeFeatureNames: []string{}}}
 	got, err = readKnown(t, plain, `{"features": [[2.5, 1]], "edges": [], "label": 1}`)
 	if err != nil || got[0].Label != 1 || !reflect.DeepEqual(got[0].Features, [][]float32{{2.5, 1}}) {
-		t.Errorf("without categories: got %+v, error %v", got, err)
+		t.Errorf("without categories: got %+v, error %v; want label 1 and features [[2.5 1]]", got, err)
 	}
 }
 
@@ -136,8 +136,8 @@ func TestKnownSize(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		if runtime.ReadMemStats(after); after.TotalAlloc-before.TotalAlloc > 64<<20 {
-			t.Errorf("%s: allocated %d bytes for a line of %d bytes",
-				want, after.TotalAlloc-before.TotalAlloc, len(line))
+			t.Errorf("%s: allocated %d bytes for a line of %d bytes, want at most %d",
+				want, after.TotalAlloc-before.TotalAlloc, len(line), 64<<20)
 		}
 	}
 }
@@ -155,17 +155,17 @@ func FuzzKnown(f *testing.F) {
 		for _, e := range rows {
 			for _, numbers := range e.Features {
 				if len(numbers) != 5 || numbers[0]+numbers[1]+numbers[2] != 1 || numbers[3]+numbers[4] != 1 {
-					t.Fatalf("got a node with features %v", numbers)
+					t.Fatalf("got a node with features %v, want 3 numbers with sum 1, then 2 with sum 1", numbers)
 				}
 			}
 			for _, edge := range e.Edges {
 				if len(edge.Features) != 2 || edge.Features[0]+edge.Features[1] != 1 {
-					t.Fatalf("got an edge %v", edge)
+					t.Fatalf("got an edge with features %v, want 2 numbers with sum 1", edge.Features)
 				}
 			}
 			for i, label := range e.Labels {
 				if label < 0 || label > 2 || i > 0 && label <= e.Labels[i-1] {
-					t.Fatalf("got labels %v", e.Labels)
+					t.Fatalf("got labels %v, want different labels from 0 to 2 in ascending order", e.Labels)
 				}
 			}
 		}

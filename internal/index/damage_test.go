@@ -45,7 +45,7 @@ func opened(t testing.TB, data []byte) (*Index, error) {
 	if err == nil {
 		t.Cleanup(func() { x.Close() })
 	} else if left, _ := filepath.Glob(path + ".dropped*"); left != nil {
-		t.Errorf("got error %v, but also files %v", err, left)
+		t.Errorf("got error %v and files %q, want no file of dropped items after an error", err, left)
 	} else if now, _ := os.ReadFile(path); !bytes.Equal(now, data) {
 		t.Errorf("got error %v, but the file was changed", err)
 	}

@@ -99,7 +99,8 @@ func TestChanges(t *testing.T) {
 				wg.Go(func() {
 					unknown, err := x.Remove([]string{i.ID})
 					if err != nil || known == (len(unknown) == 1) {
-						t.Errorf("removing %q (known: %v): got unknown ids %q, error %v", i.ID, known, unknown, err)
+						t.Errorf("removing %q: got unknown ids %q, error %v; want the id unknown: %v", i.ID, unknown,
+							err, !known)
 					}
 				})
 				continue
@@ -161,7 +162,7 @@ func TestLargeRemove(t *testing.T) {
 	}
 	must.Succeed(t, wait())
 	if unknown, err := x.Remove(append(ids, "none")); err != nil || !slices.Equal(unknown, []string{"none"}) {
-		t.Fatalf("got unknown %q, error %v", unknown, err)
+		t.Fatalf(`got unknown ids %q, error %v; want ["none"]`, unknown, err)
 	}
 	x.Close()
 	rows := batchRows(t, path)

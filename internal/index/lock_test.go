@@ -41,7 +41,7 @@ func TestLockFile(t *testing.T) {
 					continue // another program has the index open
 				}
 				if n := holders.Add(1); n > 1 {
-					t.Errorf("%d programs hold the lock", n)
+					t.Errorf("%d programs hold the lock, want at most 1", n)
 				}
 				opened.Add(1)
 				holders.Add(-1)

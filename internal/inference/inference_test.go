@@ -122,7 +122,7 @@ func TestImmediateReplies(t *testing.T) {
 	for i := range 3 {
 		fmt.Fprintf(typed, "{\"id\":%d,\"tokens\":[1]}\n", i)
 		if line, err := replies.ReadString('\n'); err != nil || !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,`, i)) {
-			t.Fatalf("got %q, error %v", line, err)
+			t.Fatalf(`got reply %q, error %v; want the prefix {"id":%d,`, line, err, i)
 		}
 	}
 	typed.Close()

@@ -60,7 +60,8 @@ func FuzzFeatures(f *testing.F) {
 			}
 		}
 		if (err == nil) != (wrong == nil && !null) {
-			t.Fatalf("%s: got error %v, but %v from encoding/json", value, err, wrong)
+			t.Fatalf("%s: got error %v, want an error: %v (encoding/json: error %v, null: %v)", value, err,
+				wrong != nil || null, wrong, null)
 		}
 		if err != nil {
 			return

@@ -137,11 +137,12 @@ func TestRoom(t *testing.T) {
 		return true
 	}
 	if got, err := r.Next(); string(got) != "short" || room != 3*Free {
-		t.Fatalf("got %s, error %v, room for %d", got, err, room)
+		t.Fatalf("got line %q, error %v, room for %d; want short and room for %d", got, err, room, 3*Free)
 	}
 	first, err := r.Next()
 	if string(first) != long || room != Free {
-		t.Fatalf("got %d bytes, error %v, room for %d", len(first), err, room)
+		t.Fatalf("got a line of %d bytes, error %v, room for %d; want the line of %d x and room for %d", len(first),
+			err, room, len(long), Free)
 	}
 	r.Detach()
 	var none *NoRoom

@@ -58,7 +58,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		if !json.Valid(text) || !utf8.Valid(text) {
 			if fields, err := Fields(text, map[string]bool{"a": true}); err == nil || fields != nil {
-				t.Fatalf("invalid JSON: got fields %v, error %v", fields, err)
+				t.Fatalf("invalid JSON %q: got fields %q, error %v; want nil and an error", text, fields, err)
 			}
 			return
 		}

@@ -30,7 +30,7 @@ func TestClasses(t *testing.T) {
 				classes, report)
 		}
 		if got := len(m.NewPredictor().Logits(&seq.Example{A: ids("of no word that is known")})); got != classes {
-			t.Errorf("%d logits for %d classes", got, classes)
+			t.Errorf("%d classes: got %d logits, want %[1]d", classes, got)
 		}
 	}
 }

@@ -84,7 +84,8 @@ func TestFusionWeights(t *testing.T) {
 		_, gradient, _ := f.objective(w, prior)
 		for m := range w {
 			if w[m] < 0 || w[m] > 0 && math.Abs(gradient[m]) > 1e-6 || w[m] == 0 && gradient[m] < -1e-6 {
-				t.Errorf("kind %v: weight %v violates the KKT conditions with the gradient %v", kind, w[m], gradient[m])
+				t.Errorf("kind %v: got weight %d = %v, gradient %v; want a weight > 0 and gradient 0, or 0 and ≥ 0",
+					kind, m, w[m], gradient[m])
 			}
 		}
 		if !(w[0] > 1 && w[1] < 0.1 && w[2] == 0) {
