@@ -97,9 +97,11 @@ func TestJoin(t *testing.T) {
 	from, to := writeText(t, filepath.Join(dir, "big.csv"), text.String()), filepath.Join(dir, "scored.csv")
 	status, out, errs := program(nil, "predict", "--model", model, "--input", from, "--text", "text", "--id", "key",
 		"--keep", "stars", "--output", to)
-	if status != exitError || out != "" ||
-		!strings.Contains(errs, fmt.Sprintf("%d of %d rows failed, the first: %s:19: column text: expected at least 1 token", len(bad), rows, from)) {
-		t.Fatalf("status %d, %q, %q", status, out, errs)
+	failed := fmt.Sprintf("%d of %d rows failed, the first: %s:19: column text: expected at least 1 token", len(bad),
+		rows, from)
+	if status != exitError || out != "" || !strings.Contains(errs, failed) {
+		t.Fatalf("got status %d, output %q, standard error %q; want %d, \"\", one that contains %q", status, out, errs,
+			exitError, failed)
 	}
 	byID := map[string]map[string]string{}
 	scored := csvRows(t, to)
@@ -261,10 +263,11 @@ func TestTableFormats(t *testing.T) {
 			to := filepath.Join(dir, command+"."+format)
 			status, out, errs := program(nil, command, "--model", model, "--input", from, "--text", "text", "--id",
 				"key", "--keep", "all", "--output", to)
-			if status != exitError || out != "" ||
-				errs != "sftseq: 1 of 3 rows failed, the first: "+from+
-					":3: column text: expected at least 1 token, found an empty sequence\n" {
-				t.Fatalf("%s %s: status %d, %s%s", command, format, status, out, errs)
+			failed := "sftseq: 1 of 3 rows failed, the first: " + from +
+				":3: column text: expected at least 1 token, found an empty sequence\n"
+			if status != exitError || out != "" || errs != failed {
+				t.Fatalf("%s %s: got status %d, output %q, standard error %q; want %d, \"\", %q", command, format,
+					status, out, errs, exitError, failed)
 			}
 			columns := []string{"id", "key", "label", "text", "error"}
 			if command == "predict" {
