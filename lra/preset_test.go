@@ -71,7 +71,7 @@ func TestPresets(t *testing.T) {
 			}
 			for _, stage := range p.Settings.Stages {
 				if steps -= stage.Steps; steps < 0 {
-					t.Errorf("%s %s: the stages have %d steps more than the run, want at most as many", name, p.Name,
+					t.Errorf("%s %s: the stages have %d steps more than the run, want no more", name, p.Name,
 						-steps)
 				}
 			}
@@ -104,8 +104,8 @@ func TestPathfinderStages(t *testing.T) {
 			if want := []int{3, 5, 7, 10, 14, 14}[i]; i == 5 {
 				first, last = rule.ruleForRow(rows-s.LastRows, rows), rule.ruleForRow(rows-1, rows)
 				if before := rule.ruleForRow(rows-s.LastRows-1, rows); before.Contour == want {
-					t.Errorf("%s: the row before the last stage has a contour of %d dashes, want another number: all "+
-						"such rows in the stage", p.Name, want)
+					t.Errorf("%s: the row before the last stage has a contour of %d dashes, want fewer: the last "+
+						"stage contains all rows with this number", p.Name, want)
 				}
 				if first.Contour != want || last.Contour != want {
 					t.Errorf("%s: the last stage has contours of %d to %d dashes, want only %d", p.Name,

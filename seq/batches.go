@@ -93,8 +93,8 @@ func (b *Batches) arrange(epoch uint32) [][]uint32 {
 }
 
 // permute shuffles items with the Fisher-Yates method. The Philox words of the counter
-// (i, StreamShuffle, stream, epoch) select the item with which item i is swapped. The stream is 0 for the rows, and the pool's number, from
-// 1, for the batches of a pool.
+// (i, StreamShuffle, stream, epoch) select the item with which item i is swapped. The stream is 0
+// for the rows, and the pool's number, from 1, for the batches of a pool.
 func permute[T any](items []T, seed uint64, stream, epoch uint32) {
 	for i := len(items) - 1; i > 0; i-- {
 		w := philox.Words(seed, [4]uint32{uint32(i), philox.StreamShuffle, stream, epoch})

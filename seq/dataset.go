@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // Dataset is a directory with a manifest and one Arrow file for each split.
@@ -175,12 +176,13 @@ func (d *Dataset) checkSpec(spec *Spec) error {
 			d.Manifest.Task, d.Manifest.VocabSize, ManifestName, spec.Task, spec.VocabSize)
 	}
 	if found := spec.FeatureNames; !slices.Equal(found, d.Manifest.FeatureNames) {
-		return fmt.Errorf("expected the features %q as stated in %s, found %q",
-			d.Manifest.FeatureNames, ManifestName, found)
+		return fmt.Errorf("expected the features %s as stated in %s, found %s",
+			jsonlines.QuoteNames(d.Manifest.FeatureNames), ManifestName, jsonlines.QuoteNames(found))
 	}
 	if found, want := spec.EdgeFeatureNames, d.Manifest.EdgeFeatureNames; (found == nil) != (want == nil) ||
 		!slices.Equal(found, want) {
-		return fmt.Errorf("expected edges with the features %q as stated in %s, found %q", want, ManifestName, found)
+		return fmt.Errorf("expected edges with the features %s as stated in %s, found %s",
+			jsonlines.QuoteNames(want), ManifestName, jsonlines.QuoteNames(found))
 	}
 	return nil
 }

@@ -63,8 +63,8 @@ func TestEdges(t *testing.T) {
 		for _, format := range []Format{FileFormat, StreamFormat} {
 			got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 			if err != nil || len(got) != len(want) || !reflect.DeepEqual(*gotSpec, spec) {
-				t.Fatalf("%q, format %v: %d rows, specification %+v, error %v, want %d rows, %+v", names, format, len(got),
-					gotSpec, err, len(want), spec)
+				t.Fatalf("%q, format %v: %d rows, specification %+v, error %v, want %d rows, %+v", names, format,
+					len(got), gotSpec, err, len(want), spec)
 			}
 			for i := range got {
 				if !equalRows(got[i], want[i]) {
@@ -101,7 +101,7 @@ func TestEdges(t *testing.T) {
 			}
 		}
 		d.Manifest.EdgeFeatureNames = nil
-		must.Fail(t, "expected edges with the features [] as stated",
+		must.Fail(t, "expected edges with the features none as stated",
 			"edges that the manifest does not state")(d.Open("train"))
 	}
 }

@@ -62,7 +62,7 @@ func TestFeatures(t *testing.T) {
 	}
 	d := trainingSplit(t, spec, want)
 	d.Manifest.FeatureNames = []string{"x", "z", "y", "heat"}
-	must.Fail(t, `expected the features ["x" "z" "y" "heat"]`, "features of other names")(d.Open("train"))
+	must.Fail(t, `expected the features "x", "z", "y", "heat"`, "features of other names")(d.Open("train"))
 	d.Manifest.FeatureNames = spec.FeatureNames
 	tokens := 0
 	for _, e := range want {

@@ -206,7 +206,8 @@ func (m *Manifest) checkNumbers(split SplitInfo) error {
 		names = append(names, n.Name)
 	}
 	if !slices.Equal(names, m.NumberNames) {
-		return fmt.Errorf("expected the numbers %q, found %q", m.NumberNames, names)
+		return fmt.Errorf("expected the numbers %s, found %s", jsonlines.QuoteNames(m.NumberNames),
+			jsonlines.QuoteNames(names))
 	}
 	return nil
 }

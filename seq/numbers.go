@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // maxNumbers is the maximum count of numbers per row of a regression, and of features per token or
@@ -26,7 +28,7 @@ func CheckNumberNames(names []string) error {
 func CheckNames(names []string) error {
 	for i, name := range names {
 		if name == "" {
-			return fmt.Errorf("expected names that are not empty, found %q", names)
+			return fmt.Errorf("expected names that are not empty, found %s", jsonlines.QuoteNames(names))
 		}
 		if slices.Contains(names[:i], name) {
 			return fmt.Errorf("expected distinct names, found %q twice", name)
@@ -40,11 +42,13 @@ func CheckNames(names []string) error {
 func (s *Spec) checkNumberNames() error {
 	switch {
 	case s.Task != Regression && s.NumberNames != nil:
-		return fmt.Errorf("%s: expected none for task %s, found %q", KeyNumberNames, s.Task, s.NumberNames)
+		return fmt.Errorf("%s: expected none for task %s, found %s", KeyNumberNames, s.Task,
+			jsonlines.QuoteNames(s.NumberNames))
 	case s.Task != Regression:
 		return nil
 	case s.LabelNames != nil:
-		return fmt.Errorf("%s: expected none for task %s, found %q", KeyLabelNames, Regression, s.LabelNames)
+		return fmt.Errorf("%s: expected none for task %s, found %s", KeyLabelNames, Regression,
+			jsonlines.QuoteNames(s.LabelNames))
 	}
 	if err := CheckNumberNames(s.NumberNames); err != nil {
 		return fmt.Errorf("%s: %w", KeyNumberNames, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
@@ -131,7 +132,8 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 func (s *Scorer) mapRecord(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field,
 	fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
 	if want := s.Config().FeatureNames; !slices.Equal(spec.FeatureNames, want) {
-		return nil, fmt.Errorf("the record's features are %q, the model's %q", spec.FeatureNames, want)
+		return nil, fmt.Errorf("the record's features are %s, the model's %s",
+			jsonlines.QuoteNames(spec.FeatureNames), jsonlines.QuoteNames(want))
 	}
 	if err := s.Config().SameEdges(spec.EdgeFeatureNames); err != nil {
 		return nil, fmt.Errorf("the record: %w", err)

@@ -33,7 +33,7 @@ type audioSpec struct {
 	Codebook string `json:"codebook"` // base64 of little-endian float32
 }
 
-// newAudioVQ returns the tokenizer for a JSON with a codebook.
+// newAudioVQ returns the tokenizer for a JSON object with a codebook.
 func newAudioVQ(spec json.RawMessage) (Tokenizer, error) {
 	var config audioSpec
 	if err := decode(spec, &config); err != nil {

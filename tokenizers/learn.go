@@ -17,7 +17,7 @@ type Learner interface {
 }
 
 // learners maps each type of learned tokenizer to a function that returns its learner for a JSON
-// with settings.
+// object with settings.
 var learners = map[string]func(spec json.RawMessage) (Learner, error){
 	"audio-vq": newAudioLearner,
 	"mulaw":    newMuLawLearner,

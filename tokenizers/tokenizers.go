@@ -42,8 +42,8 @@ func AppendEncode(t Tokenizer, ids []int32, text string) ([]int32, error) {
 	return append(ids, more...), err
 }
 
-// Scratch returns the maximum number of bytes of memory that Encode needs per byte of text, besides
-// the ids. A text has at most one id per byte.
+// Scratch returns the memory that Encode needs per byte of text, in bytes, besides the ids. A text has at most one id
+// per byte, unless the tokenizer.json of an hf tokenizer inserts or expands text: then the number is an estimate.
 func Scratch(t Tokenizer) int {
 	if t, ok := t.(interface{ scratch() int }); ok {
 		return t.scratch()

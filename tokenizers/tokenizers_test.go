@@ -154,9 +154,9 @@ func TestDNA(t *testing.T) {
 	}
 	must.Fail(t, "byte 2: expected a base (A, C, G, T, U or an ambiguity code such as N), found 'E'")((DNA{1}).Encode("ACE"))
 	for k, vocab := range map[int]int{1: 5, 6: 4097, 11: 4194305} {
-		tok, err := New(fmt.Appendf(nil, `{"type":"dna","k":%d}`, k))
-		if err != nil || tok.VocabSize() != vocab || tok.PadID() != nil {
-			t.Errorf("k %d: vocabulary %d, want %d without a pad id; error %v", k, tok.VocabSize(), vocab, err)
+		tok := must.Get(New(fmt.Appendf(nil, `{"type":"dna","k":%d}`, k)))(t, "k", k)
+		if tok.VocabSize() != vocab || tok.PadID() != nil {
+			t.Errorf("k %d: vocabulary %d, pad id %v, want %d without a pad id", k, tok.VocabSize(), tok.PadID(), vocab)
 		}
 	}
 }

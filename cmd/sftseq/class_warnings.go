@@ -164,8 +164,8 @@ var rareBooleans = map[string]string{"t": "true", "y": "true", "on": "true", "f"
 
 // similarNames groups names that differ only in case, white space, invisible characters, hyphens, dashes
 // or underscores between words, Unicode normal form, a wrong decoding, surrounding quotes, number format
-// such as "0" and "0.0", or the spelling of a boolean. It escapes the names of a group whose first two
-// names print the same.
+// such as "0" and "0.0", or the spelling of a boolean. It escapes the names of a group if any two of
+// them print the same.
 func similarNames(names []string) (groups []string) {
 	keys, has, allBooleans := make([]string, len(names)), map[string]bool{}, true
 	fold := cases.Fold()

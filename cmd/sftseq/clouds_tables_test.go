@@ -72,7 +72,7 @@ func TestCloudTables(t *testing.T) {
 			output = at("parts")
 		}
 		_, errs := exits(t, exitError, "", append(args, "--model", at("run"), "--output", output)...)
-		contains(t, errs, args[2], `: the features of its tokens are ["a" "b" "c"], the model's ["x" "y" "z"]`)
+		contains(t, errs, args[2], `: the features of its tokens are "a", "b", "c", the model's "x", "y", "z"`)
 	}
 	run("predict", "--model", at("run"), "--input", at("same.parquet"), "--features", "features", "--id", "id",
 		"--output", at("same.csv"))

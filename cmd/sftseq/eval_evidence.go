@@ -14,7 +14,7 @@ import (
 // evidenceBatch is the number of rows whose evidence is measured together.
 const evidenceBatch = 16
 
-// evalEvidence measures and prints the evidence of evenly spaced rows, as many as --evidence requests.
+// evalEvidence measures and prints the evidence of evenly spaced rows. Their number is the value of --evidence.
 func evalEvidence(c *cli.Context, m models) error {
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {

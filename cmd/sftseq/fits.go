@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -16,7 +17,8 @@ func checkFeatures(c *sft.Config, names []string) error {
 	if slices.Equal(names, c.FeatureNames) {
 		return nil
 	}
-	return fmt.Errorf("the features of its tokens are %q, the model's %q", names, c.FeatureNames)
+	return fmt.Errorf("the features of its tokens are %s, the model's %s", jsonlines.QuoteNames(names),
+		jsonlines.QuoteNames(c.FeatureNames))
 }
 
 // checkFit returns an error if the properties that a file declares do not match the model.

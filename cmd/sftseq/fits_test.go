@@ -21,7 +21,7 @@ func TestCheckFit(t *testing.T) {
 	}
 	for _, names := range [][]string{nil, {"x"}, {"y", "x"}} {
 		err := checkFit(points, &seq.Spec{Task: seq.Classification, FeatureNames: names})
-		if err == nil || !strings.Contains(err.Error(), `the model's ["x" "y"]`) {
+		if err == nil || !strings.Contains(err.Error(), `the model's "x", "y"`) {
 			t.Errorf("features %q: %v, want an error with the model's features", names, err)
 		}
 	}
@@ -30,7 +30,7 @@ func TestCheckFit(t *testing.T) {
 	for want, c := range map[string]*sft.Config{
 		"x: expected a label for each token (task tagging), found task classification": {Task: config.Tagging,
 			Inputs: config.Inputs{VocabSize: 5}, Head: config.Head{NumLabels: 2}},
-		`x: expected the numbers ["size"] to compare with, found none`: {Task: config.Regression,
+		`x: expected the numbers "size" to compare with, found none`: {Task: config.Regression,
 			Inputs: config.Inputs{VocabSize: 5},
 			Head:   config.Head{NumLabels: 1, Numbers: []config.Number{{Name: "size"}}}},
 	} {

@@ -118,7 +118,7 @@ func TestSeries(t *testing.T) {
 			"--to", path("no"), "--text", "value"},
 		"--text and --series exclude each other": {"data", "convert", "--from", path("c.csv"),
 			"--to", path("no"), "--series", "value", "--text", "id"},
-		`columns "q*": no column matches, expected some of ["id" "value" "class"]`: {"data", "convert", "--from",
+		`columns "q*": no column matches, expected some of "id", "value", "class"`: {"data", "convert", "--from",
 			path("c.csv"),
 			"--to", path("no"), "--series", "q*"},
 		"reads features: expected --features COLUMN or --series COLUMN": {"predict", "--model", model, "--input",

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/inference"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -452,5 +453,5 @@ func listOf(columns []string) string {
 	if columns == nil {
 		return ""
 	}
-	return fmt.Sprintf(", one of %.500q", columns)
+	return ", one of " + jsonlines.QuoteNames(columns)
 }

@@ -22,7 +22,7 @@ func TestTableFlags(t *testing.T) {
 	to := filepath.Join(dir, "out.csv")
 	predict := []string{"predict", "--model", goldenPath("pre")}
 	refuseAll(t, exitUsage, predict, []refusal{
-		{`with the column of ` + from + ` to read, one of ["t" "u"]`, []string{"--input", from}},
+		{`with the column of ` + from + ` to read, one of "t", "u"`, []string{"--input", from}},
 		{"--text and --tokens exclude each other", []string{"--input", from, "--text", "t", "--tokens", "u"}},
 		{"--text needs --input FILE", []string{"--text", "t"}},
 		{"--output needs --input FILE", []string{"--output", to}},
@@ -41,7 +41,7 @@ func TestTableFlags(t *testing.T) {
 		{`--pair "t": expected two columns`, []string{"--input", from, "--pair", "t"}},
 	})
 	refuseAll(t, exitError, predict, []refusal{
-		{`column "key": expected one of ["t" "u"]`, []string{"--input", from, "--text", "t",
+		{`column "key": expected one of "t", "u"`, []string{"--input", from, "--text", "t",
 			"--id", "key", "--output", to}},
 		{"absent.csv", []string{"--input", "absent.csv", "--text", "t"}},
 		{"--output would replace --input", []string{"--input", from, "--text", "t", "--output", from}},

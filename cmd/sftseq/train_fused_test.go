@@ -280,9 +280,11 @@ func TestInitialModelOfText(t *testing.T) {
 		"--split", "0.6,0.2,0.2")
 	initial, out := filepath.Join(t.TempDir(), "initial"), filepath.Join(t.TempDir(), "members")
 	done(t, "", smallPretraining(data, initial)...)
-	start := []string{"train", "custom", "--data", data, "--init-from", initial, "--device", "cpu", "--steps", "4", "--out"}
+	start := []string{"train", "custom", "--data", data, "--init-from", initial, "--device", "cpu", "--steps", "4",
+		"--out"}
 	contains(t, done(t, "", append(start, out)...), " parameters from "+initial, " --members linear,sft ")
-	refuse(t, exitError, "--init-from: "+out+": expected a model, found a folder of 2 models: choose one of them, such "+
-		"as --init-from "+filepath.Join(out, "sft")+" (linear, sft)", "", "train", "custom", "--data", data,
+	refuse(t, exitError,
+		"--init-from: "+out+": expected a model, found a folder of 2 models: choose one of them, such "+
+			"as --init-from "+filepath.Join(out, "sft")+" (linear, sft)", "", "train", "custom", "--data", data,
 		"--init-from", out, "--out", filepath.Join(t.TempDir(), "more"))
 }

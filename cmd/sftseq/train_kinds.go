@@ -200,8 +200,9 @@ func checkInitial(c *cli.Context, kinds []*memberKind) error {
 	if !lexical || !c.IsSet("init-from") || c.Bool("resume") {
 		return nil
 	}
-	return usage(c, "--members %s: the embeddings of n-grams of a lexical model cannot come from --init-from: expected "+
-		"--members %s", joinKinds(kinds), joinKinds(replaceLexical(kinds)))
+	return usage(c,
+		"--members %s: the embeddings of n-grams of a lexical model cannot come from --init-from: expected "+
+			"--members %s", joinKinds(kinds), joinKinds(replaceLexical(kinds)))
 }
 
 // canFuse reports whether the logits of a task's models can be summed.

@@ -88,8 +88,8 @@ func TestClassWeights(t *testing.T) {
 			args = append(args, "--class-weights", flags)
 		}
 		if status, _, errs := program(nil, args...); (status != 0) != (want != "") || !strings.Contains(errs, want) {
-			t.Errorf("--class-weights %q: got status %d and errors %q, want %q (status 0 if empty)", flags, status, errs,
-				want)
+			t.Errorf("--class-weights %q: got status %d and errors %q, want %q (status 0 if empty)", flags, status,
+				errs, want)
 		}
 	}
 	after, err := train.LoadCheckpoint(even)

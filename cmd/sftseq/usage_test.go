@@ -154,7 +154,7 @@ func TestUsage(t *testing.T) {
 		{"sftseq: --device \"tpu\": expected one of: auto, cpu",
 			[]string{"predict", "--model", goldenPath("pre"), "--device", "tpu"}},
 	})
-	refuse(t, exitError, `column "txt": expected one of ["text" "label"]`, "", convert("--text", "txt")...)
+	refuse(t, exitError, `column "txt": expected one of "text", "label"`, "", convert("--text", "txt")...)
 	refuseAll(t, exitUsage, text(), []refusal{
 		{`--tokenizer "words:0": number after the colon: expected 1 to 50000, found 0; see`,
 			[]string{"--tokenizer", "words:0"}},

@@ -28,19 +28,20 @@ func TestSkip(t *testing.T) {
 				t.Errorf("%s: Skip(%d) skipped %d rows, error %v, want %d batches", name, rows, skipped, err, batches)
 			}
 			if again, err := s.Skip(0); err != nil || again != 0 {
-				t.Errorf("%s: skipped %d rows again, error %v", name, again, err)
+				t.Errorf("%s: Skip(0) skipped %d rows, error %v, want none", name, again, err)
 			}
 			got, err := rest(s)
 			if err != nil || len(got) != len(want)-batches {
-				t.Fatalf("%s: after %d rows: got %d batches, error %v", name, rows, len(got), err)
+				t.Fatalf("%s: after %d rows: got %d batches, error %v, want %d", name, rows, len(got), err,
+					len(want)-batches)
 			}
 			for i := range got {
 				if !array.RecordEqual(got[i], want[batches+i]) {
-					t.Errorf("%s: after %d rows: batch %d is %v", name, rows, i, got[i])
+					t.Errorf("%s: after %d rows: batch %d: got %v, want %v", name, rows, i, got[i], want[batches+i])
 				}
 			}
 			if _, err := s.Next(); rows > 5 && err != io.EOF {
-				t.Errorf("%s: after the end: got error %v", name, err)
+				t.Errorf("%s: after the end: got error %v, want EOF", name, err)
 			}
 		}
 	}

@@ -235,7 +235,7 @@ func TestRenameNew(t *testing.T) {
 	}
 }
 
-// TestWriteBehind checks that Reopen reads as many bytes as were written, and that Commit keeps the
+// TestWriteBehind checks that Reopen reads all written bytes, and that Commit keeps the
 // reopened content, while background syncs run.
 func TestWriteBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")

@@ -51,8 +51,8 @@ func TestAxisWithZero(t *testing.T) {
 		s := a.scale([]float64{c.low, c.high}, true)
 		if c.low >= 0 && (s.Low != 0 || s.High <= c.high) || c.low < 0 && s.Low >= c.low ||
 			c.low < 0 && c.high <= 0 && s.High != 0 || c.high > 0 && s.High <= c.high {
-			t.Errorf("values from %v to %v: got an axis from %v to %v, want 0 included, and a margin away from 0", c.low,
-				c.high, s.Low, s.High)
+			t.Errorf("values from %v to %v: got an axis from %v to %v, want 0 included, and a margin away from 0",
+				c.low, c.high, s.Low, s.High)
 		}
 	}
 }

@@ -43,8 +43,8 @@ func FuzzFormats(f *testing.F) {
 		}
 		points, normals := taken.Points, taken.Normals
 		if len(points) == 0 || len(points) > 3 || normals != nil && len(normals) != len(points) {
-			t.Fatalf("sampled %d points with %d normals, want 1 to 3 points, and a normal for each or none", len(points),
-				len(normals))
+			t.Fatalf("sampled %d points with %d normals, want 1 to 3 points, and a normal for each or none",
+				len(points), len(normals))
 		}
 		Normalize(points)
 		for _, p := range points {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/graphlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/stratify"
 	"github.com/sftseq/sftseq/seq"
@@ -228,7 +229,8 @@ func summarize(ctx context.Context, o *GraphOptions) (*graphSummary, error) {
 				continue
 			}
 			if o.Labels != nil && !slices.Contains(o.Labels, name) {
-				return fmt.Errorf("%s: expected one of %q, found %q", x.Field, o.Labels, name)
+				return fmt.Errorf("%s: expected one of %s, found %q", x.Field,
+					jsonlines.QuoteNames(o.Labels), name)
 			}
 			s.labels[name] = 0
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/graphlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -229,13 +230,13 @@ func (r *tableRow) named(label string, missing, number bool) (string, error) {
 		return strings.Clone(label), nil // label shares the memory of its row
 	}
 	if !number {
-		return "", fmt.Errorf("found %.40q, expected one of %q (%s in the metadata)", label,
-			r.labels, seq.KeyLabelNames)
+		return "", fmt.Errorf("found %.40q, expected one of %s (%s in the metadata)", label,
+			jsonlines.QuoteNames(r.labels), seq.KeyLabelNames)
 	}
 	index, err := strconv.Atoi(label)
 	if err != nil || index < 0 || index >= len(r.labels) {
-		return "", fmt.Errorf("found %.40s, expected an index from 0 to %d into %q (%s in the metadata)",
-			label, len(r.labels)-1, r.labels, seq.KeyLabelNames)
+		return "", fmt.Errorf("found %.40s, expected an index from 0 to %d into %s (%s in the metadata)",
+			label, len(r.labels)-1, jsonlines.QuoteNames(r.labels), seq.KeyLabelNames)
 	}
 	return r.labels[index], nil
 }
@@ -292,8 +293,8 @@ func (o *GraphOptions) checkNames(t table.Reader, path string) error {
 			return err
 		}
 		if names != nil && !slices.Equal(names, *option.names) {
-			return fmt.Errorf("%s: %s: expected %q as in %s, found %q", path, option.key, *option.names, o.From[0],
-				names)
+			return fmt.Errorf("%s: %s: expected %s as in %s, found %s", path, option.key,
+				jsonlines.QuoteNames(*option.names), o.From[0], jsonlines.QuoteNames(names))
 		}
 	}
 	return nil

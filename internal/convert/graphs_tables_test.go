@@ -207,7 +207,7 @@ func TestTableNames(t *testing.T) {
 			t.Errorf("labels named in the metadata: got %s, want label 1 of z and y", got)
 		}
 	}
-	const want = `:2: label: found 2, expected an index from 0 to 1 into ["z" "y"] (label_names in the metadata)`
+	const want = `:2: label: found 2, expected an index from 0 to 1 into "z", "y" (label_names in the metadata)`
 	for _, path := range writeTables(t, numbered,
 		`{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
 		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), graphOptions(path)); err == nil ||
@@ -290,7 +290,7 @@ func TestInvalidTables(t *testing.T) {
 		{columns("features", text, "edges", integers, "label", text), `{"features":"1","edges":[],"label":"a"}`,
 			`: column "features": expected lists of lists of numbers, one inner list per token, found utf8`},
 		{columns("features", doubles, "label", text), `{"features":[[1,2]],"label":"a"}`,
-			`: column "edges": expected one of ["features" "label"]`},
+			`: column "edges": expected one of "features", "label"`},
 		{columns("features", doubles, "edges", integers), `{"features":[[1,2]],"edges":[]}`,
 			":1: expected label (a class or a list of labels) or tags"},
 	} {
@@ -385,7 +385,7 @@ func TestDifferentFeatureNames(t *testing.T) {
 	b := file(`["charge","mass"]`, `{"features":[[2,1]],"edges":[],"label":"b"}`)
 	o := graphOptions(a)
 	o.From = append(o.From, b)
-	want := b + `: feature_names: expected ["mass" "charge"] as in ` + a + `, found ["charge" "mass"]`
+	want := b + `: feature_names: expected "mass", "charge" as in ` + a + `, found "charge", "mass"`
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -199,8 +199,8 @@ func TestInvalidGraphs(t *testing.T) {
 	o := graphOptions(writeLines(t, good))
 	o.Labels = []string{"b"}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil ||
-		!strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
-		t.Errorf(`unlisted label: got error %v, want one with lines.jsonl:1: label: expected one of ["b"], found "a"`,
+		!strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of "b", found "a"`) {
+		t.Errorf(`unlisted label: got error %v, want one with lines.jsonl:1: label: expected one of "b", found "a"`,
 			err)
 	}
 	o = graphOptions(writeLines(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))

@@ -54,8 +54,8 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	case err != nil && read == 0 && c.firstUnreadable != nil:
 		return fmt.Errorf("%w (no row of %s is readable)", c.firstUnreadable, strings.Join(c.options.From, ", "))
 	case err != nil && trained == 0 && column != "":
-		return fmt.Errorf("--split-column %s: expected \"train\" in some of the %d rows of %s, found it in none", column,
-			read, strings.Join(c.options.From, ", "))
+		return fmt.Errorf("--split-column %s: expected \"train\" in some of the %d rows of %s, found it in none",
+			column, read, strings.Join(c.options.From, ", "))
 	case err != nil:
 		details := strings.TrimRight("\n"+c.skipped.String(), "\n") // a note on missing columns may explain the error
 		if c.firstUnreadable != nil {

@@ -15,13 +15,13 @@ import (
 func TestInvalidOptions(t *testing.T) {
 	from := writeFile(t, "a.csv", "text,label\na,1\n,2\n")
 	for want, change := range map[string]func(*Options){
-		"expected at least one file":                     func(o *Options) { o.From = nil },
-		"expected one input (a text column":              func(o *Options) { o.Text = "" },
-		"expected two columns":                           func(o *Options) { o.Text, o.Pair = "", []string{"text"} },
-		"--tokens requires --vocab N":                    func(o *Options) { o.Text, o.Tokens = "", "text" },
-		`column "txt": expected one of ["text" "label"]`: func(o *Options) { o.Text = "txt" },
-		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
-		`tokenizer type "x": expected one of`:            func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
+		"expected at least one file":                    func(o *Options) { o.From = nil },
+		"expected one input (a text column":             func(o *Options) { o.Text = "" },
+		"expected two columns":                          func(o *Options) { o.Text, o.Pair = "", []string{"text"} },
+		"--tokens requires --vocab N":                   func(o *Options) { o.Text, o.Tokens = "", "text" },
+		`column "txt": expected one of "text", "label"`: func(o *Options) { o.Text = "txt" },
+		"no/file.csv":                                   func(o *Options) { o.From = append(o.From, "no/file.csv") },
+		`tokenizer type "x": expected one of`:           func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
 		"expected a sum of 1, found 0.5": func(o *Options) {
 			o.SplitFractions = []SplitFraction{{Split: "train",
 				Fraction: 0.5}}

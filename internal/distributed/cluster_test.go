@@ -80,7 +80,7 @@ func TestFrontiersAreSent(t *testing.T) {
 	b.MicroBatches[0] = 3 * 4096
 	s := PredictSteps(b, ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]
 	if want := 4. * (2*500 + 500); !near(s.SentBytes, want) || !near(s.Seconds, want) {
-		t.Errorf("got %+v, want %v bytes in as many seconds", s, want)
+		t.Errorf("got %+v, want %v bytes and %[2]v seconds", s, want)
 	}
 	// A rank without micro-batches sends no sums, but takes part in the exchange.
 	s = PredictSteps(batchOf(1, 4096, 1000, 0), ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]

@@ -58,8 +58,8 @@ func TestFrontier(t *testing.T) {
 				}
 				if got, mean := cuts[r+1]-cuts[r], float64(len(tokens))/float64(ranks); !mixed &&
 					float64(got) > 1.3*mean+1 {
-					t.Errorf("%d micro-batches on %d ranks: rank %d got %d, want at most %v", len(tokens), ranks, r, got,
-						1.3*mean+1)
+					t.Errorf("%d micro-batches on %d ranks: rank %d got %d, want at most %v", len(tokens), ranks, r,
+						got, 1.3*mean+1)
 				}
 			}
 		}

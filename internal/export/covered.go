@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
 )
@@ -52,8 +53,8 @@ func checkCovered(c *sft.Config) error {
 		return err
 	}
 	if _, ok := exportedTasks[c.Task]; !ok {
-		refused = append(refused, fmt.Sprintf("task: %q, expected one of %q", c.Task,
-			slices.Sorted(maps.Keys(exportedTasks))))
+		refused = append(refused, fmt.Sprintf("task: %q, expected one of %s", c.Task,
+			jsonlines.QuoteNames(slices.Sorted(maps.Keys(exportedTasks)))))
 	}
 	if w := c.InputWindow; w != nil && !slices.Contains([]string{"error", "head"}, w.Policy) {
 		refused = append(refused, fmt.Sprintf("input_window: %q, expected error, head", w.Policy))

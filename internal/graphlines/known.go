@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -86,8 +87,8 @@ func (k *Known) setTargets(labels map[string]int32, x *Row) error {
 	}
 	for i, name := range x.Names {
 		if _, ok := labels[name]; !ok && (x.Named == nil || x.Named[i]) {
-			return fmt.Errorf("%s: found %.40q, expected one of %q, or an index from 0 to %d", x.Field, name,
-				k.Spec.LabelNames, len(k.Spec.LabelNames)-1)
+			return fmt.Errorf("%s: found %.40q, expected one of %s, or an index from 0 to %d", x.Field, name,
+				jsonlines.QuoteNames(k.Spec.LabelNames), len(k.Spec.LabelNames)-1)
 		}
 	}
 	return nil

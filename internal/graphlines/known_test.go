@@ -92,7 +92,7 @@ func TestKnownRefuses(t *testing.T) {
 		{seq.MultiLabel, strings.Replace(good, "[0, 1, 1]", "[0, 2, 1]", 1),
 			"edges: index 0, target: expected a token from 0 to 1, found 2"},
 		{seq.MultiLabel, strings.Replace(good, `["x"]`, `["z"]`, 1),
-			`label: found "z", expected one of ["x" "y" "1"], or an index from 0 to 2`},
+			`label: found "z", expected one of "x", "y", "1", or an index from 0 to 2`},
 		{seq.MultiLabel, strings.Replace(good, `["x"]`, `[0, 0, 2]`, 1), "expected distinct labels"},
 		{seq.MultiLabel, strings.Replace(good, `["x"]`, `"x"`, 1),
 			"found label (a class), expected label (a list of labels)"},

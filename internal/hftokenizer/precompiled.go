@@ -101,7 +101,8 @@ func readPrecompiled(text json.RawMessage) (normalizer, error) {
 	}
 	size := int64(binary.LittleEndian.Uint32(bytes))
 	if bytes = bytes[4:]; size < 4 || size%4 != 0 || size > int64(len(bytes)) || !utf8.Valid(bytes[size:]) {
-		return nil, fmt.Errorf("precompiled_charsmap: expected a table of 4-byte units, then UTF-8 texts, found %d bytes of units in a table of %d bytes", size, len(bytes))
+		return nil,
+			fmt.Errorf("precompiled_charsmap: expected a table of 4-byte units, then UTF-8 texts, found %d bytes of units in a table of %d bytes", size, len(bytes))
 	}
 	p := &precompiled{units: make([]uint32, size/4), texts: string(bytes[size:])}
 	for i := range p.units {

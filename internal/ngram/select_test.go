@@ -63,13 +63,13 @@ func TestSelect(t *testing.T) {
 	}
 	two := choose(2, 1)
 	if two.Size() != 2 || !feature(two, 7) || feature(two, 8) == feature(two, 9) {
-		t.Errorf("of 2 features, tokens 7, 8 and 9 have %v, %v, %v, want 7 and one of the others", feature(two, 7),
+		t.Errorf("2 features: got tokens 7, 8 and 9 selected: %v, %v, %v; want true for 7 and for exactly one of 8 and 9", feature(two, 7),
 			feature(two, 8), feature(two, 9))
 	}
 	for _, threads := range []int{1, 4} {
 		v := choose(20, threads)
 		if v.Size() != 20 || feature(v, 99) || !slices.Equal(v.Used, choose(20, 2).Used) {
-			t.Errorf("%d threads: %d features, token 99 %v, want 20, false and the slots of two threads", threads,
+			t.Errorf("%d threads: got %d features, token 99 selected: %v; want 20, false and the same slots as with 2 threads", threads,
 				v.Size(), feature(v, 99))
 		}
 	}
@@ -117,8 +117,8 @@ func TestSelectKeepsCells(t *testing.T) {
 		x := NewExtractor(o)
 		features := func(v *Vocabulary, token int32) int { return len(v.Features(x, []int32{token}, nil, nil)) }
 		if v.Size() != 1 || features(v, 1)+features(v, 2) != 1 || features(v, 3) != 0 || features(v, 6) != 0 {
-			t.Fatalf("%d features, tokens 1, 2, 3 and 6 have %d, %d, %d, %d", v.Size(), features(v, 1), features(v, 2),
-				features(v, 3), features(v, 6))
+			t.Fatalf("got %d features, of which tokens 1, 2, 3 and 6 have %d, %d, %d and %d; want 1 feature, of token 1 or 2",
+				v.Size(), features(v, 1), features(v, 2), features(v, 3), features(v, 6))
 		}
 	}
 }

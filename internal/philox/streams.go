@@ -32,8 +32,8 @@ const (
 	StreamMask           uint32 = 14
 	StreamMaskEvaluation uint32 = 15 // like StreamMask, in evaluation, with step 0
 
-	// Weights and tokens of the studies: e = index of the number. Its purpose replaces the layer, and
-	// the index of the study's draw replaces the example.
+	// Random numbers of the studies: e = index of a pair of normal numbers, or of a uniform number. The
+	// layer of the counter holds the purpose of the number, and the example the index of the study's draw.
 	StreamStudy uint32 = 16
 
 	// StreamNGrams drops n-grams of tokens in training: number n = position·groups + group uses

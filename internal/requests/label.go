@@ -28,8 +28,8 @@ func ParseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
 			return 0, fmt.Errorf("label %q: expected an index from 0 to %d, because the model has no label names", name,
 				c.NumLabels-1)
 		}
-		return 0, fmt.Errorf("label %q: expected one of %q, or an index from 0 to %d", name, c.LabelNames,
-			c.NumLabels-1)
+		return 0, fmt.Errorf("label %q: expected one of %s, or an index from 0 to %d", name,
+			jsonlines.QuoteNames(c.LabelNames), c.NumLabels-1)
 	}
 	n, err := strconv.ParseInt(string(value), 10, 32)
 	if err != nil || n < 0 || int(n) >= c.NumLabels {

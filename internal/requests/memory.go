@@ -11,8 +11,9 @@ import (
 // tokenBytes is the memory of a token id or a number, in bytes.
 const tokenBytes = 4
 
-// Memory returns an upper bound in bytes for the memory to tokenize a text of n bytes, including its
-// tokens, which are at most n. It returns 0 if the model has no tokenizer.
+// Memory returns an upper bound in bytes for the memory to tokenize a text of n bytes, including its tokens. For an hf
+// tokenizer that inserts or expands text, it is an estimate ([tokenizers.Scratch]). It returns 0 if the model has no
+// tokenizer.
 func (p *Parser) Memory(n int64) int64 {
 	if p.noTokenizer != nil {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTagged checks the spans of a tagging model. A text sent as bytes or as a document has as many spans
-// as the same text in a request, and the same first span. A bare line has the same spans as a request.
+// TestTagged checks the spans of a tagging model. A text sent as bytes or as a document has the same
+// number of spans as the text in a request, and the same first span. A bare line has the same spans as a request.
 // The server pushes a document's spans, or an error if a change cannot be applied.
 func TestTagged(t *testing.T) {
 	s := startServer(t, testOptions(t, "tagging"))

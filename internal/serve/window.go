@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -59,9 +60,10 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 	}
 	switch {
 	case p.Policy == nil:
-		return nil, badParam(path+".policy", "expected one of %q, found none", windowPolicies)
+		return nil, badParam(path+".policy", "expected one of %s, found none", jsonlines.QuoteNames(windowPolicies))
 	case !slices.Contains(windowPolicies, *p.Policy):
-		return nil, badParam(path+".policy", "expected one of %q, found %.40q", windowPolicies, *p.Policy)
+		return nil, badParam(path+".policy", "expected one of %s, found %.40q",
+			jsonlines.QuoteNames(windowPolicies), *p.Policy)
 	}
 	if w.Policy = *p.Policy; w.Stride > 0 && w.Policy != "sliding" {
 		return nil, badParam(path+".stride", "expected only with the policy sliding, found with %q", w.Policy)

@@ -74,7 +74,7 @@ func TestBadWindows(t *testing.T) {
 		{`{"policy":"head","length":"4"}`, "window.length: expected a whole number, found a string"},
 		{`{"policy":"head","size":4}`, `window: expected policy, length, stride, found "size"`},
 		{`{"policy":"tail","stride":1}`, `window.stride: expected only with the policy sliding, found with "tail"`},
-		{`{"policy":""}`, `window.policy: expected one of ["head" "tail" "sliding"], found ""`},
+		{`{"policy":""}`, `window.policy: expected one of "head", "tail", "sliding", found ""`},
 		{`{}`, "window.policy: expected one of"},
 		{`"head"`, `window: expected an object, found "head"`},
 	} {

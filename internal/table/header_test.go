@@ -21,8 +21,8 @@ func TestFirstRow(t *testing.T) {
 		"msg,status\rgood,a\rbad,b\r":         `carriage returns only: convert them to line feeds, for example with tr '\r' '\n'`,
 		"great film,5\nbad film,1\n":          `the first row looks like data ("5"): is the header with the column names missing?`,
 		strings.Repeat("word ", 30) + ",up\n": "looks like data",
-		strings.Join(many, ",") + "\n":        `"c39"] and 460 more`,
-		"msg,state\r\n":                       `column "status": expected one of ["msg" "state"]`,
+		strings.Join(many, ",") + "\n":        `"c39" and 460 more`,
+		"msg,state\r\n":                       `column "status": expected one of "msg", "state"`,
 	} {
 		path := filepath.Join(t.TempDir(), "x.csv")
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))

@@ -38,7 +38,8 @@ func hfDataFiles(path string) (names []string, err error) {
 		}
 		var name string
 		if json.Unmarshal(file["filename"], &name) != nil || !filepath.IsLocal(name) {
-			return nil, fmt.Errorf("%s: _data_files: filename: expected a file name, found %.40s", path, file["filename"])
+			return nil, fmt.Errorf("%s: _data_files: filename: expected a file name, found %.40s", path,
+				file["filename"])
 		}
 		names = append(names, name)
 	}

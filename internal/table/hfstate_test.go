@@ -194,7 +194,7 @@ func TestFileList(t *testing.T) {
 		"move each file into a folder named by its class"
 	var notes []string
 	o := Options{Columns: []string{"label"}, MaxField: 1 << 20, Note: func(line string) { notes = append(notes, line) }}
-	must.Fail(t, `column "label": expected one of ["content" "class" "split" "path"]; `+advice)(
+	must.Fail(t, `column "label": expected one of "content", "class", "split", "path"; `+advice)(
 		Open(t.Context(), dir, o))
 	o.Columns = []string{"content", "class"}
 	must.Succeed(t, must.Get(Open(t.Context(), dir, o))(t).Close())

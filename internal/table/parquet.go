@@ -417,7 +417,8 @@ func (p *plainFile) footer() ([]byte, error) {
 	tail := make([]byte, 4+len(parquetMagic))
 	at := info.Size() - int64(len(tail))
 	if at < int64(len(parquetMagic)) {
-		return nil, fmt.Errorf("expected a Parquet file, found a file of %d bytes", info.Size())
+		return nil, fmt.Errorf("expected a Parquet file, which ends with %s, found a file of %d bytes", parquetMagic,
+			info.Size())
 	}
 	if _, err := p.file.ReadAt(tail, at); err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ func TestRecords(t *testing.T) {
 			column,
 			want string
 		}{{"object", `column "object": expected text, numbers or lists`},
-			{"no", `column "no": expected one of ["text"`}} {
+			{"no", `column "no": expected one of "text"`}} {
 			if _, err := readText(path, Options{Columns: []string{c.column}}); err == nil ||
 				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: got error %v, want %q", name, err, c.want)
@@ -232,7 +232,7 @@ func TestHuggingFace(t *testing.T) {
 		t.Errorf("a split: got %q, %v, want 1: fourth", got, err)
 	}
 	for _, c := range []struct{ file, text, want string }{
-		{"x", "", `column "words": expected one of ["text" "label"]`},
+		{"x", "", `column "words": expected one of "text", "label"`},
 		{"test/state.json", "", "state.json: unexpected end of JSON input"},
 		{"test/state.json", `{"_data_files":[{"filename":"../../x"}]}`, `expected a file name, found "../../x"`},
 		{"test/state.json", `{"_data_files":[{"filename":"x.arrow"}]}`, "x.arrow: no such file"},

@@ -94,7 +94,8 @@ func matchColumns(ctx context.Context, file string, o Options) (columns []string
 			}
 		}
 		if found == nil {
-			return nil, fmt.Errorf("%s: columns %q: no column matches, expected some of %.500q", file, name, existing)
+			return nil, fmt.Errorf("%s: columns %q: no column matches, expected some of %s", file, name,
+				jsonlines.QuoteNames(existing))
 		}
 		columns = append(columns, found...)
 		if o.Note != nil {

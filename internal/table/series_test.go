@@ -66,7 +66,7 @@ func TestSeries(t *testing.T) {
 			t.Errorf("%s %q: got\n%s\nwant\n%s", c.name, c.text, got, c.want)
 		}
 	}
-	for want, series := range map[string]string{`columns "q*": no column matches, expected some of ["t1" "id" "t2"]`: "q*",
+	for want, series := range map[string]string{`columns "q*": no column matches, expected some of "t1", "id", "t2"`: "q*",
 		"expected distinct column names": "t1,t*", `column "v": expected one of`: "v"} {
 		must.Fail(t, want)(Open(t.Context(), writeFile(t, "a.csv", "t1,id,t2\n1,a,2\n"),
 			Options{Series: strings.Split(series, ","), Columns: []string{series, "id"}}))

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -299,16 +300,6 @@ func IsFolder(path, format string) bool {
 	return err == nil && shards == nil
 }
 
-// quoteNames returns quoted names for an error message. It shortens long names and long lists.
-func quoteNames(names []string) string {
-	const maxNames, maxLength = 40, 100
-	text := fmt.Sprintf("%.*q", maxLength, names[:min(len(names), maxNames)])
-	if more := len(names) - maxNames; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
 // columnIndices returns the indices of the wanted columns among the existing columns. Missing and
 // duplicate columns are errors.
 func columnIndices(existing, wanted []string) ([]int, error) {
@@ -322,7 +313,7 @@ func columnIndices(existing, wanted []string) ([]int, error) {
 		}
 		switch count {
 		case 0:
-			return nil, fmt.Errorf("column %q: expected one of %s", name, quoteNames(existing))
+			return nil, fmt.Errorf("column %q: expected one of %s", name, jsonlines.QuoteNames(existing))
 		case 1:
 			out = append(out, at)
 		default:

@@ -39,7 +39,7 @@ func TestDelimiters(t *testing.T) {
 		{"x.csv", "a;b\n\"1;\"\"2\";3\n", ';', "2: 1;\"2|3", ""},
 		{"x.csv", "a\tb\n\"1\n\t\"\t3\n", '\t', "2: 1\n\t|3", ""},
 		{"x.csv", "a;b\n1;2\n", 0, "",
-			`x.csv: column "a": expected one of ["a;b"]; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
+			`x.csv: column "a": expected one of "a;b"; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
 		{"x.csv", "x;\"a\";b,c\n1;2\n", 0, "",
 			`x.csv: line 1: column 3: found a quote in an unquoted field: quote the field, and double the quotes within it; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
 		{"x.csv", "\n\"a\";\"b\"\n1;2\n", 0, "",
@@ -54,7 +54,7 @@ func TestDelimiters(t *testing.T) {
 		{"x.csv", "a\tb\n1;2\n", 0, "", `--delimiter 'tab'`},
 		{"x.csv", "a,b\n1,2\n", ';', "", `--delimiter ','`},
 		{"x.tsv", "a,b\n1,2\n", 0, "", `--delimiter ','`},
-		{"x.csv", "c,d;e\n", 0, "", `["c" "d;e"]`},
+		{"x.csv", "c,d;e\n", 0, "", `"c", "d;e"`},
 		{"x.tsv", "a\tb\n", ';', "",
 			"x.tsv: found a delimiter for the format tsv, expected CSV (--format csv)"},
 	} {
@@ -89,8 +89,9 @@ func TestUnsupportedFiles(t *testing.T) {
 // begin with a fastText label, and otherwise none.
 func TestTextOfOtherFormat(t *testing.T) {
 	object, labelled := `{"text":"a"}`+"\n", "__label__a good\n"
+	objects := strings.Repeat(object, 250)
 	for text, want := range map[string]string{
-		strings.Repeat(object, 250):       "lines are JSON objects but are read as text: read the fields with --format jsonl",
+		objects:                           "lines are JSON objects but are read as text: read the fields with --format jsonl",
 		object:                            "lines are JSON objects",
 		strings.Repeat(labelled, 3):       "lines begin with __label__, as in fastText's format, ",
 		object + "plain\n":                "",

@@ -34,7 +34,7 @@ func (t numbers) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 func (t numbers) parse(value json.RawMessage) ([]float32, error) {
 	names := t.config.NumberNames()
 	if value == nil {
-		return nil, fmt.Errorf("numbers are missing, expected a list or an object of %q", names)
+		return nil, fmt.Errorf("numbers are missing, expected a list or an object of %s", jsonlines.QuoteNames(names))
 	}
 	list, err := value, error(nil)
 	if value[0] == '{' {
@@ -49,7 +49,7 @@ func (t numbers) parse(value json.RawMessage) ([]float32, error) {
 			strings.Join(names, ", "), len(numbers))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("numbers: expected a list or an object of %q: %w", names, err)
+		return nil, fmt.Errorf("numbers: expected a list or an object of %s: %w", jsonlines.QuoteNames(names), err)
 	}
 	return numbers, nil
 }
@@ -151,14 +151,16 @@ func (t numbers) CheckLabels(s *seq.Spec) error {
 	case s.LabelNames != nil:
 		return taskMismatch(t.config, s)
 	case s.NumberNames != nil && !slices.Equal(s.NumberNames, t.config.NumberNames()):
-		return fmt.Errorf("expected the model's numbers %q, found %q", t.config.NumberNames(), s.NumberNames)
+		return fmt.Errorf("expected the model's numbers %s, found %s",
+			jsonlines.QuoteNames(t.config.NumberNames()), jsonlines.QuoteNames(s.NumberNames))
 	}
 	return nil
 }
 
 func (t numbers) RequireLabels(s *seq.Spec, path string) error {
 	if s.NumberNames == nil {
-		return fmt.Errorf("%s: expected the numbers %q to compare with, found none", path, t.config.NumberNames())
+		return fmt.Errorf("%s: expected the numbers %s to compare with, found none", path,
+			jsonlines.QuoteNames(t.config.NumberNames()))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestNumbersOfLines(t *testing.T) {
 	}
 	for line, want := range map[string]string{`{"tokens":[1],"label":1}`: "f:1: numbers are missing",
 		`{"tokens":[1],"numbers":[1]}`:        "f:1: numbers: expected 2 in a list or an object (mass, charge), found 1",
-		`{"tokens":[1],"numbers":{"mass":1}}`: `f:1: numbers: expected a list or an object of ["mass" "charge"]: "charge" is missing`, `{"tokens":[1],"numbers":{"mass":1,"charge":"x"}}`: "number 1: expected a number, found \"x\"",
+		`{"tokens":[1],"numbers":{"mass":1}}`: `f:1: numbers: expected a list or an object of "mass", "charge": "charge" is missing`, `{"tokens":[1],"numbers":{"mass":1,"charge":"x"}}`: "number 1: expected a number, found \"x\"",
 		`{"tokens":[1],"numbers":{"mass":1,"charge":2,"mass":3}}`: "the field mass occurs twice",
 		`{"tokens":[1],"numbers":{"mass":1,"charge":[2,3]}}`:      "number 1: expected a number",
 		`{"tokens":[1],"numbers":"x"}`:                            "found \"x\"",

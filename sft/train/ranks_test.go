@@ -64,7 +64,7 @@ func (r *ranksRun) run(t *testing.T, ranks int) []error {
 	select {
 	case <-done:
 	case <-time.After(5 * time.Minute):
-		t.Fatal("the ranks have run for 5 minutes, want an end: they may wait for each other")
+		t.Fatal("the ranks are still running after 5 minutes, want them to return: they may be in a deadlock")
 	}
 	return errs
 }

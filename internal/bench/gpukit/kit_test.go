@@ -352,7 +352,7 @@ func TestArguments(t *testing.T) {
 		{2, "no part \"info check\"", "", []string{"--part", "info check"}},
 		{2, "no part \"\"", "", []string{"--part"}},
 		{2, "no part \"--quick\"", "", []string{"--part", "--quick"}},
-		{2, "--slow: see run.sh --help", "", []string{"--slow"}},
+		{2, "unexpected argument --slow: see run.sh --help", "", []string{"--slow"}},
 		{2, "TIME=abc", "TIME=abc", []string{"--plan"}},
 		{2, "TIME=0540", "TIME=0540", nil},
 		{2, "TIME=9", "TIME=9", nil},

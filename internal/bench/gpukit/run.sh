@@ -103,7 +103,7 @@ within() {
 
 # stop ends process groups of timeout. It kills processes that do not end, and waits for each group at
 # most GRACE seconds until its processes have released the device. It does not wait for zombies, because
-# possibly no process reaps them.
+# there may be no process that reaps them.
 stop() {
 	local group tenths
 	for group; do kill "$group"; done
@@ -453,7 +453,7 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	--help | -h) help && exit ;;
-	*) wrong "$1: see run.sh --help" ;;
+	*) wrong "unexpected argument $1: see run.sh --help" ;;
 	esac
 	shift
 done

@@ -77,7 +77,8 @@ func (r *fixture) distance(features int, sel selection, top, partner *operand,
 	heads int) (tensor.RelativeBias, relation64) {
 	points, w, p := r.in(tensor.Tokens, 3*features), r.fixed(heads, 2*features+2), r.weights(sel)
 	points.set(func(i int) float64 { return points.x[i] / 2 })
-	w.set(func(i int) float64 { // Rmul of about 1; with Rmul near 0 a sum of ReLU is small for any query
+	// Rmul is about 1: with Rmul near 0, the denominator of ReLU is below minSum for any query.
+	w.set(func(i int) float64 {
 		if i%w.columns == features {
 			return 0.5 + 0.3*w.x[i]
 		}

@@ -114,7 +114,8 @@ func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor
 		e.a = append(e.a, graph)
 	}
 	w, p := r.fixed(heads, 2*edgeFeatures+2), r.weights(sel)
-	w.set(func(i int) float64 { // Rmul of about 1; with Rmul near 0 a sum of ReLU is small for any query
+	// Rmul is about 1: with Rmul near 0, the denominator of ReLU is below minSum for any query.
+	w.set(func(i int) float64 {
 		if i%w.columns == edgeFeatures {
 			return 0.5 + 0.3*w.x[i]
 		}

@@ -82,7 +82,7 @@ func embedBagCases(add func(...Case)) {
 	for _, s := range []struct{ rows, table, groups, d int }{
 		{1, 1, 1, 2}, {2, 9, 3, 3}, {33, 4, 2, 5}, {100, 170, 5, 48}, {300, 20, 6, 33}, {90, 300, 1, 64},
 	} {
-		name := fmt.Sprintf("%d rows of %d, %d of a table of %d", s.rows, s.d, s.groups, s.table)
+		name := fmt.Sprintf("%d rows of %d, %d indices per row into a table of %d", s.rows, s.d, s.groups, s.table)
 		add(Case{"embedbag " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			b := r.bag(s.rows, s.table, s.groups)
 			x, table := r.in(tensor.Tokens, s.d), r.fixed(s.table, s.d)

@@ -255,7 +255,7 @@ func TestStagesPlannedFirst(t *testing.T) {
 	}
 }
 
-// TestChunksWithoutMasks checks that a prediction of masks computes the token stage only for chunks with a mask.
+// TestChunksWithoutMasks checks that filling masks computes the token stage only for chunks with a mask token.
 func TestChunksWithoutMasks(t *testing.T) {
 	c := configtest.TokenChunkConfigs()["masked tokens"]
 	e := must.Get(NewEngine(c, Initialize(c, 1), cpu.New(1)))(t)

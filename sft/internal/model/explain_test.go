@@ -21,7 +21,7 @@ func TestExplainMemory(t *testing.T) {
 	const n = 1 << 16
 	single, double := words(n), words(2*n)
 	if double > 2*single || single > n*c.NumSampledTokens/4 {
-		t.Errorf("%d words for %d tokens, want at most %d; %d words for twice the tokens, want at most twice as many",
+		t.Errorf("%d words for %d tokens, want at most %d; %d words for twice the tokens, want at most double",
 			single, n, n*c.NumSampledTokens/4, double)
 	}
 }
