@@ -181,9 +181,9 @@ func (g *Comparison) compareFile(ctx context.Context, compare compareFunc, path 
 }
 
 // note updates worst, the largest error of a kind, and g.Worst, the largest error as a fraction of the
-// tolerance. NaN counts as the largest error. note returns true if it has changed worst.
+// tolerance. NaN and infinity count as the largest error. note returns true if it has changed worst.
 func (g *Comparison) note(worst **float64, err, fraction float64) (largest bool) {
-	if math.IsNaN(err) || math.IsNaN(fraction) {
+	if !(err <= math.MaxFloat64 && fraction <= math.MaxFloat64) {
 		err, fraction = math.MaxFloat64, math.MaxFloat64 // JSON has no infinity
 	}
 	g.Worst = max(g.Worst, fraction)
@@ -228,6 +228,11 @@ func (g *Comparison) logits(ctx context.Context, path string, m *sft.Model,
 			deviation := math.Abs(float64(o.Logits[j]) - w)
 			g.note(&g.Logit, deviation, deviation/tolerances[g.Precision].logit)
 		}
+	}
+	if _, err := r.Next(); err == nil {
+		return fmt.Errorf("%s: expected %d lines, one per input, found more", path, len(outputs))
+	} else if err != io.EOF {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

@@ -1,12 +1,18 @@
 package golden
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -76,19 +82,37 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestNote checks that NaN counts as the largest error.
+// TestNote checks that NaN and infinity count as the largest error, and that the comparison remains valid JSON.
 func TestNote(t *testing.T) {
+	for _, undefined := range []float64{math.NaN(), math.Inf(1)} {
+		testNote(t, undefined)
+	}
+}
+
+func testNote(t *testing.T, undefined float64) {
 	g := &Comparison{}
-	nan := g.Worst / g.Worst
 	for _, c := range []struct {
 		err     float64
 		largest bool
-	}{{1, true}, {1, false}, {0.5, false}, {2, true}, {nan, true}, {9, false}} {
+	}{{1, true}, {1, false}, {0.5, false}, {2, true}, {undefined, true}, {9, false}} {
 		if got := g.note(&g.Loss, c.err, c.err); got != c.largest {
 			t.Errorf("%v: got largest %v, want %v", c.err, got, c.largest)
 		}
 	}
 	if !(g.Worst > 1e300) || !(*g.Loss > 1e300) {
-		t.Errorf("got %+v, want the maximum float64 as the largest error", g)
+		t.Errorf("%v: got largest error %v and fraction %v, want the maximum float64", undefined, *g.Loss, g.Worst)
 	}
+	must.Get(json.Marshal(g))(t, undefined)
+}
+
+// TestMoreLogits checks that expected logits without an input are an error.
+func TestMoreLogits(t *testing.T) {
+	dir := t.TempDir()
+	must.Succeed(t, os.CopyFS(dir, os.DirFS(filepath.Join(folders, "ties"))))
+	path := filepath.Join(dir, logitsFile)
+	text := must.Get(os.ReadFile(path))(t)
+	last := text[bytes.LastIndexByte(bytes.TrimSpace(text), '\n')+1:]
+	must.Succeed(t, os.WriteFile(path, append(text, last...), 0o666))
+	must.Fail(t, fmt.Sprintf("%s: expected %d lines, one per input, found more", path, bytes.Count(text, []byte("\n"))))(
+		Compare(t.Context(), dir, cpu.New(1), device.FP32, nil))
 }
