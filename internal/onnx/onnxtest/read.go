@@ -121,7 +121,7 @@ func (m *Model) graph(t *testing.T, text []byte) {
 				case 5:
 					for _, f := range fields(t, f.bytes) {
 						if f.at == 6 {
-							n.Body = &Model{}
+							n.Body = &Model{Initializers: map[string]Initializer{}}
 							n.Body.graph(t, f.bytes)
 						}
 					}
@@ -177,19 +177,19 @@ func (m *Model) check(t *testing.T) {
 		}
 		made[name] = true
 	}
-	for name, x := range m.Initializers {
-		give(name)
-		size := elementBytes[x.Type]
-		for _, n := range x.Shape {
-			size *= n
-		}
-		if size != uint64(len(x.Data)) {
-			t.Errorf("the tensor %s of type %d and shape %v has %d bytes, want %d", name, x.Type, x.Shape,
-				len(x.Data), size)
-		}
-	}
 	var run func(m *Model)
 	run = func(m *Model) {
+		for name, x := range m.Initializers {
+			give(name)
+			size := elementBytes[x.Type]
+			for _, n := range x.Shape {
+				size *= n
+			}
+			if size != uint64(len(x.Data)) {
+				t.Errorf("the tensor %s of type %d and shape %v has %d bytes, want %d", name, x.Type, x.Shape,
+					len(x.Data), size)
+			}
+		}
 		for _, name := range m.Inputs {
 			give(name)
 		}
@@ -214,11 +214,11 @@ func (m *Model) check(t *testing.T) {
 			}
 			read[name] = true
 		}
-	}
-	run(m)
-	for name := range m.Initializers {
-		if !read[name] {
-			t.Errorf("the tensor %s is neither an input of a node nor an output", name)
+		for name := range m.Initializers {
+			if !read[name] {
+				t.Errorf("the tensor %s is neither an input of a node nor an output", name)
+			}
 		}
 	}
+	run(m)
 }
