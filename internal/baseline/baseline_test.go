@@ -148,7 +148,10 @@ func TestBestThreshold(t *testing.T) {
 func TestSample(t *testing.T) {
 	n := int32(0)
 	set := dataset(t, spec("a", "b"), sizes, func(r *rand.Rand) seq.Example {
-		label := n / 1000 % 2 // n counts the rows of all splits
+		label := n % 2 // n counts the rows of all splits
+		if n < 2000 {
+			label = n / 1000
+		}
 		n++
 		tokens := noise(r, 20)
 		tokens[3] = 41 + label
@@ -162,12 +165,14 @@ func TestSample(t *testing.T) {
 			done, want)
 	}
 	must.Succeed(t, err)
-	if m := onlyModel(t, first[0], TokenNGrams); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
-		t.Errorf("got %+v, want 200 training rows, 100 test rows and accuracy ≥ 0.7", m)
+	if m := onlyModel(t, first[0], TokenNGrams); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 ||
+		first[0].Majority != 0.5 {
+		t.Errorf("got majority %v, %+v, want 0.5, 200 training rows, 100 test rows and accuracy ≥ 0.7",
+			first[0].Majority, m)
 	}
 	again, err := measure(context.Background(), set, []string{"test"}, few, nil)
 	if err != nil || !reflect.DeepEqual(first, again) {
-		t.Errorf("first result %+v, second result %+v, error %v", first, again, err)
+		t.Errorf("second call: got %+v, error %v, want %+v as from the first", again, err, first)
 	}
 	few.nGrams, done = 1000, 0 // enough for about 20 rows
 	short, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
@@ -235,7 +240,8 @@ func TestStep(t *testing.T) {
 				t.Errorf("bucket %d, class %d: got gradient %v, want %v", f.bucket, c, got, want)
 			}
 			if (other.weights[at] < was) != (want > 0) {
-				t.Errorf("bucket %d, class %d: the step increases the loss", f.bucket, c)
+				t.Errorf("bucket %d, class %d: the step changes weight %v to %v, want a change against the gradient %v",
+					f.bucket, c, was, other.weights[at], want)
 			}
 		}
 	}

@@ -43,9 +43,9 @@ func TestRidge(t *testing.T) {
 	if n := numbers[2]; n.Defined || n.MAE > 1e-6 {
 		t.Errorf("constant 3: got %+v, want undefined R² and no error", n)
 	}
-	short, err := Ridge(context.Background(), set, "test", seq.Window{Length: 1})
-	if err != nil || short[0].R2 > 0.1 {
-		t.Errorf("window of one token: got %+v, %v, want R² ≤ 0.1", short[0], err)
+	short := must.Get(Ridge(context.Background(), set, "test", seq.Window{Length: 1}))(t, "window of one token")
+	if short[0].R2 > 0.1 {
+		t.Errorf("window of one token: got %+v, want R² ≤ 0.1", short[0])
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
@@ -102,7 +102,8 @@ func TestRidgeOfGraphs(t *testing.T) {
 	if numbers[0].R2 < 0.999 || numbers[1].R2 < 0.999 || numbers[2].R2 > 0.9 {
 		t.Errorf("got %+v, want R² near 1, near 1 and below 0.9", numbers)
 	}
-	if name := RidgeName(set.Manifest); name != "sums and moments, ridge regression" {
-		t.Errorf("got the name %q", name)
+	const want = "sums and moments, ridge regression"
+	if name := RidgeName(set.Manifest); name != want {
+		t.Errorf("got the name %q, want %q", name, want)
 	}
 }

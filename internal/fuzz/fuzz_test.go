@@ -47,11 +47,11 @@ func TestTargets(t *testing.T) {
 	}
 	if some, err := targets(root, regexp.MustCompile(`/seq\.FuzzFile$`)); err != nil || len(some) != 1 ||
 		some[0] != (target{"github.com/sftseq/sftseq/seq", "FuzzFile"}) {
-		t.Errorf("got targets %v, error %v", some, err)
+		t.Errorf("got targets %v, error %v; want [github.com/sftseq/sftseq/seq.FuzzFile]", some, err)
 	}
 }
 
-// checkLimits checks that each function in the file at path contains at least as many calls of
+// checkLimits checks that each top-level declaration in the file at path contains at least as many calls of
 // testenv.FuzzLimits as calls of Fuzz.
 func checkLimits(t *testing.T, path string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -72,8 +72,12 @@ func checkLimits(t *testing.T, path string) {
 			return true
 		})
 		if begun > limits { // other tests may also limit their memory
-			t.Errorf("%s: %s calls Fuzz %d times and testenv.FuzzLimits %d times", path,
-				d.(*ast.FuncDecl).Name.Name, begun, limits)
+			name := "a declaration outside functions"
+			if f, ok := d.(*ast.FuncDecl); ok {
+				name = f.Name.Name
+			}
+			t.Errorf("%s: %s calls Fuzz %d times and testenv.FuzzLimits %d times, want at least %[3]d times", path,
+				name, begun, limits)
 		}
 	}
 }
@@ -85,8 +89,9 @@ fuzz: elapsed: 3s, execs: 1368 (425/sec), new interesting: 31 (total: 151)
 fuzz: elapsed: 1m0s, execs: 13680 (0/sec), new interesting: 32 (total: 152)
 PASS
 `
-	if r, err := parse([]byte(out)); err != nil || r != (result{13680, 32, time.Minute}) {
-		t.Errorf("got %+v, error %v", r, err)
+	want := result{13680, 32, time.Minute}
+	if r, err := parse([]byte(out)); err != nil || r != want {
+		t.Errorf("got %+v, error %v; want %+v", r, err, want)
 	}
 	if r, err := parse([]byte("PASS\n")); err == nil {
 		t.Errorf("got %+v for output without a report, want an error", r)

@@ -4,11 +4,20 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
 )
+
+// show formats a score, which may be nil.
+func show(format string, v *float64) string {
+	if v == nil {
+		return "none"
+	}
+	return fmt.Sprintf(format, *v)
+}
 
 // tallyOf returns a tally of rows of two classes with the given margins.
 func tallyOf(t *testing.T, classes []int, margins ...float32) *Tally {
@@ -82,7 +91,8 @@ func TestCurvesByDefinition(t *testing.T) {
 			i := slices.IndexFunc(curves, func(v Curve) bool { return v.Class == c })
 			if (k.AUC == nil) != (i < 0) || i >= 0 &&
 				(*k.AUC != curves[i].AUC || *k.AveragePrecision != curves[i].AveragePrecision) {
-				t.Errorf("round %d, class %d: scores %+v differ from curves %+v", round, c, k, curves)
+				t.Errorf("round %d, class %d: AUC %s and average precision %s differ from curves %+v", round, c,
+					show("%v", k.AUC), show("%v", k.AveragePrecision), curves)
 			}
 		}
 		if classes > 2 && len(areas) > 0 {
@@ -90,9 +100,10 @@ func TestCurvesByDefinition(t *testing.T) {
 			for _, a := range areas {
 				sum += a
 			}
-			if r.AUC != nil || !near(*r.MacroAUC, sum/float64(len(areas))) ||
+			if r.AUC != nil || r.MacroAUC == nil || !near(*r.MacroAUC, sum/float64(len(areas))) ||
 				!near(MeanCurve(curves).AUC, *r.MacroAUC) {
-				t.Errorf("round %d: got macro AUC %v, want the mean of %v", round, *r.MacroAUC, areas)
+				t.Errorf("round %d: got AUC %s and macro AUC %s, want none and the mean of %v", round, show("%v",
+					r.AUC), show("%v", r.MacroAUC), areas)
 			}
 		}
 	}
@@ -123,7 +134,8 @@ func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
 	thresholds = slices.CompactFunc(thresholds, equal)
 	slices.Reverse(thresholds)
 	if len(c.ROC) != len(thresholds)+1 || len(c.PR) != 2*len(thresholds) {
-		t.Fatalf("got %d ROC points and %d PR points for %d thresholds", len(c.ROC), len(c.PR), len(thresholds))
+		t.Fatalf("%d thresholds: got %d ROC points and %d PR points, want %d and %d", len(thresholds), len(c.ROC),
+			len(c.PR), len(thresholds)+1, 2*len(thresholds))
 	}
 	before, area := 0.0, 0.0
 	for n, threshold := range thresholds {
@@ -183,8 +195,9 @@ func TestLongCurve(t *testing.T) {
 	// Φ(1/√2).
 	if want := 0.7602; math.Abs(c.AUC-want) > 0.01 || math.Abs(area-c.AUC) > 1e-4 ||
 		math.Abs(ap-c.AveragePrecision) > 1e-3 {
-		t.Errorf("AUC %v, area under the points %v; average precision %v, area under the points %v", c.AUC,
-			area, c.AveragePrecision, ap)
+		t.Errorf("got AUC %v, want %v ± 0.01; area under the ROC points %v, want the AUC ± 1e-4; "+
+			"area under the PR points %v, want the average precision %v ± 1e-3", c.AUC, want, area, ap,
+			c.AveragePrecision)
 	}
 }
 
@@ -222,7 +235,7 @@ func TestLogOdds(t *testing.T) {
 	}
 	for class, p := range Softmax([]float32{1, 2, -3}) {
 		if got := logOdds([]float32{1, 2, -3})[class]; !near(got, math.Log(p/(1-p))) {
-			t.Errorf("class %d: got log odds %v for the probability %v", class, got, p)
+			t.Errorf("class %d: got log odds %v for the probability %v, want %v", class, got, p, math.Log(p/(1-p)))
 		}
 	}
 	y := NewTally(3)
@@ -245,7 +258,8 @@ func TestManyClasses(t *testing.T) {
 	}
 	if r := y.Report(); y.odds != nil || y.Curves() != nil || r.MacroAUC != nil ||
 		r.Classes[0].AUC != nil || r.Classes[0].F1 == nil {
-		t.Errorf("got %d odds and %+v, want F1 but no curves", len(y.odds), r)
+		t.Errorf("got %d odds, macro AUC %s, AUC %s and F1 %s, want F1 but no curves", len(y.odds),
+			show("%v", r.MacroAUC), show("%v", r.Classes[0].AUC), show("%v", r.Classes[0].F1))
 	}
 }
 
@@ -259,15 +273,10 @@ func TestClasses(t *testing.T) {
 		must.Succeed(t, y.Add(r[0], logits, 1))
 	}
 	text := ""
-	show := func(v *float64) string {
-		if v == nil {
-			return "none"
-		}
-		return fmt.Sprintf("%.3f", *v)
-	}
 	r := y.Report()
 	for _, k := range r.Classes {
-		text += fmt.Sprintln(k.Class, k.Rows, k.Predicted, show(k.Precision), show(k.Recall), show(k.F1))
+		text += fmt.Sprintln(k.Class, k.Rows, k.Predicted, show("%.3f", k.Precision), show("%.3f", k.Recall),
+			show("%.3f", k.F1))
 	}
 	if want := "0 3 3 0.667 0.667 0.667\n1 1 2 0.500 1.000 0.667\n2 1 0 none 0.000 0.000\n3 0 0 none none none\n"; text != want {
 		t.Errorf("\n%swant\n%s", text, want)
@@ -281,15 +290,22 @@ func TestClasses(t *testing.T) {
 }
 
 // TestInfiniteLogits checks that Add rejects infinite logits, because the log odds between two
-// infinite logits are NaN.
+// infinite logits are NaN, and that rejected rows do not change the report.
 func TestInfiniteLogits(t *testing.T) {
 	inf := float32(math.Inf(-1))
 	for _, logits := range [][]float32{{inf, inf, 1}, {inf, 1, 2}, {1, -inf, 2}} {
 		y := NewTally(3)
 		for class := range 3 {
-			must.Fail(t, "", logits)(y.Add(class, logits, 1))
+			must.Succeed(t, y.Add(class, []float32{1, 2, float32(class)}, 1))
 		}
-		y.Report() // must return without rows
+		before := y.Report()
+		for class := range 3 {
+			must.Fail(t, "expected finite logits", logits)(y.Add(class, logits, 1))
+		}
+		if after := y.Report(); !reflect.DeepEqual(after, before) {
+			t.Errorf("%v: got %d rows and loss %v, want the report without the rejected rows: %d rows and loss %v",
+				logits, after.Rows, after.Loss, before.Rows, before.Loss)
+		}
 	}
 }
 

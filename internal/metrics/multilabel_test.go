@@ -27,7 +27,7 @@ func TestMultiLabel(t *testing.T) {
 	near := func(name string, got *float64, want float64) {
 		t.Helper()
 		if got == nil || math.Abs(*got-want) > 1e-12 {
-			t.Errorf("%s: got %v, want %v", name, got, want)
+			t.Errorf("%s: got %s, want %v", name, show("%v", got), want)
 		}
 	}
 	// Label 0: true in rows 0 and 2, predicted in rows 0 and 1. Label 1: true in rows 1 and 2,
@@ -40,7 +40,8 @@ func TestMultiLabel(t *testing.T) {
 	near("average precision of 1", r.Labels[1].AveragePrecision, 0.5*1+0.5*2/3)
 	near("mean average precision", r.MeanAveragePrecision, 5./6)
 	if k := r.Labels[2]; k.F1 != nil || k.AveragePrecision != nil || k.Precision != nil {
-		t.Errorf("label without rows: got %+v, want nil scores", k)
+		t.Errorf("label without rows: got F1 %s, average precision %s and precision %s, want none", show("%v", k.F1),
+			show("%v", k.AveragePrecision), show("%v", k.Precision))
 	}
 	if r.ExactMatch != 0.5 {
 		t.Errorf("got exact match %v, want 0.5: the first and the last row", r.ExactMatch)

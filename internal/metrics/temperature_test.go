@@ -82,15 +82,15 @@ func TestTemperatureBounds(t *testing.T) {
 	}
 }
 
-// TestLogitSampleIsBounded checks that a sample keeps a bounded number of rows, at equal intervals.
+// TestLogitSampleIsBounded checks that a sample keeps a bounded number of logits, at equal intervals.
 func TestLogitSampleIsBounded(t *testing.T) {
 	var s LogitSample
 	const rows = 3 * maxSampled
 	for i := range rows {
 		s.Add(i&1, []float32{float32(i), 0})
 	}
-	if n := len(s.classes); len(s.logits) != 2*n || n > maxSampled || n < maxSampled/4 {
-		t.Fatalf("got %d rows of %d, want 2 logits per row and from maxSampled/4 to maxSampled rows", n, rows)
+	if n := len(s.classes); len(s.logits) != 2*n || 2*n > maxSampled || n < maxSampled/4 {
+		t.Fatalf("got %d rows of %d, want 2 logits per row and from maxSampled/4 to maxSampled/2 rows", n, rows)
 	}
 	for i := range s.classes {
 		if want := i * s.every; s.logits[2*i] != float32(want) || int(s.classes[i]) != want&1 {

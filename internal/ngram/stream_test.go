@@ -58,7 +58,7 @@ func TestStreamLong(t *testing.T) {
 	for _, o := range streamOptions {
 		var text strings.Builder
 		for range 20 {
-			word := strings.Repeat(string("aBé"[r.IntN(2)]), r.IntN(3)*r.IntN(3*longWord))
+			word := strings.Repeat([]string{"a", "B", "é"}[r.IntN(3)], r.IntN(3)*r.IntN(3*longWord))
 			fmt.Fprintf(&text, "%s%d%s", word, r.IntN(100), []string{" ", "\r\n", "é", "。"}[r.IntN(4)])
 		}
 		tokens := ids(text.String())

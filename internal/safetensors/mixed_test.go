@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -32,9 +33,9 @@ func TestMixed(t *testing.T) {
 	must.Fail(t, `tensor "bits": dtype: expected F32, found "I32"`)(ReadShapes(path))
 	for _, bad := range []Tensor{
 		{Name: "both", Type: I32, Shape: []int{1}, Ints: []int32{1}, Data: []float32{1}},
-		{Name: "both", Shape: []int{1}, Ints: []int32{1}},
-		{Name: "both", Type: I32, Shape: []int{1}, Data: []float32{1}},
+		{Name: "ints", Shape: []int{1}, Ints: []int32{1}},
+		{Name: "floats", Type: I32, Shape: []int{1}, Data: []float32{1}},
 	} {
-		must.Fail(t, `tensor "both": expected 1 elements of `)(Write(path, []Tensor{bad}, nil))
+		must.Fail(t, fmt.Sprintf("tensor %q: expected 1 elements of ", bad.Name))(Write(path, []Tensor{bad}, nil))
 	}
 }

@@ -39,6 +39,9 @@ func TestReceived(t *testing.T) {
 	eventually(t, "responses are missing", func() bool { return s.stats().Responses["sequence/classify"] == 3 })
 	ours.Close()
 	<-ended
+	if n := len(s.metrics.recent); n != 3 {
+		t.Errorf("got %d latencies, want 3", n)
+	}
 	for _, x := range s.metrics.recent {
 		if x.latency < wait {
 			t.Errorf("got a latency of %v, want at least 100ms", x.latency)

@@ -56,7 +56,7 @@ func names(t *testing.T, dir string) (out []string) {
 }
 
 // TestBegin checks that Begin returns the number of rows of an existing part with the same key. A part
-// with another key, a truncated part, and other files with the name of a part are refused.
+// with another key or an empty field, a truncated part, and other files with the name of a part are refused.
 func TestBegin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "parts")
 	k := key(Shard{3, 8})
@@ -102,6 +102,11 @@ func TestBegin(t *testing.T) {
 			t.Errorf("shard %q: got part %v, error %v, want no part and an error with %q", shard, part, err, want)
 		}
 	}
+	empty := *k
+	empty.Input = ""
+	os.Remove(path)
+	fill(t, begin(t, dir, &empty), &empty, 1)
+	must.Fail(t, "input (fingerprint): expected i, found : remove it", "an empty field")(Begin(dir, k))
 	moved := filepath.Join(dir, "part-00004-of-00008.arrow")
 	write(t, moved, string(before))
 	if part, _, err := Begin(dir, key(Shard{4, 8})); part != nil || err == nil ||

@@ -57,8 +57,8 @@ func testUrgentBatch(t *testing.T, tokens int) {
 		t.Error("the urgent job waits for the other batches")
 		release()
 	}
-	if out, err := job.Wait(); err == nil && out.Logits[0] != want[0].Logits[0] {
-		t.Errorf("got logits %v, want %v", out.Logits, want[0].Logits)
+	if out, err := job.Wait(); err != nil || out.Logits[0] != want[0].Logits[0] {
+		t.Errorf("got logits %v, error %v, want %v", out.Logits, err, want[0].Logits)
 	}
 	same := b.Submit(t.Context(), greedy, m, Classify, seq.Example{A: []int32{1, 2, 3}})[0]
 	select {
