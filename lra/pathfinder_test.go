@@ -43,7 +43,7 @@ func TestPathfinderDraw(t *testing.T) {
 			t.Fatalf("image %d: %d pixels with levels from %d to %d, want %d pixels, 0 to 255", i, len(e.A),
 				slices.Min(e.A), slices.Max(e.A), size*size)
 		}
-		if marks := discs(e.A); len(marks) != 2 && distance(marks[0], marks[len(marks)-1]) > 4 {
+		if marks := discs(e.A); len(marks) < 2 || len(marks) > 2 && distance(marks[0], marks[len(marks)-1]) > 4 {
 			t.Errorf("image %d: marks at %v, want two", i, marks)
 		}
 		for j, v := range e.A {

@@ -72,10 +72,13 @@ func TestTokenizerJSON(t *testing.T) {
 		for _, text := range texts {
 			want = append(want, must.Get(words.Encode(text))(t))
 		}
-		check := func(by string, got [][]int32) {
+		check := func(t *testing.T, by string, got [][]int32) {
 			t.Helper()
+			if len(got) != len(texts) {
+				t.Fatalf("%s: %s: ids of %d texts, want %d", name, by, len(got), len(texts))
+			}
 			for i := range texts {
-				if len(got) != len(texts) || !slices.Equal(got[i], want[i]) {
+				if !slices.Equal(got[i], want[i]) {
 					t.Errorf("%s: %s: ids of %q are %d, want %d", name, by, texts[i], got[i], want[i])
 				}
 			}
@@ -85,7 +88,7 @@ func TestTokenizerJSON(t *testing.T) {
 		for _, text := range texts {
 			got = append(got, must.Get(read.Encode(text))(t))
 		}
-		check("own reader", got)
+		check(t, "own reader", got)
 		if size := read.VocabSize(); size != words.VocabSize() {
 			t.Errorf("vocabulary of %d tokens, want %d", size, words.VocabSize())
 		}
@@ -99,12 +102,13 @@ func TestTokenizerJSON(t *testing.T) {
 				c := exec.CommandContext(t.Context(), "node", filepath.Join(npm, "tokenize.mjs"), library, path)
 				c.Stdin = strings.NewReader(string(must.Get(json.Marshal(texts))(t)))
 				out, err := c.Output()
-				if err != nil {
-					t.Fatalf("%v\n%s", err, err.(*exec.ExitError).Stderr)
+				if exit, ok := err.(*exec.ExitError); ok {
+					t.Fatalf("%s: %v\n%s", library, err, exit.Stderr)
 				}
+				must.Succeed(t, err)
 				var got [][]int32
 				must.Succeed(t, json.Unmarshal(out, &got))
-				check(fmt.Sprintf("Hugging Face's library in %s", library), got)
+				check(t, fmt.Sprintf("Hugging Face's library in %s", library), got)
 			}
 		})
 	}

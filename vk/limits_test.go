@@ -20,8 +20,8 @@ import (
 // blocks of as few rows as possible, a line of the grid has 7 workgroups, operands have the largest
 // alignment that Vulkan allows, and table gradients have no window in shared memory.
 func setMinimalLimits(t *testing.T, d *gpu) {
-	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, maxDispatchOperations
-	t.Cleanup(func() { d.limits, blockWords, hiddenWords, maxDispatchOperations = limits, words, hidden, operations })
+	limits, words, hidden := d.limits, blockWords, hiddenWords
+	t.Cleanup(func() { d.limits, blockWords, hiddenWords = limits, words, hidden })
 	blockWords, hiddenWords = 1, 1
 	d.limits.maxGroups = [2]int{7, 1 << 20}
 	d.limits.alignment = grain

@@ -29,6 +29,7 @@ func FuzzHuggingFace(f *testing.F) {
 	const splits = `{"splits":["train","train"]}`
 	f.Add(info, state, splits)
 	f.Add(info, state, "")
+	f.Add(`{"features":{"label":{"names":["neg","pos"]}}}`, state, "")
 	f.Add(`{"features":{"label":{"names":[],"_type":"ClassLabel"}}}`,
 		`{"_data_files":[{"filename":"../a.arrow"}]}`, `{"splits":[]}`)
 	f.Add(info, `{"_data_files":[{"filename":"."}]}`, "")
@@ -91,7 +92,8 @@ func FuzzHuggingFace(f *testing.F) {
 	})
 }
 
-// classNames returns the class names of the column label, and whether it is a ClassLabel with names.
+// classNames returns the class names of the column label, and whether it has class names: the
+// type of a ClassLabel may be omitted.
 func classNames(t *testing.T, info string) (names []string, named bool) {
 	var all struct{ Features map[string]json.RawMessage }
 	if err := json.Unmarshal([]byte(info), &all); err != nil {
@@ -104,5 +106,5 @@ func classNames(t *testing.T, info string) (names []string, named bool) {
 	if json.Unmarshal(all.Features["label"], &feature) != nil {
 		return nil, false
 	}
-	return feature.Names, feature.Type == "ClassLabel" && feature.Names != nil
+	return feature.Names, (feature.Type == "ClassLabel" || feature.Type == "") && feature.Names != nil
 }

@@ -160,7 +160,7 @@ func TestJSONPaths(t *testing.T) {
 func stdlibPath(value any, path string) any {
 	switch value := value.(type) {
 	case map[string]any:
-		if v, ok := value[path]; ok && v != nil {
+		if v, ok := value[path]; ok {
 			return v
 		}
 		for i := range path {
@@ -195,6 +195,7 @@ func FuzzJSONPath(f *testing.F) {
 	f.Add(`{"a.b":1,"a":{"b":2}}`, "a.b")
 	f.Add(`{"a":[[1],[2,3]]}`, "a.-1.0")
 	f.Add(`{"a":null,"b":{"":1}}`, "b.")
+	f.Add(`{"a.b":null,"a":{"b":2}}`, "a.b")
 	f.Fuzz(func(t *testing.T, object, path string) {
 		defer testenv.FuzzLimits(t, 4<<20+2000*(len(object)+len(path)))()
 		columns := newJSONColumns("x", Options{Columns: []string{path}})

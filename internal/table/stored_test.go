@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,10 +114,11 @@ func storedRows(t *testing.T, path string, names []string) (rows [][]Value, type
 	types = StreamTypes(r, names, true)
 	for {
 		var row Row
-		if err := r.Next(&row); err != nil {
+		err := r.Next(&row)
+		if err == io.EOF {
 			break
 		}
-		must.Succeed(t, row.Err)
+		must.Succeed(t, errors.Join(err, row.Err))
 		rows = append(rows, slices.Clone(row.Values))
 	}
 	must.Succeed(t, r.Close())
