@@ -131,8 +131,8 @@ func TestRanksDrift(t *testing.T) {
 			t.Errorf("rank %d: error %v, want different weights of rank 1 at step 100", rank, err)
 		}
 	}
-	if c, err := LoadCheckpoint(r.dir); err != nil || c.State.Step != 0 {
-		t.Errorf("the checkpoint is of step %d, want 0; error %v", c.State.Step, err)
+	if c := must.Get(LoadCheckpoint(r.dir))(t); c.State.Step != 0 {
+		t.Errorf("the checkpoint is of step %d, want 0", c.State.Step)
 	}
 }
 
@@ -222,8 +222,8 @@ func TestRanksStopInExchange(t *testing.T) {
 			for rank, err := range r.run(t, 3) {
 				must.FailWith(t, context.Canceled, "rank", rank)(err)
 			}
-			if c, err := LoadCheckpoint(r.dir); err != nil || c.State.Step != step {
-				t.Errorf("stopped at step %d, expected %d; error %v", c.State.Step, step, err)
+			if c := must.Get(LoadCheckpoint(r.dir))(t); c.State.Step != step {
+				t.Errorf("stopped at step %d, expected %d", c.State.Step, step)
 			}
 			r.device, r.context = nil, nil
 			must.Succeed(t, errors.Join(r.run(t, 2)...))

@@ -68,7 +68,7 @@ func TestFillMaskAgainstReference(t *testing.T) {
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40, 12)
 		loss, tokens := modeltest.NewReference(m).FillMaskLoss(examples)
 		if tokens < 15 {
-			t.Fatalf("%d masked tokens, the comparison needs at least 15", tokens)
+			t.Fatalf("%d masked tokens, want at least 15 for the comparison", tokens)
 		}
 		expected = append(expected, expectation{m, examples, loss, fillMaskSlopes(m, examples)})
 	}
@@ -117,10 +117,11 @@ func testFillMaskBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 	together := measure(examples...)
 	for i, e := range examples {
 		if _, alone := gradientOf(t, m, 1, devices[0], examples[i:i+1], model.TrainMode); alone.loss[0] != all.loss[i] {
-			t.Errorf("example %d: loss %v alone, %v in a batch", i, alone.loss[0], all.loss[i])
+			t.Errorf("example %d: loss %v alone, want %v as in a batch", i, alone.loss[0], all.loss[i])
 		}
 		if alone := measure(e); alone[0][0] != together[i][0] {
-			t.Errorf("example %d: the evaluation has the loss %v alone, %v in a batch", i, alone[0][0], together[i][0])
+			t.Errorf("example %d: the evaluation has the loss %v alone, want %v as in a batch", i, alone[0][0],
+				together[i][0])
 		}
 	}
 }
@@ -209,8 +210,9 @@ func TestTrainFillMask(t *testing.T) {
 	if strings.Contains(text, "accuracy") || !strings.Contains(text, "bits_per_token") {
 		t.Errorf("metrics %s, want bits_per_token and no accuracy", text)
 	}
-	checkpoint, err := LoadCheckpoint(dir)
-	if err != nil || checkpoint.State.Selected != best.Loss || checkpoint.State.BestStep != best.Step {
-		t.Errorf("state %+v, want the loss and step of %+v; error %v", checkpoint.State, best, err)
+	state := must.Get(LoadCheckpoint(dir))(t).State
+	if state.Selected != best.Loss || state.BestStep != best.Step {
+		t.Errorf("got selected loss %v of step %d, want %v of step %d", state.Selected, state.BestStep, best.Loss,
+			best.Step)
 	}
 }

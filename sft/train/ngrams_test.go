@@ -68,7 +68,7 @@ func TestSelectedNGrams(t *testing.T) {
 	}
 }
 
-// TestCollectNGrams checks that no embedding has a positive number, and that a token of the training rows
+// TestCollectNGrams checks that all embeddings are zero, and that a token of the training rows
 // has an embedding if and only if it occurs in at least MinCount sequences. Each sequence of a pair counts.
 func TestCollectNGrams(t *testing.T) {
 	train, _ := tinySplits(t, config.Retrieval)
@@ -97,8 +97,9 @@ func TestCollectNGrams(t *testing.T) {
 			t.Errorf("token %d of %d sequences has an embedding: %v", token, len(in), ok)
 		}
 	}
-	if n := v.Size(); n < 9 || len(m.NGrams.Weights) != n*c.HiddenSize || slices.Max(m.NGrams.Weights) != 0 {
-		t.Errorf("%d n-grams with %d numbers up to %v, want at least 9 n-grams with zero embeddings", n,
-			len(m.NGrams.Weights), slices.Max(m.NGrams.Weights))
+	nonzero := slices.ContainsFunc(m.NGrams.Weights, func(w float32) bool { return w != 0 })
+	if n := v.Size(); n < 9 || len(m.NGrams.Weights) != n*c.HiddenSize || nonzero {
+		t.Errorf("%d n-grams with %d numbers, some not zero: %v; want at least 9 n-grams with %d zeros each", n,
+			len(m.NGrams.Weights), nonzero, c.HiddenSize)
 	}
 }

@@ -215,6 +215,9 @@ func compareOutcomes(t *testing.T, got, want outcome) {
 	if got.model != want.model {
 		t.Errorf("%s differs", model.WeightsFile)
 	}
+	if got.config != want.config {
+		t.Errorf("%s\n%s\nexpected\n%s", model.ConfigFile, got.config, want.config)
+	}
 	if got.metrics != want.metrics {
 		t.Errorf("metrics\n%sexpected\n%s", got.metrics, want.metrics)
 	}
