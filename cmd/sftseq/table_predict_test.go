@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -318,14 +319,18 @@ func tableText(t *testing.T, path string, columns []string) (out []string) {
 	r := must.Get(table.Open(t.Context(), path, table.Options{Columns: columns}))(t)
 	defer r.Close()
 	var row table.Row
-	for r.Next(&row) == nil {
+	for {
+		err := r.Next(&row)
+		if err == io.EOF {
+			return out
+		}
+		must.Succeed(t, errors.Join(err, row.Err))
 		var texts []string
 		for _, v := range row.Values {
 			texts = append(texts, v.Text)
 		}
 		out = append(out, fmt.Sprintf("%q", texts))
 	}
-	return out
 }
 
 // TestCSVSafe checks that --csv-safe puts an apostrophe before each text that a spreadsheet would
