@@ -99,9 +99,9 @@ func TestBenchModelJSON(t *testing.T) {
 			r.TokensPerSec/rate > 1.0001 || r.PeakBytes <= 0 || r.Device == "" {
 			t.Errorf("unexpected result: %+v", r)
 		}
-		if r.Operations <= 0 || r.Ceiling <= 0 || r.Ceiling > 1 {
-			t.Errorf("got %v operations per token, want more than 0; got %v of the peak rate, want a value in (0, 1]",
-				r.Operations, r.Ceiling)
+		// Other programs can slow down the measurement of the peak rate, so the fraction may exceed 1.
+		if r.Operations <= 0 || r.Ceiling <= 0 {
+			t.Errorf("got %v operations per token and %v of the peak rate, want more than 0", r.Operations, r.Ceiling)
 		}
 	}
 }

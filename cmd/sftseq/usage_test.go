@@ -54,7 +54,7 @@ func TestUsage(t *testing.T) {
 			convert("--tokens", "text", "--vocab", "5", "--tokenizer", "byte")},
 		{"--labels needs --label, --tags, --spans or --intervals", text("--labels", "a,b")},
 		{"--labels \"a,a\": expected distinct names, found \"a\" twice", text("--label", "label", "--labels", "a,a")},
-		{"--labels \"a,\": expected names that are not empty, found [\"a\" \"\"]",
+		{"--labels \"a,\": expected names that are not empty, found \"a\", \"\"",
 			text("--label", "label", "--labels", "a,")},
 		{"--labels \"\": expected names separated by commas", text("--label", "label", "--labels", "")},
 		{"--labels \"a\\nb\": expected names separated by commas, with double quotes around a name that contains a comma: " +

@@ -175,7 +175,7 @@ func TestBadTables(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct{ name, text, want string }{
 		{"x.csv", "", "x.csv: expected a header with column names, found an empty file"},
-		{"x.csv", "a,c\n1,2\n", `x.csv: column "b": expected one of ["a" "c"]`},
+		{"x.csv", "a,c\n1,2\n", `x.csv: column "b": expected one of "a", "c"`},
 		{"x.csv", "\x89PNG\r\n\x1a\n",
 			"x.csv: expected a table of text, found a file of the format PNG: pass a table, or name the format of " +
 				"the file with --format"},
@@ -189,7 +189,7 @@ func TestBadTables(t *testing.T) {
 		{"x.csv", "a,b\n1,2\n3,\"", "x.csv:3: a quoted field is not closed before line 3, column 4"},
 		{"x.csv", "a,\"b\n1,2\n", "x.csv: line 1: column 5: a quoted field is not closed"},
 		{"x.tsv", "", "x.tsv: expected a header with column names, found an empty file"},
-		{"x.tsv", "a\tc\n1\t2\n", `x.tsv: column "b": expected one of ["a" "c"]`},
+		{"x.tsv", "a\tc\n1\t2\n", `x.tsv: column "b": expected one of "a", "c"`},
 		{"x.tsv", "a\tb" + long + "\n", "x.tsv: the header has more than 200 bytes"},
 		{"x.csv", gzipped("a,b\n1,2\n")[:25], "the file is incomplete: the gzip data end too early"},
 		{"x.csv", "\x1f\x8b", "x.csv"},
