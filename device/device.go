@@ -165,6 +165,10 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 	}
 	if n, ok := o.index(); ok {
 		if n >= len(offered) {
+			if len(offered) == 1 {
+				return nil, fmt.Errorf("device %s: expected vulkan:0, the only Vulkan device found (sftseq devices "+
+					"lists it)", o.Name)
+			}
 			return nil, fmt.Errorf("device %s: expected vulkan:0 to vulkan:%d, the Vulkan devices found "+
 				"(sftseq devices lists them)", o.Name, len(offered)-1)
 		}

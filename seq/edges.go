@@ -129,7 +129,7 @@ func (s *Spec) CheckEdgeCount(edges int) error {
 func checkEnds(ends []int32, tokens int) error {
 	for i, t := range ends {
 		if t < 0 || int(t) >= tokens {
-			return fmt.Errorf("%s: expected a token from 0 to %d, found %d", edgeEnds[i], tokens-1, t)
+			return fmt.Errorf("%s: expected a node from 0 to %d, found %d", edgeEnds[i], tokens-1, t)
 		}
 	}
 	return nil

@@ -171,9 +171,9 @@ func TestWriteEdges(t *testing.T) {
 		want   string
 	}{
 		{spec, func(e *Example) { e.Edges[0].Source = -1 },
-			"column edges: index 0, source: expected a token from 0 to"},
+			"column edges: index 0, source: expected a node from 0 to"},
 		{spec, func(e *Example) { e.Edges[1].Target = int32(len(e.Features)) },
-			"column edges: index 1, target: expected a token from 0 to"},
+			"column edges: index 1, target: expected a node from 0 to"},
 		{spec, func(e *Example) { e.Edges[0].Features = nil },
 			"column edges: index 0: expected 1 features of the edge, found 0"},
 		{spec, func(e *Example) { e.Edges[0].Features = []float32{inf} },
@@ -238,9 +238,9 @@ func TestForeignEdges(t *testing.T) {
 		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `["w","w"]`}, `[]`,
 			`edge_feature_names: expected distinct names, found "w" twice`},
 		{columns(pairs), plain, row(`[[0,1],[2,1]]`, ""),
-			"row 1, column edges, index 1, source: expected a token from 0 to 1, found 2"},
+			"row 1, column edges, index 1, source: expected a node from 0 to 1, found 2"},
 		{columns(pairs), plain, row(`[[0,-1]]`, ""),
-			"row 1, column edges, index 0, target: expected a token from 0 to 1, found -1"},
+			"row 1, column edges, index 0, target: expected a node from 0 to 1, found -1"},
 		{columns(pairs), plain, row(`null`, ""), "row 1, column edges: expected a list of edges, found null"},
 		{columns(pairs), plain, row(`[[0,1],null]`, ""), "row 1, column edges, index 1: expected an edge, found null"},
 		{columns(pairs), plain, row(`[[0,null]]`, ""),

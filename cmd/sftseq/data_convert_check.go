@@ -200,6 +200,9 @@ func emptyWarning(m *seq.Manifest, fractions []convert.SplitFraction, stratified
 	reason := "a hash of each row and --seed selects its split: add rows, or change --split or --seed"
 	if stratified {
 		reason = "each class keeps at least one row in train, and too few other distinct rows remain: add rows"
+		if m.LabelNames == nil {
+			reason = "there are too few distinct rows: add rows"
+		}
 	}
 	return fmt.Sprintf("no row was assigned to %s, because %s", strings.Join(empty, " or "), reason)
 }

@@ -121,10 +121,11 @@ func eval(c *cli.Context) error {
 	return show(c, r, func(w io.Writer) error { return errors.Join(r.Write(w), in.members.write(w)) })
 }
 
-// openTestData opens the file at path, or the file of a split of the data set at path. It returns the
-// reader, the path of the file, and the number of rows, or 0 if unknown.
-func openTestData(path, split string) (in *seq.Reader, file string, rows int64, err error) {
-	if err := refuseTable(path); err != nil {
+// openTestData opens the file at --data, or the file of a split of the data set at --data. It returns
+// the reader, the path of the file, and the number of rows, or 0 if unknown.
+func openTestData(c *cli.Context) (in *seq.Reader, file string, rows int64, err error) {
+	path, split := c.String("data"), c.String("split")
+	if err := refuseTestTable(path, givenModel(c)); err != nil {
 		return nil, "", 0, fmt.Errorf("--data %w", err)
 	}
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {

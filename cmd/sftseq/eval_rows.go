@@ -38,7 +38,7 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 		return nil, usage(c, "--queries %d: the model %s has the task %s and %d outputs, expected %s with 2 classes",
 			c.Int("queries"), givenModel(c), m.Config.Task, m.Config.NumLabels, config.Retrieval)
 	}
-	in, path, total, err := openTestData(c.String("data"), c.String("split"))
+	in, path, total, err := openTestData(c)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ type evalOptions struct {
 
 // dataFile returns the file of --data and checks that the model can read its rows.
 func dataFile(c *cli.Context, config *sft.Config) (string, error) {
-	in, path, _, err := openTestData(c.String("data"), c.String("split"))
+	in, path, _, err := openTestData(c)
 	if err != nil {
 		return "", err
 	}

@@ -22,6 +22,17 @@ import (
 // refuseTable returns an error if path is a table, a model, a folder of data sets or another folder of files
 // instead of a data set. For tables and folders of files, the error names the command that converts them.
 func refuseTable(path string) error {
+	return refuseTableWith(path, "", " (pretrain needs no --label)")
+}
+
+// refuseTestTable returns the errors of refuseTable, but with a command whose data set the model in dir can be
+// evaluated on.
+func refuseTestTable(path, dir string) error {
+	return refuseTableWith(path, " --tokenizer "+shellQuote("from:"+dir)+" --split 0,0,1", "")
+}
+
+// refuseTableWith returns the errors of refuseTable, with additional flags of the command and a note after it.
+func refuseTableWith(path, flags, note string) error {
 	info, err := os.Stat(path)
 	if path == "-" || err != nil {
 		return nil // opening the path reports the error
@@ -49,8 +60,8 @@ func refuseTable(path string) error {
 	name := filepath.Base(path)
 	name, _, _ = strings.Cut(name, ".")
 	return fmt.Errorf("%s: expected a data set, found %s: convert it first, for example:\n  sftseq data convert "+
-		"--from %s --to %s --text COLUMN --label COLUMN\nand pass that directory (pretrain needs no --label)",
-		path, found, shellQuote(path), shellQuote("data/"+name))
+		"--from %s --to %s --text COLUMN --label COLUMN%s\nand pass that directory%s",
+		path, found, shellQuote(path), shellQuote("data/"+name), flags, note)
 }
 
 // hasFiles reports whether a directory is readable and not empty.

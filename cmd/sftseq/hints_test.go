@@ -34,7 +34,8 @@ func TestHints(t *testing.T) {
 		{"--data " + csv + ": expected a data set, " + suggestion, []string{"train", "custom", "--members",
 			"sft", "--data", csv, "--out",
 			filepath.Join(dir, "out")}},
-		{"--data " + csv + ": expected a data set, " + suggestion,
+		{"--data " + csv + ": expected a data set, " + strings.TrimSuffix(suggestion, "\n") + " --tokenizer from:" +
+			goldenPath("pre") + " --split 0,0,1\n",
 			[]string{"eval", "--model", goldenPath("pre"), "--data", csv}},
 		{csv + ": expected a data set, " + suggestion, []string{"data", "info", csv}},
 		{csv + ": expected a data set, " + suggestion, []string{"data", "head", csv}},

@@ -135,7 +135,7 @@ func TestShards(t *testing.T) {
 				"--output", dir, "--model", other)
 			os.Remove(filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n)))
 			if n > 1 {
-				refuse(t, exitError, fmt.Sprintf("1 of %d parts are missing: 0\n", n), "", "predict",
+				refuse(t, exitError, fmt.Sprintf("1 of %d parts is missing: shard 0\n", n), "", "predict",
 					"--verify", "--output", dir)
 			}
 		}
@@ -236,7 +236,7 @@ func TestShardJobs(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	hasPrefix(t, succeed(t, "", flags...), "part-00003-of-00004.arrow: ")
-	refuse(t, exitError, "2 of 4 parts are missing: 0,2", "", "predict", "--verify", "--output", parts)
+	refuse(t, exitError, "2 of 4 parts are missing: shards 0,2", "", "predict", "--verify", "--output", parts)
 	file := filepath.Join(t.TempDir(), "all.csv")
 	for _, to := range [][]string{{"--output", file}, {"--output", "-"}, nil} {
 		args := append(flags[:7:7], to...)
@@ -357,7 +357,7 @@ func TestEvalShards(t *testing.T) {
 			refuse(t, exitError, "input (fingerprint): expected", "", "eval", "--model", model, "--verify", "--output",
 				dir, "--data", data, "--split", "val")
 			os.Remove(filepath.Join(dir, "part-00001-of-00003.arrow"))
-			refuse(t, exitError, "1 of 3 parts are missing: 1", "", "eval", "--model", model,
+			refuse(t, exitError, "1 of 3 parts is missing: shard 1", "", "eval", "--model", model,
 				"--verify", "--output", dir)
 		}
 	}

@@ -35,8 +35,8 @@ func trainCommand() *cli.Command {
 		Usage:     "train a model, or continue a run",
 		UsageText: "sftseq train TASK [flags]\n\nExample: sftseq train listops\n         sftseq train custom --data data/reviews --out runs/reviews\n         sftseq train listops --out runs/listops --resume",
 		Description: `Writes a run directory: the model that is best on the validation split, checkpoints and metrics.
-Without --data, ` + namesOf(generatedTasks()) + ` generate their data once;
-for other tasks, convert the data with sftseq data convert. Ctrl-C stores a checkpoint, from which
+Without --data, ` + namesOf(generatedTasks()) + ` generate their data once; for other
+tasks, create a data set with sftseq data convert, for files with sftseq data files. Ctrl-C stores a checkpoint, from which
 --resume continues with bit-identical results. More: docs/training.md, docs/results.md, docs/own-data.md`,
 		Subcommands: trainTasks(),
 	}
@@ -292,7 +292,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
+		if _, ok := data.set.Manifest.Splits["val"]; !ok || errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w (create a validation split with sftseq data convert --split or --val-part)", err)
 		}
 		return fmt.Errorf("validation data: %w", err)

@@ -96,7 +96,7 @@ func TestChunkLengths(t *testing.T) {
 	equal(t, must.Get(sft.Load(out))(t).Config.MaxLength, 5000)
 	refuse(t, exitError, "the run was started with other settings (", "", "train", "custom", "--out", out, "--resume",
 		"--chunk-exports", "2")
-	refuse(t, exitError, out+" already contains a model or a run", "", append(flags, "5000")...)
+	refuse(t, exitError, out+" already contains a run: continue it with --resume", "", append(flags, "5000")...)
 
 	command := &cli.App{Commands: []*cli.Command{trainCustomCommand()}}
 	long := &train.LengthError{File: "f", Row: 1, Tokens: 1<<20 + 1, Longest: 1 << 20}

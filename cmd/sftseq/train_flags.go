@@ -64,16 +64,19 @@ func hasKind(task *lra.Task, k kind) bool {
 // runFlags returns the flags that [settingsFlags] does not return, such as those of data, seeds,
 // members, output, device and ranks.
 func runFlags(task *lra.Task) []cli.Flag {
-	generated, initial := "", "start from the weights of the model in `DIR`"
+	data, generated, initial := "train on the data set in `DIR`", "", "start from the weights of the model in `DIR`"
 	if hasKind(task, labelsKind) {
 		initial += "; other labels get a new output layer"
+	}
+	if task.Name == lra.PretrainName {
+		data += "; also the first argument"
 	}
 	if task.Generator != nil {
 		generated = "generated into the cache directory"
 	}
 	return slices.Concat(
 		group(dataGroup,
-			&cli.StringFlag{Name: "data", Usage: "train on the data set in `DIR`", DefaultText: generated, TakesFile: true},
+			&cli.StringFlag{Name: "data", Usage: data, DefaultText: generated, TakesFile: true},
 			&cli.StringFlag{Name: "init-from", Usage: initial, TakesFile: true}),
 		flagsIf(hasKind(task, labelsKind), group(trainingGroup,
 			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone",

@@ -87,7 +87,7 @@ func TestTrainFused(t *testing.T) {
 		"models: "+
 		"pass "+filepath.Join(out, "sft")+"\n", "", "plot", out)
 	train := []string{"train", "custom", "--members", "linear,sft", "--data", data}
-	refuse(t, exitError, "already contains a model or a run: choose another --out", "",
+	refuse(t, exitError, "already contains a model: choose another --out", "",
 		append(train, "--out", out)...)
 	tags := tableData(t, "tags.csv", "words,tags\na b,X O\nb a,O X\n", "--text", "words", "--tags", "tags",
 		"--split", "0.6,0.2,0.2")

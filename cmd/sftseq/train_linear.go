@@ -163,7 +163,10 @@ func checkOut(out string) error {
 
 // alreadyRun returns the error for an --out that contains a model or a run.
 func alreadyRun(out string) error {
-	return fmt.Errorf("%s already contains a model or a run: choose another --out", shellQuote(out))
+	if isPlainRun(out) {
+		return fmt.Errorf("%s already contains a run: continue it with --resume, or choose another --out", shellQuote(out))
+	}
+	return fmt.Errorf("%s already contains a model: choose another --out", shellQuote(out))
 }
 
 // checkLinearRun returns an error if the linear model in dir was trained on different data.

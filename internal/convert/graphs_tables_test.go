@@ -242,9 +242,9 @@ func TestInvalidTables(t *testing.T) {
 		row, want string
 	}{
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,1]],"edge_features":[[3]],"label":"a"}`,
-			":2: column edges: index 0, target: expected a token from 0 to 0, found 1"},
+			":2: column edges: index 0, target: expected a node from 0 to 0, found 1"},
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,-1]],"edge_features":[[3]],"label":"a"}`,
-			":2: column edges: index 0, target: expected a token from 0 to 0, found -1"},
+			":2: column edges: index 0, target: expected a node from 0 to 0, found -1"},
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[]],"label":"a"}`,
 			":2: column edges: index 0: expected 1 features of the edge, found 0"},
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[],"label":"a"}`,

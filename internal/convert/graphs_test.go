@@ -148,7 +148,7 @@ func TestInvalidGraphs(t *testing.T) {
 	const good = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
 	for _, c := range []struct{ line, want string }{
 		{`{"features":[[1,2]],"edges":[[0,1,3]],"label":"a"}`,
-			"lines.jsonl:2: column edges: index 0, target: expected a token from 0 to 0, found 1"},
+			"lines.jsonl:2: column edges: index 0, target: expected a node from 0 to 0, found 1"},
 		{`{"features":[[1,2]],"edges":[[0,0]],"label":"a"}`,
 			"lines.jsonl:2: column edges: index 0: expected 1 features of the edge, found 0"},
 		{`{"features":[[1]],"edges":[],"label":"a"}`,

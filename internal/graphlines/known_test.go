@@ -90,7 +90,7 @@ func TestKnownRefuses(t *testing.T) {
 		{seq.MultiLabel, strings.Replace(good, "[2, 1]", "[2]", 1), "features: node 0: found 1 numbers, expected 2"},
 		{seq.MultiLabel, strings.Replace(good, "[0, 1, 1]", "[0, 1]", 1), "edges: edge 0: found 0 numbers, expected 1"},
 		{seq.MultiLabel, strings.Replace(good, "[0, 1, 1]", "[0, 2, 1]", 1),
-			"edges: index 0, target: expected a token from 0 to 1, found 2"},
+			"edges: index 0, target: expected a node from 0 to 1, found 2"},
 		{seq.MultiLabel, strings.Replace(good, `["x"]`, `["z"]`, 1),
 			`label: found "z", expected one of "x", "y", "1", or an index from 0 to 2`},
 		{seq.MultiLabel, strings.Replace(good, `["x"]`, `[0, 0, 2]`, 1), "expected distinct labels"},

@@ -301,7 +301,7 @@ func TestOtherModel(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "text": "hello, this is text", "arrow": "ARROW1\x00\x00"} {
 		other := filepath.Join(t.TempDir(), name)
 		os.WriteFile(other, []byte(text), 0o666)
-		must.Fail(t, "not an index", name)(Open(other, o))
+		must.Fail(t, "an index", name)(Open(other, o))
 	}
 }
 

@@ -41,7 +41,7 @@ func (x *Index) load() error {
 	}
 	stream, err := arrowipc.NewStream(bytes.NewReader(data))
 	if err != nil {
-		return fmt.Errorf("not an index: %w", err)
+		return fmt.Errorf("expected an index: %w", err)
 	}
 	of, err := identify(stream.Schema())
 	if err != nil {

@@ -64,6 +64,9 @@ func NothingToResume(dir, expected string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s does not exist, so there is no run to resume %s", dir, advice)
 	}
+	if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); err == nil {
+		advice = fmt.Sprintf("(start another run from the model with --init-from %s and another --out)", dir)
+	}
 	return fmt.Errorf("%s contains no run to resume: expected %s, found none %s", dir, expected, advice)
 }
 

@@ -161,7 +161,7 @@ func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	must.Fail(t, "expected parts such as part-00000-of-00008.arrow, found none", "no parts")(Verify(dir, 0, Key{}, nil))
 	must.Fail(t, "100001 shards: expected at most 100000", "too many parts")(Verify(dir, maxCount+1, Key{}, nil))
-	must.Fail(t, "4 of 4 parts are missing: 0-3", "no parts of 4")(Verify(dir, 4, Key{}, nil))
+	must.Fail(t, "4 of 4 parts are missing: shards 0-3", "no parts of 4")(Verify(dir, 4, Key{}, nil))
 	for i := range 4 {
 		k := key(Shard{i, 4})
 		fill(t, begin(t, dir, k), k, i*2)
@@ -221,7 +221,7 @@ func TestVerify(t *testing.T) {
 		"other kernels")(Verify(dir, 0, Key{}, nil))
 	os.Remove(path)
 	_, err = Verify(dir, 0, Key{}, nil)
-	if err == nil || !strings.HasSuffix(err.Error(), "1 of 4 parts are missing: 2") {
+	if err == nil || !strings.HasSuffix(err.Error(), "1 of 4 parts is missing: shard 2") {
 		t.Errorf("got error %v, want part 2 missing", err)
 	}
 	if slices.Contains(names(t, dir), ManifestName) {

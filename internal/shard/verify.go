@@ -50,7 +50,10 @@ type Incomplete struct {
 }
 
 func (e *Incomplete) Error() string {
-	return fmt.Sprintf("%s: %d of %d parts are missing: %s", e.Dir, len(e.Missing), e.Count, Ranges(e.Missing))
+	if len(e.Missing) == 1 {
+		return fmt.Sprintf("%s: 1 of %d parts is missing: shard %d", e.Dir, e.Count, e.Missing[0])
+	}
+	return fmt.Sprintf("%s: %d of %d parts are missing: shards %s", e.Dir, len(e.Missing), e.Count, Ranges(e.Missing))
 }
 
 // Ranges formats ascending numbers like sbatch --array: 0,3-5.
@@ -145,7 +148,7 @@ func checkJob(path string, expected *Key) error {
 }
 
 func errOtherJob(path, differences string) error {
-	return fmt.Errorf("%s: not part of the job: %s", path, differences)
+	return fmt.Errorf("%s: not part of the job: %s: remove it, and run its shard again", path, differences)
 }
 
 // count counts the rows of a part and its rows with errors, and calls seen, if any, with each record.

@@ -53,6 +53,8 @@ func ParseHTTP(text string) (Address, error) {
 		return Address{"unix", path}, nil
 	case ok:
 		return Address{}, errors.New("expected HOST:PORT or unix:PATH")
+	case !strings.Contains(text, ":"):
+		return Address{}, errors.New("expected HOST:PORT, such as 127.0.0.1:8080, or unix:PATH")
 	}
 	return ParseTCP(text)
 }
