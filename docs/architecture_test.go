@@ -189,7 +189,7 @@ var importRules = []struct {
 	{"lra", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device"}, "a task chooses no device"},
 	{"lra", []string{"internal/table", "internal/convert"}, "importers of the tasks do not depend on readers of tables"},
 	{"internal/atomicfile", []string{"sft", "seq", "internal/safetensors"}, "files and checksums do not depend on their contents"},
-	{"tokenizers", []string{"seq", "sft", "lra"}, "a tokenizer depends on nothing"},
+	{"tokenizers", []string{"seq", "sft", "lra"}, "a tokenizer does not depend on its users"},
 	{"sinusoid", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},
 	{"internal/fmath", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},
 	{"internal/philox", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},

@@ -36,7 +36,7 @@ func Names() (out []string) {
 // contains a hash of the model. Extract skips files whose content is already correct.
 func Extract(root, name string) (dir string, err error) {
 	if names := Names(); !slices.Contains(names, name) {
-		return "", fmt.Errorf("expected a model of the program (%s), found %q", strings.Join(names, ", "), name)
+		return "", fmt.Errorf("expected a built-in model (%s), found %q", strings.Join(names, ", "), name)
 	}
 	hash := sha256.New()
 	var contents [][]byte

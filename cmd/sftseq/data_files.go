@@ -25,7 +25,7 @@ func dataFilesCommand() *cli.Command {
 		UsageText: `sftseq data files --to DIR [flags]
 
 Example: sftseq data files --from /usr --from ~/go/pkg/mod --to data/files`,
-		Description: `Samples files of about a hundred kinds, such as python or png, by their extensions, including
+		Description: `Samples files of about 200 kinds, such as python or png, by their extensions, including
 files in gzip, zip, jar and whl archives. A row has the first 1,024 bytes of a file, 512 in the middle
 and the last 512. A software package has files in only one of train, val and test. Files of rare kinds
 have the class other; about half of the rare kinds occur only in the split unknown. Duplicates are
