@@ -100,14 +100,14 @@ var pathfinderHour = &Preset{
 	Result:   &Result{78.65, "nearest class mean", 49.75, 47},
 }
 
-// pathfinderNight trains on the hardest split in eight hours of two cores: its stages have 1.4 billion
+// pathfinderNight trains on the hardest split in eight hours on two cores: its stages have 1.4 billion
 // tokens, at 50,000 tokens per second.
 var pathfinderNight = pathfinderHard("night", "contours of 14 dashes, the hardest split, in about 8 hours", 32, 1e-3,
 	14000, 16000)
 
-// pathfinderGPU is pathfinderNight with larger batches, a higher learning rate and more steps, for half an
-// hour of a large GPU.
-var pathfinderGPU = pathfinderHard("gpu", "the same in about half an hour of a large GPU", 64, 1.5e-3, 20000, 30000)
+// pathfinderGPU is pathfinderNight with larger batches, a higher learning rate and more steps. Training takes
+// half an hour on a large GPU.
+var pathfinderGPU = pathfinderHard("gpu", "the same in about half an hour on a large GPU", 64, 1.5e-3, 20000, 30000)
 
 // pathfinderHard returns a preset for the hardest split. Training begins with contours of one to three
 // dashes. It draws new images in every epoch, because a model of this size memorises 120,000 images. The

@@ -77,7 +77,7 @@ func convertText(ctx context.Context, spec seq.Spec, from, dir string, options C
 		}
 	}
 	return b.Finish(map[string]any{"source": from,
-		"validation": "training reviews of the films whose address has a SHA-256 below 0.1, as a fraction"})
+		"validation": "training reviews of the films for which SHA-256(URL) / 2^256 is below 0.1"})
 }
 
 // read adds the content of a file. It ignores files other than labelled reviews and lists of films.

@@ -213,8 +213,8 @@ func TestEnsembleRefuses(t *testing.T) {
 		"differ in mean or deviation":                            func(c *config.Config) { c.Numbers = []config.Number{{Deviation: 3}} },
 		"vocab_size: expected 17 as in the first model, found 5": func(c *config.Config) { c.VocabSize = 5 },
 		"its tokenizer": func(c *config.Config) { c.Tokenizer = json.RawMessage(`{"type":"bytes"}`) },
-		"feature_names: expected [] as in the first model, found [x]":      func(c *config.Config) { c.FeatureNames = []string{"x"} },
-		"edge_feature_names: expected [] as in the first model, found [x]": func(c *config.Config) { c.EdgeFeatureNames = []string{"x"} },
+		"feature_names: expected [] as in the first model, found [x]":            func(c *config.Config) { c.FeatureNames = []string{"x"} },
+		"edges between tokens: expected false as in the first model, found true": func(c *config.Config) { c.EdgeFeatureNames = []string{} },
 		"as in the first model, found {5 head}": func(c *config.Config) {
 			c.InputWindow = &config.InputWindow{Length: 5,
 				Policy: "head"}

@@ -1,5 +1,5 @@
-// The second step of moving averages: replaces the end states of each chunk, from zero states, by
-// the states with which the chunk begins. A chunk of m rows maps the states (r, w) to
+// The second step of moving averages. It replaces the states at the end of each chunk, computed from
+// zero states, with the states at the beginning of the chunk. A chunk of m rows maps the states (r, w) to
 //
 //   r' = aᵐ·r + end of r, w' = aᵐ·w + m·aᵐ⁻¹·r + end of w
 //

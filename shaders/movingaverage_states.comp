@@ -1,4 +1,4 @@
-// The first step of moving averages: the end states of each chunk, from zero states.
+// The first step of moving averages: the states at the end of each chunk, computed from zero states.
 //
 //   h_i = a·h_{i∓1} + x_i
 //   r_i = x_i + a·r_{i±1}, w_i = r_{i±1} + a·w_{i±1}   for the adjoint, where x is the gradient of z

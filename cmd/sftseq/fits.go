@@ -79,8 +79,8 @@ func checkTokenizer(file, model json.RawMessage) error {
 	case fileSpec["type"] != modelSpec["type"]:
 		return fmt.Errorf("expected the tokenizer %v, found %v%s", modelSpec["type"], fileSpec["type"], tokenizerAdvice)
 	case !reflect.DeepEqual(fileSpec, modelSpec):
-		return fmt.Errorf("both have a %v tokenizer, but with different vocabularies or settings, so the token ids "+
-			"differ%s", fileSpec["type"], tokenizerAdvice)
+		return fmt.Errorf("its %v tokenizer has another vocabulary or other settings than the model's, so the token "+
+			"ids differ%s", fileSpec["type"], tokenizerAdvice)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func TestTokenizerFrom(t *testing.T) {
 			"--steps", "2", "--batch", "8",
 			"--hidden", "8", "--k", "4"}
 	}
-	const other = "but with different vocabularies or settings"
+	const other = "has another vocabulary or other settings than the model's"
 	for _, c := range []struct {
 		args []string
 		want string // part of the error; "" expects success

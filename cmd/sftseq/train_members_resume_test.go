@@ -10,8 +10,8 @@ import (
 )
 
 // TestRestoredFlags checks that a fusion, resumed without its flags, prints them in the command to
-// continue the run, and uses them for members that have not started. It keeps a length that an
-// earlier --resume has changed.
+// continue the run, and uses them for members that have not started. If an earlier
+// --resume has changed the number of steps or epochs, later ones keep it.
 func TestRestoredFlags(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2", "--tokenizer", "byte")

@@ -55,7 +55,7 @@ func TestDictionaryLimit(t *testing.T) {
 	if len(found) != 4 {
 		t.Fatalf("got %d dictionaries, want 4", len(found))
 	}
-	first, other, more := found[0], found[1], found[2] // more is a delta of first
+	first, other, delta := found[0], found[1], found[2] // delta extends first
 	of := func(m *message, decoded int64) *message {
 		return &message{kind: m.kind, header: m.header, decoded: decoded}
 	}
@@ -63,19 +63,19 @@ func TestDictionaryLimit(t *testing.T) {
 		messages []*message
 		kept     []int64 // ids; nil if the limit is exceeded
 	}{
-		"the limit":       {[]*message{of(first, MaxBody)}, []int64{0}},
-		"more":            {[]*message{of(first, MaxBody+1)}, nil},
-		"two":             {[]*message{of(first, MaxBody-8), of(other, 8)}, []int64{0, 1}},
-		"two, more":       {[]*message{of(first, MaxBody-8), of(other, 9)}, nil},
-		"continued":       {[]*message{of(first, MaxBody-8), of(more, 8)}, []int64{0, 0}},
-		"continued, more": {[]*message{of(first, MaxBody-8), of(more, 9)}, nil},
+		"at the limit":          {[]*message{of(first, MaxBody)}, []int64{0}},
+		"above the limit":       {[]*message{of(first, MaxBody+1)}, nil},
+		"two at the limit":      {[]*message{of(first, MaxBody-8), of(other, 8)}, []int64{0, 1}},
+		"two above the limit":   {[]*message{of(first, MaxBody-8), of(other, 9)}, nil},
+		"delta at the limit":    {[]*message{of(first, MaxBody-8), of(delta, 8)}, []int64{0, 0}},
+		"delta above the limit": {[]*message{of(first, MaxBody-8), of(delta, 9)}, nil},
 		"replaced": {[]*message{of(first, MaxBody), of(first, MaxBody), of(first, MaxBody)},
 			[]int64{0}},
-		"continued, then replaced": {[]*message{of(first, 8), of(more, MaxBody-8), of(first, MaxBody)}, []int64{0}},
+		"delta, then replaced": {[]*message{of(first, 8), of(delta, MaxBody-8), of(first, MaxBody)}, []int64{0}},
 		"replaced beside another": {[]*message{of(other, 8), of(first, MaxBody-8), of(first, 8),
 			of(other, MaxBody-8)}, []int64{0, 1}},
-		"other is replaced":          {[]*message{of(other, 8), of(first, MaxBody-8), of(other, 9)}, nil},
-		"smaller, then the old size": {[]*message{of(first, MaxBody), of(first, 8), of(other, MaxBody-7)}, nil},
+		"other replaced, above the limit":                         {[]*message{of(other, 8), of(first, MaxBody-8), of(other, 9)}, nil},
+		"replaced by a smaller one, then another above the limit": {[]*message{of(first, MaxBody), of(first, 8), of(other, MaxBody-7)}, nil},
 	} {
 		s := &Stream{}
 		var err error

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 )
@@ -289,7 +290,8 @@ func (v *intervals) check() error {
 	case name == "":
 		return nil
 	case positions == nil:
-		return fmt.Errorf("%s: found no sequence named %.80q", bad.position(v.path), name)
+		return fmt.Errorf("%s: found no sequence named %.80q, expected one of %s", bad.position(v.path), name,
+			jsonlines.QuoteNames(slices.Sorted(maps.Keys(v.positions))))
 	}
 	return fmt.Errorf("%s: expected one sequence named %.80q, found %d, at %s", bad.position(v.path), name,
 		len(positions),

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// extract returns the part of a text that a pattern selects: the name of the first named group that
-// matches, otherwise the text of the first group that matches, or "" if no group matches. If the
+// extract returns the value that a pattern selects for a text. If a named group matches, the value is the name of the
+// first one, not its text. Otherwise it is the text of the first group that matches, or "" if no group matches. If the
 // pattern has no groups, extract returns the whole match. Without a pattern, it returns the text. It
 // returns false if the pattern does not match.
 func extract(pattern *regexp.Regexp, text string) (string, bool) {

@@ -136,8 +136,8 @@ func (w *worker) tokenTags(row *table.Row, e *seq.Example) ([]int32, *source.Ski
 		for _, x := range found {
 			if x.end > len(text.Text) {
 				return nil, &source.SkipReason{Kind: "an interval ends beyond its sequence", Fatal: true,
-					Detail: fmt.Errorf("%s: the interval %d to %d ends beyond the sequence %.80q, which has %d bases",
-						x.position(w.intervals.path), x.start, x.end, w.sequenceName(row), len(text.Text))}
+					Detail: fmt.Errorf("%s: interval %d to %d: expected an end of at most %d, the number of bases of %.80q",
+						x.position(w.intervals.path), x.start, x.end, len(text.Text), w.sequenceName(row))}
 			}
 			parts = append(parts, spanOf(x.start, x.end, x.kind))
 		}

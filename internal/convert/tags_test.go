@@ -241,8 +241,8 @@ func TestSkippedTags(t *testing.T) {
 	}
 	for _, c := range []struct{ intervals, text, k, want string }{
 		{"x.bed", "s\t1\t5\tgene\n", "1",
-			"x.bed:1: the interval 1 to 5 ends beyond the sequence \"s\", which has 4 bases"},
-		{"x.bed", "s\t1\t2\tgene\nnone\t1\t2\tgene\n", "1", `x.bed:2: found no sequence named "none"`},
+			"x.bed:1: interval 1 to 5: expected an end of at most 4, the number of bases of \"s\""},
+		{"x.bed", "s\t1\t2\tgene\nnone\t1\t2\tgene\n", "1", `x.bed:2: found no sequence named "none", expected one of "s"`},
 		{"x.bed", "s\t2\t2\tgene\n", "1", "expected intervals, found none in 1 lines"},
 		{"x.bed", "s\t2\t1\tgene\n", "1", "x.bed:1: expected a start, an end not before the start"},
 		{"x.gff", "s\t.\tgene\t2\t1\n", "1", "x.gff:1: expected a start, an end not before the start"},

@@ -30,7 +30,7 @@ func (c *Config) SameInputsAndOutputs(other *Config) error {
 	return nil
 }
 
-const sameTraining = "expected models of the same training data"
+const sameTraining = "expected models trained on the same data"
 
 // differenceError returns the error for a property whose values in two models differ. The parameter
 // first is the value of the first model, and found is the value of the other model.
@@ -60,7 +60,9 @@ func (c *Config) SameData(other *Config) error {
 		return differenceError("feature_names", c.FeatureNames, other.FeatureNames)
 	case !slices.Equal(c.FeatureScales, other.FeatureScales):
 		return errors.New("its features differ in mean or deviation from the first model's: " + sameTraining)
-	case c.Edged() != other.Edged() || !slices.Equal(c.EdgeFeatureNames, other.EdgeFeatureNames):
+	case c.Edged() != other.Edged():
+		return differenceError("edges between tokens", c.Edged(), other.Edged())
+	case !slices.Equal(c.EdgeFeatureNames, other.EdgeFeatureNames):
 		return differenceError("edge_feature_names", c.EdgeFeatureNames, other.EdgeFeatureNames)
 	}
 	return nil
