@@ -165,7 +165,7 @@ func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 		if err := checkMember(models[0].Config, m.Config); err != nil {
 			return nil, fmt.Errorf("model %d of the fusion: %w", i+1, err)
 		}
-		first, other := models[0].Config.ReadWindow(), m.Config.ReadWindow() // callers cut rows to first
+		first, other := models[0].Config.ReadWindow(), memberWindow(m.Config) // callers cut rows to first
 		if !first.Holds(other) {
 			return nil, fmt.Errorf("model %d of the fusion reads the window %s of a row, expected a part of "+
 				"the first model's window %s", i+1, other, first)

@@ -8,8 +8,8 @@ import (
 )
 
 // AudioVQ encodes audio with one token per 10 ms: the index of the nearest spectrum in a codebook.
-// A spectrum is the logarithm of the power in mel bands, in a Hann window of 25 ms. The mean spectrum
-// of the sound is subtracted, which largely removes the gain and the frequency response of the
+// A spectrum is the logarithm of the power in mel bands, in a Hann window of 25 ms. The mean spectrum of
+// the sound is subtracted, which largely removes the gain and the frequency response of the
 // recording. Every id is a token, so there is no pad id.
 type AudioVQ struct {
 	rate int
@@ -62,8 +62,8 @@ func (t *AudioVQ) Codebook() []float32 { return t.book.Values }
 // PadID returns nil.
 func (*AudioVQ) PadID() *int32 { return nil }
 
-// Encode returns an id for each window of 25 ms; a new window begins every 10 ms. text is the content
-// of a WAV file, which must have the tokenizer's sampling rate.
+// Encode returns an id for each window of 25 ms; a new window begins every 10 ms. text is the content of
+// a WAV file, which must have the tokenizer's sampling rate.
 func (t *AudioVQ) Encode(text string) ([]int32, error) {
 	s, err := readWAV(text)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// wordsPattern is the regular expression in tokenizer.json for a word, or for a single character that is neither part
-// of a word nor white space.
+// wordsPattern is the regular expression in tokenizer.json for a word, or for a single character that is neither in a
+// word nor white space.
 const wordsPattern = `[\p{L}\p{Nd}\p{M}]+|[^\p{L}\p{Nd}\p{M}\s]`
 
 // TokenizerJSON returns the tokenizer in the format of Hugging Face's tokenizer.json. The ids equal

@@ -7,8 +7,8 @@ import "github.com/sftseq/sftseq/internal/tensor"
 // The attention kernels hold rows and sums of a head's channels in registers. On AMD GPUs, they would
 // need more registers than an invocation has, and the compiler would spill registers to memory. On
 // these devices the kernels therefore reread rows, process the channels of their sums in several
-// passes, stage the workgroup's own rows in shared memory, and use smaller tiles. TestConformance checks
-// that the results are bitwise identical. TestRADV checks that no registers are spilled.
+// passes, stage the workgroup's own rows in shared memory, and use smaller tiles. TestConformance checks that
+// the results are bitwise identical. TestRADV checks that no registers are spilled.
 
 // vendorAMD is the vendor id of devices whose kernels save registers.
 const vendorAMD = 0x1002

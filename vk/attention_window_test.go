@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// windowBytes returns the bytes of shared memory that a workgroup with a window of the given number
-// of entries needs.
+// windowBytes returns the bytes of shared memory that a workgroup with a window of the given number of
+// entries needs.
 func windowBytes(entries int) int { return 16*tileVectors + 16 + queriesShared + entries*entryBytes }
 
 // TestAttentionWindow checks the size of the window: large enough for a tile of keys if the device

@@ -14,8 +14,8 @@ import (
 )
 
 // TestPipelineFile checks that compiled pipelines are stored in a file, and that a run with this file
-// sends no notice. It also checks that runs succeed with a damaged file or without a usable path, and
-// that the file is valid after a run with a damaged file.
+// sends no notice. It also checks that runs succeed with a damaged file or without a usable path, and that
+// the file is valid after a run with a damaged file.
 func TestPipelineFile(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)

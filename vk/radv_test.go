@@ -53,8 +53,8 @@ const statisticsHeader = "pipeline\tVGPRs\tSGPRs\tspilled VGPRs\tspilled SGPRs\t
 
 // TestRADV compiles every pipeline with Mesa's compiler for AMD GPUs, which does not need the
 // hardware. It fails if a pipeline does not compile, spills registers or exceeds the shared memory.
-// It also fails if a shader has no pipeline, or if the statistics differ from a table in testdata/radv
-// that was written with the same version of Mesa.
+// It also fails if a shader has no pipeline, or if the statistics differ from a table in testdata/radv that
+// was written with the same version of Mesa.
 func TestRADV(t *testing.T) {
 	if path := os.Getenv(radvResult); path != "" {
 		text := must.Get(json.Marshal(compileAll(t)))(t)

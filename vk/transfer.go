@@ -21,8 +21,8 @@ const (
 )
 
 // transfers copies data between the host and the device. It gathers uploads in one of two staging
-// buffers and submits them when the buffer is full, and before the next program or download. A batch
-// that fits into the buffer therefore needs one submission, and is uploaded while the previous batch is
+// buffers and submits them when the buffer is full, and before the next program or download. A batch that
+// fits into the buffer therefore needs one submission, and is uploaded while the previous batch is
 // computed.
 type transfers struct {
 	device           *gpu

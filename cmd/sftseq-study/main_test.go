@@ -267,8 +267,8 @@ func must(t *testing.T, err error) {
 // golden returns the directory of a golden model.
 func golden(name string) string { return filepath.Join("..", "..", "sft", "testdata", "golden", name) }
 
-// TestForeignData checks that data of a different kind than the training data are an error. A temperature,
-// which is fitted on the validation split, is not compared.
+// TestForeignData checks that data of a different kind than the training data are an error. A temperature, which
+// is fitted on the validation split, is not compared.
 func TestForeignData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "listops")
 	if _, err := lra.ListOps.Generate(t.Context(), dir, lra.GenerateOptions{Train: 4, Val: 4, Test: 4}); err != nil {

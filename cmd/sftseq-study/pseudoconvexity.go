@@ -95,8 +95,8 @@ type pseudoconvexityCase struct {
 	FeedForward bool   `json:"feed_forward"` // whether f is computed after GELU and the second linear layer
 }
 
-// pseudoconvexityCases lists cases of the paper's theorems, and a layer with the dot product, for
-// which the paper gives counterexamples.
+// pseudoconvexityCases lists cases of the paper's theorems, and a layer with the dot product, for which
+// the paper gives counterexamples.
 var pseudoconvexityCases = []pseudoconvexityCase{
 	{blockQueryKey, maxoutScore, 1, false}, {blockQueryKey, dotScore, 1, false}, {blockQueryKey, maxoutScore, 2, false},
 	{blockQueryKey, maxoutScore, 1, true},

@@ -177,7 +177,8 @@ func missingShards(paths []string, format string) (out []string) {
 	return out
 }
 
-// isStratified reports whether the splits of a data set with m's number of rows are stratified by class.
+// isStratified reports whether the splits of a data set with m's number of rows are stratified by class. It returns
+// false for a data set whose many rows repeat a few, and thus are stratified too.
 func isStratified(m *seq.Manifest, from []string) bool {
 	rows := int64(0)
 	for _, split := range m.Splits {
@@ -199,9 +200,10 @@ func emptyWarning(m *seq.Manifest, fractions []convert.SplitFraction, stratified
 	}
 	reason := "a hash of each row and --seed selects its split: add rows, or change --split or --seed"
 	if stratified {
-		reason = "each class keeps at least one row in train, and too few other distinct rows remain: add rows"
-		if m.LabelNames == nil {
-			reason = "there are too few distinct rows: add rows"
+		reason = "there are too few distinct rows: add rows"
+		if m.LabelNames != nil && m.Task == seq.Classification && fractions[0].Fraction > 0 {
+			reason = fmt.Sprintf("each class keeps at least one row in %s, and too few other distinct rows remain: add rows",
+				fractions[0].Split)
 		}
 	}
 	return fmt.Sprintf("no row was assigned to %s, because %s", strings.Join(empty, " or "), reason)

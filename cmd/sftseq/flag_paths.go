@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,7 +33,7 @@ func addFlagNames(action cli.ActionFunc) cli.ActionFunc {
 		err = withoutCall(err, pathErr)
 		name := flagOfPath(c, pathErr.Path)
 		if pathErr.Op == "mkdir" { // the path can be a parent of the folder, and the value of another flag
-			name = flagOfFolder(c, pathErr.Path)
+			name = cmp.Or(flagOfFolder(c, pathErr.Path), name)
 		}
 		if name != "" && !strings.HasPrefix(err.Error(), "--") && !strings.Contains(err.Error(), "--"+name) {
 			err = fmt.Errorf("--%s: %w", name, err)

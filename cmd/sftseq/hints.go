@@ -22,16 +22,32 @@ import (
 // refuseTable returns an error if path is a table, a model, a folder of data sets or another folder of files
 // instead of a data set. For tables and folders of files, the error names the command that converts them.
 func refuseTable(path string) error {
-	return refuseTableWith(path, "", " (pretrain needs no --label)")
+	return refuseTableWith(path, "--text COLUMN --label COLUMN", " (pretrain needs no --label)")
 }
 
-// refuseTestTable returns the errors of refuseTable, but with a command whose data set the model in dir can be
-// evaluated on.
+// refuseTestTable returns the errors of refuseTable, but with the columns and the tokenizer of the model in dir, and a
+// test split alone.
 func refuseTestTable(path, dir string) error {
-	return refuseTableWith(path, " --tokenizer "+shellQuote("from:"+dir)+" --split 0,0,1", "")
+	input, target, tokenizer := "--text COLUMN", "--label COLUMN", " --tokenizer "+shellQuote("from:"+dir)
+	if c, err := config.Read(filepath.Join(dir, "config.json")); err == nil {
+		switch {
+		case c.HasFeatures():
+			input, tokenizer = "--features COLUMN", ""
+		case c.Sequences() == 2:
+			input = "--pair A,B"
+		}
+		switch c.Task {
+		case config.Regression:
+			target = "--numbers COLUMN"
+		case config.Tagging:
+			target = "--tags COLUMN"
+		}
+	}
+	return refuseTableWith(path, input+" "+target+tokenizer+" --split 0,0,1", "")
 }
 
-// refuseTableWith returns the errors of refuseTable, with additional flags of the command and a note after it.
+// refuseTableWith returns the errors of refuseTable. flags are the flags of the command for the columns, and note is a
+// text after the command.
 func refuseTableWith(path, flags, note string) error {
 	info, err := os.Stat(path)
 	if path == "-" || err != nil {
@@ -60,7 +76,7 @@ func refuseTableWith(path, flags, note string) error {
 	name := filepath.Base(path)
 	name, _, _ = strings.Cut(name, ".")
 	return fmt.Errorf("%s: expected a data set, found %s: convert it first, for example:\n  sftseq data convert "+
-		"--from %s --to %s --text COLUMN --label COLUMN%s\nand pass that directory%s",
+		"--from %s --to %s %s\nand pass that directory%s",
 		path, found, shellQuote(path), shellQuote("data/"+name), flags, note)
 }
 
@@ -155,6 +171,12 @@ func describeRuns(dir, flag string) string {
 	}
 	return fmt.Sprintf("%s: expected a model, found a folder of %d models: choose one of them, such as %s%s (%s)",
 		dir, len(names), flag, shellQuote(example), shortList(names, 10))
+}
+
+// canStart reports whether the model in dir has weights that another model can start from.
+func canStart(dir string) bool {
+	c, err := config.Read(filepath.Join(dir, "config.json"))
+	return err == nil && !c.IsLinear() && c.NGrams == nil
 }
 
 // recordedData returns the --data path that the run in dir recorded, or "".

@@ -136,8 +136,8 @@ func TestDatesAsIDs(t *testing.T) {
 }
 
 // TestArrowInJavaScript checks that npm's apache-arrow reads the same ids, labels, probabilities and
-// embeddings from Arrow files as JSON lines contain. It also reads the dates of a kept column, and the error
-// of a row.
+// embeddings from Arrow files as JSON lines contain. It also reads the dates of a kept column, and the error of
+// a row.
 func TestArrowInJavaScript(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	testenv.NeedFile(t, "npm's apache-arrow", filepath.Join(npmTests, "node_modules/apache-arrow"))

@@ -113,8 +113,8 @@ type attackedProcess struct {
 // httpToken is the bearer token of the honest clients of an attacked server.
 const httpToken = "honest-client-000"
 
-// attackedServer starts a server with a small text model, whose weights are random. count is the number
-// of items in the index.
+// attackedServer starts a server with a small text model, whose weights are random. count is the number of
+// items in the index.
 func attackedServer(tb testing.TB, count int, flags ...string) attackedProcess {
 	tb.Helper()
 	config, _ := must.Get2(benchConfig(lra.Text.Name))(tb)

@@ -124,8 +124,8 @@ func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options 
 	return key, err
 }
 
-// modelHash hashes the files that determine the predictions of a model or an ensemble. It returns the hash
-// of a fusion's config.json, if any, and a hash for each member, separated by spaces.
+// modelHash hashes the files that determine the predictions of a model or an ensemble. It returns the hash of
+// a fusion's config.json, if any, and a hash for each member, separated by spaces.
 func modelHash(dir string) (string, error) {
 	var hashes []string
 	if f, err := sft.ReadFusion(dir); err != nil {

@@ -155,6 +155,8 @@ func TestTrainFusedStops(t *testing.T) {
 	runCustom(t, data, plain, flags[2:]...)
 	refuse(t, exitError, "--members linear,sft: the run was started with sft, and a resumed run cannot change it", "",
 		slices.Concat([]string{"train", "custom", "--data", data, "--out", plain, "--resume"}, flags)...)
+	refuse(t, exitError, "--members lexical: the run was started with sft, and a resumed run cannot change it", "",
+		"train", "custom", "--data", data, "--out", plain, "--resume", "--members", "lexical")
 	refuse(t, exitError, "--members sft: the run was started with linear,sft, and a resumed run cannot change it", "",
 		"train", "custom", "--data", data, "--out", out, "--resume", "--members", "sft")
 	if _, err := os.Stat(filepath.Join(plain, "linear")); err == nil {

@@ -266,22 +266,26 @@ func startedKinds(dir string) []*memberKind {
 // membersInCommand matches the flag --members in a recorded command.
 var membersInCommand = regexp.MustCompile(` --members (\S+)`)
 
-// startedMembers returns the value of --members with which the run in dir was started, or "" if there is no run or if
-// the run has not recorded its members.
+// startedMembers returns the members of the run of train custom in dir, or of its first seed, or "" if dir has no such
+// run.
 func startedMembers(dir string) string {
 	if members := fusionRecord(dir).Members; members != "" {
 		return members
 	}
-	from, err := train.LoadCheckpoint(dir)
-	if err != nil {
-		return ""
-	}
-	p, err := provenance.Of(from.Config)
-	if err != nil {
-		return ""
-	}
-	if found := membersInCommand.FindStringSubmatch(p.Command); found != nil {
-		return found[1]
+	seeds, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "seed-*"))
+	for _, dir := range append([]string{dir}, seeds...) {
+		from, err := train.LoadCheckpoint(dir)
+		if err != nil {
+			continue
+		}
+		p, err := provenance.Of(from.Config)
+		if err != nil || !strings.HasPrefix(p.Command, "sftseq train custom ") {
+			return ""
+		}
+		if found := membersInCommand.FindStringSubmatch(p.Command); found != nil {
+			return found[1]
+		}
+		return sftMember // the default kind of a single model
 	}
 	return ""
 }

@@ -158,7 +158,10 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 		return badFlag(c, "stop-at", "a step from 1")
 	case c.IsSet("seed") && c.IsSet("seeds"):
 		return usage(c, "--seed and --seeds exclude each other")
-	case isRun(f.out) && (fusion == nil || !c.Bool("resume")):
+	case isRun(f.out) && c.Bool("resume") && fusion == nil:
+		return fmt.Errorf("%s contains a run of one model, expected one of --members %s: resume it with the command that "+
+			"started it", shellQuote(f.out), text)
+	case isRun(f.out) && !c.Bool("resume"):
 		return alreadyRun(f.out)
 	case !c.Bool("resume") && f.hasStarted():
 		return fmt.Errorf("%s already contains a run of --members %s: continue it with --resume, or choose another "+

@@ -28,8 +28,8 @@ type material struct {
 }
 
 // readVRML reads the indexed face sets of VRML 2.0 (ISO/IEC 14772-1) as written by the exporters of
-// KiCad's library: without transforms, and with USE only for materials. Transforms that move points, USE
-// of other nodes, prototypes, inlined files, and surfaces other than face sets are errors.
+// KiCad's library: without transforms, and with USE only for materials. Transforms that move points, USE of
+// other nodes, prototypes, inlined files, and surfaces other than face sets are errors.
 func readVRML(text string) (*surface, error) {
 	if !strings.HasPrefix(text, "#VRML V2.0") {
 		return nil, errors.New("expected a file that begins with #VRML V2.0")

@@ -122,8 +122,8 @@ func (w *schemaWalk) text(t flatTable, slot int) error {
 	return nil
 }
 
-// checkBatch checks the numbers of rows and nulls of a record batch, and its buffers against the length
-// of body. It returns the size of the decoded buffers in bytes, each padded to a multiple of 64.
+// checkBatch checks the numbers of rows and nulls of a record batch, and its buffers against the length of
+// body. It returns the size of the decoded buffers in bytes, each padded to a multiple of 64.
 func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	rows, err := batch.int(0, 8)
 	if err != nil {

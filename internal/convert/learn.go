@@ -53,9 +53,6 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	switch {
 	case err != nil && read == 0 && c.firstUnreadable != nil:
 		return fmt.Errorf("%w (no row of %s is readable)", c.firstUnreadable, strings.Join(c.options.From, ", "))
-	case err != nil && trained == 0 && column != "":
-		return fmt.Errorf("--split-column %s: expected \"train\" in some of the %d rows of %s, found it in none",
-			column, read, strings.Join(c.options.From, ", "))
 	case err != nil:
 		details := strings.TrimRight("\n"+c.skipped.String(), "\n") // a note on missing columns may explain the error
 		if c.firstUnreadable != nil {
@@ -63,6 +60,14 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 		}
 		if c.firstUnsuitable != nil {
 			details += "\nthe tokenizer cannot learn from " + c.firstUnsuitable.Error()
+		}
+		if trained == 0 && column != "" {
+			flag := "--split-column " + column
+			if c.options.SplitPattern != nil {
+				flag += " with --split-pattern"
+			}
+			return fmt.Errorf("%s: expected the split train for some of the %d rows of %s, found it for none%s", flag, read,
+				strings.Join(c.options.From, ", "), details)
 		}
 		return fmt.Errorf("tokenizer: %w: %d of %d rows of %s are in the training split%s", err, trained,
 			read, strings.Join(c.options.From, ", "), details)

@@ -4,8 +4,8 @@
 // device evaluates the same formulas: the SIMD kernels and the shaders are ports of this package. It
 // therefore uses only float32 additions, multiplications, divisions and bit operations, with
 // selections instead of branches wherever both sides are cheap. Every product in a sum is converted
-// with float32(…), which prevents the compiler from fusing multiplication and addition. The results
-// of this package are therefore bitwise identical on every platform.
+// with float32(…), which prevents the compiler from fusing multiplication and addition. The results of
+// this package are therefore bitwise identical on every platform.
 //
 // The coefficients are minimax fits (Remez, 160 bits), rounded to float32. This package's tests
 // check the error stated for each function against package math, at regular steps over the

@@ -125,8 +125,8 @@ func TestLexicalScore(t *testing.T) {
 	must.Get(x.Search(Query{make([]float32, 4), ids("w1"), 1}, 3, directly))(t)
 }
 
-// TestLexicalScoreOfTokens checks that token ids count as words unless Options.Units is ngram.Words, and
-// that the lexical score of a query without words is 0.
+// TestLexicalScoreOfTokens checks that token ids count as words unless Options.Units is ngram.Words, and that
+// the lexical score of a query without words is 0.
 func TestLexicalScoreOfTokens(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for id, tokens := range map[string][]int32{"a": {70000, 2}, "b": {3, 4}, "c": nil} {

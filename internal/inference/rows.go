@@ -227,8 +227,8 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	return nil
 }
 
-// written converts a column's value for the output. It returns nil for a missing value, and an error for text
-// that is not UTF-8.
+// written converts a column's value for the output. It returns nil for a missing value, and an error for text that
+// is not UTF-8.
 func (r *tableReader) written(column string, v table.Value) (any, error) {
 	switch {
 	case v.Null:

@@ -16,8 +16,11 @@ func TypeError(err error) error {
 	if !ok {
 		return err
 	}
-	text := fmt.Sprintf("expected %s, found %s at byte %d", TypeName(wrong.Type), ValueName(wrong.Value),
-		wrong.Offset)
+	expected := TypeName(wrong.Type)
+	if number, ok := strings.CutPrefix(wrong.Value, "number "); ok && !strings.ContainsAny(number, ".eE") {
+		expected = "a number in the range of " + wrong.Type.String()
+	}
+	text := fmt.Sprintf("expected %s, found %s at byte %d", expected, ValueName(wrong.Value), wrong.Offset)
 	if key := typeErrorKey(wrong.Field); key != "" {
 		text = key + ": " + text
 	}

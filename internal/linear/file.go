@@ -72,8 +72,8 @@ func (m *Model) tensors() []safetensors.Tensor {
 }
 
 // WriteWeights writes the parts of the model that determine its logits, in a fixed order: the n-gram
-// options, the configuration of the comparison of pairs, and all tensors. It does not write the other keys
-// of the configuration, such as the label names and the tokenizer.
+// options, the configuration of the comparison of pairs, and all tensors. It does not write the other keys of
+// the configuration, such as the label names and the tokenizer.
 func (m *Model) WriteWeights(w io.Writer) error {
 	if err := json.NewEncoder(w).Encode(m.Config.NGrams); err != nil {
 		return err

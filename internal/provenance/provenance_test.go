@@ -122,6 +122,11 @@ func TestFound(t *testing.T) {
 		}
 	}
 	must.Fail(t, "contains no run to resume", "nothing to resume")(find(true, true))
+	path := filepath.Join(dir, "config.json")
+	must.Succeed(t, os.WriteFile(path, must.Get(os.ReadFile("../../sft/testdata/golden/pre/config.json"))(t), 0o666))
+	must.Fail(t, "(start another run from this model with --init-from and another --out)", "a model without a run")(
+		find(true, true))
+	must.Succeed(t, os.Remove(path))
 	starts := filepath.Join(dir, StartsFile)
 	must.Succeed(t, os.WriteFile(starts, []byte("of another program\n"), 0o666))
 	must.Fail(t, "does not belong to a run: choose another --out", "starts file of another program")(find(false, true))

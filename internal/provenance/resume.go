@@ -15,6 +15,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 )
 
@@ -64,8 +65,11 @@ func NothingToResume(dir, expected string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s does not exist, so there is no run to resume %s", dir, advice)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); err == nil {
-		advice = fmt.Sprintf("(start another run from the model with --init-from %s and another --out)", dir)
+	if c, err := config.Read(filepath.Join(dir, "config.json")); err == nil {
+		advice = "(choose another --out for a new run)"
+		if !c.IsLinear() && c.NGrams == nil {
+			advice = "(start another run from this model with --init-from and another --out)"
+		}
 	}
 	return fmt.Errorf("%s contains no run to resume: expected %s, found none %s", dir, expected, advice)
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// LimitHeap sets Go's memory limit and GC percent; stop restores both. The limit is the memory outside
-// of requests and documents, plus --max-memory, plus a quarter of --max-memory for garbage. Below the
+// LimitHeap sets Go's memory limit and GC percent; stop restores both. The limit is the memory outside of
+// requests and documents, plus --max-memory, plus a quarter of --max-memory for garbage. Below the
 // limit a collection starts when garbage reaches about a quarter of --max-memory, but at least the
 // size of the live heap (Go's default) and at most four times this size. With Go's default, marking
 // a small live heap would take more time than the requests. LimitHeap does nothing if GOMEMLIMIT or

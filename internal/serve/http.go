@@ -41,8 +41,8 @@ const (
 	maxDiscarded  = 64 << 20
 )
 
-// gateway serves HTTP. Each connection is a session, and each request that runs a method is a call, so
-// that the limits and scheduling of JSON-RPC apply.
+// gateway serves HTTP. Each connection is a session, and each request that runs a method is a call, so that
+// the limits and scheduling of JSON-RPC apply.
 type gateway struct {
 	server   *Server
 	options  HTTPOptions

@@ -133,8 +133,8 @@ func (s *session) release(n int64) {
 	s.stopExceeding()
 }
 
-// Lend reserves memory for a message that is being read, or returns false. All these messages share half
-// of the memory, so that clients that send partial messages do not block others. Because a client that
+// Lend reserves memory for a message that is being read, or returns false. All these messages share half of
+// the memory, so that clients that send partial messages do not block others. Because a client that
 // pipes a file cannot retry, Lend waits while earlier messages of the session may release memory:
 // messages that are not yet accepted, and pending bare lines.
 func (s *session) Lend(n int64) bool {

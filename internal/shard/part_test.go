@@ -217,7 +217,7 @@ func TestVerify(t *testing.T) {
 	k := key(Shard{2, 4})
 	k.Kernels = "other"
 	fill(t, begin(t, dir, k), k, 4)
-	must.Fail(t, "part-00002-of-00004.arrow: not part of the job: kernels: expected k, found other",
+	must.Fail(t, "part-00002-of-00004.arrow: not part of the job of the parts before it: kernels: expected k, found other",
 		"other kernels")(Verify(dir, 0, Key{}, nil))
 	os.Remove(path)
 	_, err = Verify(dir, 0, Key{}, nil)

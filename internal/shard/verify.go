@@ -107,7 +107,8 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 		}
 		part := ManifestPart{File: expected.Shard.File()}
 		if d := r.key.Differences(&expected); d != "" {
-			err = errOtherJob(r.file.Name(), d)
+			err = fmt.Errorf("%s: not part of the job of the parts before it: %s: remove the part that does not belong "+
+				"to the job, and run its shard again", r.file.Name(), d)
 		} else {
 			err = r.count(&part, seen)
 		}
@@ -142,13 +143,9 @@ func checkJob(path string, expected *Key) error {
 	}
 	defer r.file.Close()
 	if d := r.key.Differences(expected, keyShard); d != "" {
-		return errOtherJob(path, d)
+		return fmt.Errorf("%s: not part of the job: %s: use the arguments of the job", path, d)
 	}
 	return nil
-}
-
-func errOtherJob(path, differences string) error {
-	return fmt.Errorf("%s: not part of the job: %s: remove it, and run its shard again", path, differences)
 }
 
 // count counts the rows of a part and its rows with errors, and calls seen, if any, with each record.

@@ -3,8 +3,8 @@ package simd
 import "math"
 
 // Elementwise holds the kernels for long vectors. Results are the first arguments. The comment of a
-// kernel names the slice that determines the lengths; the other slices must not be shorter. In kernels
-// that map elements, and in LayerNorm, LayerNormBackward and PoolBackward, an overwritten result may share
+// kernel names the slice that determines the lengths; the other slices must not be shorter. In kernels that
+// map elements, and in LayerNorm, LayerNormBackward and PoolBackward, an overwritten result may share
 // the memory of an operand of the same shape. Results must not overlap operands otherwise.
 //
 // Mathematical functions have the error bounds and special values of package fmath, except that the

@@ -42,8 +42,8 @@ const hubFeatures = `{"info":{"features":{"text":{"dtype":"string","_type":"Valu
 	"tags":{"feature":{"names":["O","B-PER"],"_type":"ClassLabel"},"_type":"Sequence"}}}}`
 
 // TestClassesOfParquet checks that class names in the metadata key huggingface of Parquet replace
-// class numbers. A number without a name is an error of its row. Malformed metadata, and names of columns
-// that are not integers or not of the type ClassLabel, are ignored.
+// class numbers. A number without a name is an error of its row. Malformed metadata, and names of columns that
+// are not integers or not of the type ClassLabel, are ignored.
 func TestClassesOfParquet(t *testing.T) {
 	path := writeFile(t, "x.parquet", hubFile(t, hubFeatures, 1, 0, -1, 2))
 	columns := []string{"label", "tags", "text"}

@@ -95,8 +95,8 @@ func (e Evaluated) Title() string {
 	return text
 }
 
-// Trained describes the training of a model or an ensemble. Step and Unfinished are zero if no checkpoint
-// of a training run is found.
+// Trained describes the training of a model or an ensemble. Step and Unfinished are zero if no checkpoint of
+// a training run is found.
 type Trained struct {
 	Models     int  `json:"models,omitempty"`     // size of an ensemble; omitted for one model
 	Step       int  `json:"step,omitempty"`       // training step of a single model

@@ -149,8 +149,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestCountsFollowTheAxes checks that Counts.Words stores four of its numbers of rows at the indices
-// of their axes, and the length of the longest sequence at CountLongest.
+// TestCountsFollowTheAxes checks that Counts.Words stores four of its numbers of rows at the indices of
+// their axes, and the length of the longest sequence at CountLongest.
 func TestCountsFollowTheAxes(t *testing.T) {
 	w := Counts{Tokens: 5, Sequences: 4, Sampled: 3, Examples: 2, Longest: 1}.Words()
 	if len(w) != CountWords {

@@ -170,8 +170,8 @@ func (e *Error) Error() string {
 var ErrNoLabels = errors.New("the data set has no label names, so there are no classes to predict")
 
 // DescribeData sets the values that the data determine: vocabulary, tokenizer, features, edges,
-// labels or numbers, and the task if c states none. It clears [Config.Decision] and [Config.AutoMap],
-// which belong to the trained model that c may come from, and validates c.
+// labels or numbers, and the task if c states none. It clears [Config.Decision] and [Config.AutoMap], which
+// belong to the trained model that c may come from, and validates c.
 func (c *Config) DescribeData(s seq.Spec) error {
 	switch {
 	case s.FeatureNames != nil:

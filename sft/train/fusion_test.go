@@ -48,6 +48,9 @@ func TestFusion(t *testing.T) {
 	one.Config.InputWindow, two.Config.InputWindowTail = &config.InputWindow{Length: 3, Policy: "head"}, 1
 	must.Fail(t, "reads the window 2:tail=1 of a row, expected a part of the first model's window 3")(
 		sft.NewFusion([]*sft.Model{one, two}, f, cpu.New(1)))
+	two.Config.InputWindow, two.Config.InputWindowTail = &config.InputWindow{Length: 4, Policy: "head"}, 0
+	must.Fail(t, "reads the window 4 of a row, expected a part of the first model's window 3")(
+		sft.NewFusion([]*sft.Model{one, two}, f, cpu.New(1)))
 	other := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 1)
 	must.Fail(t, "expected one prediction for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
 }

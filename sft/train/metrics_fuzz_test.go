@@ -50,8 +50,8 @@ func FuzzMetrics(f *testing.F) {
 	})
 }
 
-// metricsText returns the lines of an uninterrupted run with these metrics. The test fails if the steps
-// of a kind of line do not increase.
+// metricsText returns the lines of an uninterrupted run with these metrics. The test fails if the steps of
+// a kind of line do not increase.
 func metricsText(t *testing.T, m *Metrics) (text []byte) {
 	add := func(line any) {
 		b := must.Get(json.Marshal(line))(t)

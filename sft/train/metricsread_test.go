@@ -90,6 +90,11 @@ func TestReadMetricsRefuses(t *testing.T) {
 			t.Errorf("%.60q: %v, want line 2 and %q", text, err, want)
 		}
 	}
+	torn := strings.TrimSuffix(strings.Replace(trainLine(4), `"loss":4.5`, `"loss":"x"`, 1), "\n")
+	m, err := readMetricsText(t, trainLine(2)+trainLine(4)+trainLine(6)+torn)
+	if err != nil || !m.Torn || len(m.Train) != 3 {
+		t.Errorf("got %+v, error %v; want the three lines before a last line that replaces none", m, err)
+	}
 	if _, err := ReadMetrics(t.TempDir()); !os.IsNotExist(err) {
 		t.Errorf("a directory without metrics: error %v, want fs.ErrNotExist", err)
 	}

@@ -129,8 +129,8 @@ func measureOn(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.
 
 // compareDifference compares the slope of the loss along a tensor's gradient with the gradient's norm. It
 // returns 1 if they match and the gradient is large enough for float32 losses, otherwise 0. A mismatch is
-// an error only if the slopes for two step sizes agree. They differ where the loss jumps, as the quotient
-// of a relu probability does when its last term becomes 0.
+// an error only if the slopes for two step sizes agree. They differ where the loss jumps, as the quotient of
+// a relu probability does when its last term becomes 0.
 func compareDifference(t *testing.T, m *sft.Model, p config.Parameter, gradient []float32, examples []seq.Example) int {
 	t.Helper()
 	return compareRange(t, p.Name, m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(gradient, p),

@@ -23,8 +23,8 @@ const (
 	byIoU      = "iou" // intersection over union of the parts of a shape, averaged over the shapes
 )
 
-// OneStandardError selects an evaluation whose accuracy is within one standard error, √(a(1 − a)/rows),
-// of the best accuracy a so far, if it has a lower loss than the saved model, or if the accuracy of the
+// OneStandardError selects an evaluation whose accuracy is within one standard error, √(a(1 − a)/rows), of
+// the best accuracy a so far, if it has a lower loss than the saved model, or if the accuracy of the
 // saved model is no longer within the standard error. This adapts the one-standard-error rule of Breiman,
 // Friedman, Olshen and Stone, "Classification and Regression Trees", 1984. It avoids overconfident models
 // whose accuracy is higher only by chance.

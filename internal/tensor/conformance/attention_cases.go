@@ -42,8 +42,8 @@ func attentionCases(add func(...Case)) {
 			addBoth(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, noRelation, true})
 		}
 	}
-	// These cases include more keys than fit into a tile, odd widths, and sequences of fewer than k tokens,
-	// of k to 2k tokens, and of more than 2k tokens.
+	// These cases include more keys than fit into a tile, odd widths, and sequences of fewer than k tokens, of
+	// k to 2k tokens, and of more than 2k tokens.
 	for i, s := range []attentionSetup{
 		{shape: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: sinusoids},
 		{shape: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 3, probability: tensor.Softmax, relation: sinusoids},

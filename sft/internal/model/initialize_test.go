@@ -109,8 +109,8 @@ func TestInitialAverages(t *testing.T) {
 	}
 }
 
-// TestInitialDistributions checks that the largest uniform value of a parameter is close to the bound 1/√in, and
-// that normal values have the mean 0 and the expected mean square. Parameters with weight decay must precede
+// TestInitialDistributions checks that the largest uniform value of a parameter is close to the bound 1/√in, and that
+// normal values have the mean 0 and the expected mean square. Parameters with weight decay must precede
 // the others.
 func TestInitialDistributions(t *testing.T) {
 	c := configtest.TinyConfig()
