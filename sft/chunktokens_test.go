@@ -95,7 +95,8 @@ func testChunkTagsAlone(t *testing.T, devices ...tensor.Device) {
 				}
 			}
 			if computed, reused := cached.ChunkCounts(); c.Chunks.Rule == "content" && reused < computed {
-				t.Errorf("%s: computed %d chunks and reused %d, want no more computed than reused", name, computed, reused)
+				t.Errorf("%s: computed %d chunks and reused %d, want no more computed than reused", name, computed,
+					reused)
 			}
 		}
 	}

@@ -202,8 +202,8 @@ func emptyWarning(m *seq.Manifest, fractions []convert.SplitFraction, stratified
 	if stratified {
 		reason = "there are too few distinct rows: add rows"
 		if m.LabelNames != nil && m.Task == seq.Classification && fractions[0].Fraction > 0 {
-			reason = fmt.Sprintf("each class keeps at least one row in %s, and too few other distinct rows remain: add rows",
-				fractions[0].Split)
+			reason = fmt.Sprintf("each class keeps at least one row in %s, and too few other distinct rows remain: "+
+				"add rows", fractions[0].Split)
 		}
 	}
 	return fmt.Sprintf("no row was assigned to %s, because %s", strings.Join(empty, " or "), reason)

@@ -36,10 +36,10 @@ func refuseTestTable(path, dir string) error {
 		case c.Sequences() == 2:
 			input = "--pair A,B"
 		}
-		switch c.Task {
-		case config.Regression:
+		switch {
+		case c.IsRegression():
 			target = "--numbers COLUMN"
-		case config.Tagging:
+		case c.PerToken():
 			target = "--tags COLUMN"
 		}
 	}

@@ -288,8 +288,8 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 	if runs := describeRuns(dir, "--init-from "); err != nil && runs != "" {
 		err = errors.New(runs)
 		if !slices.ContainsFunc(membersOf(dir), canStart) {
-			err = fmt.Errorf("%s: none of its %d models can start another model: expected a model of sftseq pretrain or "+
-				"of sftseq train custom --members %s", dir, len(membersOf(dir)), sftMember)
+			err = fmt.Errorf("%s: none of its %d models can start another model: expected a model of sftseq pretrain "+
+				"or of sftseq train custom --members %s", dir, len(membersOf(dir)), sftMember)
 		}
 	}
 	switch {

@@ -164,7 +164,8 @@ func checkOut(out string) error {
 // alreadyRun returns the error for an --out that contains a model or a run.
 func alreadyRun(out string) error {
 	if isPlainRun(out) {
-		return fmt.Errorf("%s already contains a run: continue it with --resume, or choose another --out", shellQuote(out))
+		return fmt.Errorf("%s already contains a run: continue it with --resume, or choose another --out",
+			shellQuote(out))
 	}
 	return fmt.Errorf("%s already contains a model: choose another --out", shellQuote(out))
 }

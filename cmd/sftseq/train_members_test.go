@@ -109,7 +109,8 @@ func TestTrainCustomAlone(t *testing.T) {
 	output = done(t, "", "train", "custom", "--out", out, "--resume")
 	contains(t, output, "repeat with: sftseq train custom --preset quick --seed 1 --members sft --data "+data,
 		"validation baselines")
-	refuse(t, exitError, out+" already contains a run: continue it with --resume, or choose another --out", "", "train", "custom",
+	refuse(t, exitError, out+" already contains a run: continue it with --resume, or choose another --out", "",
+		"train", "custom",
 		"--data", data, "--out", out)
 	timed, rows := []string{"--hidden", "8", "--layers", "1", "--device", "cpu", "--time", "2s", "--batch", "1"},
 		proseData(t, 900)

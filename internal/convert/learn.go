@@ -66,8 +66,8 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 			if c.options.SplitPattern != nil {
 				flag += " with --split-pattern"
 			}
-			return fmt.Errorf("%s: expected the split train for some of the %d rows of %s, found it for none%s", flag, read,
-				strings.Join(c.options.From, ", "), details)
+			return fmt.Errorf("%s: expected the split train for some of the %d rows of %s, found it for none%s", flag,
+				read, strings.Join(c.options.From, ", "), details)
 		}
 		return fmt.Errorf("tokenizer: %w: %d of %d rows of %s are in the training split%s", err, trained,
 			read, strings.Join(c.options.From, ", "), details)

@@ -63,8 +63,8 @@ func TestSelect(t *testing.T) {
 	}
 	two := choose(2, 1)
 	if two.Size() != 2 || !feature(two, 7) || feature(two, 8) == feature(two, 9) {
-		t.Errorf("2 features: got tokens 7, 8 and 9 selected: %v, %v, %v; want true for 7 and for exactly one of 8 and 9", feature(two, 7),
-			feature(two, 8), feature(two, 9))
+		t.Errorf("2 features: got tokens 7, 8 and 9 selected: %v, %v, %v; want true for 7 and for exactly "+
+			"one of 8 and 9", feature(two, 7), feature(two, 8), feature(two, 9))
 	}
 	for _, threads := range []int{1, 4} {
 		v := choose(20, threads)

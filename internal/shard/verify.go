@@ -107,8 +107,8 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 		}
 		part := ManifestPart{File: expected.Shard.File()}
 		if d := r.key.Differences(&expected); d != "" {
-			err = fmt.Errorf("%s: not part of the job of the parts before it: %s: remove the part that does not belong "+
-				"to the job, and run its shard again", r.file.Name(), d)
+			err = fmt.Errorf("%s: not part of the job of the parts before it: %s: remove the part that does not "+
+				"belong to the job, and run its shard again", r.file.Name(), d)
 		} else {
 			err = r.count(&part, seen)
 		}

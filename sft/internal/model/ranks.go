@@ -115,8 +115,8 @@ var programHash = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8]), nil
 })
 
-// Hash returns a hash of the weights on the device and of the embeddings of n-grams. With optimizer state, it hashes this
-// state in place of the embeddings, because they take much longer.
+// Hash returns a hash of the weights on the device and of the embeddings of n-grams. With optimizer state, it hashes
+// this state in place of the embeddings, because they take much longer.
 func (e *Engine) Hash() (uint64, error) {
 	words := make([]uint32, e.Params.Words)
 	if err := e.Weights.Read(0, words); err != nil {
