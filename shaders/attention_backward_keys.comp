@@ -6,7 +6,7 @@
 //
 // and, for distances and edges, the gradients of the relation's weights.
 //
-//   dk, dv [chunks, S, d], dp [chunks, S, h, NUMBERS]: DP_j, then the gradients of the weights
+//   dk, dv [chunks, S, d], dp [chunks, S, h, numbers]: DP_j, then the gradients of the weights
 //   and the bias of Rmul, then of Radd; other operands as in attention_backward_queries.comp
 //
 // A workgroup processes 64 sampled rows of one sequence for one head and one chunk of queries. An
@@ -64,7 +64,7 @@ void main() {
     uint size = chunkSize(length);
     if (t.from >= end || chunk * size >= length || outside(first + chunk * size, firstRow, span)) return;
     origin = first;
-    first -= firstRow; // may wrap below 0, but not in launches that bind this chunk
+    first -= firstRow; // may wrap below 0; first + from does not
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, end - 1);
 

@@ -72,10 +72,10 @@ func eval(c *cli.Context) error {
 		return badFlag(c, "queries", "0 or more")
 	}
 	if c.IsSet(csvSafe) && c.String("errors") == "" {
-		return usage(c, "--%s needs --errors FILE with the table to write", csvSafe)
+		return usage(c, "--%s applies to the table of wrong predictions: expected --errors FILE", csvSafe)
 	}
 	if c.IsSet("evidence") && c.Int("evidence") < 1 {
-		return badFlag(c, "evidence", "a number of rows from 1")
+		return badFlag(c, "evidence", "1 or more")
 	}
 	single := ""
 	if c.IsSet("queries") && c.Int("queries") > 0 { // ranking uses the embeddings of a single model

@@ -76,7 +76,7 @@ func TestServeLatency(t *testing.T) {
 	for name, model := range map[string]string{"small": goldenPath("pre"), "listops": preset} {
 		c := exec.Command(path, "serve", "--log", "error", "--model", model)
 		in, out := pipes(t, c)
-		request := func(text string) (latencies time.Duration) {
+		request := func(text string) (latency time.Duration) {
 			start := time.Now()
 			fmt.Fprintln(in, text)
 			if !out.Scan() || !strings.Contains(out.Text(), `"result"`) {

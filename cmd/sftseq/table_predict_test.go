@@ -367,7 +367,7 @@ func TestCSVSafe(t *testing.T) {
 		{"--csv-safe: the parts of a shard are " +
 			"Arrow files", append(predict, "--output", at("parts")+"/", "--csv-safe")},
 		{"--csv-safe needs --input FILE", []string{"predict", at("run"), "--csv-safe"}},
-		{"--csv-safe needs --errors FILE", evaluate},
+		{"--csv-safe applies to the table of wrong predictions: expected --errors FILE", evaluate},
 		{fmt.Sprintf("--errors %q: --csv-safe: expected csv or tsv, found jsonl", at("x.jsonl")),
 			append(evaluate, "--errors", at("x.jsonl"))},
 	})

@@ -57,7 +57,7 @@ func TestTrainChunks(t *testing.T) {
 	refuse(t, exitError, "found a linear model, whose tokens have no weights", "", "eval", "--data", data, "--evidence",
 		"20", "--model", filepath.Join(out, "linear"))
 	refuseAll(t, exitUsage, evidence, []refusal{
-		{"--evidence 0: expected a number of rows from 1", []string{"--evidence", "0"}},
+		{"--evidence 0: expected 1 or more", []string{"--evidence", "0"}},
 		{"--evidence prints no other metrics: expected no --errors", []string{"--errors", "wrong.csv"}},
 	})
 	for _, format := range []string{"onnx", "pytorch"} {

@@ -37,7 +37,7 @@ func compareRuns(t *testing.T, a, b string) {
 		if name == "metrics.jsonl" {
 			x, y = withoutTimes(t, x), withoutTimes(t, y)
 		}
-		if strings.HasPrefix(name, "last/") { // its metadata has the length of metrics.jsonl, which varies
+		if strings.HasPrefix(name, "last/") { // its metadata records the size of metrics.jsonl, which varies
 			x, y = x[len(x)-tensorBytes(x):], y[len(y)-tensorBytes(y):]
 		}
 		if !bytes.Equal(x, y) {

@@ -96,7 +96,7 @@ func comb(teeth int, distance float64) *surface {
 }
 
 // TestPeriod checks that the period of a comb is the distance between its teeth, and that a square has
-// no period. It also checks the waves of a period of two.
+// no period. It also checks the sines and cosines of a period of two.
 func TestPeriod(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	for _, teeth := range []int{4, 7, 20, 60} {

@@ -40,7 +40,7 @@ func identity(tokens []int32) []int32 { return tokens }
 // A word of prose has about five bytes, including the space. Much longer words, as in DNA or
 // languages without spaces, hardly recur.
 const (
-	bytesOfWord = 4       // bytes per word in the limits of tokens, a low estimate
+	bytesOfWord = 4       // bytes per word, a low estimate; scales the limits of tokens
 	longWord    = 16      // maximum mean bytes per word
 	fewWords    = 2       // minimum mean words per text; single words, such as names, hardly recur
 	probeBytes  = 1 << 16 // maximum bytes of the training split that countedOf reads to choose the units

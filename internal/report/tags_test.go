@@ -37,8 +37,8 @@ func segmentText(segments []segment) string {
 	return out.String()
 }
 
-// TestTagExample checks that a row is shown with its labelled and its predicted spans. A long row
-// is shown near the ends of spans.
+// TestTagExample checks that a row is shown with its labelled and its predicted spans. Of a long
+// row, only the tokens near the start or the end of a span are shown.
 func TestTagExample(t *testing.T) {
 	const text = "Zoë saw Oslo"
 	bytes := must.Get(tokenizer(t, `{"type":"byte"}`).Encode(text))(t)

@@ -35,7 +35,7 @@ layout(constant_id = 13) const uint BUFFERS = 1;
 const uint THREADS = gl_WorkGroupSize.x;
 const uint QUADS_A = BM * BK / 4 / THREADS, QUADS_B = BN * BK / 4 / THREADS;
 const bool TALL = WM > CM, WIDE = WN > CN; // true if a subgroup has two matrices in this direction
-const uint SHARES = BM / WM * (BN / WN); // number of parts of the workgroup's tile, one per subgroup
+const uint SHARES = BM / WM * (BN / WN); // number of parts of the workgroup's tile; a subgroup computes one part per pass
 
 // The tiles have the layouts of A and B, in pairs of halves, so that quads are stored directly.
 // Rows are padded by 16 bytes, so that they begin in different banks.
@@ -44,11 +44,11 @@ const uint INNER_B = TRANSPOSED_B ? BN : BK, OUTER_B = TRANSPOSED_B ? BK : BN;
 const uint STRIDE_A = INNER_A / 2 + 4, STRIDE_B = INNER_B / 2 + 4;
 shared HALF2 tileA[BUFFERS * OUTER_A * STRIDE_A];
 shared HALF2 tileB[BUFFERS * OUTER_B * STRIDE_B];
-shared float tileC[SHARES * CM * CN]; // one matrix per subgroup, to be written to C
+shared float tileC[SHARES * CM * CN]; // one matrix per part, to be written to C
 
 // FETCH reads the quads of the next step into registers. STAGE rounds these quads and stores them in
-// buffer `number` of the tiles. FETCH, STAGE and MULTIPLY are macros with local arrays of main, because
-// compilers keep local arrays in registers, unlike global arrays.
+// buffer `number` of the tiles. FETCH, STAGE and MULTIPLY are macros that use local variables of main,
+// because compilers keep local variables in registers, unlike global ones.
 
 #define FETCH(depth) { \
     uint t = gl_LocalInvocationIndex; \

@@ -137,7 +137,7 @@ type T[Sub any] interface {
 // compared with the reference; the results of the other devices must be bitwise identical to the
 // results of the first. All groups share the reference's results, because the reference is slower than
 // most devices.
-func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]tensor.Device) {
+func Run[Test T[Test]](t Test, keep func(suite, name string) bool, groups ...[]tensor.Device) {
 	for _, k := range table {
 		t.Run(k.name, func(t Test) {
 			for _, c := range k.cases() {
