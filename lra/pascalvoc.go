@@ -8,7 +8,7 @@ import (
 // the graph of its superpixels.
 var PascalVOC = &Task{
 	Name:         "pascalvoc-sp",
-	Description:  "What each region of a photograph shows (PascalVOC-SP), read as the graph of its superpixels.",
+	Description:  "What each region of a photograph shows (PascalVOC-SP), predicted from the graph of its superpixels.",
 	Kind:         seq.Tagging,
 	Labels:       vocClasses,
 	Features:     vocFeatures,

@@ -10,7 +10,7 @@ import (
 // graph of its atoms.
 var PeptidesFunc = &Task{
 	Name:         "peptides-func",
-	Description:  "The functions of a peptide (Peptides-func), any of ten, read as the graph of its atoms.",
+	Description:  "Which of ten functions a peptide has (Peptides-func), predicted from the graph of its atoms.",
 	Kind:         seq.MultiLabel,
 	Labels:       peptideFunctions,
 	Features:     graphlines.Indicators(atomCategories),
@@ -22,7 +22,7 @@ var PeptidesFunc = &Task{
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed. Each line is a graph in the format of docs/published-clouds-graphs.md, with the
 nine numbers of each atom and the three of each bond. The field label lists the peptide's
-functions, by number or name. The numbers of atoms and bonds become one-hot features, so
+functions, by number or name. The numbers are categories and become one-hot features, so
 that a linear layer on these features adds up embeddings.
 --random-walk 24 adds the return probabilities of a random walk of 1 to 24 steps (RWPE).`,
 		Example: "sftseq data convert peptides-func --from peptides-func --to data/peptides-func",
@@ -35,7 +35,7 @@ that a linear layer on these features adds up embeddings.
 // from the graph of its atoms.
 var PeptidesStruct = &Task{
 	Name:         "peptides-struct",
-	Description:  "Eleven numbers of a peptide's shape (Peptides-struct), read as the graph of its atoms.",
+	Description:  "Eleven numbers of a peptide's shape (Peptides-struct), predicted from the graph of its atoms.",
 	Kind:         seq.Regression,
 	Numbers:      peptideNumbers,
 	Features:     graphlines.Indicators(atomCategories),
@@ -47,8 +47,8 @@ var PeptidesStruct = &Task{
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed. Each line is a graph in the format of docs/published-clouds-graphs.md, with the
 nine numbers of each atom, the three of each bond, and a field for each target. The
-numbers of atoms and bonds become one-hot features, so that a linear layer on these
-features adds up embeddings.
+numbers of atoms and bonds are categories and become one-hot features, so that a linear
+layer on these features adds up embeddings.
 --random-walk 24 adds the return probabilities of a random walk of 1 to 24 steps (RWPE).`,
 		Example: "sftseq data convert peptides-struct --from peptides-struct --to data/peptides-struct",
 		Walks:   true,

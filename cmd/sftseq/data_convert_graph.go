@@ -49,7 +49,7 @@ fields as columns. An invalid line ends the conversion. More: docs/data-clouds-g
 				&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05",
 					Usage: "split at random by the fractions `TRAIN,VAL,TEST`"},
 				&cli.StringFlag{Name: "split-field", Usage: "take the split of a graph from `FIELD`"},
-				&cli.Uint64Flag{Name: "seed", Usage: "split by seed `N`"}),
+				&cli.Uint64Flag{Name: "seed", Usage: "split by seed `N` (default: 0)"}),
 			outputFlags()),
 		Action: convertGraph,
 	}

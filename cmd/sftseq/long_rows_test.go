@@ -51,7 +51,7 @@ func TestUnlikeInputs(t *testing.T) {
 			"the 1024 pixels of the training images: 2 "},
 		"builtin:pathfinder": {`{"text":"a film"}`, image(1024), "the 1024 pixels of the training images: 1 "},
 		"builtin:listops": {`{"text":"a film"}` + "\n" + `{"text":"[MAX a b c ]"}`, `{"text":"[MAX 2 9 ]"}`,
-			"more than 90% of unknown words: 1 "},
+			"more than 90% unknown words: 1 "},
 	} {
 		_, output := exits(t, exitOK, inputs.bad, "predict", "--model", model, "--device", "cpu")
 		contains(t, output, inputs.warning)

@@ -177,7 +177,7 @@ func warnUnlike(c *cli.Context, model *inference.Model) {
 	warn(model.OtherSizes, "inputs that do not have the %d pixels of the training images: %d (their predictions are "+
 		"meaningless; the model reads one byte for each gray pixel, not PNG or JPEG files)", model.Pixels, model.OtherSizes)
 	warn(model.UnknownRequests,
-		"inputs with more than %.0f%% of unknown words: %d (their predictions hardly depend on "+
+		"inputs with more than %.0f%% unknown words: %d (their predictions hardly depend on "+
 			"the text)", 100*inference.MaxUnknown, model.UnknownRequests)
 	warn(model.OutlierRequests, "inputs with numbers that are on average (root mean square) more than %d standard "+
 		"deviations from the training mean: %d (check their units against feature_scales in config.json)",

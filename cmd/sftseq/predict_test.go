@@ -239,9 +239,11 @@ func TestFullOutput(t *testing.T) {
 	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()
 	for _, args := range [][]string{{"--help"}, {"version"}, {"info", "--model", goldenPath("pre")},
-		{"predict", "--model", goldenPath("pre"), goldenPath("pre", "inputs.jsonl")}} {
+		{"predict", "--model", goldenPath("pre"), goldenPath("pre", "inputs.jsonl")},
+		{"serve", "--model", goldenPath("pre")}} {
 		var errs strings.Builder
-		status := run(context.Background(), append([]string{"sftseq"}, args...), nil, full, &errs)
+		in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize"}` + "\n")
+		status := run(context.Background(), append([]string{"sftseq"}, args...), in, full, &errs)
 		if status != 1 || strings.Count(errs.String(), "standard output: ") != 1 ||
 			!strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%v: got status %d, standard error %q; want 1, %q once and %q", args, status, errs.String(),

@@ -26,8 +26,8 @@ Example: sftseq data convert --from logs.jsonl --to data/logs --text line
          sftseq data convert --from labelled.csv --to data/labelled --text line --label fault \
              --tokenizer from:runs/pretrained
          sftseq train custom --data data/labelled --init-from runs/pretrained --out runs/faults`,
-		Description: `Trains on the data set DATA without its labels. Model size, batch and epochs depend on the data;
-flags override them. Fine-tune the model with train --init-from, compute embeddings with embed or
+		Description: `Trains on the data set DATA without its labels. The data determine the values of flags without a
+printed default, such as --lr and --layers. Fine-tune the model with train --init-from, compute embeddings with embed or
 serve, and fill masks with predict --fill. More: docs/pretraining.md, docs/training.md`,
 		Flags:  pretrainFlags(),
 		Action: onAllRanks(pretrain),

@@ -29,7 +29,7 @@ type reportRows struct {
 	dir, split string       // directory and split of the data set
 }
 
-// open opens the rows.
+// open returns a reader of the rows, which the caller must close.
 func (r *reportRows) open() (*seq.Reader, error) {
 	if r.set == nil {
 		return seq.Open(r.path)
@@ -57,7 +57,7 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	}
 	kind := task.Of(m.Config)
 	if kind.Evaluator() == nil {
-		r.Missing = "the model was trained without labels (measure masked tokens with sftseq eval)"
+		r.Missing = "the model was trained without labels (evaluate its predictions of masked tokens with sftseq eval)"
 		return nil
 	}
 	in, err := rowsOf(c, m.Config)
@@ -80,8 +80,8 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	})
 }
 
-// reportEvidence measures the evidence of --evidence rows. It returns nil for 0 rows and for models without classes or
-// weights of tokens.
+// reportEvidence measures how the predicted class depends on the tokens with the largest weights, on
+// --evidence rows. It returns nil for 0 rows and for models without classes or weights of tokens.
 func reportEvidence(c *cli.Context, s *sft.Scorer, path string) (*report.Evidence, error) {
 	if c.Int("evidence") == 0 || evaluation.CanMeasureEvidence(s) != nil {
 		return nil, nil
@@ -152,8 +152,7 @@ func recordedRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	}
 	set, err := seq.OpenDataset(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the run's training data does not exist at %s relative to this directory (pass the "+
-			"path with --data)", dir)
+		return nil, fmt.Errorf("the run's training data does not exist at %s (pass its path with --data)", dir)
 	}
 	if err != nil {
 		return nil, err

@@ -190,7 +190,7 @@ func TestReport(t *testing.T) {
 	writeText(t, metricsPath, lines+`{"kind":"train","st`)
 	contains(t, show(run), "The last line of metrics.jsonl is incomplete")
 	must.Succeed(t, os.Rename(data, data+"-gone"))
-	contains(t, show(run), "No confusion matrix", "does not exist at "+data, "pass the path with --data", "Curves")
+	contains(t, show(run), "No confusion matrix", "does not exist at "+data, "pass its path with --data", "Curves")
 	must.Succeed(t, os.Rename(generated(t, "--seed", "9"), data))
 	contains(t, show(run), "has changed since the training")
 	must.Succeed(t, os.Remove(filepath.Join(run, "model.safetensors")))

@@ -21,7 +21,8 @@ func trainCustomCommand() *cli.Command {
 			"\n         sftseq train custom --data data/reviews --out runs/reviews",
 		Description: `Trains a linear model of n-grams (seconds) and a neural model (the rest of --time) on a data set
 from sftseq data convert, and sums their logits with weights fitted on the validation split. For tags
-and features it trains no linear model. Size, batch and epochs depend on the data. More: docs/training.md`,
+and features it trains no linear model. The data determine the values of flags without a printed
+default, such as --lr and --layers. More: docs/training.md`,
 		Action: onAllRanks(trainCustom),
 	}
 }

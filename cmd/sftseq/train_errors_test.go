@@ -68,7 +68,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, trained, "--resume", "--stop-at", "1"), 2, "--stop-at 1: expected a step after "},
 		{append(tiny, fresh, "--seeds", "1,2", "--stop-at", "1"), 2, "--stop-at and --seeds exclude each other"},
 		{append(tiny, fresh, "--select", "luck"), 2,
-			`--select "luck": expected one of accuracy (the fraction of correct predictions), loss (the mean loss), macro-f1 (`},
+			`--select "luck": expected one of accuracy, loss, macro-f1, `},
 		{append(tiny, fresh, "--select", "mae"), 2,
 			`--select "mae": expected a metric of task classification, one of accuracy (`},
 		{append(tiny, fresh, "--save-every", "-5m"), 2, "--save-every -5m: expected 0s (after each step) or more"},

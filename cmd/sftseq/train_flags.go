@@ -303,7 +303,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 		}
 	case name == "select":
 		if s.Select = c.String(name); !slices.Contains(train.Selections, s.Select) {
-			return badFlag(c, "select", "one of %s", train.DescribeSelections(train.Selections))
+			return badFlag(c, "select", "one of %s (docs/training.md)", strings.Join(train.Selections, ", "))
 		}
 		s.Select = storedSelection(s.Select, m.Task)
 	case name == "point-scale":

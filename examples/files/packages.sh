@@ -1,6 +1,6 @@
 #!/bin/bash
 # Downloads a sample of Debian's packages, without installing them, and extracts each to a folder of its
-# own, for `sftseq data files`. Needs Debian or Ubuntu, apt and 15 GB of disk. The sample depends only on
+# own, for `sftseq data files`. Needs Debian or Ubuntu, apt, curl and 30 GB of disk. The sample depends only on
 # the package lists.
 #
 #   examples/files/packages.sh data/packages
@@ -35,10 +35,26 @@ records() {
                 if ($i ~ /^Package: /) name = substr($i, 10)
                 if ($i ~ /^Source: / && split($i, f, " ")) source = f[2]
                 if ($i ~ /^Size: /) size = substr($i, 7) + 0
-                if ($i ~ /^ [0-9a-f]+ [0-9]+ .*\.tar\./ && split($i, f, " ") == 3 && length(f[1]) == 32) size += f[2]
+                if ($i ~ /^ [0-9a-f]+ [0-9]+ .*\.tar\./ && split($i, f, " ") == 3 && length(f[1]) == 64) size += f[2]
             }
             if (size > 0 && size <= limit) print name, source == "" ? name : source
         }' | sort -u
+}
+
+# archives prints NAME URL FILE for each tar archive of each source package.
+archives() {
+    apt-get "${apt[@]}" indextargets --format '$(SITE) $(FILENAME)' 'Created-By: Sources' | while read -r site list; do
+        /usr/lib/apt/apt-helper cat-file "$list" | awk -v site="$site" -v RS= -F '\n' '{
+            name = folder = ""
+            for (i = 1; i <= NF; i++) {
+                if ($i ~ /^Package: /) name = substr($i, 10)
+                if ($i ~ /^Directory: /) folder = substr($i, 12)
+            }
+            for (i = 1; i <= NF; i++)
+                if ($i ~ /^ [0-9a-f]+ [0-9]+ .*\.tar\.[a-z0-9]+$/ && split($i, f, " ") == 3 && length(f[1]) == 64)
+                    print name, site "/" folder "/" f[3], f[3]
+        }'
+    done
 }
 
 # draw N PATTERN reads records and prints at most N of those whose names match PATTERN. The choice depends only
@@ -75,9 +91,9 @@ sources() {
     local wanted name to archive
     wanted=$(records Sources "$1" | draw "$2" '.*' | missing source-)
     [ -n "$wanted" ] || return 0
-    # apt-get stops at the first error, but xargs continues with the next 20 names.
-    cut -d ' ' -f 1 <<< "$wanted" | (cd "$dir/downloads" &&
-        xargs -r -n 20 apt-get "${apt[@]}" source --download-only > /dev/null) || true
+    # Mirrors lack some of the archives. apt-get source would stop at the first, and is slow for thousands of names.
+    archives | awk 'NR == FNR { wanted[$1]; next } $1 in wanted { print $2, $3 }' <(echo "$wanted") - |
+        (cd "$dir/downloads" && xargs -r -n 2 -P 8 sh -c 'curl -sfL --retry 2 -o "$2" "$1"' sh) || true
     while read -r name to; do
         rm -rf "$to.tmp"
         mkdir -p "$to.tmp"
@@ -100,7 +116,7 @@ done
 binary 4096 500 '.*-doc'
 binary 8192 400 '.*-(data|sounds?|music)'
 binary 2048 300 'lib.*-dev'
-sources 2048 2600
+sources 2048 6000
 for architecture in arm64 armhf i386 mips64el ppc64el s390x; do
     configure "$architecture"
     binary 300 250 '[a-z][^-]*'

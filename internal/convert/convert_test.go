@@ -314,8 +314,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestOtherSplit checks that texts which occur in two splits are counted, for instance if a table
-// is used for both train and test.
+// TestOtherSplit checks that rows are counted whose text also occurs in another split, for instance if
+// a table is used for both train and test.
 func TestOtherSplit(t *testing.T) {
 	for table, want := range map[string]int64{
 		"text,label,part\na,1,train\nb,2,train\na,1,test\nb,2,test\na,1,test\n": 3,

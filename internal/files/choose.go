@@ -12,7 +12,7 @@ import (
 type Options struct {
 	PerKind     int // maximum number of files of a kind
 	PerPackage  int // maximum number of files of a kind and package
-	MinFiles    int // kinds with fewer distinct files are rare
+	MinFiles    int // kinds with fewer distinct files are rare, see [Summary]
 	MinPackages int // kinds with files from fewer packages are rare
 	Fragment    int // length of a random fragment in bytes; 0 means Sample
 	Seed        uint64

@@ -59,8 +59,8 @@ func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream
 // Close completes the output; it does not close the underlying writer.
 func (o *Rows) Close() error { return o.out.Close() }
 
-// Predict writes the predictions for all rows of the table t and closes t, even after an error, so that
-// readers stop as well. It calls done with the number of rows of each written batch.
+// Predict writes the predictions for all rows of the table t. A goroutine reads t and closes it; after
+// an error, Predict may return before t is closed. It calls done with the number of rows of each written batch.
 func (o *Rows) Predict(ctx context.Context, parser *requests.Parser, t table.Reader, done func(int64)) error {
 	r := newTableReader(o.table, parser, t.Columns())
 	ctx, cancel := context.WithCancel(ctx)

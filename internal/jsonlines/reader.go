@@ -61,7 +61,7 @@ const (
 	// Free bytes more.
 	Free = 1 << 16
 	// keep is the size above which the buffer of a long line is released. Such a line is read into
-	// blocks of this size, as growing a buffer would need twice the memory.
+	// blocks of this size, which are joined at its end: a growing buffer would be copied repeatedly.
 	keep = 1 << 20
 )
 

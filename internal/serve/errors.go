@@ -49,7 +49,7 @@ var errSessionOver = errors.New("the session is over")
 
 // sessionOver returns an error that wraps errSessionOver and states a reason.
 func sessionOver(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", errSessionOver, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %w", errSessionOver, fmt.Errorf(format, args...))
 }
 
 // errorLocation is the data of most errors: the place of the error and the value found there.

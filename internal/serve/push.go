@@ -37,7 +37,7 @@ func (s *session) result(id json.RawMessage, result any) {
 func (s *session) write(v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		s.end(sessionOver("writing: %v", err))
+		s.end(sessionOver("writing: %w", err))
 		return
 	}
 	s.send(body)

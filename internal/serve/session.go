@@ -184,7 +184,7 @@ func (s *session) send(body []byte) {
 // sendNow is like send, for a caller that holds s.sending.
 func (s *session) sendNow(body []byte) {
 	if err := s.frames.Write(body); err != nil {
-		s.end(sessionOver("writing: %v", err))
+		s.end(sessionOver("writing: %w", err))
 	}
 }
 

@@ -104,6 +104,9 @@ func damaged(path string, err error) error {
 	if err == nil || errors.As(err, &system) {
 		return err
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("the part is truncated") // without arrowipc's next step, which is to copy the file again
+	}
 	s, _ := shardOfFile(filepath.Base(path))
 	return fmt.Errorf("%s: %w: remove it, and run shard %v again", path, err, s)
 }
