@@ -42,8 +42,8 @@ func filesConfig() sft.Config {
 	c := encoderConfig(2, 32, 128, 16)
 	c.SamplerNoise = "always"
 	c.Convolutions = []config.Convolution{{KernelSize: 7, Dilation: 1}}
-	c.NGrams = &config.NGrams{Units: "bytes", MinN: 2, MaxN: 6, Slots: 1 << 20, MinCount: 1, MaxFeatures: 45000,
-		Dropout: 0.25}
+	c.NGrams = &config.NGrams{Units: "bytes", MinN: 3, MaxN: 6, MaxWords: 2, Slots: 1 << 20, MinCount: 1,
+		MaxFeatures: 45000, Dropout: 0.25}
 	c.EmbeddingDropout, c.FeedForward = 0.05, 0.1
 	return c
 }

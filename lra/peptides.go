@@ -22,8 +22,8 @@ var PeptidesFunc = &Task{
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed. Each line is a graph in the format of docs/published-clouds-graphs.md, with the
 nine numbers of each atom and the three of each bond. The field label lists the peptide's
-functions, by number or name. The numbers are categories and become one-hot features, so
-that a linear layer on these features adds up embeddings.
+functions, by number or name. The atoms' and bonds' numbers are categories and become
+one-hot features, so that a linear layer on these features adds up embeddings.
 --random-walk 24 adds the return probabilities of a random walk of 1 to 24 steps (RWPE).`,
 		Example: "sftseq data convert peptides-func --from peptides-func --to data/peptides-func",
 		Walks:   true,

@@ -136,8 +136,8 @@ func TestInfo(t *testing.T) {
 	}
 	if len(r.Costs) != 2 || r.Costs[1].Length != 4096 || r.Costs[1].Infer >= r.Costs[1].Train ||
 		r.Costs[0].Infer >= r.Costs[1].Infer {
-		t.Errorf("got costs %+v, want two, the second for length 4096 and higher, and training above inference",
-			r.Costs)
+		t.Errorf("got costs %+v, want two: the second for length 4096, higher for training than for inference, and "+
+			"higher for inference than the first", r.Costs)
 	}
 	// Five taps, and three taps with a dilation of seven. The norms of convolutions count as norms.
 	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("conv"), "--json")), &r))

@@ -27,8 +27,8 @@ func samples(t *testing.T) string {
 	return data
 }
 
-// TestPretrainSounds checks that pretraining on sound predicts the spectrum around a masked sample, as the
-// nearest of the spectra that the run learns. A resumed run writes bitwise identical weights. The model can
+// TestPretrainSounds checks that pretraining on sound trains a model to predict the spectrum around a masked
+// sample, quantised to a learned codebook. A resumed run writes bitwise identical weights. The model can
 // initialise a classifier. With --mask-targets tokens, pretraining predicts tokens instead.
 func TestPretrainSounds(t *testing.T) {
 	data, runs := samples(t), t.TempDir()

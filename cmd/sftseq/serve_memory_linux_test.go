@@ -107,7 +107,7 @@ type editor struct {
 	lastID   int
 	version  int
 	length   int
-	accepted int // rounds in which the server refused no message
+	accepted int // rounds in which no message was refused for lack of memory
 }
 
 func newEditor(t *testing.T, socket string) *editor {
@@ -148,8 +148,9 @@ func (e *editor) change(n int) {
 	time.Sleep(30 * time.Millisecond) // after --debounce the server pushes the document's prediction
 }
 
-// finish waits until the server has accepted or refused all messages. It counts the round as accepted
-// if the server refused no message.
+// finish waits until the server has responded to all messages. It counts the round as accepted if the server
+// refused none for lack of memory (-32000). The model rejects texts of more than 4,096 tokens (-32602),
+// but only after the server has read them.
 func (e *editor) finish() {
 	last := e.nextID()
 	e.send(`{"jsonrpc":"2.0","id":%d,"method":"model/info"}`, last)

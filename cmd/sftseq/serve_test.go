@@ -158,7 +158,7 @@ func sendRequests(t *testing.T, conn net.Conn, accepted func()) {
 		}
 	}
 	if len(responses) != last+1 || before > last-burst/2 {
-		t.Errorf("%d responses, want %d; %d of them before SIGTERM, want at most %d", len(responses), last+1, before,
+		t.Errorf("got %d responses, want %d; %d of them up to the response to model/info, want at most %d", len(responses), last+1, before,
 			last-burst/2)
 	}
 }

@@ -38,8 +38,8 @@ func TestTrainChunks(t *testing.T) {
 	contains(t, done(t, "", "info", "--model", member), "exports", "1048576")
 	info := decode[modelInfo](t, done(t, "", "info", "--model", member, "--json"))
 	if first, last := info.Costs[0].Edit, info.Costs[len(info.Costs)-1].Edit; first < 0.02 || !(last > 0.02 && last < first) {
-		t.Errorf("an edit costs %v of the shortest and %v of the longest document, want more than 0.02, and less of "+
-			"the longest", first, last)
+		t.Errorf("the cost of an edit is %v of the cost of the shortest and %v of that of the longest document, "+
+			"want more than 0.02 for both and a lower fraction for the longest", first, last)
 	}
 	fixed := *m.Config
 	fixed.Chunks = &config.Chunks{Rule: "fixed", Average: 32, Exports: 4, Layers: 2}

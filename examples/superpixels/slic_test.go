@@ -67,7 +67,8 @@ func TestEdges(t *testing.T) {
 				t.Errorf("superpixel %d of a uniform image has %d pixels, expected 40 to 100", k, n)
 			}
 		}
-		if wrong > 12 || name == "gray" && (c.superpixels != 16 || c.step != 8) { // small components join another
+		// Up to 12 pixels may differ, because connect merges small components into neighbouring superpixels.
+		if wrong > 12 || name == "gray" && (c.superpixels != 16 || c.step != 8) {
 			t.Errorf("%s: %d pixels differ from most pixels of their superpixels; %d superpixels", name, wrong,
 				c.superpixels)
 		}
@@ -99,7 +100,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestConvert checks that each split has its first images, that the last tenth of the training
+// TestConvert checks that each split has at most its first three images, that the last tenth of the training
 // images is for validation, and that labels and gray levels equal the records.
 func TestConvert(t *testing.T) {
 	from := t.TempDir()

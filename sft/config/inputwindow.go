@@ -62,9 +62,9 @@ func (c *Config) SetReadWindow(w seq.Window) {
 	}
 }
 
-// validateWindow returns an error for an invalid input window. Models with predictions per token,
-// and models of graphs, have no tail, because the tokens, labels and edges between head and tail
-// would be missing.
+// validateWindow returns an error for an invalid input window. The tail
+// must be 0 for models that make predictions per token, because the tokens between head and tail would
+// have none, and for graphs, because their nodes have no order.
 func (c *Config) validateWindow() error {
 	w, tail := c.InputWindow, c.InputWindowTail
 	switch {

@@ -39,7 +39,7 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 	if unreadable > 0 || int64(len(kept)) != s.MetricsBytes {
 		kept, unreadable = linesUpTo(text, s) // inserted bytes may have moved lines beyond the recorded length
 		warning = fmt.Sprintf("%s was damaged after the checkpoint of step %d: expected %d bytes of lines up to this "+
-			"step, found %d; the file was rewritten without %d unreadable lines, and the run is not affected",
+			"step, found %d; the file was rewritten with the readable lines (unreadable: %d), and the run is not affected",
 			path, s.Step, s.MetricsBytes, len(kept), unreadable)
 		if err := atomicfile.WriteBytes(path, kept); err != nil {
 			return nil, "", err
@@ -62,7 +62,7 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 
 // linesUpTo returns the lines up to the step of s, without evaluations after s.Evaluated, and the number of
 // unreadable lines: malformed or incomplete lines, lines of an unknown kind, and lines whose step is below
-// the step of an earlier line.
+// the step of an earlier kept line.
 func linesUpTo(text []byte, s *State) (kept []byte, unreadable int) {
 	last := 0
 	for line := range bytes.Lines(text) {
