@@ -124,11 +124,11 @@ func TestBuiltinAccuracy(t *testing.T) {
 func TestBlockEvidence(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	whole := readText(t, "main.go")
-	long := strings.Repeat("a plain sentence in a text\n", 100) + whole[:512]
+	long := strings.Repeat("17 4 9 22 8 1 64 3 90 5\n", 120) + whole[:512]
 	for _, c := range []struct {
 		text string
 		size int
-	}{{whole[:1500], 64}, {whole[:200], 16}, {long, 64}} {
+	}{{whole[:1500], 64}, {whole[200:400], 16}, {long, 64}} {
 		dir := t.TempDir()
 		name := writeText(t, filepath.Join(dir, "whole"), c.text)
 		var want fileResult

@@ -2,6 +2,7 @@
 // words. For words, the export also writes NAME.tokenizer.json beside NAME.onnx.
 
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.min.mjs";
+import { wordHashes } from "./words.mjs";
 
 ort.env.wasm.numThreads = 1; // several threads need a cross-origin isolated page
 
@@ -69,14 +70,16 @@ export async function load(url) {
   const unit = tokenizer.type === "byte" ? "bytes" : "words";
   const names = properties.label_names && JSON.parse(properties.label_names);
   const session = await ort.InferenceSession.create(file, { executionProviders: ["wasm"] });
-  if (session.inputNames.includes("word_hashes"))
-    throw new Error("this page cannot compute the model's n-grams of words: train it with --ngrams bytes:3-6:2^20, or on data with --tokenizer words");
+  const readsWords = session.inputNames.includes("word_hashes"); // only models of bytes
   return async (text) => {
-    const tokens = BigInt64Array.from(typeof text === "string" ? encode(text) : Array.from(text, (byte) => byte + 1), BigInt);
+    const ids = typeof text === "string" ? encode(text) : Array.from(text, (byte) => byte + 1);
+    const tokens = BigInt64Array.from(ids, BigInt);
     if (tokens.length === 0) throw new Error("the text is empty");
     if (tokens.length > properties.max_length && !properties.input_window)
       throw new Error(`the text has ${tokens.length} ${unit}, but the model accepts at most ${properties.max_length}`);
-    const { logits } = await session.run({ tokens: new ort.Tensor("int64", tokens, [tokens.length]) });
+    const inputs = { tokens: new ort.Tensor("int64", tokens, [tokens.length]) };
+    if (readsWords) inputs.word_hashes = new ort.Tensor("int64", wordHashes(ids), [tokens.length]);
+    const { logits } = await session.run(inputs);
     const largest = Math.max(...logits.data);
     const odds = Array.from(logits.data, (v) => Math.exp(v - largest));
     const sum = odds.reduce((a, b) => a + b);

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,9 +125,9 @@ func checkTuned(t *testing.T, folder, tuned string) {
 	}
 }
 
-// TestWordHashes compares the Python functions for XXH3 and for the hashes of words with Go.
+// TestWordHashes compares the functions of Python and JavaScript for XXH3 and for the hashes of words with Go.
 func TestWordHashes(t *testing.T) {
-	testenv.NeedPrograms(t, "python3")
+	testenv.NeedPrograms(t, "python3", "node")
 	draw := rand.New(rand.NewPCG(5, 6))
 	type given struct {
 		Data [][]byte
@@ -145,31 +146,51 @@ func TestWordHashes(t *testing.T) {
 	for _, l := range randomLines(c, slices.Repeat([]int{1, 30, 700}, 20)) {
 		in.Ids = append(in.Ids, l.Tokens)
 	}
+	for _, text := range []string{
+		"\ufeffÜber straße İI ΑΣ x\u0301 ١٢", "a\u2003b\u1680c\u0085d\u00a0e\u2028f\u2029g\u202fh\u205fi\u3000j",
+		"\xff\xe2\x82€\xed\xa0\x80", "漢字 ½²",
+	} {
+		var ids []int32
+		for _, b := range []byte(text) {
+			ids = append(ids, int32(b)+1)
+		}
+		in.Ids = append(in.Ids, append(ids, 0))
+	}
 	dir := t.TempDir()
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "word_hashes.py"), []byte(WordHashes), 0o666))
-	command := exec.CommandContext(t.Context(), "python3", "-c", `import base64, json, sys
+	module := must.Get(os.ReadFile("../../examples/web/words.mjs"))(t)
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "words.mjs"), module, 0o666))
+	for language, command := range map[string]*exec.Cmd{
+		"Python": exec.CommandContext(t.Context(), "python3", "-c", `import base64, json, sys
 from word_hashes import word_hashes, xxh3
 given = json.load(sys.stdin)
-print(json.dumps({"data": [xxh3(base64.b64decode(d)) for d in given["Data"]], "ids": [list(map(str, word_hashes(i))) for i in given["Ids"]]}))`)
-	command.Dir, command.Stdin = dir, bytes.NewReader(must.Get(json.Marshal(in))(t))
-	out, err := command.CombinedOutput()
-	var got struct {
-		Data []uint64
-		Ids  [][]string
-	}
-	if err := errors.Join(err, json.Unmarshal(out, &got)); err != nil || len(got.Data) != len(in.Data) ||
-		len(got.Ids) != len(in.Ids) {
-		t.Fatalf("got hashes of %d byte strings and %d lists of ids, error %v; want %d and %d\n%.2000s", len(got.Data),
-			len(got.Ids), err, len(in.Data), len(in.Ids), out)
-	}
-	for i, data := range in.Data {
-		if want := xxh3.Hash(data); got.Data[i] != want {
-			t.Fatalf("%d bytes: %x, expected %x", len(data), got.Data[i], want)
+print(json.dumps({"data": [str(xxh3(base64.b64decode(d))) for d in given["Data"]], "ids": [list(map(str, word_hashes(i))) for i in given["Ids"]]}))`),
+		"JavaScript": exec.CommandContext(t.Context(), "node", "--input-type=module", "-e", `
+import { readFileSync } from "node:fs";
+const { wordHashes, xxh3 } = await import("`+filepath.Join(dir, "words.mjs")+`");
+const { Data, Ids } = JSON.parse(readFileSync(0, "utf8"));
+const data = Data.map((d) => String(xxh3(Buffer.from(d, "base64"))));
+console.log(JSON.stringify({ data, ids: Ids.map((i) => Array.from(wordHashes(i), String)) }));`),
+	} {
+		command.Dir, command.Stdin = dir, bytes.NewReader(must.Get(json.Marshal(in))(t))
+		out, err := command.CombinedOutput()
+		var got struct{ Data, Ids json.RawMessage }
+		var data []string
+		var words [][]string
+		if err := errors.Join(err, json.Unmarshal(out, &got), json.Unmarshal(got.Data, &data),
+			json.Unmarshal(got.Ids, &words)); err != nil || len(data) != len(in.Data) || len(words) != len(in.Ids) {
+			t.Fatalf("%s: got hashes of %d byte strings and %d lists of ids, error %v; want %d and %d\n%.2000s", language,
+				len(data), len(words), err, len(in.Data), len(in.Ids), out)
 		}
-	}
-	for i, ids := range in.Ids {
-		if want := wordHashes(&sft.Model{Config: c}, ids); !slices.Equal(got.Ids[i], want) {
-			t.Errorf("%v: %s, expected %s", ids, got.Ids[i], want)
+		for i, text := range in.Data {
+			if want := strconv.FormatUint(xxh3.Hash(text), 10); data[i] != want {
+				t.Fatalf("%s: the hash of %d bytes is %s, want %s", language, len(text), data[i], want)
+			}
+		}
+		for i, ids := range in.Ids {
+			if want := wordHashes(&sft.Model{Config: c}, ids); !slices.Equal(words[i], want) {
+				t.Errorf("%s: the hashes of words of the ids %v are %s, want %s", language, ids, words[i], want)
+			}
 		}
 	}
 }
