@@ -27,7 +27,7 @@ var UsualShapes = ShapesRule{Points: 256, Noise: 10}
 func (r *ShapesRule) Options() []Option {
 	return []Option{
 		{Name: "points", Usage: "draw clouds of `N` points", Value: &r.Points},
-		{Name: "noise", Usage: "move points by normal noise of `N` thousandths of the radius", Value: &r.Noise},
+		{Name: "noise", Usage: "add Gaussian noise to the points, with a standard deviation of `N` thousandths of the radius", Value: &r.Noise},
 		{Name: "upright", Usage: "leave the solids upright, without rotation", On: &r.Upright},
 	}
 }

@@ -69,7 +69,7 @@ func TestMovingAverageChunks(t *testing.T) {
 	alone := run(device, 1, 1)
 	for i, name := range names[:2] {
 		if !slices.Equal(alone[i], all[i][lengths[0]*d:][:lengths[1]*d]) {
-			t.Errorf("%s of sequence 1 differs alone and in a batch, want equal values", name)
+			t.Errorf("%s of sequence 1 alone differs from its values in a batch, want equal values", name)
 		}
 	}
 	setMinimalLimits(t, device)

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// blockWords is the maximum number of words that a dispatch binds of an operand that can be split.
+	// blockWords is the maximum number of words per binding of an operand that can be split across dispatches.
 	// It equals the largest binding that every device supports.
 	blockWords = 128 << 20 / 4
 	// maxDispatchOperations is the maximum number of operations per dispatch: half a second on a slow

@@ -273,7 +273,7 @@ func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpo
 
 // initConfig replaces the preset's architecture by the architecture of the model in --init-from, if
 // set. Dropout, token dropping, mask rate and span, input window and training settings stay the preset's,
-// except the initialisation of embeddings, which is removed. Mask targets stay the preset's unless the model has
+// but the initialisation of embeddings is cleared. Mask targets stay the preset's unless the model has
 // some and the run predicts masked tokens; pooling stays the preset's if the task's head does not pool.
 // The caller applies other flags later. kind is the task of the data.
 func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Settings) error {

@@ -125,7 +125,7 @@ func checkTuned(t *testing.T, folder, tuned string) {
 	}
 }
 
-// TestWordHashes compares the functions of Python and JavaScript for XXH3 and for the hashes of words with Go.
+// TestWordHashes compares the Python and JavaScript implementations of XXH3 and of word hashes with Go's.
 func TestWordHashes(t *testing.T) {
 	testenv.NeedPrograms(t, "python3", "node")
 	draw := rand.New(rand.NewPCG(5, 6))

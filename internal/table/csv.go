@@ -84,7 +84,7 @@ func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	switch {
 	case errors.As(err, &bad) && bad.err == csv.ErrQuote && (bad.line > 0 || bad.unclosed):
 		// An unknown number of rows may be part of a field whose quote is not closed. An unclosed quote in
-		// the last row is the same error, as if more rows followed.
+		// the last row is reported as the same error, although no row follows it.
 		return fmt.Errorf("%s:%d: a quoted field is not closed before line %d, column %d: escape a quote within a field by "+
 			"doubling it",
 			r.in.Name, r.previous, r.previous+int64(bad.line), bad.column)

@@ -55,7 +55,7 @@ func TestAugmentPoints(t *testing.T) {
 			PointRotation: []string{"z", "any"}[step%2], PointShift: 0.1}
 		got := s.addNoise(c, []seq.Example{{Index: 3, Features: e.Features[:2]}, e}, step, 2)[1].Features
 		if again := s.addNoise(c, []seq.Example{e}, step, 2)[0].Features; !slices.EqualFunc(got, again, slices.Equal) {
-			t.Fatalf("step %d: points %v in a batch, want %v as alone", step, got, again)
+			t.Fatalf("step %d: got points %v in a batch of two, want %v as in a batch of one", step, got, again)
 		}
 		a, b := vectorOf(c, e.Features[1], "x", "y", "z"), vectorOf(c, e.Features[2], "x", "y", "z")
 		p, q := vectorOf(c, got[1], "x", "y", "z"), vectorOf(c, got[2], "x", "y", "z")
@@ -201,7 +201,7 @@ func TestAugmentationsDiffer(t *testing.T) {
 	if p := augment(shift, 1, 1); p[0]-1 == p[1] || p[1] == p[2] {
 		t.Errorf("the point (1, 0, 0) is shifted to %v, want a different shift for each axis", p)
 	}
-	var product, scales, angles float64 // the correlation of the factor and the angle
+	var product, scales, angles float64 // sums for the correlation of factor and angle
 	const n = 2000
 	rotating := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z"}
 	for step := range n {

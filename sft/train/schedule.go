@@ -37,8 +37,9 @@ type Settings struct {
 	// Select is the metric that selects the saved model, one of [Selections]; "" is the task's default.
 	Select string `json:"select,omitempty"`
 
-	// ClassWeights multiply the loss of the rows of each class or of the tokens of each tag or, for
-	// multi-label, the terms of each label that a row has; nil means 1. The divisor of the sum over a
+	// ClassWeights holds a factor of the loss for each class, tag or label; nil means 1. It multiplies the loss
+	// of a row of the class, or of a token with the tag. For multi-label it multiplies the terms of the
+	// labels that a row has. The divisor of the sum over a
 	// batch does not depend on the weights, so the weights of other rows do not change a row's
 	// gradient. For classes and tags, the caller scales the weights to a mean of 1 over the training
 	// split, so that they do not change the effective learning rate.

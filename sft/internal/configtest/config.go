@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// ConfigText returns the JSON of [TinyConfig] with keys replaced by the values of change. A nil
+// ConfigText returns the JSON of [TinyConfig] with the keys in change set to their values. A nil
 // value removes the key.
 func ConfigText(t testing.TB, change map[string]any) []byte {
 	t.Helper()
@@ -134,8 +134,8 @@ func Switches(c *config.Config) (out []reflect.Value) {
 	return out
 }
 
-// RandomConfigs returns one configuration for each combination of score, probability and relative
-// position bias, and two without attention. Most other keys vary.
+// RandomConfigs returns a configuration for each combination of score and probability, with sinusoids and
+// without a relative position bias, and two configurations without attention. Most other keys vary.
 func RandomConfigs() []*config.Config {
 	random := rand.New(rand.NewPCG(5, 6))
 	pick := func(s ...string) string { return s[random.IntN(len(s))] }
