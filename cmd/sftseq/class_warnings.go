@@ -21,8 +21,8 @@ import (
 const maxNamed = 20
 
 // warnClasses prints the warnings of [nameWarnings] and [absentWarnings].
-func warnClasses(c *cli.Context, m *seq.Manifest, splits ...string) {
-	printWarnings(c, append(nameWarnings(m), absentWarnings(m, splits...)...))
+func warnClasses(c *cli.Context, m *seq.Manifest) {
+	printWarnings(c, append(nameWarnings(m), absentWarnings(m, singleNames(m, usedNames(m)))...))
 }
 
 func printWarnings(c *cli.Context, warnings []string) {
@@ -85,7 +85,7 @@ func singleNames(m *seq.Manifest, used []string) []string {
 	if filled < 2 || m.Task == seq.Tagging {
 		return nil
 	}
-	// absentWarnings names the classes that are not in train.
+	// absentWarnings names the classes that train lacks.
 	return slices.DeleteFunc(slices.Clone(used), func(name string) bool {
 		rows := int64(0)
 		for _, info := range m.Splits {
@@ -129,28 +129,37 @@ func labelNouns(m *seq.Manifest) (noun, rows string) {
 	return "", ""
 }
 
-// absentWarnings warns of classes or tags that the data set has, but that one of the given splits lacks.
-func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
+// absentWarnings warns of classes or tags that the data set has, but that one of its splits lacks. The
+// warnings about validation and test leave out the classes that train lacks, and the given ones.
+func absentWarnings(m *seq.Manifest, leftOut []string) (out []string) {
 	noun, rows := labelNouns(m)
 	if noun == "" {
 		return nil
 	}
 	used := usedNames(m)
-	for _, split := range splits {
+	expected := used
+	for _, split := range []string{"train", "val", "test"} {
 		info := m.Splits[split]
-		absent := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return info.Labels[name] > 0 })
-		if info.Rows > 0 && len(absent) > 0 {
-			verb, them := "have", "them"
-			if len(absent) == 1 {
-				verb, them = "has", "it"
-			}
-			effect := "so it does not measure "
-			if split == "train" {
-				effect = "so models cannot learn "
-			}
-			out = append(out, fmt.Sprintf("%d of %d %s %s no %s in %s, %s%s: %s", len(absent), len(m.LabelNames), noun,
-				verb, rows, split, effect, them, shortList(absent, maxNamed)))
+		if info.Rows == 0 {
+			continue
 		}
+		absent := slices.DeleteFunc(slices.Clone(expected), func(name string) bool { return info.Labels[name] > 0 })
+		effect := "so it does not measure "
+		if split == "train" {
+			effect = "so models cannot learn "
+			leftOut = slices.Concat(leftOut, absent)
+			expected = slices.DeleteFunc(slices.Clone(used),
+				func(name string) bool { return slices.Contains(leftOut, name) })
+		}
+		if len(absent) == 0 {
+			continue
+		}
+		verb, them := "have", "them"
+		if len(absent) == 1 {
+			verb, them = "has", "it"
+		}
+		out = append(out, fmt.Sprintf("%d of %d %s %s no %s in %s, %s%s: %s", len(absent), len(m.LabelNames), noun,
+			verb, rows, split, effect, them, shortList(absent, maxNamed)))
 	}
 	return out
 }

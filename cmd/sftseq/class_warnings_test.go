@@ -60,7 +60,8 @@ func TestClassWarnings(t *testing.T) {
 		{"numbers in two forms", rows("train", "0", "1") + rows("val", "0", "1") + rows("test",
 			"0.0", "1.0"), nil, []string{
 			`these names look alike but are different classes: "0" and "0.0", "1" and "1.0"; if they mean the same class, `,
-			"2 of 4 classes have no row in train, so models cannot learn them: 0.0, 1.0\n"}},
+			"2 of 4 classes have no row in train, so models cannot learn them: 0.0, 1.0\n",
+			"2 of 4 classes have no row in test, so it does not measure them: 0, 1\n"}},
 		{"one class", rows("train", "good") + rows("val", "good") + rows("test", "good"), nil,
 			[]string{"all rows have the same class, good, so train has nothing to learn"}},
 		{"a class without rows", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good",
@@ -83,9 +84,17 @@ func TestClassWarnings(t *testing.T) {
 				"measure them\n"}},
 		{"names of missing values", rows("train", "a", "NaN") + rows("val", "a", "NaN") + rows("test", "a", "NaN"), nil,
 			[]string{"2 classes include names that often mark a missing value: \"NaN\" (60); "}},
-		{"lost characters", rows("train", "a", "caf\ufffd") + rows("val", "a", "caf\ufffd") + rows("test", "a"), nil,
+		{"a class of two splits", rows("train", "a", "b", "c") + rows("val", "a", "b", "c") + rows("test", "a"), nil,
+			[]string{"2 of 3 classes have no row in test, so it does not measure them: b, c\n"}},
+		{"a class of train", rows("train", "a", "b", "c") + "x,rare,train\n" + rows("val", "a", "b") +
+			rows("test", "a", "b"), nil,
+			[]string{"1 class has only one row, in train: rare; ",
+				"1 of 4 classes has no row in val, so it does not measure it: c\n",
+				"1 of 4 classes has no row in test, so it does not measure it: c\n"}},
+		{"lost characters", rows("train", "a", "caf\ufffd") + rows("val", "a", "caf\ufffd") +
+			rows("test", "a", "caf\ufffd"), nil,
 			[]string{"names of classes contain U+FFFD, which replaces bytes that a program could not decode: " +
-				"\"caf\ufffd\" (40); "}},
+				"\"caf\ufffd\" (60); "}},
 		{"numbers beside labels", rows("train", "a", "a|3") + rows("val", "a|3"), []string{"--label-separator", "|"},
 			[]string{"1 of 2 labels are numbers and the others are names: 3; ",
 				"all 40 rows of train have 1 of the 2 labels, so models cannot learn these: a\n"}},

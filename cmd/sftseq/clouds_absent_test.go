@@ -63,7 +63,7 @@ func TestAbsentClasses(t *testing.T) {
 	board := filepath.Join(from, "board")
 	writeClouds(t, board, "b", 1)
 	if _, errs := convertedClouds(t, from, "--seed", "1"); !strings.Contains(errs,
-		"warning: 1 of 2 classes has no row in test, so it does not measure it: board\n") {
+		"warning: 1 class has only one row, in train: board; the validation and test splits do not measure it\n") {
 		t.Errorf("unexpected warnings:\n%s", errs)
 	}
 	must.Succeed(t, os.RemoveAll(board))

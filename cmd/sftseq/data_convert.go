@@ -165,7 +165,7 @@ func convertCustom(c *cli.Context) error {
 		printWarnings(c, []string{text})
 	}
 	printWarnings(c, customWarnings(c, d.Manifest, &o))
-	warnClasses(c, d.Manifest, "train")
+	warnClasses(c, d.Manifest)
 	return errors.Join(err, addBaselines(c, d))
 }
 

@@ -107,7 +107,7 @@ func convertCloud(c *cli.Context) error {
 		return err
 	}
 	warnClouds(c, d.Manifest, files.Classes, unassigned)
-	warnClasses(c, d.Manifest, "train", "val", "test")
+	warnClasses(c, d.Manifest)
 	return addBaselines(c, d)
 }
 

@@ -118,7 +118,7 @@ func convertGraph(c *cli.Context) error {
 	if text != "" {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
-	warnClasses(c, d.Manifest, "train")
+	warnClasses(c, d.Manifest)
 	return addBaselines(c, d)
 }
 

@@ -60,7 +60,8 @@ func TestConvertFlatFolder(t *testing.T) {
 	contains(t, warned(t, "--from", folders),
 		"warning: "+folders+" has the splits test, train, but its rows are split again by --split: keep the "+
 			"existing splits with --split-column split --val-part 0.1\n")
-	equal(t, warned(t, "--from", filepath.Join(folders, "train")), "")
+	equal(t, warned(t, "--from", filepath.Join(folders, "train")), "warning: 1 of 3 classes has no row in val, so it "+
+		"does not measure it: 2\nwarning: 1 of 3 classes has no row in test, so it does not measure it: 2\n")
 	want := "and 33 more\nexpected a subfolder for each class (or extract the class from file names with --label " +
 		"path --label-pattern REGEX)\n"
 	_, errs = exits(t, exitError, "", "data", "convert", "--from", flat, "--to", filepath.Join(t.TempDir(), "to"))

@@ -102,6 +102,6 @@ func reportTask(c *cli.Context, task *lra.Task, d *seq.Dataset, err error) error
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}
-	printWarnings(c, append(task.Differences(d.Manifest), absentWarnings(d.Manifest, "train", "val", "test")...))
+	printWarnings(c, append(task.Differences(d.Manifest), absentWarnings(d.Manifest, nil)...))
 	return addBaselines(c, d)
 }

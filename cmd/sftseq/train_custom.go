@@ -74,7 +74,7 @@ func trainCustom(c *cli.Context) error {
 			"warning: tags of %s mark the ends of spans (BIOES, BILOU), but spans are read as BIO: convert the data "+
 				"again to convert the tags to BIO\n", c.String("data"))
 	}
-	warnClasses(c, m, "train")
+	warnClasses(c, m)
 	if len(kinds) > 1 {
 		return trainMembers(c, m, kinds)
 	}
