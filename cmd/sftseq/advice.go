@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/seq"
@@ -15,17 +17,25 @@ import (
 var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 
 // advice suggests commands that may train a better model than the model in dir. It suggests a wider
-// and deeper model, an ensemble, and, if rows are truncated, a longer input window. If a run with
-// --steps ended while its validation score was still improving, advice suggests only a longer run.
-// It returns "" for a linear model, and if the command of the run is unknown, has no --out or
-// contains &&. longest is the length in tokens of the longest row, or 0 if unknown.
-func advice(config *sft.Config, dir string, longest int, improving bool) string {
-	if config.IsLinear() {
-		return ""
+// and deeper model, an ensemble, and, if rows are truncated, a longer input window. If the last evaluation
+// of a run with --steps was its best, advice suggests only a longer run. For a linear model, it suggests
+// the default members, and for a fusion [fusionAdvice]. It returns "" if the command of the run is
+// unknown, has no --out or contains &&. longest is the length in tokens of the longest row, or 0 if
+// unknown.
+func advice(config *sft.Config, dir string, longest int, endedAtBest bool) string {
+	if f, err := sft.ReadFusion(dir); err == nil && f != nil {
+		return fusionAdvice(dir)
 	}
 	p, err := provenance.Of(config)
 	if err != nil || p.Command == "" {
 		return ""
+	}
+	if config.IsLinear() {
+		if p.DataDir == "" {
+			return ""
+		}
+		return fmt.Sprintf("; try a model with layers beside the linear model: sftseq train custom --data %s --out %s",
+			shellQuote(string(p.DataDir)), shellQuote(filepath.Clean(dir)+"-members"))
 	}
 	command, rest, ok := strings.Cut(p.Command, " --out ")
 	if !ok || strings.Contains(p.Command, "&&") {
@@ -36,8 +46,8 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 		without := regexp.MustCompile(` --(`+strings.Join(replaced, "|")+`)[ =]\S+`).ReplaceAllString(command, "")
 		return without + flags + " --out " + shellQuote(filepath.Clean(dir)+suffix)
 	}
-	if improving && p.Settings.Steps > 0 {
-		return "; the validation score was still improving: train longer first, for example without --steps: " +
+	if endedAtBest && p.Settings.Steps > 0 {
+		return "; the last evaluation was the best: train longer first, for example without --steps: " +
 			try("-longer", "", "steps", "epochs")
 	}
 	var out []string
@@ -52,6 +62,36 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 		config.NumLayers+1, 2*config.NumSampledTokens), "hidden", "layers", "k"),
 		try("-three", " --seeds 1,2,3", "seed"))
 	return "; try: " + strings.Join(out, "; or: ")
+}
+
+// fusionAdvice suggests a longer run of the fusion in dir and, if it has no member [sftMember], a run with
+// this member. It returns "" if the members do not record the flags of the run.
+func fusionAdvice(dir string) string {
+	p := fusionRecord(dir)
+	if p.Members == "" || p.DataDir == "" {
+		return ""
+	}
+	flags, limit := "", defaultTime
+	for _, f := range p.Flags {
+		switch value := string(f.Value); f.Name {
+		case "members", "steps", "epochs":
+		case "time":
+			if d, err := time.ParseDuration(value); err == nil {
+				limit = d
+			}
+		default:
+			flags += fmt.Sprintf(" --%s=%s", f.Name, shellQuote(value))
+		}
+	}
+	try := func(members string, within time.Duration, suffix string) string {
+		return fmt.Sprintf("sftseq train custom --members %s --data %s%s --time %s --out %s", members,
+			shellQuote(string(p.DataDir)), flags, within, shellQuote(filepath.Clean(dir)+suffix))
+	}
+	text := "; try: " + try(p.Members, 3*limit, "-longer")
+	if !slices.Contains(strings.Split(p.Members, ","), sftMember) {
+		text += "; or: " + try(linearMember+","+sftMember, limit, "-"+sftMember)
+	}
+	return text
 }
 
 // evalAdvice returns a line with the command that evaluates the model in dir on the test split of a data set,

@@ -35,7 +35,8 @@ func TestAdviceCommand(t *testing.T) {
 		}
 		p.Settings.Steps = 6
 		must.Succeed(t, p.Store(config))
-		want = "; the validation score was still improving: train longer first, for example without --steps: sftseq train custom --seed 1 --data d --hidden 8 --out " + shellQuote(dir+"-longer")
+		want = "; the last evaluation was the best: train longer first, for example without --steps: sftseq train " +
+			"custom --seed 1 --data d --hidden 8 --out " + shellQuote(dir+"-longer")
 		if got := advice(config, dir, 0, true); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
@@ -57,7 +58,8 @@ func TestAdviceOfEval(t *testing.T) {
 		runCustom(t, data, run, "--steps", "1", "--device", "cpu")
 		output := strings.Split(strings.TrimSpace(printed(t, "", "eval", "--model", run, "--data", data,
 			"--device", "cpu")), "\n")
-		contains(t, output[len(output)-1], want, " is better than the model (",
-			"; try: sftseq train custom --preset quick --seed 1 --members sft --data "+data)
+		contains(t, output[len(output)-1], want, " is better than the model (", "; the last evaluation was the best: "+
+			"train longer first, for example without --steps: sftseq train custom --preset quick --seed 1 "+
+			"--members sft --data "+data)
 	}
 }

@@ -118,7 +118,9 @@ func eval(c *cli.Context) error {
 	if err := in.mistakes.commit(c); err != nil {
 		return err
 	}
-	return show(c, r, func(w io.Writer) error { return errors.Join(r.Write(w), in.members.write(w)) })
+	return show(c, r, func(w io.Writer) error {
+		return errors.Join(r.Write(w), in.members.write(w, c.String("model")))
+	})
 }
 
 // openTestData opens the file at --data, or the file of a split of the data set at --data. It returns

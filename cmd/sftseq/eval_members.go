@@ -65,8 +65,8 @@ func (t *memberTally) scores() (out []task.MemberScore) {
 	return append(out, task.MemberScore{Name: sumName, FusionScore: t.tallies[len(t.tallies)-1].Score()})
 }
 
-// write prints the scores below a report.
-func (t *memberTally) write(w io.Writer) error {
+// write prints the scores below a report. dir is the directory of the fusion.
+func (t *memberTally) write(w io.Writer, dir string) error {
 	if t == nil {
 		return nil
 	}
@@ -74,6 +74,7 @@ func (t *memberTally) write(w io.Writer) error {
 	if kind == metrics.FusedNumbers { // the loss above is by default the smooth L1 loss
 		heading = "members (loss: mean squared error of standardised numbers)"
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s", heading, memberTable(t.scores(), kind == metrics.FusedClasses))
+	scores, classes := t.scores(), kind == metrics.FusedClasses
+	_, err := fmt.Fprintf(w, "%s\n%s%s", heading, memberTable(scores, classes), betterMember(scores, classes, dir))
 	return err
 }

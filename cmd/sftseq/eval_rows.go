@@ -133,7 +133,7 @@ func (r *evalRows) evaluated(c *cli.Context) task.Evaluated {
 	e := task.Evaluated{Model: givenModel(c), Data: c.String("data"), Split: r.split, Trained: trainedIn(dir),
 		File: r.path, Linear: r.linear}
 	if !isBuiltin(c) {
-		e.Advice = advice(r.scorer.Config(), dir, 0, false)
+		e.Advice = advice(r.scorer.Config(), dir, 0, e.EndedAtBest)
 	}
 	return e
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -35,6 +38,26 @@ func memberTable(scores []task.MemberScore, classes bool) string {
 	return strings.Join(lines, "\n")
 }
 
+// betterMember returns a line on the member with the highest accuracy or, if classes is false, with the
+// lowest loss, or "" if the sum is at least as good. dir is the directory of the fusion.
+func betterMember(scores []task.MemberScore, classes bool, dir string) string {
+	measure, value := "lower loss", func(s task.MemberScore) float64 { return -s.Loss }
+	if classes {
+		measure, value = "higher accuracy", func(s task.MemberScore) float64 { return s.Accuracy }
+	}
+	sum := scores[len(scores)-1]
+	best := slices.MaxFunc(scores, func(a, b task.MemberScore) int { return cmp.Compare(value(a), value(b)) })
+	if !(value(best) > value(sum)) {
+		return ""
+	}
+	kind, seed, _ := strings.Cut(best.Name, "-")
+	if seed != "" {
+		seed = " --seed " + seed
+	}
+	return fmt.Sprintf("%s alone has a %s than the sum: use --model %s, or train only this member with --members "+
+		"%s%s\n", best.Name, measure, shellQuote(filepath.Join(dir, best.Name)), kind, seed)
+}
+
 // validationScores returns the validation scores of a fusion's members and of their sum, and whether
 // the scores include accuracy.
 func validationScores(f *sft.Fusion) (scores []task.MemberScore, classes bool) {
@@ -62,5 +85,6 @@ func describeFusion(f *sft.Fusion, dir string) string {
 	if len(kept) == 1 {
 		return text + fmt.Sprintf("kept: only %s, because the sum is not better (model in %s)\n", kept[0], dir)
 	}
-	return text + fmt.Sprintf("kept: the sum of %s (model in %s)\n", strings.Join(kept, ", "), dir)
+	return text + betterMember(scores, classes, dir) +
+		fmt.Sprintf("kept: the sum of %s (model in %s)\n", strings.Join(kept, ", "), dir)
 }

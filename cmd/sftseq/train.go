@@ -408,7 +408,7 @@ func (r *trainRun) run(c *cli.Context) error {
 	err := r.trainer.Run(c.Context)
 	r.progress.finish()
 	s, baselines, betterBaseline := r.trainer.State(), "", ""
-	if err == nil && r.trainer.Finished() && r.member == "" { // a fusion compares its members with each other instead
+	if err == nil && r.trainer.Finished() && r.member == "" { // fuse compares the sum of the members
 		baselines, betterBaseline = r.baselineScores(c)
 	}
 	if err = errors.Join(err, r.close(c)); err != nil {
@@ -456,7 +456,7 @@ func (r *trainRun) run(c *cli.Context) error {
 		describeKernels(r.kernels, r.trainer.Kernels()), r.reproduce)
 	if betterBaseline != "" {
 		fmt.Fprintf(r.out, "on the validation split %s%s\n", betterBaseline,
-			advice(r.config, r.dir, r.longest, s.SinceBest == 0 && r.progress.evaluations > 1))
+			advice(r.config, r.dir, r.longest, s.SinceBest == 0))
 	}
 	return nil
 }

@@ -57,9 +57,6 @@ func trainCustom(c *cli.Context) error {
 	if err := checkInitial(c, kinds); err != nil {
 		return err
 	}
-	if len(kinds) == 1 && kinds[0].linear {
-		return ranksOf(c).runOnFirst(func() error { return trainLinear(c, lra.Custom(m)) })
-	}
 	if m.NumberNames != nil && c.IsSet("class-weights") {
 		return usage(c, "--class-weights: expected classes, found numbers to predict in %s", c.String("data"))
 	}
@@ -75,6 +72,9 @@ func trainCustom(c *cli.Context) error {
 				"again to convert the tags to BIO\n", c.String("data"))
 	}
 	warnClasses(c, m)
+	if len(kinds) == 1 && kinds[0].linear {
+		return ranksOf(c).runOnFirst(func() error { return trainLinear(c, lra.Custom(m)) })
+	}
 	if len(kinds) > 1 {
 		return trainMembers(c, m, kinds)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -22,11 +23,16 @@ func (f *fusedRun) fuse() error {
 	if err != nil {
 		return err
 	}
-	text := describeFusion(fusion, f.out) + evalAdvice(f.out, f.set)
+	accuracy := math.NaN()
+	if fusion.Accuracies != nil {
+		accuracy = fusion.Accuracy
+	}
+	scored, compared := compareBaselines(f.Context, f.set, f.out, accuracy)
+	text := describeFusion(fusion, f.out) + scored + evalAdvice(f.out, f.set)
 	if command := f.reproduceCommand(); command != "" {
 		text += f.kernels + "\nrepeat with: " + command + "\n"
 	}
-	_, err = fmt.Fprint(f.App.Writer, text)
+	_, err = fmt.Fprint(f.App.Writer, text+compared)
 	return err
 }
 

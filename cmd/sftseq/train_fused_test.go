@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
@@ -30,7 +31,9 @@ func TestTrainFused(t *testing.T) {
 	output = printed(t, "", "train", "custom", "--members", "linear,sft", "--out", out, "--resume")
 	contains(t, output, "members on the validation split (120 rows):\n  linear  accuracy 100.00%  loss 0.0",
 		"\n  sft     accuracy ", "\n  sum     accuracy 100.00%  loss 0.", " (model in "+out+")\n",
-		"evaluate with: sftseq eval --model "+out)
+		"\nvalidation baselines: largest class (", "evaluate with: sftseq eval --model "+out)
+	equal(t, advice(&sft.Config{}, out, 0, false), "; try: sftseq train custom --members linear,sft --data "+data+
+		" --hidden=8 --layers=1 --time 15m0s --out "+out+"-longer")
 	f := must.Get(sft.ReadFusion(out))(t)
 	if f == nil || f.Loss > math.Min(f.Losses[0], f.Losses[1]) {
 		t.Fatalf("got fusion %+v, want a loss of at most the loss of each member", f)
@@ -98,6 +101,20 @@ func TestTrainFused(t *testing.T) {
 		Weights: []float64{1, 1}, Temperature: 1}).Save(out))
 	_, errs = exits(t, exitError, lines, "predict", "--model", out)
 	contains(t, errs, "gone")
+}
+
+// TestBetterMember checks that the table of members names a member that is better than the sum.
+func TestBetterMember(t *testing.T) {
+	score := func(name string, loss, accuracy float64) task.MemberScore {
+		return task.MemberScore{Name: name, FusionScore: metrics.FusionScore{Loss: loss, Accuracy: accuracy}}
+	}
+	scores := []task.MemberScore{score("linear", 0.3, 0.9), score("lexical-2", 0.2, 0.95), score(sumName, 0.2, 0.9)}
+	equal(t, betterMember(scores, true, "runs/a"), "lexical-2 alone has a higher accuracy than the sum: use --model "+
+		"runs/a/lexical-2, or train only this member with --members lexical --seed 2\n")
+	equal(t, betterMember(scores, false, "runs/a"), "")
+	scores[0].Loss = 0.1
+	equal(t, betterMember(scores, false, "runs/a"), "linear alone has a lower loss than the sum: use --model "+
+		"runs/a/linear, or train only this member with --members linear\n")
 }
 
 // TestTrainFusedStops checks that --resume continues a run that was stopped after the linear model

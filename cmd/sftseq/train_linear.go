@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,8 +113,13 @@ func linearCommand(c *cli.Context, out string) string {
 
 // reportLinear prints the result of a run.
 func reportLinear(c *cli.Context, set *seq.Dataset, report *linear.Report, out string) error {
-	_, err := fmt.Fprintf(c.App.Writer, "%s, model in %s\n%srepeat with: %s\n", describeLinear(report), out,
-		evalAdvice(out, set), linearCommand(c, out))
+	accuracy := math.NaN()
+	if report.Measured > 0 {
+		accuracy = report.Accuracy
+	}
+	scored, compared := compareBaselines(c, set, out, accuracy)
+	_, err := fmt.Fprintf(c.App.Writer, "%s, model in %s\n%s%srepeat with: %s\n%s", describeLinear(report), out, scored,
+		evalAdvice(out, set), linearCommand(c, out), compared)
 	return err
 }
 

@@ -71,6 +71,25 @@ func TestTrainLinear(t *testing.T) {
 	contains(t, succeed(t, "", "info", "--model", model), `"model_type": "linear"`, "linear model of n-grams", "features  ", "memory  ")
 }
 
+// TestLinearBaselines checks that training a linear model prints the warnings about the data and the
+// baselines, and that train and eval suggest a command if a baseline is at least as good.
+func TestLinearBaselines(t *testing.T) {
+	rows := "text,label,split\n"
+	for i := range 90 { // the label is independent of the text
+		rows += fmt.Sprintf("word%d,%s,%s\n", i%5, []string{"a", "b", "b"}[i/5%3],
+			[]string{"train", "val", "test"}[i/30])
+	}
+	rows += "word1,c,train\nword2,c,train\n"
+	data := tableData(t, "t.csv", rows, "--text", "text", "--label", "label", "--split-column", "split")
+	model, output := linearModel(t, data)
+	contains(t, output, "warning: 1 of 3 classes has no row in test, so it does not measure it: c\n",
+		"validation baselines: largest class (b) 66.67%, ", "\non the validation split the model (66.67%) is no better "+
+			"than largest class (b) (66.67%); try a model with layers beside the linear model: sftseq train custom --data "+
+			data+" --out "+model+"-members\n")
+	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "\nthe model (66.67%) is no better than "+
+		"largest class (b) (66.67%); try a model with layers beside the linear model: sftseq train custom --data "+data)
+}
+
 // TestTrainLinearKinds checks linear models for multi-label classification, regression and pairs.
 func TestTrainLinearKinds(t *testing.T) {
 	labels := tableData(t, "t.csv", labelledRows(600), "--text", "sequence", "--label", "topics", "--label-separator",

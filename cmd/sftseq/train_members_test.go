@@ -69,8 +69,8 @@ func TestTrainCustomMembers(t *testing.T) {
 	noFile(t, filepath.Join(out, "config.json"))
 	output = done(t, "", "train", "custom", "--out", out, "--resume")
 	contains(t, output, "lexical: validation accuracy ", ", selected by scaled-loss ",
-		"members on the validation split (180 rows)")
-	notContains(t, output, "validation baselines", "linear: validation accuracy")
+		"members on the validation split (180 rows)", "\nvalidation baselines: largest class (")
+	notContains(t, output, "linear: validation accuracy")
 	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "lexical")))(t).Settings
 	if s.Select != train.ScaledLoss || s.Patience != 0 || s.EvalEvery < minEvalEvery {
 		t.Errorf("got settings %+v, want the selection %s, the patience 0 and at least %d steps between evaluations", s,

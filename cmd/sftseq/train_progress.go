@@ -28,8 +28,6 @@ type trainProgress struct {
 	// frequencies is the cross-entropy of the token frequencies on masked tokens in bits, or 0
 	// without masked tokens.
 	frequencies float64
-	// evaluations is the number of evaluations. All evaluations before the run was resumed count as one.
-	evaluations int
 }
 
 func newTrainProgress(out io.Writer) *trainProgress { return &trainProgress{out: out} }
@@ -41,7 +39,6 @@ func (p *trainProgress) begin(t *train.Trainer, hardware string) {
 	if first := t.State().Step; first > 0 {
 		fmt.Fprintf(p.out, ", resumed at step %d", first)
 	}
-	p.evaluations = min(1, t.State().Evaluated)
 	fmt.Fprintln(p.out)
 	if isTerminal(p.out) {
 		p.bar = newTrainBar(unwrapWriter(p.out), p.steps)
@@ -66,7 +63,6 @@ func (p *trainProgress) observe(event any) {
 		p.state = e
 		p.step(e.Step)
 	case train.EvaluationReport:
-		p.evaluations++
 		scores := ""
 		switch {
 		case e.Accuracy != nil:

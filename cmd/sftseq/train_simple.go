@@ -3,28 +3,41 @@ package main
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/task"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/train"
 )
 
 // baselineScores returns the validation scores of the baselines as text, or "" if unknown. The
-// result better is the sentence of [task.DescribeBetterBaseline], or "". The baselines of classification
-// are stored with the data set. For regression, multi-label models and tags, baselineScores measures the
-// baselines. If this fails, it prints a warning.
+// result better is the sentence of [task.DescribeBetterBaseline], or "".
 func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
+	scores, text := validationBaselines(c, r.set, r.baseline, r.config, r.trainer.Settings().Select)
 	if r.baseline != nil {
-		return r.baseline.String(), task.DescribeBetterBaseline(task.Accuracies(r.baseline), r.trainer.State().Best,
-			task.AsPercent)
+		return text, task.DescribeBetterBaseline(scores, r.trainer.State().Best, task.AsPercent)
+	}
+	return text, task.DescribeBetterBaseline(scores, r.modelScore(), r.showModelScore)
+}
+
+// validationBaselines returns the validation scores of the baselines, and their text. stored has the
+// baselines of classification, or is nil. For regression, multi-label models and tags, validationBaselines
+// measures the baselines in the metric. If this fails, it prints a warning.
+func validationBaselines(c *cli.Context, set *seq.Dataset, stored *baseline.Result, config *sft.Config,
+	metric string) (scores []task.Score, text string) {
+	if stored != nil {
+		return task.Accuracies(stored), stored.String()
 	}
 	if !ranksOf(c).first() {
-		return "", ""
+		return nil, ""
 	}
-	scores, err := task.Of(r.config).Baselines(c.Context, r.set, r.trainer.Settings().Select)
+	scores, err := task.Of(config).Baselines(c.Context, set, metric)
 	if err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "warning: baselines were not measured: %v\n", err)
 	}
@@ -32,7 +45,34 @@ func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	for _, s := range scores {
 		texts = append(texts, s.Text)
 	}
-	return strings.Join(texts, ", "), task.DescribeBetterBaseline(scores, r.modelScore(), r.showModelScore)
+	return scores, strings.Join(texts, ", ")
+}
+
+// compareBaselines returns the lines with the validation scores of the baselines and, if a baseline is at
+// least as good as the model in dir, with a comparison and advice. accuracy is the validation accuracy of
+// the model, which is linear or a fusion, or NaN if unknown.
+func compareBaselines(c *cli.Context, set *seq.Dataset, dir string, accuracy float64) (scored, compared string) {
+	model := dir
+	if f, err := sft.ReadFusion(dir); err == nil && f != nil {
+		model = filepath.Join(dir, f.Members[0])
+	}
+	config, err := sft.ReadModelConfig(model)
+	if err != nil {
+		fmt.Fprintf(c.App.ErrWriter, "warning: baselines were not measured: %v\n", err)
+		return "", ""
+	}
+	stored := storedBaseline(c, set, "val", noBaselinesShown)
+	scores, text := validationBaselines(c, set, stored, config, "")
+	if text != "" {
+		scored = fmt.Sprintf("validation baselines: %s\n", text)
+	}
+	if model == dir {
+		scores = task.WithoutNGrams(scores)
+	}
+	if better := task.DescribeBetterBaseline(scores, accuracy, task.AsPercent); stored != nil && better != "" {
+		compared = fmt.Sprintf("on the validation split %s%s\n", better, advice(config, dir, 0, false))
+	}
+	return scored, compared
 }
 
 // modelScore returns the score of the saved model in the metric of the task's baselines. An unknown

@@ -101,6 +101,8 @@ type Trained struct {
 	Models     int  `json:"models,omitempty"`     // size of an ensemble; omitted for one model
 	Step       int  `json:"step,omitempty"`       // training step of a single model
 	Unfinished bool `json:"unfinished,omitempty"` // training has not ended
+
+	EndedAtBest bool `json:"-"` // the last evaluation of a single model was its best
 }
 
 // baseEvaluator has methods Begin, See and Finish that do nothing.

@@ -39,9 +39,7 @@ func DescribeBetterBaseline(scores []Score, own float64, show func(v float64) st
 // baselines, which are linear as well.
 func (e Evaluated) advise(w io.Writer, scores []Score, own float64, show func(v float64) string) error {
 	if e.Linear {
-		scores = slices.DeleteFunc(slices.Clone(scores), func(s Score) bool {
-			return s.Name == baseline.WordNGrams || s.Name == baseline.TokenNGrams
-		})
+		scores = WithoutNGrams(scores)
 	}
 	better := DescribeBetterBaseline(scores, own, show)
 	if better == "" {
@@ -49,6 +47,13 @@ func (e Evaluated) advise(w io.Writer, scores []Score, own float64, show func(v 
 	}
 	_, err := fmt.Fprintf(w, "\n%s%s\n", better, e.Advice)
 	return err
+}
+
+// WithoutNGrams returns the scores without those of n-gram baselines.
+func WithoutNGrams(scores []Score) []Score {
+	return slices.DeleteFunc(slices.Clone(scores), func(s Score) bool {
+		return s.Name == baseline.WordNGrams || s.Name == baseline.TokenNGrams
+	})
 }
 
 // Named returns a function that formats a score with the name of its metric in front.
