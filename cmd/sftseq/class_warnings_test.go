@@ -187,8 +187,11 @@ func TestTypeWarning(t *testing.T) {
 		fasta += fmt.Sprintf(">c%d\n%s\n", i, strings.Repeat("ACGT", i+2))
 		bed += fmt.Sprintf("c%d\t1\t5\tgene%d\n", i, i)
 	}
-	_, output := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "g.fa"), fasta),
-		"--intervals", writeText(t, filepath.Join(dir, "b.bed"), bed),
-		"--to", filepath.Join(dir, "data"), "--no-baselines")
-	contains(t, output, "warning: 40 types for 40 spans, for example ")
+	few := strings.Join(strings.SplitAfter(bed, "\n")[:3], "")
+	for want, text := range map[string]string{"40 types for 40 spans": bed, "3 types for 3 spans": few} {
+		_, output := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "g.fa"), fasta),
+			"--intervals", writeText(t, filepath.Join(dir, "b.bed"), text),
+			"--to", filepath.Join(t.TempDir(), "data"), "--no-baselines")
+		contains(t, output, "warning: "+want+", for example ", "the label of a BED interval is column 4")
+	}
 }

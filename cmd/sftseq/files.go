@@ -47,6 +47,10 @@ func predictFiles(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usage(c, "expected the paths of files or folders")
 	}
+	if _, err := os.Stat("-"); err != nil && slices.Contains(c.Args().Slice(), "-") {
+		return usage(c, "-: expected the path of a file or folder, because files are sampled at several positions and "+
+			"standard input is not: write standard input to a file first")
+	}
 	if p := c.Float64("threshold"); !(p >= 0 && p <= 1) {
 		return badFlag(c, "threshold", "a probability from 0 to 1")
 	}

@@ -103,11 +103,14 @@ func valueOf(c *cli.Context, name string) string {
 	return "another value"
 }
 
-// suggestFlag returns a suggestion for an undefined flag: the sibling commands or a subcommand with
-// the flag, or a flag with a similar name. It returns "" if there is no such command or flag.
+// suggestFlag returns a suggestion for an undefined flag: for --data the argument, the sibling commands or a
+// subcommand with the flag, or a flag with a similar name. It returns "" if there is no such command or flag.
 func suggestFlag(c *cli.Context, typed string) string {
 	if c.Command == nil {
 		return ""
+	}
+	if typed == "data" && strings.Contains(c.Command.ArgsUsage, "DIR") {
+		return fmt.Sprintf(": give the directory as an argument: %s DIR", c.Command.HelpName)
 	}
 	if siblings := siblingsWith(c, typed); siblings != "" {
 		return siblings

@@ -204,6 +204,12 @@ func TestSuggestions(t *testing.T) {
 			[]string{"train", "modelnet40", "--token-deletion", "0.1"}},
 		{"unknown flag --class-weights: peptides-struct has no --class-weights (a flag of ",
 			[]string{"train", "peptides-struct", "--class-weights", "balanced"}},
+		{"unknown flag --data: give the directory as an argument: sftseq data head DIR; see",
+			[]string{"data", "head", "--data", "x"}},
+		{"unknown flag --data: give the directory as an argument: sftseq data stats DIR; see",
+			[]string{"data", "stats", "--data", "x"}},
+		{"-: expected the path of a file or folder, because files are sampled at several positions",
+			[]string{"files", "-"}},
 		{"unknown flag --zzz; see sftseq data convert --help", []string{"data", "convert", "--zzz"}},
 		{"unknown flag --zzz; see sftseq --help", []string{"--zzz"}},
 	})

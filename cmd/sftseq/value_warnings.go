@@ -67,8 +67,8 @@ func missingWarnings(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// typeWarnings warns if there are at least minClasses types of spans and they occur less than twice on
-// average, because the types are then probably the texts of single spans.
+// typeWarnings warns if every type of span occurs once, or if there are at least minClasses types and they
+// occur less than twice on average, because the types are then probably the texts or names of single spans.
 func typeWarnings(m *seq.Manifest, used []string) []string {
 	types, spans := 0, int64(0)
 	example := ""
@@ -82,11 +82,12 @@ func typeWarnings(m *seq.Manifest, used []string) []string {
 			spans += info.Labels[name]
 		}
 	}
-	if types < minClasses || spans >= 2*int64(types) {
+	if types < 2 || spans >= 2*int64(types) || types < minClasses && spans > int64(types) {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d types for %d spans, for example %q: a model cannot learn a type that occurs "+
-		"once (label spans with their kind, not their text)", types, spans, example)}
+		"once (label spans with their kind, not their text or name; the label of a BED interval is column 4)", types,
+		spans, example)}
 }
 
 // maxMeanShift is the largest difference between the means of a number in two splits, in standard

@@ -210,8 +210,12 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 		names, start, end = []string{"seqid", "source", "type", "start", "end"}, 3, 4
 	}
 	if len(fields) < len(names) {
-		return "", x, fmt.Errorf("expected the tab-separated columns %s, found %d columns",
-			strings.Join(names, ", "), len(fields))
+		advice := ""
+		if bed && len(fields) == len(names)-1 {
+			advice = ": add a fourth column with the label of each interval, such as gene"
+		}
+		return "", x, fmt.Errorf("expected the tab-separated columns %s, found %d columns%s",
+			strings.Join(names, ", "), len(fields), advice)
 	}
 	if x.kind = fields[2]; bed {
 		x.kind = fields[3]

@@ -246,7 +246,8 @@ func TestSkippedTags(t *testing.T) {
 		{"x.bed", "s\t2\t2\tgene\n", "1", "expected intervals, found none in 1 lines"},
 		{"x.bed", "s\t2\t1\tgene\n", "1", "x.bed:1: expected a start, an end not before the start"},
 		{"x.gff", "s\t.\tgene\t2\t1\n", "1", "x.gff:1: expected a start, an end not before the start"},
-		{"x.bed", "#\ns\t1\t2\n", "1", "x.bed:2: expected the tab-separated columns chrom, start, end, name"},
+		{"x.bed", "#\ns\t1\t2\n", "1", "x.bed:2: expected the tab-separated columns chrom, start, end, name, " +
+			"found 3 columns: add a fourth column with the label of each interval, such as gene"},
 		{"x.gff3", "s\t.\tgene\t1\t3\t.\ns\t.\texon\t2\t3\t.\n", "1", "x.gff3:2: exon overlaps gene on line 1"},
 		{"x.bed", "# nothing\n", "1", "expected intervals, found none in 1 lines"},
 		{"x.txt", "", "1", "expected a file name that ends in .bed, .gff, .gff2, .gff3 or .gtf"},
