@@ -121,8 +121,11 @@ func convertCustom(c *cli.Context) error {
 				taskNames = append(taskNames, task.Name)
 			}
 		}
-		return usage(c, "expected a task (%s) or flags only, found %q: pass the input with --from",
-			strings.Join(taskNames, ", "), name)
+		advice := "pass the input with --from"
+		if slices.Contains(c.Args().Slice(), "--from") {
+			advice = fmt.Sprintf("choose one of these tasks, or omit %q to convert a table", name)
+		}
+		return usage(c, "expected a task (%s) or flags only, found %q: %s", strings.Join(taskNames, ", "), name, advice)
 	}
 	o, err := customOptions(c)
 	if err != nil {

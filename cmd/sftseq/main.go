@@ -76,7 +76,7 @@ func newApp() *cli.App {
 		Description: `Trains, evaluates and serves Sampling Foundational Transformers (SFT). Each token attends to a
 learned sample of the tokens, so that the cost is linear in the length, up to a million tokens.
 Commands that need a model take its directory as --model DIR, and most also as the first argument.
-Models of the program: builtin:files, builtin:fragments, builtin:listops and builtin:pathfinder.
+Built-in models: builtin:files, builtin:fragments, builtin:listops and builtin:pathfinder.
 
 Exit status: 0 success, 1 failure, 2 wrong command line.
 

@@ -73,7 +73,9 @@ func TestServeFlags(t *testing.T) {
 		{`--max-memory "much"`, []string{"--max-memory", "much"}},
 		{`found "x"`, []string{"x"}},
 		{`--listen "x": expected unix:PATH or tcp:HOST:PORT`, []string{"--listen", "x"}},
-		{`--listen "tcp:99999": expected HOST:PORT`, []string{"--listen", "tcp:99999"}},
+		{`--listen "tcp": expected unix:PATH or tcp:HOST:PORT`, []string{"--listen", "tcp"}},
+		{`--listen "tcp:99999": expected unix:PATH or tcp:HOST:PORT`, []string{"--listen", "tcp:99999"}},
+		{`--listen "tcp::99999": expected a port from 0 to 65535`, []string{"--listen", "tcp::99999"}},
 		{`--metrics "9090": expected HOST:PORT`, []string{"--metrics", "9090"}},
 	})
 	serve = append(serve, "--log", "error")

@@ -45,8 +45,8 @@ func tableFlags(formats string) []cli.Flag {
 		advancedGroup(inputGroup, formatFlags()...),
 		group(outputGroup,
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
-				Usage:     "write `FILE`: " + formats + "; or DIR/ for the parts of --shard",
-				TakesFile: true},
+				Usage:       "write `FILE`: " + formats + "; or DIR/ for the parts of --shard",
+				DefaultText: "JSON lines on standard output", TakesFile: true},
 			&cli.StringFlag{Name: "keep", Usage: "copy columns `A,B`, or all, to the output"},
 			csvSafeFlag()),
 	)
@@ -154,8 +154,12 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		if in.Points {
 			what, flags = "features", "--features COLUMN or --series"
 		}
-		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found column %s", givenModel(c), what,
-			flags, strings.Join(in.Sources, ","))
+		found := "column"
+		if c.IsSet("series") {
+			found = "--series"
+		}
+		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found %s %s", givenModel(c), what,
+			flags, found, strings.Join(in.Sources, ","))
 	}
 	have, err := in.columns(c)
 	if err != nil {

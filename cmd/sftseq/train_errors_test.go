@@ -33,12 +33,15 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, trained), 1, "already contains a run"},
 		{append(tiny, foreign), 1, "already contains a config.json, which a new run would replace"},
 		{append(tiny, fresh, "--resume"), 1,
-			"fresh does not exist, so there is no run to resume (--out is the directory of the run, such as " + trained +
-				"; without --resume a new run begins there)"},
+			"--resume: " + fresh + " does not exist: expected the directory of a run (existing runs: " + trained +
+				"); omit --resume to start a new run in " + fresh},
 		{append(tiny, empty, "--resume"), 1,
-			empty + " contains no run to resume: expected the file last/checkpoint.safetensors, found none (--out is "},
+			empty + " contains no run of this command: expected the file last/checkpoint.safetensors, found none; " +
+				"omit --resume to start a new run there"},
+		{append(tiny, runs, "--resume"), 1, "expected the file last/checkpoint.safetensors, found a run of several " +
+			"models (existing runs: " + trained + "); resume it with the command that started it"},
 		{append(tiny, empty, "--resume", "--seeds", "1,2"), 1,
-			empty + " contains no run to resume: expected a folder of a seed, such as seed-1, found none"},
+			empty + " contains no run of this command: expected a folder of a seed, such as seed-1, found none; omit"},
 		{append(tiny, trained, "--resume", "--k", "5"), 1,
 			"--k 5: the run was started with other settings (num_sampled_tokens was 4)"},
 		{append(tiny, trained, "--resume", "--seed", "9"), 1,

@@ -145,11 +145,11 @@ func TestTrainFusedStops(t *testing.T) {
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a refused run created its folder")
 	}
-	refuse(t, exitError, out+" does not exist, so there is no run to resume", "", train(data, "--resume")...)
+	refuse(t, exitError, out+" does not exist: expected the directory of a run", "", train(data, "--resume")...)
 	noFile(t, out)
 	must.Succeed(t, os.MkdirAll(out, 0o777))
-	refuse(t, exitError, out+" contains no run to resume: expected a folder of one of the models linear, sft, found "+
-		"none", "", train(data, "--resume")...)
+	refuse(t, exitError, out+" contains no run of this command: expected a folder of one of the models linear, sft, "+
+		"found none", "", train(data, "--resume")...)
 	output := runCustom(t, data, out, flags...)
 	contains(t, output, "repeat with: sftseq train custom --preset quick --seed 1 --members linear,sft --data "+data)
 	first := readText(t, filepath.Join(out, "config.json"))

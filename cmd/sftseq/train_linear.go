@@ -26,8 +26,12 @@ func trainLinear(c *cli.Context, task *lra.Task) error {
 		return err
 	}
 	if c.Bool("resume") {
-		return usage(c, "--resume: a linear model is trained in one go and has no checkpoint to continue from: "+
-			"omit the flag")
+		advice := "omit the flag"
+		if _, err := os.Stat(filepath.Join(c.String("out"), "config.json")); err == nil {
+			advice = "train another model, without the flag and with another --out"
+		}
+		return usage(c, "--resume: a linear model is trained in one go and has no checkpoint to continue from: %s",
+			advice)
 	}
 	flags, layers := linearFlags, fmt.Sprintf("--members %s or %s", lexicalMember, sftMember)
 	if published(task) {

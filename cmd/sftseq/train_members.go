@@ -168,7 +168,8 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 			"--out",
 			shellQuote(f.out), text)
 	case c.Bool("resume") && !f.hasFolder():
-		return provenance.NothingToResume(f.out, "a folder of one of the models "+strings.ReplaceAll(text, ",", ", "))
+		return provenance.NothingToResume(f.out, "a folder of one of the models "+strings.ReplaceAll(text, ",", ", "),
+			provenance.HasRuns)
 	case c.String("data") == "":
 		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
 	case !canFuse(m.Task):

@@ -100,7 +100,7 @@ func (p *trainProgress) observe(event any) {
 }
 
 // selectionScores formats the validation scores that follow the loss: IoU or span F1 of tags, or the
-// score by which --select macro-f1, mae or auc selects a model. It returns "" if there are none.
+// score by which --select macro-f1, mae, auc or scaled-loss selects a model. It returns "" if there are none.
 func selectionScores(e train.EvaluationReport) string {
 	switch {
 	case e.InstanceIoU != nil:
@@ -111,6 +111,8 @@ func selectionScores(e train.EvaluationReport) string {
 		return fmt.Sprintf(", macro F1 %.4f", *e.MacroF1)
 	case e.SelectedBy == "mae" && e.MAE != nil:
 		return fmt.Sprintf(", MAE %.4f", *e.MAE)
+	case e.ScaledLoss != nil:
+		return fmt.Sprintf(", after temperature scaling %.4f,", *e.ScaledLoss)
 	case e.SelectedBy == "auc" && e.AUC != nil:
 		return fmt.Sprintf(", AUC %.4f", *e.AUC)
 	}

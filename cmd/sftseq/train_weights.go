@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -88,6 +89,9 @@ func checkWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) erro
 // readWeights reads the class weights in the JSON object of a file into the parameter weights. A class
 // without an entry has the weight 1.
 func readWeights(path string, names []string, weights []float64) error {
+	if strings.HasPrefix(path, "{") {
+		return fmt.Errorf("expected balanced, or the path of a JSON file, found JSON: %s (write it to a file)", path)
+	}
 	text, err := atomicfile.ReadRegular(path, maxWeightsBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%w (expected balanced, or a JSON file such as {%q: 2.5})", err, names[0])

@@ -82,6 +82,8 @@ func TestUsage(t *testing.T) {
 		{"expected flags only, found \"" + from + "\": pass the input with --from",
 			[]string{"data", "convert", "image", from, "--to", to}},
 		{"found \"" + from + "\": pass the input with --from", []string{"data", "convert", from, "--to", to}},
+		{`found "imdb": choose one of these tasks, or omit "imdb" to convert a table`,
+			[]string{"data", "convert", "imdb", "--from", from, "--to", to}},
 
 		{"expected flags only, found \"" + from + "\": pass the input with --data",
 			[]string{"train", "custom", "--members", "sft", from}},

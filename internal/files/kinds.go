@@ -55,7 +55,7 @@ lisp .asd .lisp .lsp
 lua .lua
 m4 .m4 .ac
 make .am .mk Makefile
-meson meson.build
+meson meson.build meson_options.txt
 nim .nim
 ocaml .ml .mli
 openscad .scad

@@ -182,7 +182,7 @@ func Embedder(scorer *sft.Scorer) *Model {
 // Parser returns a parser of the model's requests, see [requests.NewParser].
 func (m *Model) Parser(dir, file string) *requests.Parser {
 	p := requests.NewParser(m.config, dir, file, m.Sequences...)
-	p.RecordOffsets = m.hasPositions
+	p.RecordOffsets, p.LengthAdvice = m.hasPositions, "--truncate reads its beginning"
 	return p
 }
 

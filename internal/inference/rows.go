@@ -212,7 +212,7 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	}
 	n := len(tokens)
 	if err == nil {
-		tokens, err = r.parser.Config.Window(tokens)
+		tokens, err = r.parser.Window(tokens)
 	}
 	if err != nil {
 		return fmt.Errorf("column %s: %w", name, err)

@@ -121,10 +121,10 @@ func TestFound(t *testing.T) {
 			t.Errorf("empty directory: got %v, error %v, want neither", from, err)
 		}
 	}
-	must.Fail(t, "contains no run to resume", "nothing to resume")(find(true, true))
+	must.Fail(t, "contains no run of this command", "nothing to resume")(find(true, true))
 	path := filepath.Join(dir, "config.json")
 	must.Succeed(t, os.WriteFile(path, must.Get(os.ReadFile("../../sft/testdata/golden/pre/config.json"))(t), 0o666))
-	must.Fail(t, "(start another run from this model with --init-from and another --out)", "a model without a run")(
+	must.Fail(t, "; start another run from this model with --init-from and another --out", "a model without a run")(
 		find(true, true))
 	must.Succeed(t, os.Remove(path))
 	starts := filepath.Join(dir, StartsFile)

@@ -29,7 +29,7 @@ func Found(dir string, from *train.Checkpoint, err error, resume, required bool)
 	case err == nil && !resume:
 		return nil, fmt.Errorf("%s already contains a run: resume it with --resume, or choose another --out", dir)
 	case errors.Is(err, os.ErrNotExist) && resume && required:
-		return nil, NothingToResume(dir, "the file "+train.CheckpointFile)
+		return nil, NothingToResume(dir, "the file "+train.CheckpointFile, hasCheckpoint)
 	case errors.Is(err, os.ErrNotExist):
 		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -59,19 +59,27 @@ func damagedAdvice(dir string) string {
 }
 
 // NothingToResume returns the error for --resume in a directory without a run. The parameter expected
-// describes the files of a run. The error names up to maxOtherRuns runs in the directory and next to it.
-func NothingToResume(dir, expected string) error {
-	advice := fmt.Sprintf("(--out is the directory of the run%s; without --resume a new run begins there)", otherRuns(dir))
+// describes the files of a run, and isRun reports whether a directory has them. The error names up to
+// maxOtherRuns runs in the directory and next to it.
+func NothingToResume(dir, expected string, isRun func(dir string) bool) error {
+	existing := otherRuns(dir, isRun)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s does not exist, so there is no run to resume %s", dir, advice)
+		return fmt.Errorf("--resume: %s does not exist: expected the directory of a run%s; omit --resume to start "+
+			"a new run in %s", dir, existing, dir)
 	}
+	found, advice := "none", "omit --resume to start a new run there"
 	if c, err := config.Read(filepath.Join(dir, "config.json")); err == nil {
-		advice = "(choose another --out for a new run)"
+		found, advice = "a model without a checkpoint", "choose another --out for a new run"
 		if !c.IsLinear() && c.NGrams == nil {
-			advice = "(start another run from this model with --init-from and another --out)"
+			advice = "start another run from this model with --init-from and another --out"
 		}
+	} else if hasCheckpoint(dir) {
+		found, advice = "a run of one model", "resume it with the command that started it"
+	} else if HasRuns(dir) {
+		found, advice = "a run of several models", "resume it with the command that started it"
 	}
-	return fmt.Errorf("%s contains no run to resume: expected %s, found none %s", dir, expected, advice)
+	return fmt.Errorf("--resume: %s contains no run of this command: expected %s, found %s%s; %s", dir, expected,
+		found, existing, advice)
 }
 
 // maxOtherRuns is the maximum number of other runs that an error names.
@@ -83,8 +91,17 @@ func hasCheckpoint(dir string) bool {
 	return err == nil
 }
 
+// HasRuns reports whether a folder in a directory has the checkpoint of a run. A run of several models has
+// a folder for each model.
+func HasRuns(dir string) bool {
+	models, _ := os.ReadDir(dir) // the directory may not exist
+	return slices.ContainsFunc(models, func(model os.DirEntry) bool {
+		return hasCheckpoint(filepath.Join(dir, model.Name()))
+	})
+}
+
 // otherRuns returns a hint with the runs in the directory and next to it, or "".
-func otherRuns(dir string) string {
+func otherRuns(dir string, isRun func(dir string) bool) string {
 	var found []string
 	for _, folder := range []string{dir, filepath.Dir(filepath.Clean(dir))} {
 		entries, err := os.ReadDir(folder)
@@ -92,12 +109,7 @@ func otherRuns(dir string) string {
 			continue
 		}
 		for _, entry := range entries {
-			run := filepath.Join(folder, entry.Name())
-			// A run of several models has a folder per model.
-			if models, _ := os.ReadDir(run); hasCheckpoint(run) ||
-				slices.ContainsFunc(models, func(model os.DirEntry) bool {
-					return hasCheckpoint(filepath.Join(run, model.Name()))
-				}) {
+			if run := filepath.Join(folder, entry.Name()); run != filepath.Clean(dir) && isRun(run) {
 				found = append(found, run)
 			}
 		}
@@ -109,7 +121,7 @@ func otherRuns(dir string) string {
 	if n := len(found) - maxOtherRuns; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf(", such as %s%s", strings.Join(found[:min(len(found), maxOtherRuns)], ", "), more)
+	return fmt.Sprintf(" (existing runs: %s%s)", strings.Join(found[:min(len(found), maxOtherRuns)], ", "), more)
 }
 
 // Changed compares two objects, such as the settings of a run and the requested settings. It lists the

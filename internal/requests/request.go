@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -78,10 +79,20 @@ type Parser struct {
 	File          string // name in errors
 	Mask          string // text that represents the model's mask token; "" for none
 	RecordOffsets bool   // record text positions of the tokens, for predictions of spans
+	LengthAdvice  string // next step in the error for a sequence that is too long; "" for none
 	sequences     []int  // allowed numbers of sequences: 1, 2, or either
 
 	tokenizer   tokenizers.Tokenizer
 	noTokenizer error // reason for a missing tokenizer; tokens can still be read
+}
+
+// Window returns the tokens of a sequence that the model reads: see [config.Config.Window].
+func (p *Parser) Window(tokens []int32) ([]int32, error) {
+	used, err := p.Config.Window(tokens)
+	if p.LengthAdvice != "" && errors.As(err, new(*config.LengthError)) {
+		err = fmt.Errorf("%w: %s", err, p.LengthAdvice)
+	}
+	return used, err
 }
 
 // NewParser returns a parser for a model with configuration c. dir is the model's directory, which
@@ -152,7 +163,7 @@ func (p *Parser) fillRequest(r *Request, line []byte) error {
 		if err != nil {
 			return Fail(CodeParams, "%s: %v", name, err)
 		}
-		used, err := p.Config.Window(tokens)
+		used, err := p.Window(tokens)
 		if err != nil {
 			return Fail(CodeParams, "%s: %v", name, err)
 		}

@@ -81,6 +81,9 @@ func (c *call) encodedResult() ([]byte, error) { return c.encodeResult(c.result)
 // result runs the call's method.
 func (c *call) result() (any, error) {
 	m, ok := methods[c.method]
+	if _, notifies := notifications[c.method]; !ok && (notifies || c.method == "exit") {
+		return nil, fail(codeNoMethod, errorLocation{Found: c.method}, "%s is a notification: expected no id", c.method)
+	}
 	if !ok {
 		return nil, fail(codeNoMethod, errorLocation{Found: c.method},
 			"no method %q: the result of initialize lists the methods", c.method)

@@ -57,10 +57,13 @@ func Find(ctx context.Context, named []string, format string) (*Input, error) {
 		f := File{Path: path, Format: format}
 		if format == "" {
 			var err error
-			if f.Format, err = table.FormatOf(path); err != nil || !slices.Contains(formats, f.Format) {
+			if f.Format, err = table.FormatOf(path); err != nil {
 				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, found a file name without such an "+
-					"extension: an --output folder requires input that can be split (set --format, or "+
-					"write one file)", path)
+					"extension: set --format", path)
+			}
+			if !slices.Contains(formats, f.Format) {
+				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, which an --output folder requires, "+
+					"found %s: set --output to a file", path, f.Format)
 			}
 		}
 		var err error

@@ -349,7 +349,7 @@ func (c *Config) CheckTokens(tokens []int32) error {
 		return errors.New("expected at least 1 token, found an empty sequence")
 	}
 	if len(tokens) > c.MaxLength {
-		return fmt.Errorf("the sequence has %d tokens, but the model accepts at most %d", len(tokens), c.MaxLength)
+		return &LengthError{len(tokens), c.MaxLength, "the model"}
 	}
 	return c.CheckIDs(tokens, 0)
 }

@@ -6,6 +6,16 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
+// LengthError is the error for a sequence that [Config.Truncate] would shorten.
+type LengthError struct {
+	Tokens, Max int
+	limit       string // the part of the model that accepts at most Max tokens
+}
+
+func (e *LengthError) Error() string {
+	return fmt.Sprintf("the sequence has %d tokens, but %s accepts at most %d", e.Tokens, e.limit, e.Max)
+}
+
 // Window returns the tokens of a sequence that [Config.ReadWindow] selects. It returns an error if the
 // sequence is too long for an input window with the policy error, or if [Config.CheckTokens] refuses
 // the result.
@@ -21,7 +31,7 @@ func (c *Config) Window(tokens []int32) ([]int32, error) {
 // truncated.
 func (c *Config) checkWindow(n int) error {
 	if w := c.InputWindow; w != nil && n > w.Length && w.Policy != "head" {
-		return fmt.Errorf("the sequence has %d tokens, but the model's input window accepts at most %d", n, w.Length)
+		return &LengthError{n, w.Length, "the model's input window"}
 	}
 	return nil
 }

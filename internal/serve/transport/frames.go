@@ -189,7 +189,8 @@ func (f *lspFrames) header() (int64, error) {
 		}
 		names = append(names, name)
 		if !ok {
-			return 0, BadHeader{fmt.Errorf("expected a header (NAME: VALUE), found %.40q", line)}
+			return 0, BadHeader{fmt.Errorf("expected a header such as Content-Length: 42, found %.40q: "+
+				"use --framing lines for one message per line", line)}
 		}
 		if n == maxHeaders {
 			return 0, BadHeader{fmt.Errorf("expected at most %d headers, found more", maxHeaders)}

@@ -24,9 +24,11 @@ func ParseAddress(text string) (Address, error) {
 	case network == "unix" && rest != "":
 		return Address{"unix", rest}, nil
 	case network == "tcp":
-		return ParseTCP(rest)
+		if _, _, err := net.SplitHostPort(rest); err == nil {
+			return ParseTCP(rest)
+		}
 	}
-	return Address{}, errors.New("expected unix:PATH or tcp:HOST:PORT")
+	return Address{}, errors.New("expected unix:PATH or tcp:HOST:PORT, such as tcp:127.0.0.1:8080")
 }
 
 // ParseTCP parses HOST:PORT. An empty host means 127.0.0.1, so that a server is not public by
