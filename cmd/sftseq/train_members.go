@@ -169,7 +169,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 			shellQuote(f.out), text)
 	case c.Bool("resume") && !f.hasFolder():
 		return provenance.NothingToResume(f.out, "a folder of one of the models "+strings.ReplaceAll(text, ",", ", "),
-			provenance.HasRuns)
+			func(dir string) bool { return provenance.HasRuns(dir, strings.Split(text, ",")...) })
 	case c.String("data") == "":
 		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
 	case !canFuse(m.Task):

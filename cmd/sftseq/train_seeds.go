@@ -53,7 +53,8 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	}
 	if c.Bool("resume") && !slices.ContainsFunc(seeds, hasFolder) {
 		return provenance.NothingToResume(c.String("out"),
-			"a folder of a seed, such as "+filepath.Base(dirOf(seeds[0])), provenance.HasRuns)
+			"a folder of a seed, such as "+filepath.Base(dirOf(seeds[0])),
+			func(dir string) bool { return provenance.HasRuns(dir, "seed-") })
 	}
 	var scores []float64
 	var metric string

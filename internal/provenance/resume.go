@@ -75,7 +75,7 @@ func NothingToResume(dir, expected string, isRun func(dir string) bool) error {
 		}
 	} else if hasCheckpoint(dir) {
 		found, advice = "a run of one model", "resume it with the command that started it"
-	} else if HasRuns(dir) {
+	} else if HasRuns(dir, "") {
 		found, advice = "a run of several models", "resume it with the command that started it"
 	}
 	return fmt.Errorf("--resume: %s contains no run of this command: expected %s, found %s%s; %s", dir, expected,
@@ -91,12 +91,13 @@ func hasCheckpoint(dir string) bool {
 	return err == nil
 }
 
-// HasRuns reports whether a folder in a directory has the checkpoint of a run. A run of several models has
-// a folder for each model.
-func HasRuns(dir string) bool {
+// HasRuns reports whether a folder in a directory has the checkpoint of a run and a name with one of the
+// prefixes. A run of several models has a folder for each model.
+func HasRuns(dir string, prefixes ...string) bool {
 	models, _ := os.ReadDir(dir) // the directory may not exist
 	return slices.ContainsFunc(models, func(model os.DirEntry) bool {
-		return hasCheckpoint(filepath.Join(dir, model.Name()))
+		hasPrefix := func(prefix string) bool { return strings.HasPrefix(model.Name(), prefix) }
+		return slices.ContainsFunc(prefixes, hasPrefix) && hasCheckpoint(filepath.Join(dir, model.Name()))
 	})
 }
 
