@@ -10,6 +10,7 @@ import (
 type throughput struct {
 	interval    tokenRate     // training since the last line of metrics
 	recent      tokenRate     // all training of this process, weighted towards recent steps
+	fastest     float64       // time per token of the fastest step, in nanoseconds; 0 before the first step
 	evaluations int           // number of timed evaluations
 	evaluating  time.Duration // time of all evaluations; outliers are replaced
 }
@@ -40,6 +41,9 @@ const outlierFactor = 20
 // to outlierFactor times the expected duration.
 func (p *throughput) addStep(tokens int, d time.Duration) {
 	p.interval.add(tokens, d)
+	if perToken := float64(d) / float64(max(1, tokens)); perToken > 0 && (p.fastest == 0 || perToken < p.fastest) {
+		p.fastest = perToken
+	}
 	if p.recent.time > 0 && p.recent.tokens > 0 {
 		expected := float64(tokens) / p.recent.tokens * float64(p.recent.time)
 		d = time.Duration(min(float64(d), outlierFactor*expected))
@@ -60,8 +64,19 @@ func (p *throughput) addEvaluation(d time.Duration) {
 }
 
 // forwardCost is the approximate cost of scoring a token relative to training on it: a backward
-// pass costs twice a forward pass. Left uses forwardCost until the first evaluation has been timed.
+// pass costs twice a forward pass.
 const forwardCost = 1. / 3
+
+// evaluation estimates the duration of an evaluation of the given number of tokens. Before the first
+// evaluation, the estimate is forwardCost times the speed of the fastest step. The average speed would
+// include the warm-up of the first steps and the fixed cost of steps of short rows, and overestimate the
+// duration several times.
+func (p *throughput) evaluation(tokens int64) time.Duration {
+	if n := p.evaluations; n > 0 {
+		return p.evaluating / time.Duration(n)
+	}
+	return time.Duration(forwardCost * p.fastest * float64(tokens))
+}
 
 // Left estimates the time to the end of the run, evaluations included. It returns false before the
 // first step of this process, because no speed is known. The estimate weights steps by their tokens:
@@ -71,12 +86,9 @@ func (t *Trainer) Left() (time.Duration, bool) {
 		return 0, false
 	}
 	perToken := float64(t.throughput.recent.time) / t.throughput.recent.tokens
-	evaluation := forwardCost * perToken * float64(total(t.val.Lengths()))
-	if n := t.throughput.evaluations; n > 0 {
-		evaluation = float64(t.throughput.evaluating) / float64(n)
-	}
-	return time.Duration(perToken*t.order.tokens(t.state.Step,
-		t.Steps()) + evaluation*float64(t.remainingEvaluations())), true
+	evaluation := t.throughput.evaluation(total(t.val.Lengths()))
+	return time.Duration(perToken*t.order.tokens(t.state.Step, t.Steps())) +
+		evaluation*time.Duration(t.remainingEvaluations()), true
 }
 
 // remainingEvaluations returns the number of evaluations until the end of the run, without early stopping.

@@ -148,6 +148,23 @@ func TestRemainingEvaluations(t *testing.T) {
 	}
 }
 
+// TestEvaluationEstimate checks that the estimate of the first evaluation ignores slow steps, and that later
+// estimates are the mean of the evaluations.
+func TestEvaluationEstimate(t *testing.T) {
+	p := throughput{}
+	p.addStep(120, 10*time.Second) // allocates memory
+	p.addStep(256, 3*time.Second)
+	p.addStep(10, time.Second) // short rows
+	if got := p.evaluation(512); got != 2*time.Second {
+		t.Errorf("got %v for 512 tokens, want 2s, a third of the time of the fastest step", got)
+	}
+	p.addEvaluation(time.Second)
+	p.addEvaluation(3 * time.Second)
+	if got := p.evaluation(600); got != 2*time.Second {
+		t.Errorf("got %v after evaluations of 1 s and 3 s, want 2s", got)
+	}
+}
+
 // TestTimeLeftAfterSleep checks that a step during which the machine slept for hours hardly changes
 // the estimate, and that the estimate follows a permanent change of speed within minutes.
 func TestTimeLeftAfterSleep(t *testing.T) {
