@@ -83,7 +83,8 @@ type LinearExplanation struct {
 
 // NGramExplanation is an n-gram of a sequence with its contribution.
 type NGramExplanation struct {
-	Places       [][2]int32 `json:"places"` // at most 8 ranges of tokens, [first, last+1)
+	Text         string     `json:"text,omitempty"` // set by predict --explain if the model has a tokenizer
+	Places       [][2]int32 `json:"places"`         // at most 8 ranges of tokens, [first, last+1)
 	Contribution float32    `json:"contribution"`
 }
 

@@ -75,17 +75,25 @@ func predict(c *cli.Context) error {
 		return badFlag(c, "candidates", "at least 1")
 	case !fill:
 		return runScorer(c, func(s *sft.Scorer) *inference.Model {
-			return inference.Predictor(task.Of(s.Config()), s,
-				explain)
+			var tokenizer tokenizers.Tokenizer
+			if explain {
+				tokenizer = openTokenizer(c, s)
+			}
+			return inference.Predictor(task.Of(s.Config()), s, explain, tokenizer)
 		})
 	}
 	return runScorer(c, func(s *sft.Scorer) *inference.Model {
-		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, tokenizerDir(c))
-		if err != nil {
-			tokenizer = nil // without a tokenizer, requests and predictions are tokens
-		}
-		return inference.Filler(s, tokenizer, c.Int("candidates"))
+		return inference.Filler(s, openTokenizer(c, s), c.Int("candidates"))
 	})
+}
+
+// openTokenizer returns the tokenizer of a model, or nil. Without a tokenizer, requests and predictions are tokens.
+func openTokenizer(c *cli.Context, s *sft.Scorer) tokenizers.Tokenizer {
+	t, err := tokenizers.Open(s.Config().Tokenizer, tokenizerDir(c))
+	if err != nil {
+		return nil
+	}
+	return t
 }
 
 func embedCommand() *cli.Command {

@@ -52,7 +52,7 @@ func TestTrainLinear(t *testing.T) {
 	for i, text := range []string{"the film was wonderful", "a boring plot"} {
 		found := slices.ContainsFunc(explained[i].Explain.Linear.NGrams[:2], func(g sft.NGramExplanation) bool {
 			read := strings.Fields(text)[g.Places[0][0]:g.Places[0][1]]
-			return g.Contribution > 0 && (slices.Contains(read, "wonderful") || slices.Contains(read, "boring"))
+			return g.Contribution > 0 && g.Text == strings.Join(read, " ") && (slices.Contains(read, "wonderful") || slices.Contains(read, "boring"))
 		})
 		if explained[i].Label != got[i].Label || !found {
 			t.Errorf("%q: got %+v, want the label %v and a contribution of wonderful or boring", text, explained[i],

@@ -123,8 +123,8 @@ type Task interface {
 }
 
 // Predictor returns a model that replies with predictions: a [requests.Reply], with an explanation
-// if explain is set.
-func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
+// if explain is set. The explanation has the text of n-grams unless tokenizer is nil.
+func Predictor(t Task, scorer *sft.Scorer, explain bool, tokenizer tokenizers.Tokenizer) *Model {
 	c, score := scorer.Config(), scorer.Examples
 	if explain {
 		score = scorer.Explain
@@ -143,11 +143,31 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 			}
 			replies := make([]any, len(batch))
 			for i, o := range outputs {
+				addTexts(tokenizer, batch[i], o)
 				batch[i].InRow(c, o)
 				replies[i] = reply(batch[i], o)
 			}
 			return replies, nil
 		}}
+}
+
+// addTexts adds the text of each n-gram to the explanations of an output. It does nothing if tokenizer is
+// nil.
+func addTexts(tokenizer tokenizers.Tokenizer, r *requests.Request, o sft.Output) {
+	if tokenizer == nil {
+		return
+	}
+	for i, e := range o.Explanations {
+		if e.Linear == nil {
+			continue
+		}
+		for _, list := range [][]sft.NGramExplanation{e.Linear.NGrams, e.Linear.Shared} {
+			for n := range list {
+				place := list[n].Places[0]
+				list[n].Text = tokenizer.Decode(r.Sequences[i][place[0]:place[1]])
+			}
+		}
+	}
 }
 
 // Embedder returns a model that replies with [requests.Embedding] to single sequences, and for
