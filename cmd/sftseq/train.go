@@ -255,7 +255,9 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 		return nil, err
 	}
 	if !published(task) {
-		describeCustom(c, data.set.Manifest, config, settings)
+		if text := describeCustom(data.set.Manifest, config, settings); r.fusion.isNew(text) {
+			fmt.Fprintln(c.App.ErrWriter, text)
+		}
 	}
 	if err := checkSameFlags(c, begun, config, settings, data.fingerprint); err != nil {
 		return nil, err
@@ -299,7 +301,9 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	r.opened = append(r.opened, val)
 	if task.Of(config).Evaluator() != nil {
-		r.baseline = storedBaseline(c, data.set, "val", noBaselinesShown)
+		if r.fusion == nil { // fuse reads the baselines of a fusion
+			r.baseline = storedBaseline(c, data.set, "val", noBaselinesShown)
+		}
 	} else if ranksOf(c).first() {
 		if r.progress.frequencies, err = validationUnigramBits(c, config, data.set); err != nil {
 			return err
@@ -320,7 +324,8 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	r.opened = append(r.opened, r.trainer)
 	r.progress.begin(r.trainer, r.device.Name()+ranksOf(c).describe())
-	if t := describeResolution(val.Len()); t != "" && task.Of(config).ComparisonMetric(r.trainer.Settings().Select) == "" {
+	if t := describeResolution(val.Len()); task.Of(config).ComparisonMetric(r.trainer.Settings().Select) == "" &&
+		r.fusion.isNew(t) {
 		r.progress.line(t)
 	}
 	if !ranksOf(c).first() {

@@ -114,13 +114,13 @@ func manifestOf(c *cli.Context) (*seq.Manifest, error) {
 	return set.Manifest, nil
 }
 
-// describeCustom prints the settings that were chosen for a run on the user's data set.
-func describeCustom(c *cli.Context, m *seq.Manifest, config *sft.Config, settings *train.Settings) {
+// describeCustom returns a line with the settings that were chosen for a run on the user's data set. It returns
+// "" without training rows, because opening the split reports the error.
+func describeCustom(m *seq.Manifest, config *sft.Config, settings *train.Settings) string {
 	rows := m.Splits["train"]
 	if rows.Rows == 0 {
-		return // opening the split reports the error
+		return ""
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s of %s, half of them up to %d: %s\n",
-		countRows(rows.Rows), describeLengths(rows.Lengths.Min, rows.Lengths.Max), rows.Lengths.P50,
-		lra.DescribeRun(config, settings))
+	return fmt.Sprintf("%s of %s, half of them up to %d: %s", countRows(rows.Rows),
+		describeLengths(rows.Lengths.Min, rows.Lengths.Max), rows.Lengths.P50, lra.DescribeRun(config, settings))
 }

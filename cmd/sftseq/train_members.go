@@ -70,6 +70,20 @@ type fusedRun struct {
 	flags    []provenance.Flag // flags of the whole run
 	deadline time.Time         // time by which the training of the models with layers should end
 	kernels  string            // sentence on the kernels of the last model with layers
+	printed  []string          // lines that [fusedRun.isNew] has received
+}
+
+// isNew reports whether a line about a member is not empty and differs from the lines of earlier members. A nil
+// fusedRun has no earlier members.
+func (f *fusedRun) isNew(line string) bool {
+	if f == nil || line == "" {
+		return line != ""
+	}
+	if slices.Contains(f.printed, line) {
+		return false
+	}
+	f.printed = append(f.printed, line)
+	return true
 }
 
 // trainMembers trains models in folders of --out, the linear model first, and fits the weights of
