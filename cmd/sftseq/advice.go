@@ -17,11 +17,10 @@ import (
 var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 
 // advice suggests commands that may train a better model than the model in dir. It suggests a wider
-// and deeper model, an ensemble, and, if rows are truncated, a longer input window. If the last evaluation
-// of a run with --steps was its best, advice suggests only a longer run. For a linear model, it suggests
-// the default members, and for a fusion [fusionAdvice]. It returns "" if the command of the run is
-// unknown, has no --out or contains &&. longest is the length in tokens of the longest row, or 0 if
-// unknown.
+// and deeper model, an ensemble, and, if rows are truncated, a longer input window. If a run with --steps
+// had its best evaluation at the end, advice suggests only a longer run. For a linear model, it suggests the
+// default members, and for a fusion [fusionAdvice]. It returns "" if the command of the run is unknown, has
+// no --out or contains &&. longest is the length in tokens of the longest row, or 0 if unknown.
 func advice(config *sft.Config, dir string, longest int, endedAtBest bool) string {
 	if f, err := sft.ReadFusion(dir); err == nil && f != nil {
 		return fusionAdvice(dir)
