@@ -106,8 +106,8 @@ func TestTrainFused(t *testing.T) {
 // TestMembersPrintLinesOnce checks that members with different seeds do not repeat lines about the data and
 // the settings.
 func TestMembersPrintLinesOnce(t *testing.T) {
-	output := runCustom(t, proseData(t, 100), filepath.Join(t.TempDir(), "run"), "--members", "linear,lexical", "--seeds",
-		"1,2", "--steps", "2", "--hidden", "8", "--layers", "1", "--device", "cpu")
+	output := runCustom(t, proseData(t, 100), filepath.Join(t.TempDir(), "run"), "--members", "linear,lexical",
+		"--seeds", "1,2", "--steps", "2", "--hidden", "8", "--layers", "1", "--device", "cpu")
 	contains(t, output, "lexical-1: ", "lexical-2: ")
 	for _, line := range []string{"half of them up to", "validation has only "} {
 		equal(t, strings.Count(output, line), 1, line)

@@ -52,7 +52,8 @@ func TestTrainLinear(t *testing.T) {
 	for i, text := range []string{"the film was wonderful", "a boring plot"} {
 		found := slices.ContainsFunc(explained[i].Explain.Linear.NGrams[:2], func(g sft.NGramExplanation) bool {
 			read := strings.Fields(text)[g.Places[0][0]:g.Places[0][1]]
-			return g.Contribution > 0 && g.Text == strings.Join(read, " ") && (slices.Contains(read, "wonderful") || slices.Contains(read, "boring"))
+			return g.Contribution > 0 && g.Text == strings.Join(read, " ") &&
+				(slices.Contains(read, "wonderful") || slices.Contains(read, "boring"))
 		})
 		if explained[i].Label != got[i].Label || !found {
 			t.Errorf("%q: got %+v, want the label %v and a contribution of wonderful or boring", text, explained[i],
@@ -83,9 +84,9 @@ func TestLinearBaselines(t *testing.T) {
 	data := tableData(t, "t.csv", rows, "--text", "text", "--label", "label", "--split-column", "split")
 	model, output := linearModel(t, data)
 	contains(t, output, "warning: 1 of 3 classes has no row in test, so it does not measure it: c\n",
-		"validation baselines: largest class (b) 66.67%, ", "\non the validation split the model (66.67%) is no better "+
-			"than largest class (b) (66.67%); try a model with layers beside the linear model: sftseq train custom --data "+
-			data+" --out "+model+"-members\n")
+		"validation baselines: largest class (b) 66.67%, ", "\non the validation split the model (66.67%) is no "+
+			"better than largest class (b) (66.67%); try a model with layers beside the linear model: sftseq train "+
+			"custom --data "+data+" --out "+model+"-members\n")
 	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "\nthe model (66.67%) is no better than "+
 		"largest class (b) (66.67%); try a model with layers beside the linear model: sftseq train custom --data "+data)
 }
