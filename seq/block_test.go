@@ -91,9 +91,9 @@ func TestNarrow(t *testing.T) {
 				err := block.Append(Example{A: []int32{id}})
 				if (err == nil) != (spec.checkID(id) == nil) ||
 					block.Rows()-before != map[bool]int{true: 1}[err == nil] {
-					t.Errorf("vocabulary %d: appending id %d: got error %v and %d new rows; want an error exactly if "+
-						"checkID returns one, %v, and 0 rows with an error, 1 without", vocab, id, err,
-						block.Rows()-before, spec.checkID(id))
+					t.Errorf("vocabulary %d: appending id %d: got error %v and %d new rows; want a row unless checkID "+
+						"returns an error, and otherwise the error %v", vocab, id, err, block.Rows()-before,
+						spec.checkID(id))
 				}
 			}
 			ids, width := vocab, 4
@@ -245,7 +245,7 @@ func TestRenameCancelled(t *testing.T) {
 	must.Succeed(t, out.Write(Example{A: make7(), Label: 1}))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	must.Fail(t, "", "it succeeds")(b.RenameLabels(ctx, slices.Clone(spec.LabelNames), func(l int32) int32 { return l }))
+	must.Fail(t, "", "RenameLabels succeeded with a cancelled context")(b.RenameLabels(ctx, slices.Clone(spec.LabelNames), func(l int32) int32 { return l }))
 	out.Abort()
 	b.Abort()
 	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 0 {

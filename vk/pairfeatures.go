@@ -14,6 +14,6 @@ func pairFeaturesBackward(r *recorder, k tensor.PairFeaturesBackward) {
 	r.dispatch(pairs(k.DY, k.X).elements("pairfeatures_backward", write(k.DX), read(k.DY), read(k.X)))
 }
 
-// pairs returns an extent with all rows of the first tensor and the width of x. Pooled rows are few
-// and fit into one block.
+// pairs returns an extent with all rows of joined and the width of x. One block is enough, because joined
+// has only one row per pair.
 func pairs(joined, x *tensor.Tensor) extent { return extent{joined, 0, joined.Shape[0], x.Width()} }

@@ -87,8 +87,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestIDsOfLateLabels checks that rows keep their ids if the files are copied because of a late
-// label.
+// TestIDsOfLateLabels checks that rows keep their ids if a label that occurs only in late rows changes the
+// numbers of the labels, so that the conversion writes the files again.
 func TestIDsOfLateLabels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label,key\n")

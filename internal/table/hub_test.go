@@ -102,8 +102,8 @@ func TestHubSplits(t *testing.T) {
 	}
 }
 
-// TestHubSplitsBesideCard checks that the folder data beside a data set card has splits. A README.md
-// without YAML is not a card.
+// TestHubSplitsBesideCard checks that a folder data has splits if the README.md next to it is a dataset card.
+// A README.md without YAML is not a card.
 func TestHubSplitsBesideCard(t *testing.T) {
 	for card, want := range map[string]string{"---\nlicense: mit\n---\n# Reviews\n": "test train", "# A project\n": ""} {
 		dir := writeFolder(t, map[string]string{"README.md": card, "data/train-0.parquet": "x",

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// TestNGramSums checks that sums of sparse gradients equal dense sums in the order of the tree. The
+// TestNGramSums checks that sums of sparse gradients equal dense sums by the same tree of additions. The
 // function decode must refuse malformed bytes.
 func TestNGramSums(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 5))
@@ -94,7 +94,7 @@ func TestCollectNGrams(t *testing.T) {
 	for token, in := range rows {
 		_, ok := v.Feature(x.Hashes([]int32{token}, nil)[0])
 		if ok != (len(in) >= 2) {
-			t.Errorf("token %d of %d sequences has an embedding: %v", token, len(in), ok)
+			t.Errorf("token %d occurs in %d sequences: got an embedding %t, want %t", token, len(in), ok, !ok)
 		}
 	}
 	nonzero := slices.ContainsFunc(m.NGrams.Weights, func(w float32) bool { return w != 0 })

@@ -12,16 +12,16 @@ import (
 // token stage it follows the backward pass of the head.
 const exportsBackward = "exports backward"
 
-// exports selects the rows of each chunk that the document encoder reads. With y the normed rows
+// exports selects the rows of each chunk that the document encoder reads. With y the normalised rows
 // (under post-norm, the rows) after the last local layer, a chunk of L tokens exports
 //
 //	ŷ_j                            j < min(exports, L)
 //	u = Σ_t a_t·y_t                a = softmax(pool(y))
 //
 // where ŷ_j are duplets, ordered by the positions of their top tokens (see [tensor.Sample]). A sampler
-// selects and mixes them as in a layer: in training with noise, but without drop_token. The sampler's random
-// numbers have addresses with the layer index NumLayers + 1; max pooling has NumLayers. Through u every
-// token receives a gradient.
+// selects and mixes them as in a layer: in training with noise, but without drop_token. The sampler uses
+// the layer index NumLayers + 1 in the counters of its random numbers; max pooling uses NumLayers. Through u
+// every token receives a gradient.
 type exports struct {
 	*emitter
 	x      *tensor.Tensor // y

@@ -38,7 +38,7 @@ func OpenRunner(c *config.Config, weights []float32, ngrams *config.NGramTable, 
 	return r, nil
 }
 
-// NewRunner returns a runner that runs passes of an engine in this number of slots.
+// NewRunner returns a runner with the given number of slots for the passes of an engine.
 func NewRunner(e *Engine, slots int) *Runner {
 	r := &Runner{engine: e, slots: make(chan *Slot, slots)}
 	for range slots {
@@ -194,8 +194,8 @@ func (r *Runner) threads(ctx context.Context, passes int) int {
 	return r.engine.Threads(passes)
 }
 
-// InParallel calls f for 0 … n−1 on this number of threads, with the number of the thread, and
-// returns after the last call.
+// InParallel calls f once for each i in [0, n), on at most the given number of threads, and returns after the
+// last call. The first argument of f is the index of its thread.
 func InParallel(threads, n int, f func(thread, i int)) {
 	threads = min(threads, n)
 	if threads <= 1 {
