@@ -20,7 +20,7 @@ var ModelNet40 = &Task{
 		Description: `Reads the lists of classes and splits (modelnet40_shape_names.txt, modelnet40_train.txt
 and modelnet40_test.txt) and the files of each class, such as airplane/airplane_0001.txt,
 with lines x,y,z,nx,ny,nz. Samples the points of each file by farthest point sampling,
-centres them and divides them by their radius. About a tenth of the training shapes,
+centres the cloud and scales it to the unit sphere. About a tenth of the training shapes,
 chosen by their names, become the validation split. Leaves out files that cannot be used,
 and lists them by reason.`,
 		Example: "sftseq data convert modelnet40 --from modelnet40_normal_resampled --to data/modelnet40",

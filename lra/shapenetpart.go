@@ -22,7 +22,7 @@ var ShapeNetPart = &Task{
 		Description: `Reads the lists of splits train_test_split/shuffled_{train,val,test}_file_list.json,
 synsetoffset2category.txt, which names the category of each folder, and the files in the
 folders, with lines x y z nx ny nz part. Draws points of each file at random, with
-replacement, centres them and divides them by their radius. Leaves out files that cannot
+replacement, centres the shape and scales it to the unit sphere. Leaves out files that cannot
 be used, and lists them by reason.`,
 		Example: "sftseq data convert shapenetpart --from shapenetcore_partanno_segmentation_benchmark_v0_normal --to data/shapenetpart",
 		Points:  2500,

@@ -57,7 +57,7 @@ func TestErrorsNamePathsOnce(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(errs), "\n")
 		line := lines[len(lines)-1]
 		if n := strings.Count(line, c.path); status == exitOK || n != 1 {
-			t.Errorf("%q: status %d, %q occurs %d times in %q, want an error with it", c.args, status, c.path, n, line)
+			t.Errorf("%q: status %d, %q occurs %d times in %q, want an error with the path once", c.args, status, c.path, n, line)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func TestIntervalBlocks(t *testing.T) {
 	fasta, bed := filepath.Join(dir, "g.fa"), filepath.Join(dir, "b.bed")
 	must.Succeed(t, os.WriteFile(fasta, []byte(">a\nACGTACGTACGTACGT\n"), 0o666))
 	for blocks, want := range map[string]string{"2\t2,2\t0,8": bed +
-		": 1 intervals have several blocks (columns 10 to 12): ", "1\t10\t0": ""} {
+		": intervals with several blocks (columns 10 to 12): 1; the gaps", "1\t10\t0": ""} {
 		must.Succeed(t, os.WriteFile(bed, fmt.Appendf(nil, "a\t0\t10\tg\t0\t+\t0\t10\t0\t%s\n", blocks), 0o666))
 		_, skipped, err := Convert(t.Context(), Options{From: []string{fasta}, To: filepath.Join(dir, "d"),
 			Text: "sequence", Intervals: bed, Tokenizer: []byte(`{"type":"dna"}`),

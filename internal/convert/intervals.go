@@ -173,7 +173,7 @@ func (v *intervals) blockNote() string {
 	if v.blocks == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %d intervals have several blocks (columns 10 to 12): the gaps between blocks (introns, "+
+	return fmt.Sprintf("%s: intervals with several blocks (columns 10 to 12): %d; the gaps between blocks (introns, "+
 		"for example) are tagged, too; write one line per block to exclude them", v.path, v.blocks)
 }
 

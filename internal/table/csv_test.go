@@ -128,8 +128,7 @@ func TestCSVBounds(t *testing.T) {
 		Options{}))
 }
 
-// TestRepeatedHeader checks that a repeated header row, as in joined files, is an error of the row. A
-// row that equals only a part of the header, or a header of one column, is accepted.
+// TestRepeatedHeader checks that a repeated header row, as in concatenated files, is an error. A row that equals only a part of the header, or a header of one column, is accepted.
 func TestRepeatedHeader(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"x.csv", "text,label\na,x\ntext,label\nb,y\n", "3! expected values, found the header again"},

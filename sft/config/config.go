@@ -320,7 +320,7 @@ func (c *Config) validateTokens() error {
 			fmt.Sprintf("the last id of vocab_size %d, which must be at least 2", c.VocabSize))
 	case c.MaskTokenID != nil && c.PadTokenID != nil && (*c.MaskTokenID == *c.PadTokenID || c.VocabSize == 2):
 		return bad("pad_token_id", *c.PadTokenID,
-			fmt.Sprintf("null, or an id other than the mask %d and vocab_size ≥ 3", *c.MaskTokenID))
+			fmt.Sprintf("null, or with vocab_size ≥ 3 an id other than mask_token_id %d", *c.MaskTokenID))
 	case len(c.LabelNames) > seq.MaxLabelNames:
 		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)),
 			fmt.Sprintf("at most %d", seq.MaxLabelNames))

@@ -172,7 +172,7 @@ func TestInputWindowTail(t *testing.T) {
 		{config.InputWindow{Length: 5, Policy: "head"}, 5, ""},
 		{config.InputWindow{Length: 5, Policy: "head"}, 6, "input_window_tail: 6, expected 0 to 5"},
 		{config.InputWindow{Length: 5, Policy: "head"}, -1, "input_window_tail: -1, expected 0 to 5"},
-		{config.InputWindow{Length: 5, Policy: "error"}, 1, "input_window_tail: 1, expected 0 for the policy error"},
+		{config.InputWindow{Length: 5, Policy: "error"}, 1, "input_window_tail: 1, expected 0 if input_window.policy is \"error\""},
 	} {
 		c, err := config.Parse(configtest.ConfigText(t, map[string]any{"input_window": x.window,
 			"input_window_tail": x.tail}))

@@ -85,7 +85,7 @@ func (c *Config) validateWindow() error {
 	case w.Length < 1:
 		return bad("input_window.length", w.Length, "at least 1")
 	case w.Policy == "error" && tail != 0:
-		return bad("input_window_tail", tail, "0 for the policy error")
+		return bad("input_window_tail", tail, `0 if input_window.policy is "error"`)
 	case tail < 0 || tail > w.Length:
 		return bad("input_window_tail", tail, fmt.Sprintf("0 to %d, the length of the input window", w.Length))
 	case tail > 0 && (c.PerToken() || c.MasksTokens()):

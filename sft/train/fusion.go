@@ -129,8 +129,8 @@ func roundWeight(w float64) float64 {
 	return rounded
 }
 
-// describeFit copies the weights, temperature, thresholds and scores of a fit to f, with the accuracies of classes. It
-// rounds the weights.
+// describeFit copies the weights, temperature, thresholds and scores of a fit to f, and rounds the weights. If
+// classes is set, it also copies the accuracies of the members.
 func describeFit(f *sft.Fusion, fit *metrics.FusionFit, classes bool) {
 	f.Temperature, f.Thresholds, f.Weights = fit.Temperature, fit.Thresholds, nil
 	for _, w := range fit.Weights {

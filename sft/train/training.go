@@ -16,7 +16,7 @@ type training interface {
 	measure(c *config.Config, s *Settings) measurement
 }
 
-// labelling is the training of a task with an accuracy in the metrics of training steps.
+// labelling is the training of a task whose step metrics include the accuracy.
 type labelling interface {
 	training
 	// isCorrect reports whether the prediction is correct.

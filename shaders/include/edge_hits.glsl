@@ -8,8 +8,8 @@
 shared uint hitFirst[128];
 shared uvec2 hitBits[128];
 
-// findHits finds the edges from the 64 queries at position `from` and after it into position `token`,
-// and stores them in slot `at`.
+// findHits finds the edges into position `token` from the 64 queries that begin at position `from`, and
+// stores them in slot `at`.
 void findHits(uint at, uint token, uint from) {
     uint end, first = edgesFrom(from, token, end);
     uvec2 bits = uvec2(0);

@@ -13,7 +13,7 @@ func feedForwardCases(add func(...Case)) {
 		{1, 1, 1}, {2, 3, 5}, {31, 20, 33}, {100, 5, 48}, {257, 16, 20}, {85, 33, 300},
 		{90, 1024, 5}, // rows are 4 KiB apart
 	} {
-		name := fmt.Sprintf("feedforward %d rows, %d by way of %d", s.rows, s.d, s.hidden)
+		name := fmt.Sprintf("feedforward %d rows, width %d, hidden width %d", s.rows, s.d, s.hidden)
 		add(Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			x := r.in(tensor.Tokens, s.d)
 			w1, b1, w2, b2 := r.fixed(s.hidden, s.d), r.fixed(s.hidden), r.fixed(s.d, s.hidden), r.fixed(s.d)
