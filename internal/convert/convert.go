@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/stratify"
 	"github.com/sftseq/sftseq/internal/table"
@@ -334,7 +335,8 @@ func (w *worker) split(row *table.Row) (string, *source.SkipReason) {
 		}
 		split := splitOf(part)
 		if !validSplit(split) {
-			return "", source.Skip("no split", fmt.Errorf("expected a name such as train, found %.40q", part))
+			return "", source.Skip("no split", fmt.Errorf("expected a name such as train, found %q",
+				jsonlines.Shorten(part, 40)))
 		}
 		if split != "train" {
 			return split, nil
@@ -360,12 +362,12 @@ func (c *converter) checkText(v table.Value) *source.SkipReason {
 	case v.Null:
 		return source.Skip("no "+c.inputName(), nil)
 	case c.options.Features != "" && v.Features == nil:
-		return source.Skip("no list of features", fmt.Errorf("found %.40q", v.Text))
+		return source.Skip("no list of features", fmt.Errorf("found %q", jsonlines.Shorten(v.Text, 40)))
 	case c.options.Features != "":
 		return nil
 	case c.tokenizer == nil && v.Tokens == nil:
-		return source.Skip("no list of tokens", fmt.Errorf("found %.40q, expected a list of token ids (read a text of "+
-			"ids with --text COLUMN --tokenizer ids:N)", v.Text))
+		return source.Skip("no list of tokens", fmt.Errorf("found %q, expected a list of token ids (read a text of "+
+			"ids with --text COLUMN --tokenizer ids:N)", jsonlines.Shorten(v.Text, 40)))
 	case c.tokenizer != nil && v.Tokens != nil:
 		return source.Skip("no text", fmt.Errorf("found a list (read token ids with --tokens %[1]s --vocab N, or "+
 			"numbers with --series %[1]s)", cmp.Or(c.options.Text, "COLUMN")))

@@ -108,7 +108,8 @@ func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 	if o.SplitField != "" {
 		split, ok := seq.KnownSplit(x.Split)
 		if !ok {
-			return "", fmt.Errorf("%s: expected train, val or test, found %.40q", o.SplitField, x.Split)
+			return "", fmt.Errorf("%s: expected train, val or test, found %q", o.SplitField,
+				jsonlines.Shorten(x.Split, 40))
 		}
 		return split, nil
 	}

@@ -192,7 +192,7 @@ func (r *tableRow) readTargets(x *graphlines.Row) (err error) {
 		x.Field, x.List = name, v.Items != nil
 		switch {
 		case name == o.Tags && !x.List:
-			return fmt.Errorf("%s: expected a list, found %.40s", name, v.Text)
+			return fmt.Errorf("%s: expected a list, found %s", name, jsonlines.Shorten(v.Text, 40))
 		case name == o.Tags && len(v.Items) != len(x.Features):
 			return fmt.Errorf("%s: expected a list of %d, one for each node, found %d", name,
 				len(x.Features), len(v.Items))
@@ -230,13 +230,13 @@ func (r *tableRow) named(label string, missing, number bool) (string, error) {
 		return strings.Clone(label), nil // label shares the memory of its row
 	}
 	if !number {
-		return "", fmt.Errorf("found %.40q, expected one of %s (%s in the metadata)", label,
+		return "", fmt.Errorf("found %q, expected one of %s (%s in the metadata)", jsonlines.Shorten(label, 40),
 			jsonlines.QuoteNames(r.labels), seq.KeyLabelNames)
 	}
 	index, err := strconv.Atoi(label)
 	if err != nil || index < 0 || index >= len(r.labels) {
-		return "", fmt.Errorf("found %.40s, expected an index from 0 to %d into %s (%s in the metadata)",
-			label, len(r.labels)-1, jsonlines.QuoteNames(r.labels), seq.KeyLabelNames)
+		return "", fmt.Errorf("found %s, expected an index from 0 to %d into %s (%s in the metadata)",
+			jsonlines.Shorten(label, 40), len(r.labels)-1, jsonlines.QuoteNames(r.labels), seq.KeyLabelNames)
 	}
 	return r.labels[index], nil
 }

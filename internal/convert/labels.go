@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -47,10 +48,10 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	case ok:
 		return n, nil
 	case !utf8.ValidString(name):
-		return 0, source.Skip("the label is not UTF-8", fmt.Errorf("found %.40q", name))
+		return 0, source.Skip("the label is not UTF-8", fmt.Errorf("found %q", jsonlines.Shorten(name, 40)))
 	case l.fixed:
-		return 0, source.Skip("the label is not in --labels", fmt.Errorf("expected one of %.60s, found %.40q",
-			strings.Join(l.given(), ", "), name))
+		return 0, source.Skip("the label is not in --labels", fmt.Errorf("expected one of %s, found %q",
+			jsonlines.Shorten(strings.Join(l.given(), ", "), 60), jsonlines.Shorten(name, 40)))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

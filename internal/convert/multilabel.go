@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
@@ -163,7 +164,7 @@ func hasLabel(v table.Value, column string) (bool, *source.SkipReason) {
 	x, err := parseNumber(text, 64)
 	if v.Tokens != nil || err != nil || x != 0 && x != 1 {
 		return false, source.Skip("neither 0 nor 1",
-			fmt.Errorf("column %s: expected 0, 1, true or false, found %.40q", column, text))
+			fmt.Errorf("column %s: expected 0, 1, true or false, found %q", column, jsonlines.Shorten(text, 40)))
 	}
 	return x == 1, nil
 }

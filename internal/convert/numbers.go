@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 )
@@ -41,9 +42,9 @@ func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, source.Skip("a number outside the range of float32",
-			fmt.Errorf("column %s: found %.40q", column, text))
+			fmt.Errorf("column %s: found %q", column, jsonlines.Shorten(text, 40)))
 	case err != nil || x-x != 0:
-		return 0, source.Skip("no finite number", fmt.Errorf("column %s: found %.40q", column, text))
+		return 0, source.Skip("no finite number", fmt.Errorf("column %s: found %q", column, jsonlines.Shorten(text, 40)))
 	}
 	return float32(x), nil
 }

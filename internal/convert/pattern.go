@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 )
 
@@ -40,5 +41,6 @@ func extract(pattern *regexp.Regexp, text string) (string, bool) {
 
 // unmatched returns the skip reason of a row whose text does not match a pattern.
 func unmatched(field string, pattern *regexp.Regexp, text string) *source.SkipReason {
-	return source.Skip(fmt.Sprintf("the %s does not match %s", field, pattern), fmt.Errorf("found %.60q", text))
+	return source.Skip(fmt.Sprintf("the %s does not match %s", field, pattern), fmt.Errorf("found %q",
+		jsonlines.Shorten(text, 60)))
 }

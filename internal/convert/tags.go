@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
@@ -103,13 +104,14 @@ func (c *converter) joinWords(row *table.Row) {
 	}
 	var words []string
 	if err := json.Unmarshal([]byte(v.Text), &words); err != nil {
-		row.Err = fmt.Errorf("column %s: expected a text or a list of words, found %.60s", c.options.Text, v.Text)
+		row.Err = fmt.Errorf("column %s: expected a text or a list of words, found %s", c.options.Text,
+			jsonlines.Shorten(v.Text, 60))
 		return
 	}
 	for i, word := range words {
 		if word == "" || strings.ContainsRune(word, ' ') {
-			row.Err = fmt.Errorf("column %s: word %d: expected a word that is not empty and has no space, found %.40q",
-				c.options.Text, i, word)
+			row.Err = fmt.Errorf("column %s: word %d: expected a word that is not empty and has no space, found %q",
+				c.options.Text, i, jsonlines.Shorten(word, 40))
 			return
 		}
 	}
@@ -292,7 +294,8 @@ func (c *converter) writtenTags(v table.Value) (tags []string, reason *source.Sk
 		decoder := json.NewDecoder(strings.NewReader(v.Text))
 		decoder.UseNumber()
 		if err := decoder.Decode(&list); err != nil {
-			return nil, source.Skip("no list of tags", fmt.Errorf("column %s: found %.40q", c.options.Tags, v.Text))
+			return nil, source.Skip("no list of tags", fmt.Errorf("column %s: found %q", c.options.Tags,
+				jsonlines.Shorten(v.Text, 40)))
 		}
 		for i, x := range list {
 			switch x := x.(type) {
@@ -345,15 +348,16 @@ func spansOf(column, text, list string) ([]taggedRange, *source.SkipReason) {
 		Text       *string // text of the span, which some files contain as well
 	}
 	if err := json.Unmarshal([]byte(list), &spans); err != nil {
-		return nil, skip("no list of spans", `expected [{"start": 0, "end": 5, "label": "PER"}], found %.60q`, list)
+		return nil, skip("no list of spans", `expected [{"start": 0, "end": 5, "label": "PER"}], found %q`,
+			jsonlines.Shorten(list, 60))
 	}
 	if spans == nil { // the list is null
 		return nil, skip(NoTags, "found nothing")
 	}
 	for i, s := range spans {
 		if s.Start == nil || s.End == nil || s.Label == "" || *s.Start < 0 || *s.Start >= *s.End {
-			return nil, skip("malformed span", "span %d: expected start, a larger end and a label, found %.80s",
-				i, list)
+			return nil, skip("malformed span", "span %d: expected start, a larger end and a label, found %s",
+				i, jsonlines.Shorten(list, 80))
 		}
 	}
 	slices.SortStableFunc(spans, func(a, b struct {
@@ -378,8 +382,8 @@ func spansOf(column, text, list string) ([]taggedRange, *source.SkipReason) {
 		}
 		if s.Text != nil && !sameWords(*s.Text, text[start:end]) {
 			return nil, skip("a span whose text differs",
-				"%d to %d is %.40q, expected %.40q: offsets count characters from 0, the end is exclusive", *s.Start,
-				*s.End, text[start:end], *s.Text)
+				"%d to %d is %q, expected %q: offsets count characters from 0, the end is exclusive", *s.Start,
+				*s.End, jsonlines.Shorten(text[start:end], 40), jsonlines.Shorten(*s.Text, 40))
 		}
 		out = append(out, spanOf(start, end, s.Label))
 	}

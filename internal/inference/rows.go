@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -194,14 +195,16 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	case v.Null:
 		return fmt.Errorf("column %s: expected a value, found none", name)
 	case r.Points && v.Features == nil:
-		return fmt.Errorf("column %s: expected a list of features, found %.40q", name, v.Text)
+		return fmt.Errorf("column %s: expected a list of features, found %q", name,
+			jsonlines.Shorten(v.Text, 40))
 	case r.Points:
 		if err := r.parser.SetFeatures(to, v.Features); err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
 		}
 		return nil
 	case r.Tokens && tokens == nil:
-		return fmt.Errorf("column %s: expected a list of token ids, found %.40q", name, v.Text)
+		return fmt.Errorf("column %s: expected a list of token ids, found %q", name,
+			jsonlines.Shorten(v.Text, 40))
 	case !r.Tokens && tokens != nil:
 		return fmt.Errorf("column %s: expected text, found a list", name)
 	case !r.Tokens:

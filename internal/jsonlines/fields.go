@@ -75,6 +75,18 @@ func Tokens(value json.RawMessage) ([]int32, error) {
 	return tokens, nil
 }
 
+// Shorten returns text for an error. It cuts a text of more than maxChars characters and marks the cut with "…".
+func Shorten(text string, maxChars int) string {
+	chars := 0
+	for i := range text {
+		if chars == maxChars {
+			return text[:i] + "…"
+		}
+		chars++
+	}
+	return text
+}
+
 // Kind describes a JSON value for an error. The text of the value may be incomplete.
 func Kind(value []byte) string {
 	if len(value) == 0 {

@@ -18,8 +18,8 @@ func parseItems(list json.RawMessage) (v Value, err error) {
 	v.Items = []string{}
 	for element := range jsonlines.Elements(list) {
 		if slices.Contains([]byte("[{n"), element[0]) { // a list, an object or null
-			return Value{}, fmt.Errorf("index %d: expected a string, a number, true or false, found %.40s",
-				len(v.Items), element)
+			return Value{}, fmt.Errorf("index %d: expected a string, a number, true or false, found %s",
+				len(v.Items), jsonlines.Shorten(string(element), 40))
 		}
 		item, err := valueOf(element)
 		if err != nil {

@@ -270,10 +270,12 @@ func numbersOf(v Value, limit int) (numbers []float32, list bool, err error) {
 			if strings.Contains(word, ",") {
 				hint = " with a decimal point, and one kind of separator between numbers"
 			}
-			return nil, true, fmt.Errorf("number %d: expected a number%s, found %.40q", i, hint, word)
+			return nil, true, fmt.Errorf("number %d: expected a number%s, found %q", i, hint,
+				jsonlines.Shorten(word, 40))
 		}
 		if y := float32(x); y-y != 0 {
-			return nil, true, fmt.Errorf("number %d: expected a finite float32, found %.40q", i, word)
+			return nil, true, fmt.Errorf("number %d: expected a finite float32, found %q", i,
+				jsonlines.Shorten(word, 40))
 		}
 		numbers = append(numbers, float32(x))
 	}
