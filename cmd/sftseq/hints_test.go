@@ -89,11 +89,11 @@ func TestHints(t *testing.T) {
 		"some words\n":   `1 of 1 lines failed; expected one JSON object per line, such as {"text": "…"} (read lines of text with --input FILE.txt)` + "\n",
 		"{\"a\":1}\n": "1 of 1 lines failed; read other columns of JSON lines with --input FILE " +
 			"--text COLUMN\n",
-		"{\"bytes\":\"YQ==\"}\n":       "1 of 1 lines failed\n",
-		"{\"features\":[[1]]}\n":       "1 of 1 lines failed\n",
-		"{\"tokens\":\"a\"}\n":         "1 of 1 lines failed\n",
-		"a,b\n{\"tokens\":[1,2]}\n":    "1 of 2 lines failed\n",
-		"{\"tokens\":[1]}\na,b\nc,d\n": "2 of 3 lines failed\n",
+		"{\"bytes\":\"YQ==\"}\n":       "1 of 1 lines failed, the first: standard input:1: ",
+		"{\"features\":[[1]]}\n":       "1 of 1 lines failed, the first: standard input:1: ",
+		"{\"tokens\":\"a\"}\n":         "1 of 1 lines failed, the first: standard input:1: tokens: ",
+		"a,b\n{\"tokens\":[1,2]}\n":    "1 of 2 lines failed, the first: standard input:1: ",
+		"{\"tokens\":[1]}\na,b\nc,d\n": "2 of 3 lines failed, the first: standard input:2: ",
 	} {
 		if status, _, errs := program(strings.NewReader(lines), "predict", "--model",
 			goldenPath("pre")); status != exitError || !strings.Contains(errs, want) {

@@ -108,8 +108,8 @@ func TestPredictOrder(t *testing.T) {
 	}
 	status, out, errs := program(strings.NewReader(in.String()), "predict", "--model", goldenPath("pre"))
 	replies := replyLines(t, out)
-	const failed = "sftseq: 100 of 700 lines failed\n"
-	if status != 1 || errs != failed || len(replies) != 700 {
+	const failed = "sftseq: 100 of 700 lines failed, the first: standard input:7: malformed JSON"
+	if status != 1 || !strings.HasPrefix(errs, failed) || len(replies) != 700 {
 		t.Fatalf("got status %d, %d replies, standard error %q; want 1, 700, %q", status, len(replies), errs, failed)
 	}
 	line := 1
@@ -222,9 +222,11 @@ func TestInputWindow(t *testing.T) {
 		if c.flags == nil {
 			continue
 		}
-		if status, out, _ := program(strings.NewReader(line), args[:3]...); status != 1 ||
-			!strings.Contains(out, "accepts at most 4: --truncate reads its beginning") {
-			t.Errorf("without --truncate: status %d, %s", status, out)
+		const advice = "accepts at most 4: --truncate reads its beginning"
+		if status, out, errs := program(strings.NewReader(line), args[:3]...); status != 1 ||
+			!strings.Contains(out, advice) || !strings.Contains(errs, "failed, the first: ") ||
+			!strings.Contains(errs, advice) {
+			t.Errorf("without --truncate: status %d, %s%s", status, out, errs)
 		}
 	}
 }

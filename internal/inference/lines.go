@@ -14,7 +14,8 @@ import (
 
 // Lines writes a reply to out for each line of in that is not blank, in order. After all replies it
 // returns an error if lines failed. Lines longer than maxLine bytes fail. If all lines failed, the error
-// has the hint for the first line, unless this line is blank or too long.
+// has the hint for the first line, unless this line is blank or too long. Without a hint, the error has the
+// message of the first failed line.
 //
 // Lines reads ahead while the model computes: a batch has the lines that arrived during the
 // previous batch. A user at a terminal thus gets each reply immediately, and a file is read in
@@ -30,15 +31,17 @@ func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int,
 	w := bufio.NewWriterSize(out, 1<<16)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	total, failed := 0, 0
+	total, failed, first := 0, 0, ""
 	for batch := range batches {
 		replies, err := m.Reply(ctx, batch)
 		if err != nil {
 			return errors.Join(err, w.Flush())
 		}
 		for _, r := range replies {
-			if _, bad := r.(requests.Refusal); bad {
-				failed++
+			if refusal, bad := r.(requests.Refusal); bad {
+				if failed++; failed == 1 {
+					first = refusal.Error.Message
+				}
 			}
 			total++
 			if err := encoder.Encode(r); err != nil {
@@ -54,8 +57,8 @@ func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int,
 	}
 	if failed > 0 {
 		hintText := r.firstHint
-		if failed < total {
-			hintText = ""
+		if failed < total || hintText == "" {
+			hintText = ", the first: " + first
 		}
 		return errors.Join(readError, fmt.Errorf("%d of %d lines failed%s", failed, total, hintText))
 	}
