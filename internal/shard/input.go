@@ -58,13 +58,13 @@ func Find(ctx context.Context, named []string, format string) (*Input, error) {
 		if format == "" {
 			var err error
 			if f.Format, err = table.FormatOf(path); err != nil {
-				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, found a file name without such an "+
-					"extension: set --format", path)
-			}
-			if !slices.Contains(formats, f.Format) {
 				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, which an --output folder requires, "+
-					"found %s: set --output to a file", path, f.Format)
+					"found a file name without such an extension: set --format, or set --output to a file", path)
 			}
+		}
+		if !slices.Contains(formats, f.Format) {
+			return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, which an --output folder requires, "+
+				"found %s: set --output to a file", path, f.Format)
 		}
 		var err error
 		if f.Extent, err = table.ExtentOf(ctx, path, f.Format); err != nil {

@@ -100,6 +100,8 @@ func TestFindErrors(t *testing.T) {
 	if _, err := Find(t.Context(), []string{filepath.Join(dir, "data")}, "jsonl"); err != nil {
 		t.Errorf("with a given format: got error %v", err)
 	}
+	must.Fail(t, "which an --output folder requires, found csv: set --output to a file", "a given format")(
+		Find(t.Context(), []string{filepath.Join(dir, "data")}, "csv"))
 }
 
 // TestFindConfigs checks the error for a folder or a pattern whose files belong to several configurations of
