@@ -193,3 +193,14 @@ func checkLinearRun(dir string, set *seq.Dataset) error {
 	}
 	return err
 }
+
+// resumesOneModel returns the error for --resume of a run of several members in a directory with one model. A
+// linear model has no checkpoint.
+func resumesOneModel(dir, members string) error {
+	if c, err := config.Read(filepath.Join(dir, "config.json")); err == nil && c.IsLinear() {
+		return fmt.Errorf("--resume: %s contains a linear model, which is trained in one go and has no checkpoint to "+
+			"continue from: choose another --out for a new run", shellQuote(dir))
+	}
+	return fmt.Errorf("%s contains a run of one model, expected one of --members %s: resume it with the command "+
+		"that started it", shellQuote(dir), members)
+}

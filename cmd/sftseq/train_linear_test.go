@@ -252,6 +252,9 @@ func TestTrainLinearRefuses(t *testing.T) {
 		"train", "custom", "--members", "linear", "--data", data, "--out", model)
 	refuse(t, exitUsage, "has no checkpoint to continue from: train another model, without the flag and with "+
 		"another --out", "", "train", "custom", "--members", "linear", "--data", data, "--out", model, "--resume")
+	refuse(t, exitError, "--resume: "+model+" contains a linear model, which is trained in one go and has no "+
+		"checkpoint to continue from: choose another --out", "", "train", "custom", "--data", data, "--out", model,
+		"--resume")
 	refuse(t, exitError, "--init-from "+model+": a linear model has no layers to start from", "",
 		append(train, "--init-from", model)...)
 	refuse(t, exitUsage, "--device vulkan: expected cpu or auto, because a linear model runs on the CPU", "",

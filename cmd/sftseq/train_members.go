@@ -173,8 +173,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 	case c.IsSet("seed") && c.IsSet("seeds"):
 		return usage(c, "--seed and --seeds exclude each other")
 	case isRun(f.out) && c.Bool("resume") && fusion == nil:
-		return fmt.Errorf("%s contains a run of one model, expected one of --members %s: resume it with the command "+
-			"that started it", shellQuote(f.out), text)
+		return resumesOneModel(f.out, text)
 	case isRun(f.out) && !c.Bool("resume"):
 		return alreadyRun(f.out)
 	case !c.Bool("resume") && f.hasStarted():
