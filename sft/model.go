@@ -104,8 +104,8 @@ func notModel(dir string, err error) error {
 				model.WeightsFile)
 		}
 		if _, err := os.Stat(dir); err == nil {
-			return fmt.Errorf("%s: expected a model directory with %s and %s, found a directory without %[2]s", dir,
-				model.ConfigFile, model.WeightsFile)
+			return fmt.Errorf("%s: expected a model directory with %s and %s, found a directory without %[2]s: name the "+
+				"directory of a finished run (--out of sftseq train)", dir, model.ConfigFile, model.WeightsFile)
 		}
 		return fmt.Errorf("%s: expected a model directory with %s and %s: %w", dir, model.ConfigFile,
 			model.WeightsFile, atomicfile.Cause(err))

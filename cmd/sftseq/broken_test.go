@@ -84,7 +84,8 @@ func TestBrokenModels(t *testing.T) {
 	data := proseData(t, 60)
 	refuse(t, 1, data+": expected a model directory with config.json and model.safetensors, found a data set", "",
 		"predict", "--model", data)
-	refuse(t, 1, "model.safetensors, found a directory without config.json", "", "info", t.TempDir())
+	refuse(t, 1, "model.safetensors, found a directory without config.json: name the directory of a finished run", "",
+		"info", t.TempDir())
 	weights := goldenPath("pre", "model.safetensors")
 	refuse(t, 1, weights+": expected a model directory with config.json and model.safetensors, found a file", "",
 		"predict", "--model", weights)

@@ -83,7 +83,8 @@ func readNamed(r io.ReaderAt, size int64, name string, kinds ...string) ([]Tenso
 // readHeader returns the part of a file before the data: the header's length and the header.
 func readHeader(r io.ReaderAt, size int64) (start []byte, err error) {
 	if size < 8 {
-		return nil, fmt.Errorf("expected a safetensors file of at least 8 bytes, found %d: the file is truncated", size)
+		return nil, fmt.Errorf("expected a safetensors file of at least 8 bytes, found %d: the file is truncated "+
+			"(restore it from a copy)", size)
 	}
 	var length [8]byte
 	if err := readAt(r, length[:], 0); err != nil {
@@ -91,7 +92,8 @@ func readHeader(r io.ReaderAt, size int64) (start []byte, err error) {
 	}
 	headerSize := binary.LittleEndian.Uint64(length[:])
 	if headerSize > uint64(size-8) {
-		return nil, fmt.Errorf("header: expected a length of at most the remaining %d bytes, found %d: the file is truncated, or not a safetensors file", size-8, headerSize)
+		return nil, fmt.Errorf("header: expected a length of at most the remaining %d bytes, found %d: the file is "+
+			"truncated, or not a safetensors file (restore it from a copy)", size-8, headerSize)
 	}
 	if headerSize > maxHeader {
 		return nil, fmt.Errorf("header: expected at most %d bytes, found a length of %d", maxHeader, headerSize)

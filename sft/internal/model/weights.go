@@ -91,7 +91,7 @@ func CheckSize(size int64, c *config.Config) error {
 		words(exportParameters(c)) + words(objectiveOf(c).parameters(c)))
 	if minBytes > float64(size) {
 		return fmt.Errorf("found %d bytes, but %s requires at least %.0f: the file is truncated or "+
-			"belongs to another model", size, ConfigFile, minBytes)
+			"belongs to another model (restore it from a copy)", size, ConfigFile, minBytes)
 	}
 	return nil
 }
