@@ -28,7 +28,7 @@ const advancedModel = modelGroup + advancedSuffix
 // architectureFlags are the flags of the model architecture.
 var architectureFlags = []architectureFlag{
 	{"k", "num_sampled_tokens",
-		"attend to the `N` highest-scored tokens, each mixed with a random one; 0: no attention", modelGroup, ""},
+		"attend to the `N` highest-scored tokens, mixed with random ones; 0: no attention", modelGroup, ""},
 	{"hidden", "hidden_size", "use vectors of `N` channels", modelGroup, ""},
 	{"layers", "num_hidden_layers", "stack `N` encoder layers", modelGroup, ""},
 	{"moving-averages", "moving_averages",
