@@ -81,8 +81,8 @@ func checkOffsets(entries []entry, dataSize int64) error {
 			return fmt.Errorf("tensor %q: %w", e.name, err)
 		}
 		if e.begin >= 0 && e.end > dataSize {
-			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: the file is truncated: found %d bytes of data", e.name,
-				e.begin, e.end, dataSize)
+			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: the file is truncated to %d bytes of data "+
+				"(restore it from a copy)", e.name, e.begin, e.end, dataSize)
 		}
 		if e.end < e.begin {
 			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected a range within the %d bytes of data", e.name,

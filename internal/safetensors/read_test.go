@@ -46,7 +46,7 @@ var hostile = []struct {
 	{"ends early", file(`{"a":{"dtype":"F32"`, 0), []string{`"a"`, "ends too early"}},
 	{"ends in a string", file(`{"a`, 0), []string{"ends too early"}},
 	{"truncated data", file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 5),
-		[]string{`"a"`, "[0, 8]: the file is truncated: found 5 bytes of data"}},
+		[]string{`"a"`, "[0, 8]: the file is truncated to 5 bytes of data (restore it from a copy)"}},
 	{"trailing comma", file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},}`, 4), []string{"header"}},
 	{"second object", file(`{}{}`, 0), []string{"only spaces", "{"}},
 	{"zeros after the object", file("{}\x00", 0), []string{"only spaces"}},
